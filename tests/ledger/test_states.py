@@ -307,12 +307,22 @@ def test_a_commit_in_doubt_is_not_remembered():
 
 def test_what_is_remembered_has_a_bound(monkeypatch):
     """The states that rested longest are forgotten; where others write, all are."""
-    monkeypatch.setattr(statements, "MOST_REMEMBERED", 100)
+    monkeypatch.setattr(statements, "MOST_REMEMBERED", 10_000)
     remembered, none = Remembered(alone=True), Remembered(alone=False)
     for number in range(9):
-        remembered.note({f"{number}": b"x" * 30})
-        none.note({f"{number}": b"x" * 30})
+        remembered.note({f"{number}": b"x" * 3000})
+        none.note({f"{number}": b"x" * 3000})
     assert [number for number in range(9) if remembered.known(f"{number}")] == [6, 7, 8]
-    remembered.note({"9": b"x" * 101})
+    remembered.note({"9": b"x" * 10_001})
     assert not any(remembered.known(f"{number}") for number in range(10))
     assert none.known("8") is None
+
+
+def test_states_of_nothing_take_room_too(monkeypatch):
+    """That people without a state have none is remembered of so many only."""
+    monkeypatch.setattr(statements, "MOST_REMEMBERED", 10_000)
+    remembered = Remembered(alone=True)
+    remembered.note({f"{number}": None for number in range(1000)})
+    known = [number for number in range(1000) if remembered.known(f"{number}")]
+    assert 0 < len(known) < 60
+    assert known[-1] == 999

@@ -151,6 +151,8 @@ def list_states(connection: sa.Connection) -> tuple[KeptState, ...]:
 
 MOST_REMEMBERED = 64 * 2**20
 """Bytes of states in memory; the one that rested longest goes first."""
+_OF_ONE = 200
+"""Bytes of a state and its name beside what they hold: of people who left none there may be many."""
 
 
 class Remembered:
@@ -205,7 +207,7 @@ class Remembered:
 
 
 def _size(name: str, state: bytes | None) -> int:
-    return len(name) + len(state or b"")
+    return _OF_ONE + len(name) + len(state or b"")
 
 
 @dataclass
