@@ -152,7 +152,7 @@ def list_states(connection: sa.Connection) -> tuple[KeptState, ...]:
 MOST_REMEMBERED = 64 * 2**20
 """Bytes of states in memory; the one that rested longest goes first."""
 _OF_ONE = 200
-"""Bytes of a state and its name beside what they hold: of people who left none there may be many."""
+"""Bytes that each takes beside its name and content: many people left nothing."""
 
 
 class Remembered:
