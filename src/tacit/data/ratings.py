@@ -168,8 +168,9 @@ class Ratings:
     @cached_property
     def matrix(self) -> sparse.csr_array:
         """(n_users, n_items) CSR float64; a stored zero is a rating of zero, an absent one none."""
+        places = np.int32 if len(self) < 1 << 31 else np.int64
         return sparse.csr_array(
-            (self.values.copy(), self.items.copy(), self.offsets.astype(np.int32)),
+            (self.values.copy(), self.items.astype(places), self.offsets.astype(places)),
             shape=(self.n_users, self.n_items),
         )
 
