@@ -46,6 +46,7 @@ SAIL = (
     "SparkConnectServer('127.0.0.1', int(sys.argv[1])).start(background=False)"
 )
 CHECKPOINTS = "SAIL_EXECUTION__CHECKPOINT__PATH"
+SHORT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a job of a minute repays no more compiling
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -272,6 +273,8 @@ def spark_words(port: int) -> list[str]:
         "spark.executor.memory": "2g",
         "spark.driver.memory": "2g",
         "spark.python.worker.reuse": "true",
+        "spark.driver.extraJavaOptions": SHORT,
+        "spark.executor.extraJavaOptions": SHORT,
     }
     settings = [word for name, value in given.items() for word in ("--conf", f"{name}={value}")]
     program = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]

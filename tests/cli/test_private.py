@@ -255,3 +255,15 @@ def test_plan_takes_numbers_that_there_can_be(tacit, design, name, number):
     code, _, error = tacit("plan", design, *(word for pair in asked.items() for word in pair))
     assert code == 2
     assert name in error
+
+
+@pytest.mark.parametrize(
+    ("ratings", "here", "there"), [(1e6, 21.9, 42.1), (5e6, 37.5, 76.6), (2e7, 91.4, 171.1)]
+)
+def test_plan_of_the_published_x_map_is_near_what_was_measured(tacit, ratings, here, there):
+    """Within a factor of 2 of the core seconds in memory and on pysail, 145 ratings a person."""
+    asked = ("plan", "xmap", "--variant", "published", "--items", 27_000, "--people", ratings / 145)
+    cost = json.loads(tacit(*asked, "--ratings", ratings, "--json")[1])["cost"]
+    assert 0.5 < cost["streaming_hours"] * 3600 / here < 2
+    assert 0.5 < cost["cluster_core_hours"] * 3600 / there < 2
+    assert tacit(*asked)[0] == 2

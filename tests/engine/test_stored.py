@@ -268,6 +268,31 @@ def test_an_answer_that_counts_a_person_twice_or_never_is_refused(times, files, 
         ratings.total(add)
 
 
+def test_a_task_counts_the_same_of_reports_of_one_ticket_in_any_order():
+    """A task that is done again gives the same: which of them counts hangs on their bytes alone.
+    An id has one hash, in whatever part of a column it stands."""
+    from tacit.engine.spark import workers
+    from tacit.engine.spark.hashed import hashes_of
+
+    pa = pytest.importorskip("pyarrow")
+    reports = pa.array([b"ticket-1b", b"ticket-2", b"", b"ticket-1a", b"ticket-1c", b"tick"])
+    first = lambda found: np.array([found.index(report) for report in sorted(found)])  # noqa: E731
+    counted = []
+    for order in ([0, 1, 2, 3, 4, 5], [4, 5, 3, 2, 1, 0]):
+        batch = pa.record_batch([reports.take(pa.array(order))], ["report"])
+        packed = workers.packed_reports([batch], ticket=(0, 8), buckets=4)
+        table = workers.folded(packed, ticket=(0, 8), fold=lambda found: first(found)[2:5])
+        counted.append([np.frombuffer(raw, np.int64) for _, raw in pieces(table)][1])
+    one, other = (np.diff(each) for each in counted)
+    assert (one == 1).all()
+    assert (other == 1).all()
+    assert (hashes_of(reports)[2:5] == hashes_of(reports[2:5])).all()
+
+
+def pieces(batches):
+    return [(row["piece"], row["cells"]) for batch in batches for row in batch.to_pylist()]
+
+
 def test_what_is_missing_is_said(files, monkeypatch):
     """A server that does not answer, an address of another form, no pyspark, too little memory,
     numbers of plays."""

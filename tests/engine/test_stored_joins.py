@@ -158,7 +158,7 @@ def test_the_command_and_what_is_not_supported(files, remote, tmp_path, capsys):
 def test_a_strip_that_comes_twice_or_never_is_refused(lost):
     """A tile counts the raters of each item, and a person's strips; the reason reaches the user
     without the person."""
-    from tacit.engine.spark import workers
+    from tacit.engine.spark import joins
     from tacit.engine.spark.sums import answering
 
     pa = pytest.importorskip("pyarrow")
@@ -166,13 +166,13 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
     known = np.arange(2)
     blocks = blocks_of(rows, known)
     cut = lambda block: (block.matrix, np.zeros(2))  # noqa: E731
-    strips = [*workers.strips(blocks, cut=cut, tiles=[known], n_items=2, scale=local_scale())]
+    strips = [*joins.strips(blocks, cut=cut, tiles=[known], n_items=2, scale=local_scale())]
     work = tiles.partial(
         tiles.on_tile, make=lambda *_: None, raters=np.array([1, 2 if lost else 1]),
         couples=[(0, 0)], tiles=[known], work=lambda *_: iter([(5, b"made")]),
     )  # fmt: skip
     if not lost:
-        good = workers.tiled(pa.Table.from_batches(strips), work=work, width=2)
+        good = joins.tiled(pa.Table.from_batches(strips), work=work, width=2)
         assert good.to_pylist() == [{"line": 5, "tile": 0, "cells": b"made"}]
     given = pa.Table.from_batches(strips if lost else 2 * strips)
 
@@ -181,7 +181,7 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
 
     def failing():
         try:
-            workers.tiled(given, work=work, width=2)
+            joins.tiled(given, work=work, width=2)
         except ClusterError as error:
             raise PythonException(f"{error} ann") from None
 
@@ -193,12 +193,12 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
 def test_an_answer_that_comes_twice_or_never_is_refused():
     """Of a tile to a line: a list would be too short, or have an item twice."""
     from tacit.data.stored import StoredRatings
-    from tacit.engine.spark import workers
+    from tacit.engine.spark import joins
 
     pa = pytest.importorskip("pyarrow")
-    answer = workers.lines([(5, 0, b"a")])
+    answer = joins.lines([(5, 0, b"a")])
     with pytest.raises(ClusterError, match="was not there once"):
-        workers.one_line(pa.concat_tables([answer, answer]), merge=b"".join)
+        joins.one_line(pa.concat_tables([answer, answer]), merge=b"".join)
 
     class Lossy(StoredRatings):
         catalogue = local_world()

@@ -155,9 +155,9 @@ _TASK_ROW, _PROCESS = 150, 0.45e9  # bytes of a rating in a task; of a process w
 @dataclass(frozen=True)
 class Cost:
     """passes: over everyone's rows. tasks: that people are parted in. tiles: of the largest table,
-    65,536 cells each. shuffle_bytes: on a cluster. worker_bytes: of one task. disk_bytes: while
-    streaming. streaming_hours, cluster_core_hours: of a processor core, without a cluster and on
-    one."""
+    65,536 cells each, or of two parts of the items. shuffle_bytes: on a cluster. worker_bytes: of
+    one task. disk_bytes: while streaming, 0 where nothing streams. streaming_hours,
+    cluster_core_hours: of a processor core, without a cluster and on one."""
 
     passes: int
     tasks: int
@@ -172,14 +172,15 @@ class Cost:
     def sentences(self) -> tuple[str, str]:
         """On a cluster, and on one machine."""
         cluster = (
-            f"On a cluster: {self.passes} passes in {self.tasks:,} tasks, the largest table in "
+            f"On a cluster: {self.passes} passes in {self.tasks:,} tasks, the largest in "
             f"{self.tiles:,} tiles; {_size(self.shuffle_bytes)} shuffled, "
             f"{_size(self.worker_bytes)} of memory for each task at work, about "
             f"{self.cluster_core_hours:.2g} core hours."
         )
+        streamed = f", and {_size(self.disk_bytes)} of disk" if self.disk_bytes else ""
         alone = (
-            f"On one machine with --memory: about {self.streaming_hours:.2g} core hours, and "
-            f"{_size(self.disk_bytes)} of disk."
+            f"On one machine {'with --memory' if streamed else 'in memory'}: about "
+            f"{self.streaming_hours:.2g} core hours{streamed}."
         )
         return cluster, alone
 

@@ -8,13 +8,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tacit.design import Command, Run, Where, option, options_of, usefulness
-from tacit.errors import PrivacyError
+from tacit.errors import ConfigError, PrivacyError
 from tacit.evaluation.result import OUT, Result, private_summary, promised, summary
 
 FEATURES = (
     "Columns of public item metadata, with commas; default: genres, tags, categories, price, year "
     "where there are any; '' for none."
 )
+
+HELP = "tacit fit xmap --help  says what a fit takes."
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,8 @@ class PlanSettings:
     """Of `tacit plan xmap`."""
 
     people: float = option("People with rows.", least=2, flag="--people --users")
-    items: float = option("Items of the target domains.", least=2)
+    items: float = option("Items of the target domains; published: of all domains.", least=2)
+    variant: str = option("'sound'; 'published': what a fit without noise costs.", default="sound")
     epsilon: float = option("Epsilon for a person's whole profile.", default=1.0)
     delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
     ratings: float | None = option(
@@ -140,9 +143,16 @@ def plan(settings: PlanSettings, _: Run) -> Result:
 
     A rule fitted on films: lists beat popularity from 88 sqrt(2 ln items) sigma people on.
     """
-    from tacit.designs.xmap import sound
+    from tacit.designs.xmap import sound, stored
 
     people, items = int(settings.people), int(settings.items)
+    if settings.variant == "published":
+        if settings.ratings is None:
+            raise ConfigError("Of the published variant the cost is known: give --ratings.")
+        joins = stored.cost(settings.ratings, people, items)
+        return Result({"cost": asdict(joins)}, joins.sentences, HELP)
+    if settings.variant != "sound":
+        raise ConfigError(f"--variant is sound or published; got {settings.variant!r}.")
     found = sound.plan(people, items, settings.epsilon, delta=settings.delta, across=True)
     data = asdict(found) | {"worthwhile": found.worthwhile, "missing": found.missing}
     said = (
@@ -154,7 +164,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         priced = sound.cost(settings.ratings, items, stars=settings.stars)
         data["cost"] = asdict(priced)
         shown = [said, *priced.sentences]
-    return Result(data, shown, "tacit fit xmap --help  says what a fit takes.")
+    return Result(data, shown, HELP)
 
 
 PLAN = Command(PlanSettings, plan)

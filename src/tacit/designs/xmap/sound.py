@@ -16,12 +16,12 @@ from tacit.designs.private import guarantees
 from tacit.designs.private.guarantees import plan
 from tacit.designs.private.lists import Reason as ListReason
 from tacit.designs.private.model import Private
-from tacit.designs.private.settings import Settings, cost
+from tacit.designs.private.settings import TASK_ROWS, Cost, Settings, cost
 from tacit.designs.xmap.settings import Catalogue, Routes
 from tacit.designs.xmap.settings import Settings as XMapSettings
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 
-__all__ = ["ListReason", "Private", "cost", "plan"]
+__all__ = ["TASK_ROWS", "Cost", "ListReason", "Private", "cost", "plan"]
 
 PAPER = (
     "Guerraoui, Kermarrec, Lin, Patra: What you might like to read after watching Interstellar "

@@ -10,6 +10,7 @@ Releases   what a fit in memory releases. Draws and noise are made here, once, f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
@@ -26,16 +27,45 @@ from tacit.designs.xmap.generator import alter_egos, drawn_as_published, images
 from tacit.designs.xmap.private_neighbours import Candidates, candidates_of, drawn_lists
 from tacit.designs.xmap.recommender import ItemNeighbours, most_similar, pattern, votes_of
 from tacit.designs.xmap.settings import Catalogue, Settings
+from tacit.designs.xmap.sound import TASK_ROWS, Cost
 from tacit.engine.base import Engine, Floats, Numbers, Table
-from tacit.engine.tiles import TiledTable, cut_up
+from tacit.engine.tiles import MOST, PART, TiledTable, cut_up
 from tacit.errors import DataError
 from tacit.randomness import Source
 
 _HELD = 1 << 25  # candidates held at once, 24 bytes each
 _SENT = 1 << 21  # candidates of a message
 _BLOCK = 256
+_SENDS = 3  # of a rating for each part of a domain: three joins
+_START, _OF_ITEM = 5.0, 0.8e-3  # core seconds of a process; of an item's paths
+_OF_RATING, _OF_TASK_RATING, _OF_SENT = 0.8e-6, 1.0e-6, 0.25e-6
+_OF_PAIR = 17e-9  # two ratings of one person
+_ROW, _STRIP, _PROCESS = 22, 14, 0.45e9  # bytes
 _NAMES = ("number", "similar", "sensitive")
 _LIST = np.dtype([("item", "<i4"), *zip(_NAMES, ("<i4", "<f8", "<f8"), strict=True)])
+
+
+def cost(ratings: float, people: float, items: float) -> Cost:
+    """Of a fit without noise to ratings of two domains of about equal size, `items` in all.
+
+    The constants were measured: docs/results.md.
+    """
+    parts = max(1, math.ceil(ratings / 2 / PART), math.ceil(items / 2 / MOST))
+    sent = _SENDS * parts * ratings
+    pairs = ratings * ratings / people
+    common = _START + _OF_ITEM * items
+    alone = common + _OF_RATING * ratings + _OF_PAIR * pairs
+    more = _OF_TASK_RATING * ratings + _OF_SENT * sent + _OF_PAIR * pairs
+    return Cost(
+        passes=8,
+        tasks=max(4, math.ceil(ratings / TASK_ROWS)),
+        tiles=parts**2 + parts * (parts + 1) // 2,
+        shuffle_bytes=int(_ROW * ratings + _STRIP * sent),
+        worker_bytes=int(_PROCESS + 150 * min(ratings, max(2 * PART, TASK_ROWS))),
+        disk_bytes=0,
+        streaming_hours=alone / 3600,
+        cluster_core_hours=(alone + more) / 3600,
+    )
 
 
 def bridges(

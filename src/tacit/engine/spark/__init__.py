@@ -35,6 +35,7 @@ from tacit.data.stored import MOST_VALUES, Columns, Public
 from tacit.data.tables.cleaning import arrow_of, ids_of
 from tacit.data.tables.table import Role
 from tacit.engine.spark import workers
+from tacit.engine.spark.hashed import HASHES
 from tacit.engine.spark.sums import (
     NOT_THERE,
     SparkRatings,
@@ -208,7 +209,7 @@ def _tasks(given: _Rows, asked: int | None) -> int:
 def _parted(frame: Any, work: Callable[..., Any], tasks: int) -> Any:
     """What `work` makes of the rows, each of its buckets in one task; there are many more of them
     than tasks, so that tasks are equal."""
-    buckets = min(workers.HASHES, 64 * tasks)
+    buckets = min(HASHES, 64 * tasks)
     packed = frame.mapInArrow(partial(work, buckets=buckets), workers.ROWS)
     return packed.repartition(tasks, "bucket")
 
@@ -266,7 +267,8 @@ def _check_server(session: Any) -> None:
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "131072")
     own = version("tacit-rec")
     others = {
-        row[0] for row in session.range(1).mapInArrow(workers.versions, "tacit string").collect()
+        row[0]
+        for row in session.range(0, 1, 1, 1).mapInArrow(workers.versions, "tacit string").collect()
     }
     if others != {own}:
         raise ClusterError(

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings
 from tacit.data.stored import Arrays, Block, Cut, Lines, Merge, StoredRatings, Tiles, Work
-from tacit.engine.spark import workers
+from tacit.engine.spark import joins, workers
+from tacit.engine.spark.hashed import HASHES
 from tacit.engine.tiles import NOT_ONCE
 from tacit.errors import ClusterError, DataError
 
@@ -74,12 +75,12 @@ class SparkRatings(StoredRatings):
         width = cut(Block.empty().ratings(known.n_items, known.scale))[0].shape[1]
         with answering():
             strips = partial(
-                workers.strips, cut=cut, tiles=tiles, n_items=known.n_items, scale=known.scale
+                joins.strips, cut=cut, tiles=tiles, n_items=known.n_items, scale=known.scale
             )
-            found = self._blocks.mapInArrow(strips, workers.STRIPS)
-            own = partial(workers.tiled, work=work, width=width)
+            found = self._blocks.mapInArrow(strips, joins.STRIPS)
+            own = partial(joins.tiled, work=work, width=width)
             lines = _meeting(found, "tile", own, len(tiles))
-            merged = _meeting(lines, "line", partial(workers.one_line, merge=merge), len(tiles))
+            merged = _meeting(lines, "line", partial(joins.one_line, merge=merge), len(tiles))
             rows = merged.toArrow()
         self.passed()
         return _by_line(rows)
@@ -90,8 +91,8 @@ class SparkRatings(StoredRatings):
             some = parts[start : start + _AT_ONCE]
             with answering():
                 numbers = self._session.range(0, len(some), 1, len(some))
-                own = partial(workers.spread, work=partial(_of_part, work=work, parts=some))
-                rows = numbers.mapInArrow(own, workers.LINES).toArrow()
+                own = partial(joins.spread, work=partial(_of_part, work=work, parts=some))
+                rows = numbers.mapInArrow(own, joins.LINES).toArrow()
             found = _by_line(rows)
             if len(found) < len(some):
                 raise ClusterError(_NOT_ONCE)
@@ -126,13 +127,13 @@ def _meeting(frame: Any, key: str, work: Callable[[Any], Any], tasks: int) -> An
     def alone(table: Any) -> Any:  # pyspark counts the parameters, those of a partial, too
         return work(table)
 
-    return frame.repartition(tasks, key).groupBy(key).applyInArrow(alone, workers.LINES)
+    return frame.repartition(tasks, key).groupBy(key).applyInArrow(alone, joins.LINES)
 
 
 def kept(session: Any, frame: Any) -> Any:
     """The frame, which later jobs do not make again, if the engine can keep it: persisted, or as a
     checkpoint of the engine's own (pysail), if it has a place for them."""
-    probe = session.range(1).mapInArrow(workers.token, "token string").persist()
+    probe = session.range(0, 1, 1, 1).mapInArrow(workers.token, "token string").persist()
     first, second = (probe.toArrow() for _ in range(2))
     close(probe.unpersist)
     if first == second:
@@ -164,10 +165,10 @@ def gathered(
         parts = frame.mapInArrow(work, workers.PIECES).repartition(merging, "piece")
         pieces = parts.mapInArrow(partial(workers.merged, kind=zero.dtype.str), workers.PIECES)
         rows = pieces.toArrow()
-    cells, seen = zero.ravel(), np.zeros((1, workers.HASHES), np.int64)
+    cells, seen = zero.ravel(), np.zeros((1, HASHES), np.int64)
     for number, raw in zip(*(column.to_pylist() for column in rows.columns), strict=True):
         if number == workers.SEEN:
-            seen = seen + np.frombuffer(raw, np.int64).reshape(-1, workers.HASHES)
+            seen = seen + np.frombuffer(raw, np.int64).reshape(-1, HASHES)
         else:
             found, start = np.frombuffer(raw, zero.dtype), number * workers.PIECE
             cells[start : start + len(found)] += found

@@ -9,25 +9,21 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import version
-from io import BytesIO
 from itertools import pairwise
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.stored import Block, Cut, Merge, Rows, Tiles, Work
+from tacit.data.stored import Block, Rows
 from tacit.data.tables.cleaning import arrow_of
 from tacit.data.tables.table import Role
-from tacit.engine.tiles import NOT_ONCE
+from tacit.engine.spark.hashed import HASHES, hashes_of, marks
 from tacit.errors import ClusterError, DataError
 
-HASHES = 4096
-"""Values of the hash by which people are parted; far more than tasks."""
 PIECE = 1 << 16
 """Cells of a table that travel together."""
 SEEN = -1
@@ -37,11 +33,8 @@ BLOCK_ROWS = AT_ONCE = 1_000_000
 ROWS = "bucket int, rows binary"
 BLOCKS = "seen binary, offsets binary, items binary, values binary, people binary"
 PIECES = "piece long, cells binary"
-STRIPS = "tile long, counts binary, items binary, stars binary, numbers binary, people binary"
-LINES = "line long, tile long, cells binary"
 REFUSED = "tacit refuses "
 """Before what is wrong with a row."""
-_STRIP = {"counts": np.int64, "items": np.int32, "stars": np.float64, "numbers": np.float64}
 KINDS = {"large_string": "string", "int64": "bigint", "double": "double"}
 """Arrow's types of what is read, and Spark's."""
 
@@ -94,9 +87,9 @@ def packed(
     import pyarrow as pa
 
     for table in _cleaned(batches, used, scale):
-        items = pa.array(numbers_in(_flat(table["item"]), ids))
+        items = pa.array(numbers_in(flat(table["item"]), ids))
         made = table.set_column(table.schema.get_field_index("item"), "item", items)
-        yield _by_bucket(made, marks(_flat(table["user"])), buckets)
+        yield _by_bucket(made, hashes_of(flat(table["user"])), buckets)
 
 
 def packed_reports(
@@ -106,13 +99,13 @@ def packed_reports(
     import pyarrow.compute as pc
 
     for table in _many(batches):
-        yield _by_bucket(table, marks(pc.binary_slice(_flat(table[0]), *ticket)), buckets)
+        yield _by_bucket(table, hashes_of(pc.binary_slice(flat(table[0]), *ticket)), buckets)
 
 
-def _by_bucket(table: Any, which: NDArray[np.int64], buckets: int) -> Any:
+def _by_bucket(table: Any, hashes: NDArray[np.uint64], buckets: int) -> Any:
     import pyarrow as pa
 
-    numbers = (which % buckets).astype(np.uint16)
+    numbers = (marks(hashes) % buckets).astype(np.uint16)
     order = np.argsort(numbers, kind="stable")
     (rows,) = table.take(pa.array(order)).combine_chunks().to_batches()
     stops = np.flatnonzero(np.diff(numbers[order], append=-1)) + 1
@@ -133,7 +126,7 @@ def _stream(rows: Any) -> bytes:
     return found
 
 
-def _streamed(cells: Iterable[Any]) -> Any:
+def streamed(cells: Iterable[Any]) -> Any:
     """The table whose parts these are."""
     import pyarrow as pa
 
@@ -143,23 +136,7 @@ def _streamed(cells: Iterable[Any]) -> Any:
 def _unpacked(batches: Iterable[Any]) -> Any:
     """A task's rows; None if it has none."""
     cells = [raw for batch in batches for raw in batch.column("rows").to_pylist()]
-    return _streamed(cells) if cells else None
-
-
-def marks(keys: Any) -> NDArray[np.int64]:
-    """A hash below HASHES of each id, the same on every machine."""
-    import pyarrow as pa
-
-    if pa.types.is_integer(keys.type):
-        mixed = keys.to_numpy().astype(np.uint64)
-    else:
-        coded = keys.dictionary_encode()
-        raws = coded.dictionary.cast(pa.large_binary()).to_pylist()
-        mixed = np.array([crc32(raw) for raw in raws], np.uint64)[coded.indices.to_numpy()]
-    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):  # of MurmurHash3
-        mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(factor)
-    found: NDArray[np.int64] = (mixed >> np.uint64(52)).astype(np.int64)
-    return found
+    return streamed(cells) if cells else None
 
 
 def prepared(batches: Iterable[Any], *, width: int, stars: bool, times: bool) -> Iterator[Any]:
@@ -169,14 +146,14 @@ def prepared(batches: Iterable[Any], *, width: int, stars: bool, times: bool) ->
     if table is None:
         return
     rows, users = _rows(table, stars=stars, times=times)
-    hashes = marks(users)
+    hashes = marks(hashes_of(users))
     whole = np.bincount(hashes, minlength=HASHES)
     seen, start = np.stack([whole > 0, whole, whole]).astype(np.int64), 0
     for block in rows.block(width, ordered=False).parts(BLOCK_ROWS):
         stop = start + len(block.offsets) - 1
         seen[1] = np.bincount(hashes[start:stop], minlength=HASHES)
         cells = [part.tobytes() for part in vars(block).values()]
-        yield batch_of(BLOCKS, seen.tobytes(), *cells, _ids(users[start:stop]))
+        yield batch_of(BLOCKS, seen.tobytes(), *cells, ids_in(users[start:stop]))
         seen[:], start = 0, stop
 
 
@@ -224,7 +201,7 @@ def summed(
 ) -> Iterator[Any]:
     """A task's table in pieces; pieces of zeros stay away."""
     seen, total = np.zeros(3 * HASHES, np.int64), None
-    for block, row in _blocks(batches):
+    for block, row in each_block(batches):
         made = add(block.ratings(n_items, scale))
         total = made if total is None else total + made
         seen += np.frombuffer(row["seen"].as_buffer(), np.int64)
@@ -233,30 +210,7 @@ def summed(
     yield from _pieces(total, seen)
 
 
-def strips(
-    batches: Iterable[Any], *, cut: Cut, tiles: Tiles, n_items: int, scale: RatingScale
-) -> Iterator[Any]:
-    """Of each tile the people and ratings that a task's blocks have."""
-    import pyarrow as pa
-
-    for block, row in _blocks(batches):
-        stars, numbers = cut(block.ratings(n_items, scale))
-        users = _flat(_streamed([row["people"].as_buffer()])["id"])
-        rows = np.repeat(np.arange(stars.shape[0]), np.diff(stars.indptr))
-        for tile, members in enumerate(tiles):
-            mask = np.zeros(stars.shape[1], np.bool_)
-            mask[members] = True
-            kept = mask[stars.indices]
-            counts = np.bincount(rows[kept], minlength=stars.shape[0])
-            there = np.flatnonzero(counts)
-            if there.size:
-                items = stars.indices[kept].astype(np.int32, copy=False)
-                cells = (counts[there], items, stars.data[kept], numbers[there])
-                whose = _ids(users.take(pa.array(there)))
-                yield batch_of(STRIPS, tile, *(each.tobytes() for each in cells), whose)
-
-
-def _blocks(batches: Iterable[Any]) -> Iterator[tuple[Block, dict[str, Any]]]:
+def each_block(batches: Iterable[Any]) -> Iterator[tuple[Block, dict[str, Any]]]:
     """Each, and its row."""
     kinds = {"offsets": np.int64, "items": np.int32, "values": np.float64}
     for batch in batches:
@@ -266,65 +220,25 @@ def _blocks(batches: Iterable[Any]) -> Iterator[tuple[Block, dict[str, Any]]]:
             yield Block(*parts), row
 
 
-def tiled(table: Any, *, work: Work, width: int) -> Any:
-    """Lines of a tile, made of its strips, with the people in the order of their ids."""
-    import pyarrow.compute as pc
-    from scipy import sparse
-
-    users = _flat(_streamed(table["people"].to_pylist())["id"])
-    order = pc.sort_indices(users).to_numpy()
-    if len(users.unique()) < len(users):
-        raise ClusterError(NOT_ONCE)
-    counts, items, stars, numbers = (
-        np.concatenate([np.frombuffer(raw, kind) for raw in table[name].to_pylist()])
-        for name, kind in _STRIP.items()
-    )
-    starts, sizes = (np.cumsum(counts) - counts)[order], counts[order]
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    places = np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])
-    rows = sparse.csr_array((stars[places], items[places], offsets), shape=(len(users), width))
-    tile = int(table["tile"][0].as_py())
-    del table, places, stars, items  # the kernel needs room
-    return lines([(line, tile, cells) for line, cells in work(tile, rows, numbers[order])])
-
-
-def one_line(table: Any, *, merge: Merge) -> Any:
-    """The answers of all tiles to one line, and how many they are."""
-    if len(table["tile"].unique()) < len(table):
-        raise ClusterError(NOT_ONCE)
-    cells = merge(table["cells"].to_pylist())
-    return lines([(table["line"][0].as_py(), len(table), cells)])
-
-
-def spread(batches: Iterable[Any], *, work: Callable[[int], NDArray[Any]]) -> Iterator[Any]:
-    """Of each number in the batches the array that `work` gives."""
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            file = BytesIO()
-            np.save(file, work(number), allow_pickle=False)
-            yield batch_of(LINES, number, 1, file.getvalue())
-
-
-def lines(found: Sequence[tuple[int, int, bytes]]) -> Any:
-    """A table of lines, numbers and cells, as Arrow carries it."""
-    import pyarrow as pa
-
-    columns = zip(*found, strict=True) if found else ((), (), ())
-    kinds = (pa.int64(), pa.int64(), pa.binary())
-    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
-    return pa.table(arrays, ["line", "tile", "cells"])
-
-
 def folded(
     batches: Iterable[Any], *, ticket: tuple[int, int], fold: Callable[[list[bytes]], Any]
 ) -> Iterator[Any]:
-    """What `fold` makes of a task's reports, in pieces."""
+    """What `fold` makes of a task's reports, in pieces; those of equal tickets in the order of
+    their bytes, so that the same one counts if the task is done again."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     if (table := _unpacked(batches)) is not None:
-        reports = _flat(table[0])
-        seen = np.bincount(marks(pc.binary_slice(reports, *ticket)), minlength=HASHES) > 0
-        yield from _pieces(fold(sorted(reports.to_pylist())), seen.astype(np.int64))
+        reports = flat(table[0])
+        del table
+        hashes = hashes_of(pc.binary_slice(reports, *ticket))
+        seen = np.zeros(HASHES, np.int64)
+        seen[marks(hashes)] = 1
+        order = np.argsort(hashes)
+        same = np.diff(hashes[order]) == 0
+        several = np.append(same, False) | np.insert(same, 0, False)
+        alone, others = (reports.take(pa.array(order[kept])) for kept in (~several, several))
+        yield from _pieces(fold([*alone.to_pylist(), *sorted(others.to_pylist())]), seen)
 
 
 def _pieces(total: NDArray[Any], seen: NDArray[np.int64]) -> Iterator[Any]:
@@ -371,7 +285,7 @@ def batch_of(schema: str, *values: Any) -> Any:
     return pa.RecordBatch.from_arrays(columns, names=[name for name, _ in fields])
 
 
-def _ids(users: Any) -> bytes:
+def ids_in(users: Any) -> bytes:
     import pyarrow as pa
 
     return _stream(pa.RecordBatch.from_arrays([users], ["id"]))
@@ -379,14 +293,14 @@ def _ids(users: Any) -> bytes:
 
 def _rows(table: Any, *, stars: bool, times: bool) -> tuple[Rows, Any]:
     """A task's rows, and the ids of its people."""
-    coded = _flat(table["user"]).dictionary_encode()
+    coded = flat(table["user"]).dictionary_encode()
     people = coded.indices.to_numpy()
     values = table["rating"].to_numpy() if stars else np.ones(len(people))
     when = table["time"].to_numpy() if times else None
     return Rows(people, table["item"].to_numpy(), values, when), coded.dictionary
 
 
-def _flat(column: Any) -> Any:
+def flat(column: Any) -> Any:
     """One array, of text or bytes that may be long."""
     import pyarrow as pa
 
