@@ -19,17 +19,24 @@ def directly(step, sigma, epsilon):
 
 
 @pytest.mark.parametrize(("step", "sigma"), [(1, 0.5), (1, 1.0), (2, 3.0), (-3, 2.0)])
-@pytest.mark.parametrize("epsilon", [0.0, 0.5, 3.0])
-def test_delta_is_the_sum_of_its_definition(step, sigma, epsilon):
-    """One noise, few steps: the same number as by summing P - e^epsilon Q."""
-    found = gaussian.discrete_delta_of([step], [sigma], epsilon)
-    assert found == pytest.approx(directly(step, sigma, epsilon), rel=1e-9, abs=1e-14)
+@pytest.mark.parametrize("delta", [1e-2, 1e-5, 1e-8])
+def test_epsilon_fits_the_definition_of_delta(step, sigma, delta):
+    """One noise, few steps: at the epsilon found, P - e^epsilon Q adds up to delta."""
+    epsilon = gaussian.discrete_epsilon_of([step], [sigma], delta)
+    assert directly(step, sigma, epsilon) == pytest.approx(delta, rel=1e-6)
 
 
-def test_epsilon_undoes_delta():
-    """discrete_epsilon_of is the inverse of delta_of."""
+def test_epsilon_of_two_noises_fits_the_definition():
+    """The same of two noises drawn apart, by all pairs of steps."""
+    k = np.arange(-40, 41)
     epsilon = gaussian.discrete_epsilon_of([1, 2], [2.0, 2.0], 1e-5)
-    assert gaussian.discrete_delta_of([1, 2], [2.0, 2.0], epsilon) == pytest.approx(1e-5, rel=1e-6)
+
+    def both(*centres):
+        one, other = (np.exp(-((k - centre) ** 2) / 8.0) for centre in centres)
+        return np.outer(one / one.sum(), other / other.sum())
+
+    over = np.maximum(both(0, 0) - math.exp(epsilon) * both(1, 2), 0).sum()
+    assert over == pytest.approx(1e-5, rel=1e-6)
 
 
 @pytest.mark.parametrize("sigma", [32.0, 256.0])

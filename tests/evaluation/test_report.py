@@ -23,8 +23,8 @@ from tacit.designs.standard_scheme.experiment.table import (
     SingleRow,
     TimeRow,
     WorstRow,
+    verdict,
 )
-from tacit.designs.standard_scheme.experiment.verdict import verdict
 from tacit.designs.standard_scheme.messages import RELEASES
 from tacit.errors import OutputError
 from tacit.evaluation.plots import tenths, tradeoff

@@ -155,13 +155,8 @@ def _check_delta(delta: float) -> None:
         raise ConfigError(f"A Gaussian mechanism has an epsilon at a delta in (0, 1); got {delta}.")
 
 
-def discrete_delta_of(steps: Sequence[int], sigmas: Sequence[float], epsilon: float) -> float:
-    """The smallest delta at `epsilon` if the centres of these noises move by `steps`."""
-    return _expected(*_losses(steps, sigmas), epsilon)
-
-
 def discrete_epsilon_of(steps: Sequence[int], sigmas: Sequence[float], delta: float) -> float:
-    """The smallest epsilon at `delta` in (0, 1)."""
+    """The smallest epsilon at `delta` in (0, 1) if the centres of these noises move by `steps`."""
     _check_delta(delta)
     losses, chances = _losses(steps, sigmas)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from tacit.errors import ConfigError, DataError
 from tacit.views import table as view
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     from tacit.data.ratings import Ratings
     from tacit.privacy import Guarantee
+
+T = TypeVar("T")
+K = TypeVar("K")
 
 OUT = "Model file to write."
 SEED = "The same seed gives the same splits, people and draws."
@@ -86,6 +89,14 @@ def mean_interval(
 def auc_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
     """`mean_interval` of one AUC per fold, kept within 0 and 1."""
     return mean_interval(values, confidence, bounds=(0.0, 1.0))
+
+
+def grouped(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Rows that share a key, such as those of all seeds of one setting, in their order."""
+    found: dict[K, list[T]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
 
 
 @dataclass(frozen=True)

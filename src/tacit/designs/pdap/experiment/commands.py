@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.design import Command, Run, Tour, option
 from tacit.errors import ConfigError
-from tacit.evaluation.result import REPORT, Result, Table, made_with
+from tacit.evaluation.result import REPORT, Result, Table, grouped, made_with
 
 if TYPE_CHECKING:
     from tacit.data.clicks import Log
+    from tacit.designs.pdap.experiment.paper import PaperTable
     from tacit.designs.pdap.experiment.policies import World
     from tacit.designs.pdap.experiment.simulation import Row
 
@@ -175,49 +176,40 @@ def _manifest(settings: SimulateSettings, world: World, data: dict[str, Any]) ->
 def _found(rows: list[Row], world: World) -> dict[str, Any]:
     from tacit.designs.pdap.experiment.paper import orderings, tables
 
-    found = [
-        {
-            "table": table.number,
-            "title": table.title,
-            "rows": [
-                {
-                    "arrivals": arrivals,
-                    "policy": policy,
-                    "epsilon": epsilon,
-                    "paper": cell.paper,
-                    "here": cell.ours,
-                }
-                for arrivals, cells in table.lines.items()
-                for (policy, epsilon), cell in zip(table.columns, cells, strict=True)
-            ],
-            "why": table.why,
-        }
-        for table in tables(rows, world)
-    ]
+    def laid_out(table: PaperTable) -> list[dict[str, Any]]:
+        names = ("arrivals", "policy", "epsilon", "paper", "here")
+        return [
+            dict(zip(names, (arrivals, *column, *cell), strict=True))
+            for arrivals, cells in table.lines.items()
+            for column, cell in zip(table.columns, cells, strict=True)
+        ]
+
     return {
-        "rows": [row.to_dict() for row in rows],
+        "rows": rows,
         "orderings": orderings(rows),
-        "tables": found,
+        "tables": [
+            {"table": one.number, "title": one.title, "rows": laid_out(one), "why": one.why}
+            for one in tables(rows, world)
+        ],
     }
 
 
 def _shown(found: dict[str, Any]) -> list[Table | str]:
-    last = max(row["arrivals"] for row in found["rows"])
-    groups: dict[tuple[str, float | None], list[dict[str, Any]]] = {}
-    for row in found["rows"]:
-        if row["arrivals"] == last:
-            groups.setdefault((row["policy"], row["epsilon"]), []).append(row)
-    columns = {
-        "policy": lambda one: one[0][0],
-        "epsilon": lambda one: "–" if one[0][1] is None else f"{one[0][1]:g}",
-        "accuracy": lambda one: _mean(one[1], "accuracy"),
-        "tested": lambda one: _mean(one[1], "test_accuracy"),
-        "average regret": lambda one: _mean(one[1], "average_regret"),
-        "forwarded": lambda one: _mean(one[1], "forwarded"),
-        "spent per visit": lambda one: _spent(one[1][0]["epsilon_spent_per_visit"]),
+    rows: list[Row] = found["rows"]
+    last = max(row.arrivals for row in rows)
+    ended = [row for row in rows if row.arrivals == last]
+    columns: dict[str, Callable[[list[Row]], object]] = {
+        "policy": lambda some: some[0].policy,
+        "epsilon": lambda some: "–" if math.isinf(some[0].epsilon) else f"{some[0].epsilon:g}",
+        "accuracy": lambda some: _mean([row.accuracy for row in some]),
+        "tested": lambda some: _mean([row.test_accuracy for row in some]),
+        "average regret": lambda some: _mean([row.average_regret for row in some]),
+        "forwarded": lambda some: _mean([row.forwarded for row in some]),
+        "spent per visit": lambda some: _spent(some[0].epsilon_spent_per_visit),
     }
+    settings = grouped(ended, lambda row: (row.policy, row.epsilon)).values()
     return [
-        Table.of(f"after {last:,} visits of each vendor", columns, groups.items()),
+        Table.of(f"after {last:,} visits of each vendor", columns, settings),
         *(
             f"{one.above} above {one.below}"
             + ("" if math.isinf(one.epsilon) else f" at epsilon {one.epsilon:g}")
@@ -232,13 +224,13 @@ def _shown(found: dict[str, Any]) -> list[Table | str]:
     ]
 
 
-def _spent(nats: float | None) -> str:
-    return "nothing holds" if nats is None else f"{nats:.3g}"
+def _spent(nats: float) -> str:
+    return "nothing holds" if math.isinf(nats) else f"{nats:.3g}"
 
 
-def _mean(rows: list[dict[str, Any]], field: str) -> float | None:
-    values = [row[field] for row in rows if row[field] is not None]
-    return sum(values) / len(values) if values else None
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 SIMULATE = Command(SimulateSettings, simulate)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -59,13 +59,6 @@ class Row:
     matched: int | None = None
     test_accuracy: float | None = None
     """Of visits after the last one learned from; None if none were tested."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; infinite ones are null."""
-        found = asdict(self)
-        for name in ("epsilon", "epsilon_spent_per_visit"):
-            found[name] = None if math.isinf(found[name]) else found[name]
-        return found
 
 
 def simulate(

@@ -17,7 +17,7 @@ from tacit.designs.prec.experiment.methods import METHODS, PRIVATE, Budget, play
 from tacit.designs.prec.experiment.worlds import WORLDS, Game
 from tacit.errors import ConfigError
 from tacit.evaluation.parallel import Pool, Progress
-from tacit.evaluation.result import Interval, mean_interval
+from tacit.evaluation.result import Interval, grouped, mean_interval
 from tacit.randomness import simulation
 
 VARIED = ("rounds", "peers", "voters", "epsilon")
@@ -202,10 +202,7 @@ class Point:
 
 def points(rows: Iterable[PRecRow]) -> list[Point]:
     """Means over seeds with 95 % intervals, in the order of the rows."""
-    groups: dict[PRecRow, list[PRecRow]] = {}
-    for row in rows:
-        plain = replace(row, seed=0, loss=0.0, joint_loss=0, stopped=None)
-        groups.setdefault(plain, []).append(row)
+    groups = grouped(rows, lambda row: replace(row, seed=0, loss=0.0, joint_loss=0, stopped=None))
     found = []
     for key, group in groups.items():
         bounds = 0.0, float(key.rounds)

@@ -23,7 +23,7 @@ from tacit.designs.prec.experiment.methods import ABSTAINS, METHODS, PRIVATE, Bu
 from tacit.designs.prec.experiment.worlds import Game
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation.parallel import Pool, Progress
-from tacit.evaluation.result import Interval, mean_interval
+from tacit.evaluation.result import Interval, grouped, mean_interval
 from tacit.randomness import simulation
 
 LEAST_ROUNDS = 20
@@ -192,9 +192,7 @@ def _play(_: None, made: Stream, game: Game, method: str, budget: Budget, seed: 
 
 def stream_points(rows: Iterable[StreamRow]) -> list[tuple[StreamRow, Interval, float]]:
     """A row of each method and radius, its loss over draws of clients, and whose gate shut."""
-    groups: dict[tuple[str, int | None], list[StreamRow]] = {}
-    for row in rows:
-        groups.setdefault((row.method, row.radius), []).append(row)
+    groups = grouped(rows, lambda row: (row.method, row.radius))
     return [
         (
             found[0],

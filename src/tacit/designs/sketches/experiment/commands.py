@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from tacit.data.synthetic_worlds import Blocks
 from tacit.design import Command, Run, option
 from tacit.designs.sketches.commands import CLUSTERS, LIKES, UNIT, world
 from tacit.errors import ConfigError
-from tacit.evaluation.result import SEED, Result, Table, manifest
+from tacit.evaluation.result import SEED, Result, Table, grouped, manifest
 
 _SEEDS, _GROWN = 5, 20
 _DRAWN = "tacit plan sketches --plot out.svg  draws what theory says."
@@ -106,9 +107,7 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
 
 def _means(rows: list[dict[str, Any]]) -> Table:
     columns = ("method", "items", "rated", "epsilon", "users")
-    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[column] for column in columns), []).append(row)
+    groups = grouped(rows, itemgetter(*columns))
     cells = [
         (
             *key[:3],

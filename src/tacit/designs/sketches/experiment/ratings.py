@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ from tacit.designs.sketches.planner import Plan, plan
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation.metrics import ranking_metrics
 from tacit.evaluation.parallel import Progress
-from tacit.evaluation.result import mean_interval
+from tacit.evaluation.result import grouped, mean_interval
 
 IN_THE_CLEAR = ("spectral-coclustering", "popularity", "item-knn")
 REPORTED = 20_000
@@ -114,17 +115,15 @@ def steps(users: Sequence[int], epsilons: Sequence[float], seeds: int) -> int:
 
 def _points(rows: Sequence[Row]) -> list[Row]:
     """Means over seeds: NDCG and recall as [mean, low, high], 95 % intervals."""
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row["method"], row["epsilon"], row["users"]), []).append(row)
+    names = ("method", "epsilon", "users")
 
     def mean(name: str, rows: list[Row]) -> list[float]:
         return list(mean_interval([row[name] for row in rows], bounds=(0.0, 1.0)))
 
     return [
-        dict(zip(("method", "epsilon", "users"), key, strict=True))
+        dict(zip(names, key, strict=True))
         | {name: mean(name, found) for name in ("ndcg_at_10", "recall_at_10")}
-        for key, found in groups.items()
+        for key, found in grouped(rows, itemgetter(*names)).items()
     ]
 
 

@@ -28,7 +28,7 @@ from tacit.designs.standard_scheme.experiment.table import (
     WorstRow,
 )
 from tacit.evaluation.page import MixPoint
-from tacit.evaluation.result import auc_interval, mean_interval
+from tacit.evaluation.result import auc_interval, grouped, mean_interval
 from tacit.privacy.guarantee import too_few
 
 Floats = NDArray[np.float64]
@@ -183,10 +183,7 @@ class _Pooled:
     @staticmethod
     def _by_target(scores: Iterable[Key]) -> list[list[Key]]:
         """Keys that differ in the attacked value alone."""
-        grouped: dict[Key, list[Key]] = {}
-        for key in scores:
-            grouped.setdefault(key._replace(target=0), []).append(key)
-        return list(grouped.values())
+        return list(grouped(scores, lambda key: key._replace(target=0)).values())
 
     @staticmethod
     def _area(bound: Bound[Any], keys: Sequence[Any]) -> tuple[float, float, float]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tacit.designs.standard_scheme.experiment.table import (
+    NEAR,
     AccuracyRow,
     AttackRow,
     HidingTable,
@@ -13,8 +14,9 @@ from tacit.designs.standard_scheme.experiment.table import (
     SingleRow,
     TimeRow,
     WorstRow,
+    shown_distance,
+    verdict,
 )
-from tacit.designs.standard_scheme.experiment.verdict import NEAR, shown_distance, verdict
 from tacit.evaluation import plots
 from tacit.evaluation.page import Cell, Figure, Mark, Page, Section, Tile
 from tacit.evaluation.result import Table
