@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
+from pages import Page
 
 from tacit.designs.xmap.experiment.experiment import VARIANTS, CrossDomainTable, Point, Setting
 from tacit.designs.xmap.experiment.judging import Comparison
@@ -102,40 +102,6 @@ def table_of(methods=METHODS, *, gap=-0.03, private_gap=-0.01, ks=(10, 50), surf
         comparisons=tuple(comparisons),
         surface=surface,
     )
-
-
-class Page(HTMLParser):
-    """Rows of the tables, the text outside styles and drawings, tags left open."""
-
-    VOID = ("meta", "br")
-
-    def __init__(self, page):
-        super().__init__()
-        self.open, self.tags, self.words, self.rows, self.attributes = [], [], [], [], []
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes += [name for name, _ in attrs]
-        if tag not in self.VOID:
-            self.open.append(tag)
-        if tag == "tr":
-            self.rows.append([])
-        if tag in ("td", "th"):
-            self.rows[-1].append("")
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if "style" not in self.open and "svg" not in self.open:
-            self.words.append(data)
-        if self.open[-1:] != ["style"] and {"td", "th"} & set(self.open):
-            self.rows[-1][-1] += f"{data.strip()} "
-
-    @property
-    def text(self):
-        return " ".join(" ".join(self.words).split())
 
 
 @pytest.fixture(scope="module")

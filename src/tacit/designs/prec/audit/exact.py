@@ -71,12 +71,10 @@ class Computed:
 Check = Callable[[type[PRec]], list[Computed]]
 
 
-def settings_for(
-    gate: float, *, rounds: int = 6, voters: int = 80, delta: float = 5e-3
-) -> PRecSettings:
+def settings_for(gate: float, *, rounds: int = 6) -> PRecSettings:
     """Two objects, 12 peers, and so many nats for the gate beyond what the rounds cost."""
-    floor, _ = floor_epsilon(objects=2, rounds=rounds, peers=PEERS, voters=voters)
-    return PRecSettings(rounds, 2, voters, peers=PEERS, epsilon=gate + floor, delta=delta)
+    floor, _ = floor_epsilon(objects=2, rounds=rounds, peers=PEERS, voters=80)
+    return PRecSettings(rounds, 2, 80, peers=PEERS, epsilon=gate + floor, delta=5e-3)
 
 
 def random_streams(kind: type[PRec], patterns: int = 4) -> list[Computed]:

@@ -19,7 +19,7 @@ from tacit.designs.standard_scheme.experiment.table import (
 )
 from tacit.evaluation import plots
 from tacit.evaluation.page import Cell, Figure, Mark, Page, Section, Tile
-from tacit.evaluation.result import Table
+from tacit.evaluation.result import Table, grouped
 
 ATTACK_NAMES = {
     "naive-bayes": "naive Bayes",
@@ -138,11 +138,11 @@ def _tiles(table: HidingTable, judged: str) -> Iterator[Tile]:
         yield tile("Permuted labels: nothing to find", row.control, row.control_upper, note)
 
 
-def _area(area: float | None, small: str = "", form: str = ".3f") -> Cell | None:
+def _area(area: float | None, small: str = "") -> Cell | None:
     if area is None:
         return None
     level = _level(area)
-    return Cell(f"{area:{form}}", small, level, said=LEVELS[level][1])
+    return Cell(f"{area:.3f}", small, level, said=LEVELS[level][1])
 
 
 def _attacked(row: AttackRow | TimeRow | KnownRow | SingleRow | None) -> Cell | None:
@@ -187,10 +187,9 @@ def _over_time(table: HidingTable, names: Mapping[str, str]) -> Table:
         "AUC": _attacked,
         "items lost or changed": lambda row: table.lost.get(row.schedule, "–"),
     }
-    ordered = sorted(table.over_time, key=lambda row: -abs(row.auc - 0.5))
     strongest = [
-        next(row for row in ordered if row.schedule == schedule)
-        for schedule in dict.fromkeys(row.schedule for row in table.over_time)
+        max(rows, key=lambda row: abs(row.auc - 0.5))
+        for rows in grouped(table.over_time, lambda row: row.schedule).values()
     ]
     return Table.of("Table of schedules", columns, strongest)
 

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing.claims import Bench, Check, Line
-from tacit.auditing.replays import replay_check
 from tacit.data.ratings import Ratings
 from tacit.designs.private.audit import faults, worlds
+from tacit.designs.private.audit.bench import line
 from tacit.designs.private.audit.faults import Planted
 from tacit.designs.private.audit.worlds import DELTA, EPSILON
 from tacit.designs.xmap import model
@@ -199,22 +199,11 @@ class Sound(worlds.World):
 
 
 WORLD = Sound("top-items", True, stars=True)
-MOST = "likes two rare items"
-"""Who moves few numbers far: most of the samples are spent on them."""
 
 
 def sums() -> Line:
     """All sums of one fit together, as a reader of all of them sees them."""
-    checks = []
-    for name, person in worlds.PERSONS.items():
-        entries, share = (12, 8) if name == MOST else (1, 1_000)
-        checks.append(
-            replay_check(
-                name, WORLD.fit, worlds.tables(person),
-                entries=entries, share=share, delta=DELTA, noise=worlds.answers(),
-            )
-        )  # fmt: skip
-    return Line("x-map-sound", EPSILON, tuple(checks), delta=DELTA)
+    return replace(line(WORLD), mechanism="x-map-sound")
 
 
 def rated_items_alone() -> faults.Steps:

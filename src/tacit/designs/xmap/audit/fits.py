@@ -127,6 +127,9 @@ def _released(model: XMap) -> Released:
     return to_arrays(list(model.boxes_.bridges.values()))
 
 
+_NOISY, _WHOLE_FITS = 10, 500  # one sample for so many that are asked for
+
+
 def chances(found: Sequence[Way[Drawn]]) -> dict[Hashable, bench.Chance]:
     """Of everything that may be seen."""
     summed: dict[Hashable, bench.Chance] = {}
@@ -136,7 +139,7 @@ def chances(found: Sequence[Way[Drawn]]) -> dict[Hashable, bench.Chance]:
     return summed
 
 
-def choice_check(name: str, drawer: Drawer, tables: Tables, share: int = 1) -> Check:
+def choice_check(name: str, drawer: Drawer, tables: Tables) -> Check:
     """What is drawn, by exact chances and by samples; noise is left aside."""
 
     def check(samples: int, alpha: float) -> Checked:
@@ -144,26 +147,20 @@ def choice_check(name: str, drawer: Drawer, tables: Tables, share: int = 1) -> C
         p, q = (chances(side) for side in found)
         code = {seen: place for place, seen in enumerate(dict.fromkeys([*p, *q]))}
         codes = [np.array([code[way.result.choice] for way in side]) for side in found]
-        count = samples // share
 
         def release(side: int) -> Callable[[int], NDArray[Any]]:
             return lambda n: codes[side][sampled(found[side], n, secure())]
 
-        known = best_known((coded(p, code), coded(q, code)), count, alpha)
-        seen = audit(release(0), release(1), samples=count, alpha=alpha, known=known)
+        known = best_known((coded(p, code), coded(q, code)), samples, alpha)
+        seen = audit(release(0), release(1), samples=samples, alpha=alpha, known=known)
         ideal = known.ideal if known else 0.0
-        return Checked(name, bench.loss(p, q), None, seen.lower_bound, ideal, count)
+        return Checked(name, bench.loss(p, q), None, seen.lower_bound, ideal, samples)
 
     return check
 
 
 def noise_check(
-    name: str,
-    drawer: Drawer,
-    tables: Tables,
-    *,
-    given: tuple[int, ...] | None = None,
-    share: int = 10,
+    name: str, drawer: Drawer, tables: Tables, *, given: tuple[int, ...] | None = None
 ) -> Check:
     """Choices and noise together. given: only where the drawer's film has these neighbours, so
     that what is left is the loss of the noise alone."""
@@ -175,7 +172,7 @@ def noise_check(
                 for table in tables
             )
         )
-        count = samples // share
+        count = samples // _NOISY
         known = best_known(sides.beyond, count, alpha, feature=_BEYOND)
         found = audit(
             lambda n: sides.releases(0, n),
@@ -192,11 +189,7 @@ def noise_check(
 
 
 def fits_check(
-    name: str,
-    settings: Settings,
-    tables: Tables,
-    feature: Callable[[Released], float],
-    share: int = 500,
+    name: str, settings: Settings, tables: Tables, feature: Callable[[Released], float]
 ) -> Check:
     """Real fits, each from the secure source, and one number made of each model file.
 
@@ -212,7 +205,7 @@ def fits_check(
         return lambda n: np.array([feature(fit(table)) for _ in range(n)], dtype=np.float64)
 
     def check(samples: int, alpha: float) -> Checked:
-        count = max(samples // share, 4)
+        count = max(samples // _WHOLE_FITS, 4)
         found = audit(release(tables[0]), release(tables[1]), samples=count, alpha=alpha)
         means = [fit(table)["item_means"] for table in tables]
         loss = 0.0 if np.array_equal(means[0], means[1]) else math.inf
