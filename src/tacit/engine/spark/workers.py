@@ -33,6 +33,7 @@ BLOCK_ROWS = AT_ONCE = 1_000_000
 ROWS = "bucket int, rows binary"
 BLOCKS = "seen binary, offsets binary, items binary, values binary, people binary"
 PIECES = "piece long, cells binary"
+_FOLDED = 1 << 18  # reports counted at once
 REFUSED = "tacit refuses "
 """Before what is wrong with a row."""
 KINDS = {"large_string": "string", "int64": "bigint", "double": "double"}
@@ -237,8 +238,12 @@ def folded(
         order = np.argsort(hashes)
         same = np.diff(hashes[order]) == 0
         several = np.append(same, False) | np.insert(same, 0, False)
-        alone, others = (reports.take(pa.array(order[kept])) for kept in (~several, several))
-        yield from _pieces(fold([*alone.to_pylist(), *sorted(others.to_pylist())]), seen)
+        alone = order[~several]
+        parts = [alone[start : start + _FOLDED] for start in range(0, len(alone), _FOLDED)]
+        total = fold(sorted(reports.take(pa.array(order[several])).to_pylist()))
+        for part in parts:
+            total = total + fold(reports.take(pa.array(part)).to_pylist())
+        yield from _pieces(total, seen)
 
 
 def _pieces(total: NDArray[Any], seen: NDArray[np.int64]) -> Iterator[Any]:
