@@ -126,7 +126,7 @@ def test_a_deadline(demo, shops, folder, operations, valid, monkeypatch):
             Operation, "begin", lambda *_: asyncio.get_running_loop().create_future()
         )
         for one in operations:
-            monkeypatch.setattr(shop.app.answers, "_room", asyncio.Semaphore(1))
+            monkeypatch.setattr(shop.app.answers, "room", asyncio.Semaphore(1))
             asked = ready[one.name]
             answer = shop.ask(asked.by, one.method, asked.path, **asked.given)
             if one.name in at_once:

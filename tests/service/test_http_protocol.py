@@ -232,7 +232,7 @@ def bounded(shared_shop, monkeypatch):
 def served_here(shared_shop):
     """Its port, while it runs."""
     app = shared_shop.app
-    config = serving._config(shared_shop.service.settings, app)
+    config = serving.config_of(shared_shop.service.settings, app)
     config.lifespan = "off"  # the shop has begun
     server = uvicorn.Server(config)
     with socket.socket() as bound:
@@ -325,7 +325,7 @@ def test_an_answer_is_sent_at_once():
             close=lambda: calls.append("end"),
             is_closing=lambda: False,
         )
-        joined = http_protocol._Joined(transport, loop)
+        joined = http_protocol.Joined(transport, loop)
         joined.write(b"head ")
         joined.write(b"body")
         await asyncio.sleep(0)

@@ -29,7 +29,7 @@ from tacit.service.http_bodies import LONGEST_HEAD, Body
 from tacit.service.keys import Caller, Role
 from tacit.service.middleware import Middleware
 from tacit.service.monitoring import Logger
-from tacit.service.owner import Link, Owner, _asked
+from tacit.service.owner import Link, Owner, asked_of
 from tacit.service.problems import Problem
 
 HEAD = {
@@ -145,9 +145,9 @@ def test_the_largest_head_of_http_fits_into_a_frame(letter):
 )
 def test_a_question_says_exactly_what_it_has_to(change):
     """Another field, a role that does not exist, a wrong type: refused."""
-    assert _asked(WHOLE)[2] == HEAD["end"]
+    assert asked_of(WHOLE)[2] == HEAD["end"]
     with pytest.raises(DataError):
-        _asked(Frame(Kind.ASK, 1, {**HEAD, **change}))
+        asked_of(Frame(Kind.ASK, 1, {**HEAD, **change}))
 
 
 def test_every_operation_is_the_same_through_a_worker(demo, folder, tmp_path, valid):
@@ -175,7 +175,7 @@ def test_a_request_too_large_for_a_frame_ends_alone(demo, folder, monkeypatch):
         with monkeypatch.context() as patched:
             patched.setattr(frames, "LARGEST_HEAD", 1)
             assert worker.get("anonymous", "/readyz").status_code not in (200, 503)
-        line, asked = worker.app.answers._hand._opened
+        line, asked = worker.app.answers.hand.opened
         assert line.open
         assert not asked
 
@@ -228,14 +228,16 @@ def test_a_passed_deadline_begins_nothing(tmp_path):
         owner = Owner(store, SimpleNamespace(failed=False), Logger(io.StringIO()))
         await owner.open(SimpleNamespace(answers=SimpleNamespace(handed=handed)))
         frame = Frame(Kind.ASK, 1, {**HEAD, "end": time.monotonic() - 0.001})
-        late = await owner._executed(frame, owner._app)
+        with await asyncio.to_thread(frames.connect, store, 60) as connection:
+            connection.sendall(frame.encode())
+            late = await asyncio.to_thread(frames.receive, connection)
         link, request = Link(store), requested()
         with pytest.raises(Problem):
             await link.hand(request, loop.time() - 1)
-        assert link._opened is None
+        assert link.opened is None
         with pytest.raises(Problem):
             await asyncio.wait_for(link.hand(request, loop.time() + 0.2), 60)
-        line, asked = link._opened
+        line, asked = link.opened
         assert not asked
         assert line.open
         line.close()
@@ -257,9 +259,9 @@ def test_what_needs_no_ledger_waits_for_none(demo, folder, monkeypatch):
     """With all places of handed requests taken, a worker answers what it executes itself."""
     with open_worker(demo, folder) as worker:
         answers = worker.app.answers
-        monkeypatch.setattr(answers, "_away", asyncio.Semaphore(0))
+        monkeypatch.setattr(answers, "away", asyncio.Semaphore(0))
         assert worker.get("operator", "/api/models").is_success
-        monkeypatch.setattr(answers, "_settings", replace(answers._settings, answer_within=0.2))
+        monkeypatch.setattr(answers, "settings", replace(answers.settings, answer_within=0.2))
         assert worker.get("operator", "/readyz").status_code == 503
 
 

@@ -95,9 +95,9 @@ def test_an_owner_that_hangs_is_replaced(folder, monkeypatch, wait_until):
     owner = workers.OwnerProcess()
     owner.start()
     try:
-        first = owner._process
+        first = owner.process
         os.kill(first.pid, signal.SIGSTOP)
-        wait_until(lambda: owner._process is not first)
+        wait_until(lambda: owner.process is not first)
         assert first.exitcode == -signal.SIGKILL
     finally:
         owner.stop()
@@ -132,7 +132,7 @@ def test_a_signal_during_the_start_of_many(folder, monkeypatch, stopped):
     ran = []
     several = SimpleNamespace(run=lambda: ran.append(1), stopped=lambda: False)
     service = SimpleNamespace(open=lambda _: SimpleNamespace(close=lambda: None))
-    monkeypatch.setenv(workers._METRICS, "")
+    monkeypatch.setenv(workers.METRICS, "")
     monkeypatch.setattr(workers, "Service", service)
     monkeypatch.setattr(workers, "Workers", lambda *_: several)
     monkeypatch.setattr(workers, "_when_up", lambda *_: None)

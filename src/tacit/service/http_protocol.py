@@ -31,7 +31,7 @@ be thousands, and each takes memory before anybody counts it."""
 _UNREADABLE = Problem(400, "This is not a request of HTTP/1.1.")
 
 
-class _Joined:
+class Joined:
     """A transport that sends in one call of the system what is written in one turn of the loop: an
     answer comes as a head and a body, and each call wakes its reader."""
 
@@ -67,7 +67,7 @@ class Wire(HttpToolsProtocol):
     _refusal = _UNREADABLE
 
     def connection_made(self, transport: Any) -> None:
-        super().connection_made(_Joined(transport, self.loop))  # type: ignore[arg-type]
+        super().connection_made(Joined(transport, self.loop))  # type: ignore[arg-type]
         self._wait()
         mine = network_of(self.client[0]) if self.client else ""
         others = (one.client for one in self.connections if isinstance(one, HttpToolsProtocol))

@@ -59,20 +59,21 @@ class Middleware:
         hand: Hand | None = None,
     ) -> None:
         self._routes = routes
-        self._settings = settings
+        self.settings = settings
         self._keys = keys
         self._metrics = metrics
         self._log = log
         self._names = names
-        self._hand = hand
+        self.hand = hand
         self._limits = Limits(settings.per_second, settings.burst)
-        self._room = asyncio.Semaphore(settings.threads)
-        self._away = asyncio.Semaphore(settings.most_waiting)  # what is handed on holds no thread
-        self._in_hand: set[asyncio.Future[Response]] = set()
+        self.room = asyncio.Semaphore(settings.threads)
+        self.away = asyncio.Semaphore(settings.most_waiting)  # what is handed on holds no thread
+        self.in_hand: set[asyncio.Future[Response]] = set()
+        """What was begun and is not done."""
         self._waiting = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = Answer(send, self._settings.grid, bodiless=scope["method"] == "HEAD")
+        answer = Answer(send, self.settings.grid, bodiless=scope["method"] == "HEAD")
         if scope["method"] == "HEAD":  # the server's own scope stays: its answer has no body
             scope = {**scope, "method": "GET"}
         scope.setdefault("state", {})["request_id"] = answer.request_id
@@ -108,22 +109,22 @@ class Middleware:
 
     async def _answered(self, scope: Scope, receive: Receive) -> Response:
         caller = self._admitted(scope)
-        return await self._executed(scope, receive, caller, self._settings.answer_within)
+        return await self._executed(scope, receive, caller, self.settings.answer_within)
 
     async def _executed(
         self, scope: Scope, receive: Receive, caller: Caller, within: float
     ) -> Response:
-        body = await http_bodies.body_of(scope, receive, self._settings.most_body)
+        body = await http_bodies.body_of(scope, receive, self.settings.most_body)
         operation = self._routes.find(scope)
         operation.check_role(caller)
-        scope["state"].update(caller=caller, body=body, place=self._room)
+        scope["state"].update(caller=caller, body=body, place=self.room)
         return await self._within(operation, Request(scope), within)
 
     def _admitted(self, scope: Scope) -> Caller:
         caller = self._caller(scope)
         if scope["path"] != ALWAYS:
             self._limits.take(_counted(scope, caller))
-            if self._waiting >= self._settings.most_waiting:
+            if self._waiting >= self.settings.most_waiting:
                 raise problems.busy()
         if caller is None:
             raise Problem(401, "Nobody is known by this key.")
@@ -143,7 +144,7 @@ class Middleware:
         """
         loop = asyncio.get_running_loop()
         end = loop.time() + within
-        hand = self._hand
+        hand = self.hand
         if operation.at_once or (hand is not None and not hand.takes(operation)):
             hand = None
         begin: Callable[[], asyncio.Future[Response]]
@@ -151,16 +152,16 @@ class Middleware:
             call = operation.prepare(request)
             if operation.at_once or (operation.quick and operation.quick(**call.keywords)):
                 return operation.response(call())
-            room, begin = self._room, partial(operation.begin, request, call)
+            room, begin = self.room, partial(operation.begin, request, call)
         else:  # the owner of the ledger checks what it executes
-            room, begin = self._away, partial(hand.hand, request, end)
+            room, begin = self.away, partial(hand.hand, request, end)
         if room.locked():
             await self._place(room, end)
         else:
             await room.acquire()
         UNTIL.set(end)
         work = begin()
-        self._in_hand.add(work)  # the loop itself forgets what nobody waits for
+        self.in_hand.add(work)  # the loop itself forgets what nobody waits for
         work.add_done_callback(lambda work: self._left(work, room))
         done, _ = await asyncio.wait({work}, timeout=end - loop.time())
         if done:
@@ -170,7 +171,7 @@ class Middleware:
 
     async def _place(self, room: asyncio.Semaphore, end: float) -> None:
         """One of those that may run at a time; Problem 503 where none is free in time."""
-        if self._waiting >= self._settings.most_waiting:
+        if self._waiting >= self.settings.most_waiting:
             raise problems.busy()
         self._waiting += 1
         try:
@@ -182,7 +183,7 @@ class Middleware:
             self._waiting -= 1
 
     def _left(self, work: asyncio.Future[Response], room: asyncio.Semaphore) -> None:
-        self._in_hand.discard(work)
+        self.in_hand.discard(work)
         room.release()
 
     def _late(self, work: asyncio.Future[Response]) -> None:

@@ -147,7 +147,7 @@ class Owner:
         return Frame(Kind.COPIED, frame.number, {"file": name})
 
     async def _executed(self, frame: Frame, app: Executes) -> Frame:
-        scope, caller, end = _asked(frame)
+        scope, caller, end = asked_of(frame)
         scope["app"] = app
         within = end - time.monotonic()
         if self._ending or within <= 0:  # nobody waits for it any more
@@ -183,7 +183,8 @@ class Link:
     def __init__(self, store: Path) -> None:
         self._store = store
         self._numbers = count(1)
-        self._opened: tuple[Line, Questions] | None = None
+        self.opened: tuple[Line, Questions] | None = None
+        """The connection, and what waits on it."""
         self._opening = asyncio.Lock()
 
     def takes(self, operation: Operation) -> bool:
@@ -193,17 +194,17 @@ class Link:
     def hand(self, request: Request, end: float) -> asyncio.Future[Response]:
         """Begin it there. end: of the wait for it, in the loop's time. It becomes what the owner
         answers; Problem 503 if it cannot be reached, goes meanwhile, or does not answer in time."""
-        if self._opened is not None and self._opened[0].open:
-            return self._ask(*self._opened, request, end)
+        if self.opened is not None and self.opened[0].open:
+            return self._ask(*self.opened, request, end)
         return asyncio.ensure_future(self._begun(request, end))
 
     async def _begun(self, request: Request, end: float) -> Response:
         async with self._opening:
             if asyncio.get_running_loop().time() >= end:
                 raise problems.late()
-            if self._opened is None or not self._opened[0].open:
-                self._opened = await self._open()
-        return await self._ask(*self._opened, request, end)
+            if self.opened is None or not self.opened[0].open:
+                self.opened = await self._open()
+        return await self._ask(*self.opened, request, end)
 
     def _ask(
         self, line: Line, asked: Questions, request: Request, end: float
@@ -275,7 +276,7 @@ def _head(scope: Scope, within: float) -> dict[str, Any]:
     }
 
 
-def _asked(frame: Frame) -> tuple[Scope, Caller, float]:
+def asked_of(frame: Frame) -> tuple[Scope, Caller, float]:
     """What was asked, as the application takes it, by whom, and until when they wait.
     DataError for a head that is not exactly one."""
     with _exactly():

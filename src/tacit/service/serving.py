@@ -168,9 +168,9 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
             log = Logger()
             adopt(log)
             app = create_app(Service.open(settings), log=log)
-            _Server(_config(settings, app), lambda: ready(address), stopped).run(sockets=[bound])
+            _Server(config_of(settings, app), lambda: ready(address), stopped).run(sockets=[bound])
         else:
-            worker = _config(settings, "tacit.service.serving:from_environment", factory=True)
+            worker = config_of(settings, "tacit.service.serving:from_environment", factory=True)
             workers.serve_by_many(settings, worker, bound, lambda: ready(address), stopped)
     workers.leave()
 
@@ -203,7 +203,8 @@ class _Server(uvicorn.Server):
             self._ready()
 
 
-def _config(settings: Settings, app: FastAPI | str, *, factory: bool = False) -> uvicorn.Config:
+def config_of(settings: Settings, app: FastAPI | str, *, factory: bool = False) -> uvicorn.Config:
+    """Of one worker."""
     return uvicorn.Config(
         app,
         factory=factory,

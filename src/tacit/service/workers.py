@@ -41,7 +41,8 @@ _RESTS = 0.1, 5.0
 """Seconds before an owner that ended is replaced, if it lived long, and at most."""
 _ARENAS, _LARGE = -8, -3
 """M_ARENA_MAX and M_MMAP_THRESHOLD of malloc.h."""
-_METRICS = "PROMETHEUS_MULTIPROC_DIR"
+METRICS = "PROMETHEUS_MULTIPROC_DIR"
+"""The folder of the workers' counts."""
 _UP = ".up"
 
 
@@ -62,7 +63,7 @@ def spare_memory() -> None:
 
 def note_up() -> None:
     """Tells the process above that this worker is about to listen."""
-    (Path(os.environ[_METRICS]) / f"{os.getpid()}{_UP}").touch()
+    (Path(os.environ[METRICS]) / f"{os.getpid()}{_UP}").touch()
 
 
 def end_with_the_one_above() -> None:
@@ -96,7 +97,7 @@ def serve_by_many(
     os.environ.update(settings.environment())
     owner = None if settings.store is None else OwnerProcess()
     with tempfile.TemporaryDirectory(prefix="tacit-metrics-") as folder:
-        os.environ[_METRICS] = folder
+        os.environ[METRICS] = folder
         workers = Workers(config, [bound])  # from now on it notes the signals
         if stopped():
             return
@@ -197,9 +198,9 @@ class OwnerProcess:
         with self._lock:
             self._ending.set()
             self._say(False)
-            self._process.join(2 * LEAVES_WITHIN)
-            self._process.kill()
-            self._process.join()
+            self.process.join(2 * LEAVES_WITHIN)
+            self.process.kill()
+            self.process.join()
 
     def _begin(self) -> bool:
         """Whether it came so far that it can be asked."""
@@ -208,10 +209,10 @@ class OwnerProcess:
                 return False
             # Its end of the pipe tells it when this process is gone.
             self._above, its = self._context.Pipe()
-            self._process = self._context.Process(target=own, args=(its,), name="owner")
-            self._process.start()
+            self.process = self._context.Process(target=own, args=(its,), name="owner")
+            self.process.start()
             its.close()
-        return self._above in wait([self._above, self._process.sentinel]) and self._said()
+        return self._above in wait([self._above, self.process.sentinel]) and self._said()
 
     def _said(self) -> bool:
         try:
@@ -234,14 +235,14 @@ class OwnerProcess:
     def _watch(self) -> None:
         rest = _RESTS[0]
         while not self._ending.is_set():
-            while not wait([self._process.sentinel], _ASKS) and self._speaks():
+            while not wait([self.process.sentinel], _ASKS) and self._speaks():
                 pass
-            self._process.kill()
-            self._process.join()
+            self.process.kill()
+            self.process.join()
             self._above.close()
             if self._ending.wait(rest):
                 return
-            self._log.event("owner replaced", status=self._process.exitcode)
+            self._log.event("owner replaced", status=self.process.exitcode)
             rest = _RESTS[0] if self._begin() else min(2 * rest, _RESTS[1])
 
 

@@ -33,8 +33,8 @@ def spent(one, user="ann"):
 
 def sums(one):
     """What was learned since the last release, of all cells and arms: visits, in grains."""
-    desk = one.served.keeper._open(one.kept())
-    return int(desk.vendor.home._sums._exact.sum())
+    desk = one.served.keeper.open(one.kept())
+    return int(desk.vendor.home.kept()[1]["exact"].sum())
 
 
 def test_a_visit_is_answered_charged_and_learned_once(pair):
@@ -101,7 +101,7 @@ def test_a_retry_after_a_crash_sends_the_same_bytes(pair, again, monkeypatch):
         raise RuntimeError
 
     with monkeypatch.context() as patch:
-        patch.setattr(visits._Visitor, "finish", dies)
+        patch.setattr(visits.Visitor, "finish", dies)
         assert pair.home.visit(key="the-same-key").status_code == 500
     paid, before = spent(pair.home), pair.home.wire.crossed[-1][1]
     for new in again(pair):

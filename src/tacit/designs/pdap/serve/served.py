@@ -289,7 +289,7 @@ class StateCache:
 
         def run(_: Source, kept: bytes | None) -> tuple[Reply, bytes | None]:
             with self._lock:
-                desk = self._open(kept)
+                desk = self.open(kept)
                 if desk is None:
                     return refusal(409, OTHERS), None
                 answer = take(desk)
@@ -299,7 +299,8 @@ class StateCache:
 
         return run
 
-    def _open(self, kept: bytes | None) -> VendorState | None:
+    def open(self, kept: bytes | None) -> VendorState | None:
+        """What was kept, None for the first; None comes of what has other settings."""
         last, self._last = self._last, None  # whatever fails from here on, it is not used again
         if kept is None:
             fresh, self._fresh = self._fresh or self._settings.vendor(), None

@@ -58,7 +58,7 @@ async def visit(
 ) -> Response:
     """A video for this context. Waiting for a neighbour holds no thread and no place."""
     latest = time.monotonic() + service.settings.answer_within - _SHOWN_WITHIN
-    visiting = _Visitor(service, vendor, caller, key, context)
+    visiting = Visitor(service, vendor, caller, key, context)
     reached = () if vendor.reach is None else vendor.reach.now()
     begun = await visiting.begin(reached)
     if begun.status_code != _ASKS:
@@ -86,7 +86,7 @@ def _asked(vendor: ServedVendor, asks: Any, left: float) -> dict[str, asyncio.Ta
     }
 
 
-class _Visitor:
+class Visitor:
     """One request for a video: the steps that are transactions."""
 
     def __init__(
