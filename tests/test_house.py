@@ -119,3 +119,30 @@ def test_every_exit_code_is_documented():
     documented = {int(code) for code in re.findall(r"\b(\d+) ", EXIT_CODES)}
     tree = [errors.TacitError, *errors.TacitError.__subclasses__()]
     assert {error.exit_code for error in tree} <= documented
+
+
+CUSTOMARY = {"_asdict", "_exit", "_fields", "_replace", "_repr_html_"}
+"""Public by convention, in spite of the underscore: of named tuples, of `os` and of notebooks."""
+
+
+def private_reads(source: str) -> list[str]:
+    """Names with an underscore that a module takes from something else than itself."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        names = []
+        if isinstance(node, ast.ImportFrom):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.Attribute):
+            own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            names = [] if own else [node.attr]
+        found += [name for name in names if re.match("_(?!_)", name) and name not in CUSTOMARY]
+    return found
+
+
+def test_no_test_reads_a_private_attribute():
+    """A test asks as a caller does, so that what is behind a name can change; a planted read, by
+    attribute or by import, is found."""
+    planted = "from a import _b\nc.d._e = self._f + c._asdict()[c.__doc__]\n"
+    assert private_reads(planted) == ["_b", "_e"]
+    files = sorted((ROOT / "tests").rglob("*.py"))
+    assert {str(file): names for file in files if (names := private_reads(file.read_text()))} == {}
