@@ -275,12 +275,18 @@ def test_an_older_schema_can_be_inspected(version_two, tmp_path):
 
 
 def test_a_read_waits_for_no_commit(tmp_path):
-    """The owner of a file remembers the newest state: it is given while the store is in use."""
+    """The owner of a file remembers the newest state of a name that was asked for: it is given
+    while the store is in use. The first of one that was not is not remembered, and its next is."""
     with open_ledger(tmp_path / "budgets.db") as ledger:
-        request = Request("shop", "x", "count", "a", b"p")
-        ledger.release(request, [], lambda *_: (b"answer", b"kept"), state="a/state")
+        assert ledger.state("a/state") is None
+        for key, asked in (("a", True), ("b", False), ("c", True)):
+            name = "a/state" if key == "a" else "another/state"
+            request = Request("shop", "x", "count", key, b"p")
+            ledger.release(request, [], lambda *_, key=key: (b"", key.encode()), state=name)
+            assert ledger.remembers(name) is asked
         with ledger.reading(), ThreadPoolExecutor(1) as other:
-            assert other.submit(ledger.state, "a/state").result(timeout=60) == b"kept"
+            assert other.submit(ledger.state, "a/state").result(timeout=60) == b"a"
+            assert other.submit(ledger.state, "another/state").result(timeout=60) == b"c"
 
 
 def test_a_commit_in_doubt_is_not_remembered():

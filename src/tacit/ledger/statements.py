@@ -221,6 +221,7 @@ class KeptStates:
     remembered: Remembered
     _known: dict[str, bytes | None] = field(default_factory=dict)
     _changed: dict[str, int] = field(default_factory=dict)
+    _first: set[str] = field(default_factory=set)
 
     def read(self, name: str) -> bytes | None:
         """As the requests before this one left it."""
@@ -232,16 +233,20 @@ class KeptStates:
     @contextmanager
     def uncertain(self) -> Iterator[None]:
         """Around the commit: until it succeeded, nobody knows which states stand."""
+        self._first = {name for name in self._first if self.remembered.known(name) is None}
         self.remembered.forget(self._changed)
         yield
         self.stand()
 
     def stand(self) -> None:
-        """What was read and changed is on disk, and the connection was not given back yet."""
-        self.remembered.note(self._known)
+        """What was read and changed is on disk, and the connection was not given back yet. The
+        first state of a name is remembered once it is asked for: most people leave one alone."""
+        self.remembered.note({n: one for n, one in self._known.items() if n not in self._first})
 
     def change(self, name: str, state: bytes, sequence: int) -> None:
         """From the entry `sequence` on. Call it when nothing of the request can fail any more."""
+        if self._known.get(name) is None:
+            self._first.add(name)
         self._known[name] = state
         self._changed[name] = sequence
 

@@ -11,7 +11,6 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -23,7 +22,7 @@ ARRIVES_WITHIN = 10.0
 LONGEST_HEAD = 16 * 1024
 """Bytes of a request's line and headers together."""
 READ = ("application/json", "application/octet-stream")
-_ONCE = ("authorization", "content-encoding", "content-type", "idempotency-key")
+_ONCE = (b"authorization", b"content-encoding", b"content-type", b"idempotency-key")
 """Headers that two of would have two meanings."""
 
 
@@ -41,20 +40,15 @@ class Body:
 
 async def body_of(scope: Scope, receive: Receive, most: int) -> Body:
     """The body, whole, and read once: nobody parses it again. Problem otherwise."""
-    headers = Headers(scope=scope)
     if scope["http_version"] not in ("1.0", "1.1"):
         raise Problem(400, "This is not a request of HTTP/1.1.", last=True)
-    if _size(scope) > LONGEST_HEAD:
-        raise head_too_large()
-    for name in _ONCE:
-        if len(headers.getlist(name)) > 1:
-            raise Problem(400, f"The header {name} is given once.")
-    if "transfer-encoding" in headers:  # beside a length, or in odd chunks, it has two meanings
+    headers = _headers(scope)
+    if b"transfer-encoding" in headers:  # beside a length, or in odd chunks, it has two meanings
         raise Problem(411, "A request says how long it is, in Content-Length.", last=True)
-    if headers.get("content-encoding", "identity").lower() != "identity":
+    if headers.get(b"content-encoding", b"identity").lower() != b"identity":
         raise Problem(415, "Requests are sent without compression.")
-    length = headers.get("content-length", "")
-    if length.isdecimal() and int(length) > most:
+    length = headers.get(b"content-length", b"")
+    if length.isdigit() and int(length) > most:
         raise _too_large(most)
     if not length:  # in HTTP/1.1, a request that states no length has no body
         return Body()
@@ -71,10 +65,25 @@ def head_too_large() -> Problem:
     return Problem(431, f"A request's head has at most {LONGEST_HEAD} bytes.", last=True)
 
 
-def _size(scope: Scope) -> int:
-    """Of the line and the headers, as they were sent."""
-    head = sum(len(name) + len(value) + 4 for name, value in scope["headers"])
-    return head + len(scope.get("raw_path") or b"") + len(scope["query_string"])
+def _headers(scope: Scope) -> dict[bytes, bytes]:
+    """By name, the first of each; Problem for too many bytes, and for two where one has a meaning.
+
+    The size is that of the line and the headers, as they were sent.
+    """
+    found: dict[bytes, bytes] = {}
+    twice = None
+    size = len(scope.get("raw_path") or b"") + len(scope["query_string"])
+    for name, value in scope["headers"]:
+        size += len(name) + len(value) + 4
+        if name not in found:
+            found[name] = value
+        elif name in _ONCE:
+            twice = name
+    if size > LONGEST_HEAD:
+        raise head_too_large()
+    if twice is not None:
+        raise Problem(400, f"The header {twice.decode()} is given once.")
+    return found
 
 
 async def _read(receive: Receive, most: int) -> bytes:
@@ -96,8 +105,8 @@ def _too_large(most: int) -> Problem:
     return Problem(413, f"A request has at most {most} bytes.", last=True)
 
 
-def _checked(headers: Headers, body: bytes) -> Any:
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+def _checked(headers: dict[bytes, bytes], body: bytes) -> Any:
+    kind = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
     if kind not in READ:
         raise Problem(415, f"Content is one of: {', '.join(READ)}.")
     if kind != "application/json":

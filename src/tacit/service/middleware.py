@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 from typing import Protocol
 
-from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -193,10 +192,10 @@ class Middleware:
 
 
 def _key(scope: Scope) -> str | None:
-    given = Headers(scope=scope).getlist("authorization")
+    given: list[bytes] = [value for name, value in scope["headers"] if name == b"authorization"]
     if not given:
         return None
-    kind, _, key = given[0].partition(" ")
+    kind, _, key = given[0].decode("latin-1").partition(" ")
     if len(given) > 1 or kind.lower() != "bearer":
         raise Problem(401, "A key is given once, as  Authorization: Bearer KEY.")
     return key

@@ -11,12 +11,17 @@ import os
 import sys
 import traceback
 from datetime import UTC, datetime
+from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, TextIO
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
 _JSON = json.JSONEncoder(sort_keys=True)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat().replace("+00:00", "Z")
 
 
 class Logger:
@@ -26,18 +31,18 @@ class Logger:
         self._stream = sys.stderr if stream is None else stream
 
     def _write(self, event: str, **facts: Any) -> None:
-        now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-        self._stream.write(_JSON.encode({**facts, "event": event, "time": now}) + "\n")
+        self._put(_JSON.encode({**facts, "event": event, "time": _now()}))
+
+    def _put(self, line: str) -> None:
+        self._stream.write(line + "\n")
         self._stream.flush()
 
     def request(self, request_id: str, operation: str, status: int, seconds: float) -> None:
         """One request that was answered."""
-        self._write(
-            "request",
-            request_id=request_id,
-            operation=operation,
-            status=status,
-            milliseconds=round(1000 * seconds, 1),
+        self._put(  # as `_write` would, in less time
+            f'{{"event": "request", "milliseconds": {round(1000 * seconds, 1)}, "operation": '
+            f'{quoted(operation)}, "request_id": {quoted(request_id)}, "status": {status}, '
+            f'"time": "{_now()}"}}'
         )
 
     def fault(self, request_id: str, error: BaseException | None) -> None:

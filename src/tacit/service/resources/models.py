@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import to_json
 
 from tacit.service.access import (
     Asking,
@@ -239,16 +240,16 @@ def _first(service: Service) -> ServedModel:
 
 
 def _listed(served: ServedModel, ratings: Mapping[str, float], n: int) -> Response:
-    """As bytes, made in the thread that made the list: another one would be waited for."""
+    """A `Listed`, as bytes."""
     kept = served.known(ratings)
     lines = [
-        Line(
-            rank=row.rank,
-            item_id=str(row.item_id),
-            score=row.score,
-            title=served.title(str(row.item_id)),
-        )
+        {
+            "rank": row.rank,
+            "item_id": (item := str(row.item_id)),
+            "score": float(row.score),
+            "title": served.title(item),
+        }
         for row in served.recommend(kept, n)
     ]
-    found = Listed(model=served.name, personal=bool(kept), items=lines)
-    return Response(found.model_dump_json(), media_type="application/json")
+    found = {"model": served.name, "personal": bool(kept), "items": lines}
+    return Response(to_json(found, inf_nan_mode="null"), media_type="application/json")
