@@ -130,10 +130,8 @@ class Ledger:
         """Many of them, each for itself, in as few transactions as may be: what came of each."""
         _refuse_simulation()
         self._check_usable()
-        return [
-            one if isinstance(one, Exception) else one.released()
-            for one in self._batches.run_all(asked)
-        ]
+        outcomes = self._batches.run_all(asked)
+        return [one if isinstance(one, Exception) else one.released() for one in outcomes]
 
     def state(self, name: str) -> bytes | None:
         """A kept state as it stands; None if nothing was kept under that name."""
@@ -262,10 +260,8 @@ class Ledger:
             sqlite.empty(self._engine)
 
     def _tell(self, newest: Head, entered: Head) -> None:
-        """Record the head in the second place: nobody is answered before.
-
-        entered: the head that the transaction began with. The second place mostly holds that one.
-        """
+        """Record the head in the second place: nobody is answered before. entered: the head that
+        the transaction began with. The second place mostly holds that one."""
 
         def hash_of(sequence: int) -> str | None:
             return entered.hash if sequence == entered.sequence else self._hash_at(sequence)
