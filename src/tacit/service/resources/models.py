@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic_core import to_json
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from tacit.service.access import (
     Asking,
@@ -252,4 +251,7 @@ def _listed(served: ServedModel, ratings: Mapping[str, float], n: int) -> Respon
         for row in served.recommend(kept, n)
     ]
     found = {"model": served.name, "personal": bool(kept), "items": lines}
-    return Response(to_json(found, inf_nan_mode="null"), media_type="application/json")
+    return Response(_JSON.dump_json(found), media_type="application/json")
+
+
+_JSON: TypeAdapter[Any] = TypeAdapter(Any)
