@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tacit.engine import item_item_blocks
 from tacit.engine.base import Neighbours, Stage, Table
 from tacit.engine.item_item import check
 from tacit.engine.local import CompiledEngine, LocalEngine, check_predictions, check_top
@@ -110,6 +111,35 @@ class TestCompiled(EngineConformance):
 
     def make(self, block):
         return CompiledEngine(block=block)
+
+
+@pytest.mark.parametrize("vectors", [True, False])
+def test_dense_beginnings_change_no_bit(monkeypatch, vectors):
+    """The fast engine is the readable one's on rows that begin dense, where the processor can, and
+    on rows of cells alone."""
+    monkeypatch.setattr(item_item_blocks, "VECTORS", vectors and item_item_blocks.VECTORS)
+    table = a_wide_table()
+    items = np.arange(table.values.shape[1], dtype=np.int32)
+    for of, among, counts in (
+        (items, items, True),
+        (items, items, False),
+        (items[:90], items, True),
+    ):
+        asked = {"of": of, "among": among, "k": 7, "counts": counts}
+        expected = LocalEngine().neighbours(table, **asked)
+        found = CompiledEngine(block=4_000).neighbours(table, **asked)
+        for name in ("items", "similarities", "co_counts", "agreements"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
+def a_wide_table():
+    """300 people, 700 items; popular items, some people with few stars, some with all different."""
+    generator = np.random.default_rng(5)
+    rated = generator.random((300, 700)) < np.geomspace(0.9, 0.002, 700)
+    stars = generator.integers(1, 6, rated.shape) - generator.normal(3, 0.3, (300, 1))
+    stars[::4] = generator.normal(size=(75, 700))
+    values = sparse.csr_array(np.where(rated, stars, 0.0))
+    return Table(values, generator.random(values.nnz) < 0.5)
 
 
 class TestDense(EngineConformance):

@@ -1,13 +1,14 @@
-"""How the item-item kernel holds ratings: packed rows of people, and visits of items to them.
+"""How the item-item kernel holds ratings: rows of people, and visits of items to them.
 
-A cell is one rating in one integer, from its high bits to its low ones: the place of the item in
-the block, the number of the value in its person's list of different values, and whether it is a
-like. It takes a third of the room of an index and a float64, and nothing is rounded.
+A person's rating of an item is the place of the item in the block, the number of the value among
+the person's different values (from 1), and whether it is a like. Items are placed most rated first,
+so a row begins crowded. Its beginning is **dense**: 4 bits for each place, the number of the value,
+0 where there is no rating. Its rest is a cell for each rating, from the high bits to the low ones:
+place, number, like; a last cell of all ones ends it. Nothing is rounded.
 
-A hint to the processor: this part of an array is needed soon.
-
-The item-item kernel jumps from one person's row to another's, which no processor can foresee; with
-the hint it takes a quarter less time on 20 million ratings. It changes no result.
+Eight dense places are added at once: one vector instruction takes eight products from a table of
+sixteen. It needs AVX-512; elsewhere no row has a dense beginning. An empty place adds zero, which
+changes no sum.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core import cgutils, types
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -25,21 +27,32 @@ from tacit.engine.base import Floats, Numbers, Table
 
 SEARCHED = 64
 """This many values of a person are stored; any further one is listed again for each rating."""
+EIGHT = 8
+"""Places in a word of a dense beginning, and numbers in a vector."""
+START, WORDS, LEVELS = 0, 1, 2
+"""Columns of `Rows.heads`."""
+CODES = 15
+"""Different values of a person with a dense beginning, at most."""
+WORTH = 2
+"""Adding one cell takes the time of so many words."""
+VECTORS = "+avx512f" in str(cpu_target.target_context.codegen().magic_tuple()[2])
+"""Whether the processor that Numba compiles for takes dense beginnings."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Everybody's ratings of the items of a block, each row in the order of the places.
 
-    offsets: (people + 1,). cells: packed ratings. shift: bits below the place. levels, first: each
-    person's values, and where they start. width: places in the block.
+    heads: (people + 1, 4) where a row starts in `cells`, the words of its dense beginning, where
+    the person's values start in `levels` and `liked`, by their number. shift: bits below the place.
+    width: places in the block.
     """
 
-    offsets: NDArray[np.int64]
+    heads: NDArray[np.uint32]
     cells: NDArray[Any]
     shift: int
     levels: Floats
-    first: NDArray[np.int64]
+    liked: NDArray[np.bool_]
     width: int
 
 
@@ -47,59 +60,55 @@ class Rows:
 class Visits:
     """For each item of a block, its raters in their order.
 
-    begins, ends: (items,) its part of the others. people; until: the end of the part of the
-    person's row that counts; values and likes: the item's own rating by that person.
+    begins, ends: (items,) its part of the others. people; values and likes: the item's own rating
+    by that person.
     """
 
     begins: NDArray[np.int64]
     ends: NDArray[np.int64]
     people: Numbers
-    until: Numbers
     values: Floats
     likes: NDArray[np.bool_]
 
 
-def pack(table: Table, slots: Numbers, width: int, ratings: int) -> Rows:
-    """Rows of the items with a place in `slots` ((items,), -1 for none): `ratings` altogether."""
+def pack(table: Table, slots: Numbers, width: int, ratings: int, counts: bool) -> Rows:
+    """Rows of the items with a place in `slots` ((items,), -1 for none): `ratings` altogether.
+    counts: whether likes are asked for."""
     people = table.values.shape[0]
     longest = int(np.diff(table.values.indptr).max(initial=1))
     shift = longest.bit_length() + 1
     small = shift + width.bit_length() <= 32
-    cells = np.empty(ratings, dtype=np.uint32 if small else np.uint64)
-    levels = np.empty(ratings)
-    offsets, first = np.zeros(people + 1, np.int64), np.zeros(people + 1, np.int64)
-    _fill_rows(*_arrays(table), slots, np.uint64(shift), offsets, cells, levels, first)
-    return Rows(offsets, cells, shift, levels[: first[-1]].copy(), first, width)
+    cells = np.empty(ratings + people, dtype=np.uint32 if small else np.uint64)
+    levels, liked = np.empty(ratings + people), np.empty(ratings + people, np.bool_)
+    heads = np.zeros((people + 1, 4), np.uint32)
+    _fill_rows(
+        *_arrays(table), slots, np.uint64(shift), width, counts, VECTORS,
+        heads, cells, levels, liked,
+    )  # fmt: skip
+    end = int(heads[-1, LEVELS])
+    beyond = 2 * EIGHT  # a table of sixteen may reach past the last person's values
+    return Rows(
+        heads, cells, shift,
+        np.concatenate([levels[:end], np.zeros(beyond)]),
+        np.concatenate([liked[:end], np.zeros(beyond, np.bool_)]), width,
+    )  # fmt: skip
 
 
 def visits(table: Table, rows: Rows, slots: Numbers, sizes: NDArray[np.int64]) -> Visits:
-    """Of the items with a slot, to whole rows. sizes: raters for each slot."""
-    made = _room(sizes)
-    _fill_visits(*_arrays(table), slots, rows.offsets, *_parts(made))
-    return made
-
-
-def visits_within(rows: Rows, begin: int, end: int, sizes: NDArray[np.int64]) -> Visits:
-    """Of the block's own places from `begin` to `end`, to the part of each row before the item."""
-    made = _room(sizes)
-    _fill_own_visits(
-        rows.offsets, rows.cells, np.uint64(rows.shift), rows.levels, rows.first, begin, end,
-        *_parts(made),
-    )  # fmt: skip
-    return made
-
-
-def _room(sizes: NDArray[np.int64]) -> Visits:
+    """Of the items with a slot, to the rows. sizes: raters for each slot."""
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     total = int(offsets[-1])
-    return Visits(
+    made = Visits(
         offsets[:-1],
         offsets[:-1].copy(),
-        np.empty(total, np.int32),
         np.empty(total, np.int32),
         np.empty(total),
         np.empty(total, np.bool_),
     )
+    _fill_visits(
+        *_arrays(table), slots, rows.heads, made.ends, made.people, made.values, made.likes
+    )
+    return made
 
 
 def _arrays(table: Table) -> tuple[Any, Any, Any, Any]:
@@ -107,75 +116,101 @@ def _arrays(table: Table) -> tuple[Any, Any, Any, Any]:
     return values.indptr.astype(np.int64, copy=False), values.indices, values.data, table.likes
 
 
-def _parts(visits: Visits) -> tuple[Any, Any, Any, Any, Any]:
-    return visits.ends, visits.people, visits.until, visits.values, visits.likes
-
-
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _fill_rows(
-    indptr: Any, indices: Any, values: Any, likes: Any, slots: Any, shift: Any,
-    offsets: Any, cells: Any, levels: Any, first: Any,
+    indptr: Any, indices: Any, values: Any, likes: Any, slots: Any, shift: Any, width: Any,
+    counts: Any, vectors: Any, heads: Any, cells: Any, levels: Any, liked: Any,
 ) -> None:  # fmt: skip
     filled, listed = 0, 0
+    crowds = np.zeros(width // EIGHT + 1, np.int32)
     for person in range(len(indptr) - 1):
         start, begin = filled, listed
+        levels[begin], liked[begin] = 0.0, False
+        listed += 1
         for t in range(indptr[person], indptr[person + 1]):
             slot = slots[indices[t]]
             if slot < 0:
                 continue
-            value = values[t]
-            code = begin
+            value, like = values[t], counts and likes[t]
+            code = begin + 1
             searched = min(listed, begin + SEARCHED)
-            while code < searched and levels[code] != value:
+            while code < searched and (levels[code] != value or liked[code] != like):
                 code += 1
-            if code == searched:
+            if code >= searched:
                 code = listed
-                levels[listed] = value
+                levels[listed], liked[listed] = value, like
                 listed += 1
             cells[filled] = (
                 (np.uint64(slot) << shift)
                 | (np.uint64(code - begin) << np.uint64(1))
-                | np.uint64(likes[t])
+                | np.uint64(like)
             )
+            crowds[slot // EIGHT] += 1
             filled += 1
-        cells[start:filled].sort()
-        offsets[person + 1], first[person + 1] = filled, listed
+        row = cells[start:filled]
+        words = _words(crowds, len(row)) if vectors and listed - begin <= CODES + 1 else 0
+        rest = _split(row, words, shift, crowds)
+        row[words : words + rest].sort()
+        filled = start + words + rest
+        cells[filled] = ~np.uint64(0)
+        filled += 1
+        heads[person, WORDS] = words
+        heads[person + 1, START], heads[person + 1, LEVELS] = filled, listed
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def _words(crowds: Any, ratings: Any) -> Any:
+    """How many words of a row's beginning cost least: no more of them than ratings they hold."""
+    best, words, held = 0, 0, 0
+    for word in range(len(crowds)):
+        if WORTH * ratings - word <= best:
+            break
+        held += crowds[word]
+        gain = WORTH * held - (word + 1)
+        if gain > best and word < held:
+            best, words = gain, word + 1
+    return words
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def _split(row: Any, words: Any, shift: Any, crowds: Any) -> Any:
+    """Cells of the first places to `words`, the others behind them; how many others there are.
+    crowds: cleared; room for the words meanwhile."""
+    mask = (np.uint64(1) << (shift - np.uint64(1))) - np.uint64(1)
+    for t in range(len(row)):
+        crowds[np.int64(np.uint64(row[t]) >> shift) // EIGHT] = 0
+    begin = len(row)
+    for t in range(len(row) - 1, -1, -1):
+        cell = np.uint64(row[t])
+        place = np.int64(cell >> shift)
+        if place >= words * EIGHT:
+            begin -= 1
+            row[begin] = row[t]
+        else:
+            code = np.uint32((cell >> np.uint64(1)) & mask)
+            crowds[place // EIGHT] |= np.int32(code << np.uint32(4 * (place % EIGHT)))
+    rest = len(row) - begin
+    for t in range(words):
+        row[t] = np.uint32(crowds[t])
+        crowds[t] = 0
+    for t in range(rest):
+        row[words + t] = row[begin + t]
+    return rest
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _fill_visits(
-    indptr: Any, indices: Any, values: Any, likes: Any, slots: Any, offsets: Any,
-    ends: Any, people: Any, until: Any, own: Any, liked: Any,
+    indptr: Any, indices: Any, values: Any, likes: Any, slots: Any, heads: Any,
+    ends: Any, people: Any, own: Any, liked: Any,
 ) -> None:  # fmt: skip
     for person in range(len(indptr) - 1):
-        stop = offsets[person + 1]
-        if offsets[person] == stop:
+        if heads[person, START] + 1 == heads[person + 1, START]:  # an empty row
             continue
         for t in range(indptr[person], indptr[person + 1]):
             slot = slots[indices[t]]
             if slot >= 0:
                 at = ends[slot]
-                people[at], until[at], own[at], liked[at] = person, stop, values[t], likes[t]
-                ends[slot] = at + 1
-
-
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _fill_own_visits(
-    offsets: Any, cells: Any, shift: Any, levels: Any, first: Any, begin: Any, end: Any,
-    ends: Any, people: Any, until: Any, own: Any, liked: Any,
-) -> None:  # fmt: skip
-    mask = (np.uint64(1) << (shift - np.uint64(1))) - np.uint64(1)
-    for person in range(len(offsets) - 1):
-        # The first item of a row has nothing before it.
-        for t in range(offsets[person] + 1, offsets[person + 1]):
-            cell = np.uint64(cells[t])
-            place = np.int64(cell >> shift)
-            if begin <= place < end:
-                slot = place - begin
-                at = ends[slot]
-                people[at], until[at] = person, t
-                own[at] = levels[first[person] + np.int64((cell >> np.uint64(1)) & mask)]
-                liked[at] = (cell & np.uint64(1)) == np.uint64(1)
+                people[at], own[at], liked[at] = person, values[t], likes[t]
                 ends[slot] = at + 1
 
 
@@ -204,3 +239,105 @@ def _prefetch(typing: Any, array: Any, position: Any) -> Any:
 
 
 prefetch: Any = _prefetch
+
+
+def _spread(builder: Any, number: Any, lanes: int = EIGHT) -> Any:
+    """A vector with the same number in each lane."""
+    ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
+    kind = ir.VectorType(number.type, lanes)
+    one = builder.insert_element(
+        ir.Constant(kind, ir.Undefined), number, ir.Constant(ir.IntType(32), 0)
+    )
+    first = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
+    return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), first)
+
+
+def _vector_at(builder: Any, pointer: Any, position: Any, element: Any) -> Any:
+    ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
+    kind = ir.VectorType(element, EIGHT)
+    return builder.bitcast(builder.gep(pointer, [position]), kind.as_pointer())
+
+
+def _add_words(
+    context: Any, builder: Any, signature: Any, arguments: Any, tables: Any, element: Any, add: Any
+) -> None:
+    """sums[8 w + lane] += table[code], for each word w: tables are two vectors of eight."""
+    ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
+    wide, word = ir.IntType(64), ir.VectorType(ir.IntType(64), EIGHT)
+    cells = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+    start, length = arguments[1:3]
+    sums = context.make_array(signature.args[-1])(context, builder, arguments[-1]).data
+    vector = ir.VectorType(element, EIGHT)
+    name = "pd" if element == ir.DoubleType() else "q"
+    pick = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call, unused-ignore]
+        builder.module,
+        ir.FunctionType(vector, [vector, word, vector]),
+        f"llvm.x86.avx512.vpermi2var.{name}.512",
+    )
+    shifts = ir.Constant(word, [4 * lane for lane in range(EIGHT)])
+    with cgutils.for_range(builder, length) as loop:
+        cell = builder.load(builder.gep(cells, [builder.add(start, loop.index)]))
+        if cell.type == wide:
+            cell = builder.trunc(cell, ir.IntType(32))
+        codes = builder.lshr(builder.bitcast(_spread(builder, cell, 2 * EIGHT), word), shifts)
+        terms = builder.call(pick, [tables[0], codes, tables[1]])
+        place = builder.mul(loop.index, ir.Constant(wide, EIGHT))
+        at = _vector_at(builder, sums, place, element)
+        before = builder.load(at, align=8)
+        builder.store(add(before, terms), at, align=8)
+
+
+@intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+def _add_dense(
+    typing: Any, cells: Any, start: Any, length: Any, levels: Any, first: Any, value: Any, sums: Any
+) -> Any:
+    """sums[place] += value * levels[first + code], for the places of `length` words at `start`."""
+    del typing
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if VECTORS:
+            ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
+            element = ir.DoubleType()
+            data = context.make_array(signature.args[3])(context, builder, arguments[3]).data
+            values = _spread(builder, arguments[5])
+            tables = []
+            for half in (0, EIGHT):
+                position = builder.add(arguments[4], ir.Constant(ir.IntType(64), half))
+                loaded = builder.load(_vector_at(builder, data, position, element), align=8)
+                tables.append(builder.fmul(values, loaded))
+            _add_words(context, builder, signature, arguments, tables, element, builder.fadd)
+        return context.get_dummy_value()
+
+    return types.void(cells, start, length, levels, first, value, sums), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+def _count_dense(
+    typing: Any, cells: Any, start: Any, length: Any, liked: Any, first: Any, like: Any,
+    tallies: Any,
+) -> Any:  # fmt: skip
+    """tallies[place] += 1, and 2**32 where both like or both do not; 0 where there is no rating."""
+    del typing
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if VECTORS:
+            ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
+            element, byte = ir.IntType(64), ir.IntType(8)
+            data = context.make_array(signature.args[3])(context, builder, arguments[3]).data
+            own = _spread(builder, builder.zext(arguments[5], byte))
+            one, two = (_spread(builder, ir.Constant(element, n)) for n in (1, 1 + 2**32))
+            tables = []
+            for half in (0, EIGHT):
+                position = builder.add(arguments[4], ir.Constant(element, half))
+                loaded = builder.load(_vector_at(builder, data, position, byte), align=1)
+                tables.append(builder.select(builder.icmp_unsigned("==", loaded, own), two, one))
+            zero = ir.Constant(ir.IntType(32), 0)
+            tables[0] = builder.insert_element(tables[0], ir.Constant(element, 0), zero)
+            _add_words(context, builder, signature, arguments, tables, element, builder.add)
+        return context.get_dummy_value()
+
+    return types.void(cells, start, length, liked, first, like, tallies), generate
+
+
+add_dense: Any = _add_dense
+count_dense: Any = _count_dense

@@ -3,8 +3,9 @@
 For each item the kernel visits its raters and adds their products into one running sum for each
 other item. Where both sides are the same items each pair is summed once, and offered to the lists
 of both. Items are numbered by their ratings while it runs, most rated first: the sums that are
-touched most then lie together. Lists are heaps ordered by (strength, number), so that an answer
-does not depend on the order of the offers, and so not on blocks either.
+touched most then lie together. A list has room for 2 k; when it is full the nearest k stay, by
+(strength, number), so that an answer does not depend on the order of the offers, and so not on
+blocks either.
 """
 
 from __future__ import annotations
@@ -18,10 +19,24 @@ from numpy.typing import NDArray
 
 from tacit.engine.base import Floats, Neighbours, Numbers, Table
 from tacit.engine.item_item import check, empty, norms_and_raters
-from tacit.engine.item_item_blocks import Rows, Visits, pack, prefetch, visits, visits_within
+from tacit.engine.item_item_blocks import (
+    EIGHT,
+    LEVELS,
+    START,
+    WORDS,
+    Rows,
+    Visits,
+    add_dense,
+    count_dense,
+    pack,
+    prefetch,
+    visits,
+)
 
 AHEAD, LINES = 3, 16
 """How many visits ahead a row is asked for, and how much of it at most (cache lines)."""
+TESTED = 256
+"""Pairs whose strength is tested before those near enough are listed."""
 TINY = 1e-290
 """Below this a product may round by more than the slack of the first test of a pair."""
 
@@ -35,15 +50,17 @@ def neighbours(
     both = len(of) == len(among) and np.array_equal(np.sort(of), np.sort(among))
     others = _most_rated_first(among, raters)
     mine = others if both else of
-    found = empty(mine, k)
+    room = len(of), 2 * k
     lists = (
-        found.items, found.similarities, found.co_counts, found.agreements,
-        np.zeros(len(of), np.int32), np.full(len(of), -1.0),
+        np.empty(room, np.int32), np.empty(room), np.zeros(room, np.int64),
+        np.zeros(len(of), np.int32), np.full(len(of) + EIGHT, -1.0), k,
     )  # fmt: skip
     for there in _blocks(raters[others], block):
         _meet(table, others, there, mine, both, raters, lengths, block, significance, counts, lists)
-    _sort(*lists[:-1])
-    return found if mine is of else _in_order(found, of)
+    found = empty(of, k)
+    lines = _slots(mine, len(raters))[of]
+    _sort(*lists[:-1], lines, found.items, found.similarities, found.co_counts, found.agreements)
+    return found
 
 
 def _meet(
@@ -53,18 +70,28 @@ def _meet(
 ) -> None:  # fmt: skip
     """Offer the items of one block to all lists. What it unpacks is freed when it returns."""
     width = there.stop - there.start
-    rows = pack(table, _slots(others[there], len(raters)), width, int(raters[others[there]].sum()))
-    sums, tallies = np.zeros(width), np.zeros(width, np.int64)
+    rows = pack(
+        table, _slots(others[there], len(raters)), width, int(raters[others[there]].sum()), counts
+    )
+    sums, tallies = _zeros(width + EIGHT, np.float64), _zeros(width + EIGHT, np.int64)
+    places = np.pad(others[there], (0, EIGHT))  # words end where they end
+    sizes = np.pad(lengths[others[there]], (0, EIGHT))
     for here in _blocks(raters[mine], block // 4):
         for lines, seen, meets in _pairings(table, rows, mine, here, there, both, raters):
             _walk(
-                seen.begins, seen.ends, seen.people, seen.until, seen.values, seen.likes,
-                rows.offsets, rows.cells, np.uint64(rows.shift), rows.levels, rows.first,
-                mine[lines], lines.start, lengths[mine[lines]], others[there], there.start,
-                lengths[others[there]], meets, both, significance, counts, sums, tallies,
-                *lists,
+                seen.begins, seen.ends, seen.people, seen.values, seen.likes, rows.heads,
+                rows.cells, np.uint64(rows.shift), rows.levels, rows.liked,
+                mine[lines], lines.start, lengths[mine[lines]], places, there.start, sizes,
+                meets, both, significance, counts, sums, tallies, *lists,
             )  # fmt: skip
             del seen  # before the next ones are made
+
+
+def _zeros(length: int, kind: type[Any]) -> NDArray[Any]:
+    """From the start of a cache line on."""
+    room = np.zeros(length + EIGHT, kind)
+    begin = -room.ctypes.data // room.itemsize % EIGHT
+    return room[begin : begin + length]
 
 
 def _most_rated_first(items: Numbers, raters: NDArray[np.int64]) -> Numbers:
@@ -103,7 +130,8 @@ def _pairings(
         if inside.start < inside.stop:
             begin, end = inside.start - there.start, inside.stop - there.start
             meets = np.arange(begin, end, dtype=np.int32)
-            yield inside, visits_within(rows, begin, end, raters[mine[inside]]), meets
+            slots = _slots(mine[inside], len(raters))
+            yield inside, visits(table, rows, slots, raters[mine[inside]]), meets
         here = slice(max(here.start, there.stop), here.stop)
     if here.start < here.stop:
         slots = _slots(mine[here], len(raters))
@@ -111,155 +139,149 @@ def _pairings(
         yield here, visits(table, rows, slots, raters[mine[here]]), meets
 
 
-def _in_order(found: Neighbours, of: Numbers) -> Neighbours:
-    """The same lists, in the order they were asked for."""
-    line = np.empty(int(of.max(initial=-1)) + 1, dtype=np.int64)
-    line[found.of] = np.arange(len(of))
-    order = line[of]
-    return Neighbours(
-        found.of[order],
-        found.items[order],
-        found.similarities[order],
-        found.co_counts[order],
-        found.agreements[order],
-    )
-
-
 @numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _walk(
-    begins: Any, ends: Any, people: Any, until: Any, own: Any, liked: Any,
-    offsets: Any, cells: Any, shift: Any, levels: Any, first: Any,
+    begins: Any, ends: Any, people: Any, own: Any, likes: Any, heads: Any,
+    cells: Any, shift: Any, levels: Any, liked: Any,
     items: Any, first_line: Any, lengths: Any,
     others: Any, first_other: Any, other_lengths: Any,
     meets: Any, both: Any, significance: Any, counts: Any, sums: Any, tallies: Any,
-    numbers: Any, similarities: Any, co_counts: Any, agreements: Any, sizes: Any, reach: Any,
+    numbers: Any, similarities: Any, kept: Any, sizes: Any, floor: Any, k: Any,
 ) -> None:  # fmt: skip
+    full = numbers.shape[1]
+    near_words = np.zeros(TESTED // EIGHT, np.uint64)
+    near = near_words.view(np.bool_)
     # Unsigned indices spare the kernel a test for negative ones at every access.
     code_mask = np.uintp((np.uint64(1) << (shift - np.uint64(1))) - np.uint64(1))
     one, down = np.uintp(1), np.uintp(shift)
     per_line = 64 // cells.itemsize
     for slot in range(len(items)):
         end = ends[slot]
+        bound = np.uintp(meets[slot]) << down  # a cell from here on is not met
+        covering = (np.int64(meets[slot]) + EIGHT - 1) // EIGHT
         for visit in range(begins[slot], end):
-            coming = min(visit + AHEAD, end - 1)
-            start, stop = offsets[people[coming]], np.int64(until[coming])
-            for line in range(start, min(stop, start + LINES * per_line), per_line):
-                prefetch(cells, line)
+            coming = people[min(visit + AHEAD, end - 1)]
+            prefetch(heads, 4 * people[min(visit + 2 * AHEAD, end - 1)])
+            prefetch(levels, np.int64(heads[coming, LEVELS]))
+            start, stop = np.int64(heads[coming, START]), np.int64(heads[coming + 1, START])
+            if heads[coming, WORDS] >= covering:
+                stop = start + covering
+            for at in range(start, min(stop, start + LINES * per_line), per_line):
+                prefetch(cells, at)
             person = people[visit]
-            value, like = own[visit], np.uintp(liked[visit])
-            row = cells[offsets[person] : until[visit]]
-            level = levels[first[person] :]
+            value, like = own[visit], likes[visit]
+            start, dense = np.int64(heads[person, START]), np.int64(heads[person, WORDS])
+            base = np.int64(heads[person, LEVELS])
+            length = min(dense, covering)
+            add_dense(cells, start, length, levels, base, value, sums)
             if counts:
-                unlike = like ^ one
-                for t in range(np.uintp(len(row))):
-                    cell = np.uintp(row[t])
+                count_dense(cells, start, length, liked, base, like, tallies)
+            if dense >= covering:
+                continue
+            t, level = np.uintp(start + dense), np.uintp(base)
+            cell = np.uintp(cells[t])
+            if counts:
+                unlike = np.uintp(like) ^ one
+                while cell < bound:
                     column = cell >> down
-                    sums[column] += value * level[(cell >> one) & code_mask]
+                    sums[column] += value * levels[level + ((cell >> one) & code_mask)]
                     agree = (cell ^ unlike) & one
                     tallies[column] += np.int64((agree << np.uintp(32)) | one)
+                    t += one
+                    cell = np.uintp(cells[t])
             else:
-                for t in range(np.uintp(len(row))):
-                    cell = np.uintp(row[t])
-                    sums[cell >> down] += value * level[(cell >> one) & code_mask]
-        item, length, line = items[slot], lengths[slot], first_line + slot
+                while cell < bound:
+                    sums[cell >> down] += value * levels[level + ((cell >> one) & code_mask)]
+                    t += one
+                    cell = np.uintp(cells[t])
+        high: Any = covering * EIGHT
+        sums[meets[slot] : high] = 0.0  # a word may hold the item itself and later ones
+        item, length, line = items[slot], lengths[slot], np.uintp(first_line + slot)
+        most = length * (1 - 1e-9)  # rounding must not turn a pair away
         # From the least rated on: their cosines spread most, so a list is soon hard to enter.
-        for step in range(np.uintp(meets[slot])):
-            place = np.uintp(meets[slot]) - one - step
-            dot = sums[place]
-            if dot == 0.0:
-                continue
-            sums[place] = 0.0
-            size, other_length = abs(dot), other_lengths[place]
-            if size > TINY:  # most pairs are too weak for either list: found without a division
-                near = size >= reach[line] * other_length
+        while high > 0:
+            low: Any = max(0, high - TESTED)
+            begin, there, own_floor = np.uintp(low), np.uintp(first_other + low), floor[line]
+            for step in range(np.uintp(high - low)):
+                # Most pairs are too weak for either list: found without a division.
+                size, needed = abs(sums[begin + step]), own_floor
                 if both:
-                    near |= size >= reach[np.uintp(first_other) + place] * length
-                if not near:
+                    needed = min(needed, floor[there + step])
+                enough = size >= needed * (most * other_lengths[begin + step])
+                near[step] = (size > 0.0) & (enough | (size <= TINY))
+            for word in range((high - low) // EIGHT - 1, -1, -1):
+                if near_words[np.uintp(word)] == 0:
                     continue
-            other = others[place]
-            if other == item or not length * other_length > 0.0:
-                continue
-            similarity = dot / (length * other_length)
-            co_count, agreement = tallies[place] & 0xFFFFFFFF, tallies[place] >> 32
-            if counts and agreement == 0:
-                continue
-            if significance > 0:
-                similarity *= min(co_count, significance) / significance
-            if similarity == 0.0:
-                continue
-            _offer(
-                line, other, similarity, co_count, agreement, length,
-                numbers, similarities, co_counts, agreements, sizes, reach,
-            )  # fmt: skip
-            if both:
-                _offer(
-                    np.int64(first_other + place), item, similarity, co_count, agreement,
-                    other_length, numbers, similarities, co_counts, agreements, sizes, reach,
-                )  # fmt: skip
+                for step in range(np.uintp(word * EIGHT), np.uintp(word * EIGHT + EIGHT)):
+                    place = begin + step
+                    other, other_length = others[place], other_lengths[place]
+                    if not near[step] or other == item or not length * other_length > 0.0:
+                        continue
+                    similarity, tally = sums[place] / (length * other_length), tallies[place]
+                    if counts and tally >> 32 == 0:
+                        continue
+                    if significance > 0:
+                        similarity *= min(tally & 0xFFFFFFFF, significance) / significance
+                    strength = abs(similarity)
+                    if strength == 0.0:
+                        continue
+                    if strength >= floor[line]:
+                        room = np.uintp(sizes[line])
+                        numbers[line, room], similarities[line, room] = other, similarity
+                        if counts:
+                            kept[line, room] = tally
+                        sizes[line] += 1
+                        if sizes[line] == full:
+                            _shrink(numbers, similarities, kept, sizes, floor, line, k)
+                    if both and strength >= floor[there + step]:
+                        listed = there + step
+                        room = np.uintp(sizes[listed])
+                        numbers[listed, room], similarities[listed, room] = item, similarity
+                        if counts:
+                            kept[listed, room] = tally
+                        sizes[listed] += 1
+                        if sizes[listed] == full:
+                            _shrink(numbers, similarities, kept, sizes, floor, listed, k)
+            sums[low:high] = 0.0
+            high = low
         if counts:
-            tallies[: meets[slot]] = 0
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _offer(
-    line: Any, number: Any, similarity: Any, co_count: Any, agreement: Any, length: Any,
-    numbers: Any, similarities: Any, co_counts: Any, agreements: Any, sizes: Any, reach: Any,
-) -> None:  # fmt: skip
-    """Put an item on a list, a heap with the weakest on top, if there is room or it is stronger."""
-    k = numbers.shape[1]
-    at = sizes[line]
-    if at < k:
-        sizes[line] += 1
-        while at > 0:
-            above = (at - 1) // 2
-            if not _weaker(similarity, number, similarities[line, above], numbers[line, above]):
-                break
-            _move(line, above, at, numbers, similarities, co_counts, agreements)
-            at = above
-    else:
-        if not _weaker(similarities[line, 0], numbers[line, 0], similarity, number):
-            return
-        at = _sink(
-            line, k, similarity, number, numbers, similarities, co_counts, agreements
-        )  # fmt: skip
-    numbers[line, at], similarities[line, at] = number, similarity
-    co_counts[line, at], agreements[line, at] = co_count, agreement
-    if sizes[line] == k:
-        # A little less than what a newcomer needs: rounding must not turn one away.
-        reach[line] = abs(similarities[line, 0]) * length * (1 - 1e-9)
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _sink(
-    line: Any, size: Any, similarity: Any, number: Any,
-    numbers: Any, similarities: Any, co_counts: Any, agreements: Any,
-) -> Any:  # fmt: skip
-    """From the top of a heap of `size` move weaker ones up; where the given one belongs."""
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            return at
-        if child + 1 < size and _weaker(
-            similarities[line, child + 1], numbers[line, child + 1],
-            similarities[line, child], numbers[line, child],
-        ):  # fmt: skip
-            child += 1
-        if not _weaker(similarities[line, child], numbers[line, child], similarity, number):
-            return at
-        _move(line, child, at, numbers, similarities, co_counts, agreements)
-        at = child
+            tallies[: covering * EIGHT] = 0
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _move(
-    line: Any, source: Any, target: Any,
-    numbers: Any, similarities: Any, co_counts: Any, agreements: Any,
-) -> None:  # fmt: skip
-    numbers[line, target] = numbers[line, source]
-    similarities[line, target] = similarities[line, source]
-    co_counts[line, target] = co_counts[line, source]
-    agreements[line, target] = agreements[line, source]
+def _shrink(
+    numbers: Any, similarities: Any, kept: Any, sizes: Any, floor: Any, line: Any, k: Any
+) -> None:
+    """Of a list keep the nearest k, in any order but for the weakest, which is the last."""
+    low, high = 0, sizes[line] - 1
+    while low < high:
+        middle = (low + high) // 2
+        similarity, number = similarities[line, middle], numbers[line, middle]
+        left, right = low, high
+        while left <= right:
+            while _weaker(similarity, number, similarities[line, left], numbers[line, left]):
+                left += 1
+            while _weaker(similarities[line, right], numbers[line, right], similarity, number):
+                right -= 1
+            if left <= right:
+                _swap(numbers, similarities, kept, line, left, right)
+                left += 1
+                right -= 1
+        if k - 1 <= right:
+            high = right
+        elif k - 1 >= left:
+            low = left
+        else:
+            break
+    sizes[line], floor[line] = k, abs(similarities[line, k - 1])
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def _swap(numbers: Any, similarities: Any, kept: Any, line: Any, one: Any, other: Any) -> None:
+    number, similarity, tally = numbers[line, one], similarities[line, one], kept[line, one]
+    numbers[line, one], similarities[line, one] = numbers[line, other], similarities[line, other]
+    kept[line, one] = kept[line, other]
+    numbers[line, other], similarities[line, other], kept[line, other] = number, similarity, tally
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
@@ -269,13 +291,29 @@ def _weaker(similarity: Any, number: Any, than: Any, than_number: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _sort(numbers: Any, similarities: Any, co_counts: Any, agreements: Any, sizes: Any) -> None:
-    """Heaps to lists, best first."""
-    for line in range(len(sizes)):
-        for last in range(sizes[line] - 1, 0, -1):
-            similarity, number = similarities[line, last], numbers[line, last]
-            co_count, agreement = co_counts[line, last], agreements[line, last]
-            _move(line, 0, last, numbers, similarities, co_counts, agreements)
-            at = _sink(line, last, similarity, number, numbers, similarities, co_counts, agreements)
-            numbers[line, at], similarities[line, at] = number, similarity
-            co_counts[line, at], agreements[line, at] = co_count, agreement
+def _sort(
+    numbers: Any, similarities: Any, kept: Any, sizes: Any, floor: Any, lines: Any,
+    items: Any, strengths: Any, co_counts: Any, agreements: Any,
+) -> None:  # fmt: skip
+    """Lists to answers, best first: that of `lines[row]` to each row."""
+    k = items.shape[1]
+    for row in range(len(lines)):
+        line, size = lines[row], sizes[lines[row]]
+        if size > k:
+            _shrink(numbers, similarities, kept, sizes, floor, line, k)
+            size = k
+        gap = size // 2
+        while gap > 0:  # Shell's sort
+            for end in range(gap, size):
+                at = end
+                while at >= gap and _weaker(
+                    similarities[line, at - gap], numbers[line, at - gap],
+                    similarities[line, at], numbers[line, at],
+                ):  # fmt: skip
+                    _swap(numbers, similarities, kept, line, at - gap, at)
+                    at -= gap
+            gap //= 2
+        for at in range(size):
+            items[row, at], strengths[row, at] = numbers[line, at], similarities[line, at]
+            co_counts[row, at] = kept[line, at] & 0xFFFFFFFF
+            agreements[row, at] = kept[line, at] >> 32
