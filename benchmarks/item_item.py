@@ -25,7 +25,7 @@ from typing import Any
 from turns import SHAPES, centre, generate, peak_mib, peer_python, read, show, take_turns, turn
 
 K, SAMPLE, TIE, AGREEMENT = 50, 200, 1e-9, 0.999
-GOALS = {"ratio": 1.5, "fused_over_alone": 2.0, "memory_over_peer": 1.6}
+GOALS = {"ratio": 3.5, "fused_over_alone": 2.0, "memory_over_peer": 1.3}
 
 
 def main() -> None:

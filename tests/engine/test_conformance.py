@@ -120,6 +120,8 @@ def test_dense_beginnings_change_no_bit(monkeypatch, vectors):
     monkeypatch.setattr(item_item_blocks, "VECTORS", vectors and item_item_blocks.VECTORS)
     table = a_wide_table()
     items = np.arange(table.values.shape[1], dtype=np.int32)
+    rows = item_item_blocks.pack(table, items, len(items), table.values.nnz, counts=True)
+    assert rows.heads[:, item_item_blocks.WORDS].any() == item_item_blocks.VECTORS
     for of, among, counts in (
         (items, items, True),
         (items, items, False),

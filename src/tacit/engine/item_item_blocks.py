@@ -61,7 +61,7 @@ class Visits:
     """For each item of a block, its raters in their order.
 
     begins, ends: (items,) its part of the others. people; values and likes: the item's own rating
-    by that person.
+    by that person (likes: only where they are asked for).
     """
 
     begins: NDArray[np.int64]
@@ -94,8 +94,10 @@ def pack(table: Table, slots: Numbers, width: int, ratings: int, counts: bool) -
     )  # fmt: skip
 
 
-def visits(table: Table, rows: Rows, slots: Numbers, sizes: NDArray[np.int64]) -> Visits:
-    """Of the items with a slot, to the rows. sizes: raters for each slot."""
+def visits(
+    table: Table, rows: Rows, slots: Numbers, sizes: NDArray[np.int64], counts: bool
+) -> Visits:
+    """Of the items with a slot, to the rows. sizes: raters for each slot. counts: as in `pack`."""
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     total = int(offsets[-1])
     made = Visits(
@@ -103,11 +105,12 @@ def visits(table: Table, rows: Rows, slots: Numbers, sizes: NDArray[np.int64]) -
         offsets[:-1].copy(),
         np.empty(total, np.int32),
         np.empty(total),
-        np.empty(total, np.bool_),
+        np.zeros(total, np.bool_),
     )
     _fill_visits(
-        *_arrays(table), slots, rows.heads, made.ends, made.people, made.values, made.likes
-    )
+        *_arrays(table), slots, rows.heads, counts,
+        made.ends, made.people, made.values, made.likes,
+    )  # fmt: skip
     return made
 
 
@@ -122,7 +125,7 @@ def _fill_rows(
     counts: Any, vectors: Any, heads: Any, cells: Any, levels: Any, liked: Any,
 ) -> None:  # fmt: skip
     filled, listed = 0, 0
-    crowds = np.zeros(width // EIGHT + 1, np.int32)
+    by_word = np.zeros(width // EIGHT + 1, np.int32)
     for person in range(len(indptr) - 1):
         start, begin = filled, listed
         levels[begin], liked[begin] = 0.0, False
@@ -145,11 +148,11 @@ def _fill_rows(
                 | (np.uint64(code - begin) << np.uint64(1))
                 | np.uint64(like)
             )
-            crowds[slot // EIGHT] += 1
+            by_word[slot // EIGHT] += 1
             filled += 1
         row = cells[start:filled]
-        words = _words(crowds, len(row)) if vectors and listed - begin <= CODES + 1 else 0
-        rest = _split(row, words, shift, crowds)
+        words = _words(by_word, len(row)) if vectors and listed - begin <= CODES + 1 else 0
+        rest = _split(row, words, shift, by_word)
         row[words : words + rest].sort()
         filled = start + words + rest
         cells[filled] = ~np.uint64(0)
@@ -159,13 +162,13 @@ def _fill_rows(
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _words(crowds: Any, ratings: Any) -> Any:
+def _words(by_word: Any, ratings: Any) -> Any:
     """How many words of a row's beginning cost least: no more of them than ratings they hold."""
     best, words, held = 0, 0, 0
-    for word in range(len(crowds)):
+    for word in range(len(by_word)):
         if WORTH * ratings - word <= best:
             break
-        held += crowds[word]
+        held += by_word[word]
         gain = WORTH * held - (word + 1)
         if gain > best and word < held:
             best, words = gain, word + 1
@@ -173,12 +176,12 @@ def _words(crowds: Any, ratings: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _split(row: Any, words: Any, shift: Any, crowds: Any) -> Any:
+def _split(row: Any, words: Any, shift: Any, by_word: Any) -> Any:
     """Cells of the first places to `words`, the others behind them; how many others there are.
-    crowds: cleared; room for the words meanwhile."""
+    by_word: cleared; room for the words meanwhile."""
     mask = (np.uint64(1) << (shift - np.uint64(1))) - np.uint64(1)
     for t in range(len(row)):
-        crowds[np.int64(np.uint64(row[t]) >> shift) // EIGHT] = 0
+        by_word[np.int64(np.uint64(row[t]) >> shift) // EIGHT] = 0
     begin = len(row)
     for t in range(len(row) - 1, -1, -1):
         cell = np.uint64(row[t])
@@ -188,11 +191,11 @@ def _split(row: Any, words: Any, shift: Any, crowds: Any) -> Any:
             row[begin] = row[t]
         else:
             code = np.uint32((cell >> np.uint64(1)) & mask)
-            crowds[place // EIGHT] |= np.int32(code << np.uint32(4 * (place % EIGHT)))
+            by_word[place // EIGHT] |= np.int32(code << np.uint32(4 * (place % EIGHT)))
     rest = len(row) - begin
     for t in range(words):
-        row[t] = np.uint32(crowds[t])
-        crowds[t] = 0
+        row[t] = np.uint32(by_word[t])
+        by_word[t] = 0
     for t in range(rest):
         row[words + t] = row[begin + t]
     return rest
@@ -200,7 +203,7 @@ def _split(row: Any, words: Any, shift: Any, crowds: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _fill_visits(
-    indptr: Any, indices: Any, values: Any, likes: Any, slots: Any, heads: Any,
+    indptr: Any, indices: Any, values: Any, likes: Any, slots: Any, heads: Any, counts: Any,
     ends: Any, people: Any, own: Any, liked: Any,
 ) -> None:  # fmt: skip
     for person in range(len(indptr) - 1):
@@ -210,7 +213,9 @@ def _fill_visits(
             slot = slots[indices[t]]
             if slot >= 0:
                 at = ends[slot]
-                people[at], own[at], liked[at] = person, values[t], likes[t]
+                people[at], own[at] = person, values[t]
+                if counts:
+                    liked[at] = likes[t]
                 ends[slot] = at + 1
 
 

@@ -77,7 +77,7 @@ def _meet(
     places = np.pad(others[there], (0, EIGHT))  # words end where they end
     sizes = np.pad(lengths[others[there]], (0, EIGHT))
     for here in _blocks(raters[mine], block // 4):
-        for lines, seen, meets in _pairings(table, rows, mine, here, there, both, raters):
+        for lines, seen, meets in _pairings(table, rows, mine, here, there, both, raters, counts):
             _walk(
                 seen.begins, seen.ends, seen.people, seen.values, seen.likes, rows.heads,
                 rows.cells, np.uint64(rows.shift), rows.levels, rows.liked,
@@ -117,7 +117,7 @@ def _slots(items: Numbers, total: int) -> Numbers:
 
 def _pairings(
     table: Table, rows: Rows, mine: Numbers, here: slice, there: slice, both: bool,
-    raters: NDArray[np.int64],
+    raters: NDArray[np.int64], counts: bool,
 ) -> Iterator[tuple[slice, Visits, Numbers]]:  # fmt: skip
     """Lines of `here`, with their items' visits to the rows of `there`, and how many places they
     meet.
@@ -131,12 +131,12 @@ def _pairings(
             begin, end = inside.start - there.start, inside.stop - there.start
             meets = np.arange(begin, end, dtype=np.int32)
             slots = _slots(mine[inside], len(raters))
-            yield inside, visits(table, rows, slots, raters[mine[inside]]), meets
+            yield inside, visits(table, rows, slots, raters[mine[inside]], counts), meets
         here = slice(max(here.start, there.stop), here.stop)
     if here.start < here.stop:
         slots = _slots(mine[here], len(raters))
         meets = np.full(here.stop - here.start, rows.width, dtype=np.int32)
-        yield here, visits(table, rows, slots, raters[mine[here]]), meets
+        yield here, visits(table, rows, slots, raters[mine[here]], counts), meets
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]

@@ -248,9 +248,9 @@ def _pattern(matrix: sparse.csr_array) -> sparse.csr_array:
 class CompiledEngine:
     """The same answers as `LocalEngine`, many times faster.
 
-    block: ratings (1 to 2**31 - 1) that `neighbours` unpacks at a time. Beyond the input and twice
-    the answer it holds at most 29 bytes for each of them, 64 for each person and 128 for each item,
-    however many ratings there are (`working_memory`). It changes no answer.
+    block: ratings (1 to 2**31 - 1) that `neighbours` unpacks at a time. Beyond the input and three
+    times the answer it holds at most 29 bytes for each of them, 64 for each person and 128 for each
+    item, however many ratings there are (`working_memory`). It changes no answer.
     """
 
     block: int = 2**25
@@ -260,7 +260,7 @@ class CompiledEngine:
             raise ConfigError(f"A block has 1 to {2**31 - 1} ratings; got {self.block}.")
 
     def working_memory(self, ratings: int, people: int, items: int) -> int:
-        """Bytes that `neighbours` holds at most beyond its input and twice its answer."""
+        """Bytes that `neighbours` holds at most beyond its input and three times its answer."""
         # An item is never split, so a block has one item's ratings at least.
         block = min(ratings, max(self.block, 4 * people))
         return 29 * block + 64 * people + 128 * items + 2**22
