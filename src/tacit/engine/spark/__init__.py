@@ -265,6 +265,8 @@ def _check_server(session: Any) -> None:
     if int(session.version.split(".")[0]) < 4:
         raise ClusterError(f"The server is Spark {session.version}; this needs Spark 4 or newer.")
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "131072")
+    # Below this Spark computes a batch's size again for each row, which costs more than the sums.
+    session.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(2**31 - 1))
     own = version("tacit-rec")
     others = {
         row[0]
