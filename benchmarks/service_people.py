@@ -258,11 +258,16 @@ class Pool:
 
 
 async def all_budgets(pool: Pool, keys: Keys) -> list[dict[str, Any]]:
-    found, after = [], 0
+    found, after, tries = [], 0, 30
     while after is not None:
         path = f"/api/privacy/budgets?limit=1000&after={after}"
         asked = sent(Request("budgets", "GET", path, OPERATOR), keys)
-        page = json.loads((await pool.send(asked))[1])
+        status, body = await pool.send(asked)
+        if status == 503 and tries:  # a store that stands still ends no run of half an hour
+            tries -= 1
+            await asyncio.sleep(1)
+            continue
+        page = json.loads(body)
         found += page["budgets"]
         after = page["next"]
     return found
