@@ -22,7 +22,7 @@ from tacit.ledger.batches import LARGEST
 from tacit.ledger.spending import Spending
 from tacit.service import problems
 
-DELAY = 0.012
+DELAY = 0.02
 """Seconds that the first of a group waits for others, at most."""
 TOGETHER = 0.2
 """Share of the changes that found another one in hand, from which on waiting is worth it: a client
