@@ -74,6 +74,7 @@ def create_app(
         service.commits.begin()
         gc.collect()
         gc.freeze()  # what is served stays: looking through it again would hold up everybody
+        gc.set_threshold(10_000, 20, 20)  # a request leaves few cycles: 700 allocations is often
         if owner is not None:
             await owner.open(app if executes is not None else None)
         ready()
