@@ -1,4 +1,7 @@
-"""By which people and tickets are parted: a hash that is the same on every machine."""
+"""The hash by which people and tickets are partitioned: the same on every machine.
+
+Runs at    workers, which see raw ids. It hides nothing: it only decides the task of a row.
+"""
 
 from __future__ import annotations
 
