@@ -22,6 +22,7 @@ import importlib.util
 import json
 import os
 import random
+import resource
 import select
 import signal
 import sys
@@ -73,6 +74,9 @@ EQUIVALENT = {
 _SLOW = 2.0
 """Seconds of processor: tests that take longer on the unchanged file are left out."""
 _WITHIN, _FAULT = 240, 99
+_MORE, _START = 5, 20.0
+"""A mutant whose tests need so many times the processor's time of the unchanged file, and so many
+seconds more, is taken for one that does not end."""
 _COMPARED = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq}
 _REPLACED = {
     ast.Add: ast.Sub,
@@ -233,12 +237,14 @@ def _tested(tests: list[str], known: dict[str, float], one: Mutant | None) -> di
     return {"code": code, "seconds": plugin.seconds, "failed": plugin.failed, "others": others}
 
 
-def forked(work: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
-    """What `work` returns in a process of its own; None if it dies or does not end in time."""
+def forked(work: Callable[[], dict[str, Any]], most: float = _WITHIN) -> dict[str, Any] | None:
+    """What `work` returns in a process of its own; None if it dies, or needs more than `most`
+    seconds of processor, or _WITHIN of the clock."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
+        resource.setrlimit(resource.RLIMIT_CPU, (round(most), round(most) + 1))
         try:
             with os.fdopen(writing, "w") as out:
                 json.dump(_or_fault(work), out)
@@ -251,11 +257,10 @@ def forked(work: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
             break
         found += part
     os.close(reading)
-    if left <= 0:
-        os.kill(child, signal.SIGKILL)
+    os.kill(child, signal.SIGKILL)  # it has said all, or takes too long
     os.waitpid(child, 0)
     try:
-        return dict(json.loads(found)) if left > 0 else None
+        return dict(json.loads(found))
     except ValueError:
         return None
 
@@ -333,7 +338,7 @@ def _chosen(sample: int | None, seed: int, only: str) -> list[tuple[Mutant, list
 def _verdict(one: Mutant, tests: list[str], known: dict[str, float]) -> str:
     if one.place in EQUIVALENT:
         return "equivalent"
-    found = forked(partial(_tested, tests, known, one))
+    found = forked(partial(_tested, tests, known, one), _MORE * sum(known.values()) + _START)
     if found is not None and found["code"] not in (0, 1, 2):
         raise SystemExit(f"{one.place}: {found}")
     return "survived" if found is not None and found["code"] == 0 else "killed"

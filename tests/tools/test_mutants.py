@@ -63,3 +63,23 @@ def test_a_test_that_holds_a_line_kills_its_mutant():
     )
     assert done.stdout.split() == ["killed", "survived"]
     assert (mutants.ROOT / FILE).read_text() == shipped
+
+
+_ENDLESS = """
+import itertools, mutants
+print(mutants.forked(lambda: {"last": max(itertools.repeat(1))}, most=1))
+print(mutants.forked(lambda: {"code": 0}, most=1))
+"""
+
+
+def test_a_mutant_that_does_not_end_is_stopped():
+    """By what it takes of the processor: on a busy machine nothing is taken for endless."""
+    environment = {**os.environ, "PYTHONPATH": str(mutants.ROOT / "tools")}
+    done = subprocess.run(
+        [sys.executable, "-c", _ENDLESS],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines() == ["None", "{'code': 0}"]
