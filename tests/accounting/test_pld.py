@@ -105,6 +105,14 @@ def test_repeated_answers_are_all_charged():
     assert often > 5 * once
 
 
+@pytest.mark.parametrize(("categories", "truth", "noise"), [(2, 0.75, 0.5), (5, 0.6, 0.5)])
+def test_repeated_answers_of_several_kinds(categories, truth, noise):
+    """With chance `noise` any category is said: the library's own distribution, nine times."""
+    peer = pld.from_randomized_response(noise, categories).self_compose(9)
+    found = PLDAccountant().add(RandomizedResponse(categories, truth), 9).epsilon(1e-6)
+    assert found == pytest.approx(peer.get_epsilon_for_delta(1e-6), rel=1e-3)
+
+
 def test_no_false_pure_epsilon():
     """A thousand small choices at delta 0 cost their sum, whatever a table rounds to."""
     made = PLDAccountant().add(Exponential(0.01), 1000)

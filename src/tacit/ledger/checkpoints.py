@@ -11,6 +11,7 @@ When checkpoints are written: after a replay at the start, now and then, and at 
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import secrets
 import threading
@@ -157,6 +158,7 @@ class Keeping:
             self._catch_up(OFTEN, until=None)
         except TacitError:
             self._due = self._known().sequence + OFTEN
+        gc.collect()  # statements leave cycles
         with suppress(OSError, AttributeError):  # glibc keeps what was freed, for this thread
             ctypes.CDLL(None).malloc_trim(0)
 

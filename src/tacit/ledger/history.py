@@ -6,9 +6,9 @@ import hashlib
 import json
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Self, TypeVar
 
 from tacit.ledger.chain import START, Head, fingerprint, follows, link
 
@@ -47,80 +47,158 @@ class Budget:
         return forward and within and (self.epoch_cap is None or self.epoch_spent <= self.epoch_cap)
 
 
-class Budgets(Mapping[int, Budget]):
-    """By number. Those that rest are kept as they stand in the state's text, in one piece: a
-    process that spends for long has many, and what it takes to look at all of them it gives back.
+Key = TypeVar("Key", int, str)
+Value = TypeVar("Value")
+
+
+class _Lines:
+    """Lines of JSON in the order of their keys, which come first in each, in one piece."""
+
+    def __init__(self, text: bytes = b"", ends: array[int] | None = None) -> None:
+        self.text, self._ends = text, array("q") if ends is None else ends
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def parts(self, at: int) -> list[Any]:
+        """Of the line at this place: its key, and what stands beside it."""
+        return list(json.loads(self.text[self._begin(at) : self._ends[at]]))
+
+    def place(self, key: Any, least: int = 0) -> int:
+        """Of the first line whose key is this one or a larger one."""
+        return bisect_left(range(len(self)), key, lo=least, key=lambda at: self.parts(at)[0])
+
+    def has(self, key: Any, at: int) -> bool:
+        """Whether the line at this place has the key."""
+        return at < len(self) and bool(self.parts(at)[0] == key)
+
+    def changed(self, lines: Mapping[Any, bytes]) -> _Lines:
+        """With these: each instead of the one with its key, or beside the others."""
+        made, ends, done = bytearray(), array("q"), 0
+        for key in [*sorted(lines), None]:
+            at = len(self) if key is None else self.place(key, done)
+            begin, end = self._begin(done), self._begin(at)
+            ends.extend(one + len(made) - begin for one in self._ends[done:at])
+            made += self.text[begin:end]
+            if key is not None:
+                made += lines[key]
+                ends.append(len(made))
+                done = at + self.has(key, at)
+        return _Lines(bytes(made), ends)
+
+    def _begin(self, at: int) -> int:
+        return self._ends[at - 1] if at else 0
+
+
+class _Resting(Mapping[Key, Value]):
+    """By key. Those that rest are kept as they stand in the state's text, in one piece: a process
+    that spends for long has many, and what it takes to look at all of them it gives back.
     """
 
-    def __init__(self, opened: Mapping[int, Budget] | None = None) -> None:
-        self._opened = dict(opened or {})
-        self._text, self._numbers, self._ends = b"", array("q"), array("q")
+    kind: type[Key]
+
+    def __init__(self, opened: Mapping[Key, Value] | None = None) -> None:
+        self._lines = _Lines()
+        self._opened: dict[Key, Value] = dict(opened or {})
+        self._new: set[Key] = set(self._opened)
+
+    @staticmethod
+    def value(*parts: Any) -> Value:
+        """Of what stands beside the key in its line."""
+        raise NotImplementedError
+
+    @staticmethod
+    def parts(value: Value) -> Sequence[Any]:
+        """What stands beside the key."""
+        raise NotImplementedError
 
     @classmethod
-    def of_text(cls, text: str, at: int, count: int) -> tuple[Budgets, int]:
+    def of_text(cls, text: str, at: int, count: int) -> tuple[Self, int]:
         """Of so many lines of a state's text, each after its line feed at that place; and where
         they end. ValueError or TypeError for what no ledger wrote."""
-        made, end = cls(), at
+        made, end, ends, before = cls(), at, array("q"), None
         for _ in range(count):
             begun, end = end, text.find("\n", end + 1) % (len(text) + 1)
-            number, *rest = json.loads(text[begun:end])
-            if type(number) is not int or _line(number, Budget(*rest)) != text[begun:end]:
+            key, *rest = json.loads(text[begun:end])
+            if type(key) is not cls.kind or (before is not None and key <= before):
                 raise ValueError
-            if made._numbers and number <= made._numbers[-1]:
+            if cls._line(key, cls.value(*rest)) != text[begun:end].encode("ascii"):
                 raise ValueError
-            made._numbers.append(number)
-            made._ends.append(end - at)
-        made._text = text[at:end].encode("ascii")
+            before = key
+            ends.append(end - at)
+        made._lines = _Lines(text[at:end].encode("ascii"), ends)
         return made, end
 
     def text(self) -> bytes:
-        """All lines in the order of their numbers. Again it takes little time."""
+        """All lines in the order of their keys. Again it takes little time."""
         if self._opened:
-            made, numbers, ends = bytearray(), array("q"), array("q")
-            for number in sorted(self):
-                one = self._opened.get(number)
-                made += self._resting(number) if one is None else _line(number, one).encode()
-                numbers.append(number)
-                ends.append(len(made))
-            self._text, self._numbers, self._ends = bytes(made), numbers, ends
+            opened = self._opened.items()
+            self._lines = self._lines.changed({key: self._line(key, one) for key, one in opened})
             self._opened.clear()
-        return self._text
+            self._new.clear()
+        return self._lines.text
 
     @property
     def resting(self) -> int:
         """How many have their line."""
-        return len(self._numbers)
+        return len(self._lines)
 
-    def _resting(self, number: int) -> bytes:
-        at = bisect_left(self._numbers, number)
-        if at == len(self._numbers) or self._numbers[at] != number:
-            raise KeyError(number)
-        return self._text[self._ends[at - 1] if at else 0 : self._ends[at]]
+    def each(self) -> Iterator[tuple[Key, Value]]:
+        """All, looked at once."""
+        for at in range(len(self._lines)):
+            key, *rest = self._lines.parts(at)
+            yield key, self._opened[key] if key in self._opened else self.value(*rest)
+        yield from ((key, self._opened[key]) for key in self._new)
 
-    def __getitem__(self, number: int) -> Budget:
-        if number not in self._opened:
-            self._opened[number] = Budget(*json.loads(self._resting(number))[1:])
-        return self._opened[number]
+    def __getitem__(self, key: Key) -> Value:
+        if key not in self._opened:
+            at = self._lines.place(key)
+            if not self._lines.has(key, at):
+                raise KeyError(key)
+            made: Value = self.value(*self._lines.parts(at)[1:])
+            self._opened[key] = made
+        return self._opened[key]
 
-    def __setitem__(self, number: int, budget: Budget) -> None:
-        self._opened[number] = budget
+    def __setitem__(self, key: Key, value: Value) -> None:
+        if key not in self._opened and not self._lines.has(key, self._lines.place(key)):
+            self._new.add(key)
+        self._opened[key] = value
 
-    def __iter__(self) -> Iterator[int]:
-        return iter({*self._opened, *self._numbers})
-
-    def __contains__(self, number: object) -> bool:
-        at = bisect_left(self._numbers, cast("int", number))
-        return number in self._opened or number in self._numbers[at : at + 1]
+    def __iter__(self) -> Iterator[Key]:
+        return (key for key, _ in self.each())
 
     def __len__(self) -> int:
-        return len(self._numbers) + sum(
-            number not in self._numbers[(at := bisect_left(self._numbers, number)) : at + 1]
-            for number in self._opened
-        )
+        return len(self._lines) + len(self._new)
+
+    @classmethod
+    def _line(cls, key: Key, value: Value) -> bytes:
+        return f"\n{json.dumps([key, *cls.parts(value)])}".encode("ascii")
 
 
-def _line(number: int, budget: Budget) -> str:
-    return "\n" + json.dumps([number, *(getattr(budget, name) for name in Budget.__slots__)])
+class Budgets(_Resting[int, Budget]):
+    """By number."""
+
+    kind = int
+    value = Budget
+
+    @staticmethod
+    def parts(value: Budget) -> Sequence[Any]:
+        return [getattr(value, name) for name in Budget.__slots__]
+
+
+class States(_Resting[str, tuple[int, str]]):
+    """By name: the entry that each is of, and its SHA-256."""
+
+    kind = str
+
+    @staticmethod
+    def value(*parts: Any) -> tuple[int, str]:
+        at, digest = parts
+        return at, digest
+
+    @staticmethod
+    def parts(value: tuple[int, str]) -> Sequence[Any]:
+        return value
 
 
 @dataclass
@@ -140,7 +218,7 @@ class LogState:
     epoch: int = 0
     releases: int = 0
     budgets: Budgets = field(default_factory=Budgets)
-    states: dict[str, tuple[int, str]] = field(default_factory=dict)
+    states: States = field(default_factory=States)
     problems: list[str] = field(default_factory=list)
     last: int = -(2**62)  # an entry with a number below 1 was inserted by an attacker
     begun: int = 0
@@ -223,8 +301,7 @@ class LogState:
         stands = [_FORMAT, self.ledger, self.operator, self.sequence, digest, self.epoch]
         made = bytearray(json.dumps([*stands, self.releases, len(self.budgets)]).encode())
         made += self.budgets.text()
-        for name in sorted(self.states):
-            made += f"\n{json.dumps([name, *self.states[name]])}".encode()
+        made += self.states.text()
         return made.decode()
 
     @classmethod
@@ -235,7 +312,7 @@ class LogState:
             stands = json.loads(text[:first])
             form, ledger, operator, sequence, digest, epoch, releases, count = stands
             budgets, end = Budgets.of_text(text, first, count)
-            rest = map(json.loads, text[end + 1 :].split("\n") if text[end:] else ())
+            states, _ = States.of_text(text, end, text.count("\n", end))
             made = cls(
                 ledger=ledger,
                 operator=operator,
@@ -244,7 +321,7 @@ class LogState:
                 epoch=epoch,
                 releases=releases,
                 budgets=budgets,
-                states={name: (at, kept) for name, at, kept in rest},
+                states=states,
                 last=sequence,
                 begun=sequence,
             )

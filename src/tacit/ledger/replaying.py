@@ -14,7 +14,18 @@ from dataclasses import asdict, dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, Select, case, func, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    FromClause,
+    Select,
+    Subquery,
+    bindparam,
+    case,
+    func,
+    select,
+)
 
 from tacit.ledger.chain import Head, fingerprint
 from tacit.ledger.history import LogState
@@ -84,8 +95,7 @@ def hear(connection: Connection, replayed: LogState, most: int) -> bool:
 def entries(connection: Connection, last: int, most: int) -> Sequence[Any]:
     """The next ones, each beside the request and the answer of the same number: at most so many,
     and fewer where they are large; none if there are no more."""
-    question = _beside_each_other().where(log.c.sequence > last).order_by(log.c.sequence)
-    return connection.execute(question.limit(_fitting(connection, last, most))).all()
+    return connection.execute(_NEXT, {"last": last, "most": _fitting(connection, last, most)}).all()
 
 
 def entries_at_once(connection: Connection, last: int, most: int) -> Sequence[Any]:
@@ -99,11 +109,7 @@ def entries_at_once(connection: Connection, last: int, most: int) -> Sequence[An
     fitting = _fitting(connection, last, most)
     if fitting == 1:  # perhaps an answer that is too long for a text of SQLite
         return entries(connection, last, 1)
-    found = _beside_each_other().where(log.c.sequence > last)
-    each = found.order_by(log.c.sequence).limit(fitting).subquery()
-    answer = case((each.c.answer.is_(None), None), else_=func.hex(each.c.answer))
-    columns = [answer if name == "answer" else each.c[name] for name in _Row._fields]
-    listed = connection.scalar(select(func.json_group_array(func.json_array(*columns))))
+    listed = connection.scalar(_AT_ONE_TIME, {"last": last, "most": fitting})
     rows = [_Row(*row) for row in json.loads(listed or "[]")]
     return [
         row if row.answer is None else row._replace(answer=bytes.fromhex(row.answer))
@@ -113,10 +119,7 @@ def entries_at_once(connection: Connection, last: int, most: int) -> Sequence[An
 
 def _fitting(connection: Connection, last: int, most: int) -> int:
     """How many of the next entries have `BYTES_AT_ONCE` together; at least one."""
-    size = func.length(log.c.body) + func.coalesce(func.length(answers.c.answer), 0)
-    beside = log.outerjoin(answers, answers.c.sequence == log.c.sequence)
-    question = select(size).select_from(beside).where(log.c.sequence > last)
-    sizes: Sequence[int] = connection.scalars(question.order_by(log.c.sequence).limit(most)).all()
+    sizes: Sequence[int] = connection.scalars(_SIZES, {"last": last, "most": most}).all()
     return max(1, sum(total <= BYTES_AT_ONCE for total in accumulate(sizes)))
 
 
@@ -156,14 +159,29 @@ class _Row(NamedTuple):
     answered: int | None
 
 
-def _beside_each_other() -> Select[Any]:
-    joined = log.outerjoin(requests, requests.c.sequence == log.c.sequence).outerjoin(
+def _next(columns: Sequence[ColumnElement[Any]], beside: FromClause) -> Select[Any]:
+    """Of the entries after `last`, `most` at most. Built once: a statement leaves cycles."""
+    after = select(*columns).select_from(beside).where(log.c.sequence > bindparam("last"))
+    return after.order_by(log.c.sequence).limit(bindparam("most"))
+
+
+def _listed(each: Subquery) -> Select[Any]:
+    answer = case((each.c.answer.is_(None), None), else_=func.hex(each.c.answer))
+    columns = [answer if name == "answer" else each.c[name] for name in _Row._fields]
+    return select(func.json_group_array(func.json_array(*columns)))
+
+
+_ANSWERED = log.outerjoin(answers, answers.c.sequence == log.c.sequence)
+_SIZE = func.length(log.c.body) + func.coalesce(func.length(answers.c.answer), 0)
+_SIZES = _next([_SIZE], _ANSWERED)
+_ASKED = [column for column in requests.c if column.name != "sequence"]
+_NEXT = _next(
+    [*log.c, *_ASKED, answers.c.answer, answers.c.sequence.label("answered")],
+    log.outerjoin(requests, requests.c.sequence == log.c.sequence).outerjoin(
         answers, answers.c.sequence == log.c.sequence
-    )
-    columns = [column for column in requests.c if column.name != "sequence"]
-    return select(
-        log, *columns, answers.c.answer, answers.c.sequence.label("answered")
-    ).select_from(joined)
+    ),
+)
+_AT_ONE_TIME = _listed(_NEXT.subquery())
 
 
 def _compare_head(connection: Connection, replayed: LogState) -> None:
@@ -177,8 +195,9 @@ def _compare_head(connection: Connection, replayed: LogState) -> None:
 
 def _compare_budgets(connection: Connection, replayed: LogState) -> None:
     found = {row["id"]: dict(row) for row in connection.execute(select(budgets)).mappings()}
-    for number in sorted(found.keys() | replayed.budgets.keys()):
-        said = replayed.budgets.get(number)
+    told = dict(replayed.budgets.each())
+    for number in sorted(found.keys() | told.keys()):
+        said = told.get(number)
         kept = found.get(number)
         if said is None or kept is None or kept != {"id": number, **asdict(said)}:
             replayed.problems.append(f"Budget {number} does not hold what the log says.")
@@ -189,8 +208,9 @@ def _compare_states(connection: Connection, replayed: LogState) -> None:
     if version(connection) < STATES_SINCE:
         return
     found = {kept.name: kept.sequence for kept in list_states(connection)}
-    for name in sorted(found.keys() | replayed.states.keys()):
-        said = replayed.states.get(name)
+    told = dict(replayed.states.each())
+    for name in sorted(found.keys() | told.keys()):
+        said = told.get(name)
         kept = connection.scalar(select(states.c.state).where(states.c.name == name))
         if said is None or kept is None or said != (found[name], fingerprint(kept)):
             number = found.get(name) if said is None else said[0]

@@ -72,6 +72,7 @@ def test_no_means_between_lose_more(exponent, means, explore):
 def test_figures_of_the_closed_form(arms, nats):
     """a = 1/2 without exploring: .5, .897, .999 with 2, 10 and 1000 arms."""
     assert theory.mixed_loss(0.5, arms, 0.0) == pytest.approx(nats, abs=6e-4)
+    assert theory.mixed_loss(0.5, 1, 0.1) == 0  # there is nothing to choose
 
 
 @settings(deadline=None)

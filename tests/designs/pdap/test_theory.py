@@ -191,6 +191,7 @@ def test_cells_that_may_exist():
     assert theory.most_cells(9, 10, 1, 2, 1) == [1, 0]
     assert theory.most_cells(10, 10, 1, 2, 1) == [1, 2]
     assert theory.most_cells(40, 10, 1, 2, 1) == [1, 2, 4, 2]
+    assert theory.most_cells(1000, 10, 1, 2, 1)[:6] == [1, 2, 4, 8, 16, 12]
 
 
 def test_theorem_3_of_one_level_is_the_sum_of_its_parts():

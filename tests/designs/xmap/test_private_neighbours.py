@@ -17,10 +17,12 @@ from tacit.designs.xmap.generator import Profiles
 from tacit.designs.xmap.private_neighbours import (
     Budget,
     Candidates,
+    DrawnPeople,
     candidates,
     drawn_neighbours,
     published_neighbours,
 )
+from tacit.designs.xmap.recommender import PeopleNeighbours
 from tacit.randomness import replay, secure, simulation
 
 DRAWS = 20_000
@@ -155,3 +157,15 @@ def test_largest_similarities_at_a_large_budget():
         items, noisy = drawn_neighbours([one], 3, Budget(1e9), replay(4))
     assert items[0].tolist() == [1, 3, 5]
     assert noisy[0].tolist() == pytest.approx([0.9, 0.8, 0.4], abs=1e-4)
+
+
+def test_everybody_alike_may_be_drawn():
+    """With as many places as people of positive similarity all of them are neighbours, the first
+    of the data too; who rates the other way round is none."""
+    stars = sparse.csr_array(np.array([[5, 4, 1], [5, 5, 2], [4, 5, 1], [1, 1, 5]], dtype=float))
+    model = PeopleNeighbours(np.full(3, 3.0), Profiles(stars, stars.data - 3.0, None))
+    mine = sparse.csr_array(np.array([[5.0, 5.0, 1.0]]))
+    drawn = DrawnPeople(model, Budget(1.0), 0, secure())
+    people, similarities = drawn.chosen(Profiles(mine, mine.data - 3.0, None), 4)
+    assert sorted(people.tolist()) == [0, 1, 2]
+    assert len(similarities) == 3
