@@ -43,6 +43,9 @@ def test_pairs_add_up():
     assert made.epsilon(1.9e-6) == math.inf
     assert made.delta(2.0) == 2e-6
     assert made.delta(1.99) == 1.0
+    assert made.delta(math.inf) == made.epsilon(1.0) == 0.0
+    assert BasicAccountant().add(SmoothSensitivity(0.5, 0.3), 2).delta(1.0) == pytest.approx(0.6)
+    assert BasicAccountant().add(SmoothSensitivity(0.5, 0.3), 4).delta(2.0) == 1.0
 
 
 def test_budget_of_pairs():

@@ -148,3 +148,9 @@ def test_no_filter_rests_on_it():
     """Its total may be either of two curves, which is no rule to stop by."""
     with pytest.raises(ConfigError, match="fixed"):
         PrivacyFilter(GDPAccountant, epsilon=1.0, delta=1e-6)
+
+
+def test_a_delta_of_one_costs_nothing():
+    """It promises nothing, whatever the noise; so does zCDP's."""
+    for accountant in (GDPAccountant, ZCDPAccountant):
+        assert accountant().add(Gaussian(0.01)).epsilon(1.0) == 0

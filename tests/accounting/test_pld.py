@@ -105,11 +105,11 @@ def test_repeated_answers_are_all_charged():
     assert often > 5 * once
 
 
-@pytest.mark.parametrize(("categories", "truth", "noise"), [(2, 0.75, 0.5), (5, 0.6, 0.5)])
+@pytest.mark.parametrize(("categories", "truth", "noise"), [(2, 0.6, 0.8), (5, 0.3, 0.875)])
 def test_repeated_answers_of_several_kinds(categories, truth, noise):
-    """With chance `noise` any category is said: the library's own distribution, nine times."""
-    peer = pld.from_randomized_response(noise, categories).self_compose(9)
-    found = PLDAccountant().add(RandomizedResponse(categories, truth), 9).epsilon(1e-6)
+    """With chance `noise` any category is said: the library's own distribution, sixty times."""
+    peer = pld.from_randomized_response(noise, categories).self_compose(60)
+    found = PLDAccountant().add(RandomizedResponse(categories, truth), 60).epsilon(1e-6)
     assert found == pytest.approx(peer.get_epsilon_for_delta(1e-6), rel=1e-3)
 
 
@@ -164,3 +164,10 @@ def test_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "dp_accounting.pld", None)
     with pytest.raises(MissingExtra, match=r"tacit-rec\[accounting\]"):
         PLDAccountant()
+
+
+def test_distributions_of_little_noise_are_used():
+    """At a rho of 20 the distribution is still looked at: below the zCDP price and the pure one."""
+    spent = [made().add(Laplace(0.7), 30) for made in (PLDAccountant, ZCDPAccountant)]
+    table, zcdp = (accountant.epsilon(1e-6) for accountant in spent)
+    assert table < 0.99 * min(zcdp, 30 / 0.7)

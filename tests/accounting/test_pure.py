@@ -89,3 +89,10 @@ def test_huge_counts_are_infinite():
     """A count beyond all floats overflows to infinity, not to an error; free events stay free."""
     assert PureAccountant().add(Laplace(1.0), 10**400).epsilon() == math.inf
     assert PureAccountant().add(RandomizedResponse(2, 0.5), 10**400).epsilon() == 0
+
+
+def test_hardly_ever_the_truth():
+    """With the least chance that a float has, a truth is told so rarely that e^epsilon is none."""
+    assert PureAccountant().add(RandomizedResponse(2, 5e-324)).epsilon() == pytest.approx(
+        1074 * math.log(2)
+    )

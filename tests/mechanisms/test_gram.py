@@ -131,3 +131,8 @@ def test_noise_is_never_below_what_is_charged():
         release = GramRelease(number / 7, items=2, norm=1 + number / 20)
         exact = Fraction(number / 7) * release.squared_norm
         assert exact < Fraction(release.sigma) < exact * (1 + Fraction(1, 1 << 39))
+
+
+def test_a_norm_of_one_step_is_let_in():
+    """The coarsest grid: all entries but one vanish."""
+    assert GramRelease(1.0, 3, 1.0, 1.0).squared_norm == 1

@@ -237,3 +237,9 @@ def test_weights_leave_room_for_their_sum(candidates):
     """All candidates at the top weigh at most 2^62 together, and more than a quarter of that."""
     weights = Selection(1.0, candidates, 1, 0, 1, 1).weights([1.0] * candidates)
     assert 1 << 60 < sum(weights.tolist()) <= 1 << 62
+
+
+def test_more_candidates_than_are_handled_at_once(monkeypatch):
+    """Then row by row."""
+    monkeypatch.setattr("tacit.mechanisms.selection._ENTRIES", 3)
+    assert selection(60.0)(np.eye(5)[[3, 0, 2]] * 4, secure()).tolist() == [3, 0, 2]

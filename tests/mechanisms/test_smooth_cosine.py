@@ -189,3 +189,10 @@ def test_many_people_get_less_noise():
     mechanism = SmoothCosineRelease(1.0, 1e-6, 1, 1000)
     few, many = (np.ones((2, people), dtype=np.int64) for people in (4, 4_000))
     assert distribution(mechanism, many)[1] < distribution(mechanism, few)[1] / 10
+
+
+def test_rows_of_which_nothing_is_left_may_turn_by_any_angle():
+    """Two people with the largest rating in both rows: after one went, a third can turn each row by
+    1; after both, by any angle, for which 2 stands."""
+    pair = np.array([[3, 3], [3, 3]])
+    assert turns(pair, 3, 3).tolist() == [2.0, 4.0, 4.0]

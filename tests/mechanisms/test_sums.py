@@ -282,9 +282,17 @@ def test_nan_is_refused():
         (1.0, 3, 0),
         (1.0, 3, 1, 0.0),
         (1.0, 3, 1, 1.0, 2.0**-30),
+        (1.0, 3, 1, 1.0, 2.0**-20 * 0.999),
+        (1.0, 3, 1, 1.0, 1.001),
     ],
 )
 def test_fields_in_range(fields):
     """A field that makes no sense is refused."""
     with pytest.raises(ConfigError):
         SumRelease(*fields)
+
+
+def test_the_coarsest_and_the_finest_grid_are_let_in():
+    """A norm of one step, and of 2^20."""
+    assert SumRelease(1.0, 3, 1, 1.0, 1.0).squared_norm == 1
+    assert SumRelease(1.0, 3, 1, 1.0, 2.0**-20).squared_norm == 2**40

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -204,7 +204,7 @@ def _apply(measurement: Any, values: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(noisy, dtype=np.int64).reshape(values.shape)
 
 
-@lru_cache(maxsize=1)
+@cache
 def _opendp() -> Any:
     """The parts of OpenDP that are used here: its prelude loads scikit-learn, if that is there."""
     from opendp import domains, measurements, measures, metrics, mod

@@ -213,3 +213,38 @@ def test_privacy_costs_regret_in_the_bound():
     noisy = theory.theorem_3(10_000, **setting, epsilon=0.1, Gamma=100.0)
     geometric = theory.theorem_3(10_000, **setting, epsilon=0.1, Gamma=100.0, geometric=True)
     assert plain < geometric < noisy
+
+
+def test_noise_scales_by_hand():
+    """T = 8, so four levels; five vendors, so four neighbours; K = 3; epsilon = 1/2. A vendor
+    alone counts as one with a neighbour."""
+    expected = {"tree": 8, "theorem 5": 32, "lemma 5": 24, "text": 18, "line 9": 2}
+    found = {name: theory.noise_scale(name, 8, 5, 3, 0.5) for name in expected}
+    assert found == expected
+    assert theory.noise_scale("theorem 5", 8, 1, 3, 0.5) == 8
+    assert theory.noise_scale("theorem 5", 8, 2, 3, 0.5) == 8
+
+
+def test_corollary_2_by_hand_after_some_splits():
+    """T = 16 A, d = 1, m = 2, p = 3: (T / A)^(x / 4) m^x is 4^x. K = 2, M = 2, L = 1."""
+    logs = math.log(128)
+    late = math.pi**2 / 3 * math.exp(2) * logs
+
+    def corollary(wrong, late):
+        return (
+            4**3 * logs * 4
+            + 4**3 * 8 * 6
+            + 4**2 * 10 / 4
+            + 4 * math.pi**2 / 3 * (2 + wrong)
+            + (4 * (math.log(2) + logs) + late)
+        )
+
+    setting = {"A": 8, "K": 2, "M": 2, "d": 1, "epsilon": 1.0, "Gamma": 10}
+    assert theory.corollary_2(128, **setting) == pytest.approx(corollary(2, 0))
+    printed = theory.corollary_2(128, **setting, printed=True)
+    assert printed == pytest.approx(corollary(math.exp(2), late))
+
+
+def test_regret_exponent_in_other_smoothness():
+    """alpha = 2, d = 1: (1 + 4) / (1 + 6)."""
+    assert theory.regret_exponent(1, 2) == pytest.approx(5 / 7)

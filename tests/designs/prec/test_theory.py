@@ -52,6 +52,9 @@ def test_golden_values_to_a_millionth():
     assert theory.gamma(2, 1000, 0) == pytest.approx(2 / 2999, rel=1e-12)
     assert theory.lam(3, 10000, 10) == pytest.approx(6 * math.log(10000 / 11), rel=1e-12)
     assert theory.rho(5) == 0.1
+    assert theory.eps_gated(3, 10000, 20, 10, 100) == pytest.approx(
+        18 * 9 * 61 * math.log(10000 / 11) / 100, rel=1e-9
+    )
     assert theory.loss_bound(2, 1000, 0, 1000, 50) == pytest.approx(
         4 * math.log(20) + 1000 / 2999, abs=1e-6
     )
@@ -224,6 +227,7 @@ def test_lower_bounds_on_epsilon():
     assert theory.eps_lower_8(1000, 100, 50, 5.0) == pytest.approx(math.log(100) / 50)
     assert theory.eps_lower_8(1000, 99, 50, 5.0) == 0
     assert theory.eps_lower_8(1000, 100, 50, 500.0) == 0
+    assert theory.eps_lower_8(1000, 100, 50, 501.0) == 0
     constant = 0.75 * math.log(1.5) + 0.25 * math.log(0.5)
     assert theory.eps_lower_15(10000, 100, 0, 100, 50, 10.0) == pytest.approx(constant / 100 * 24)
     assert theory.eps_lower_15(10000, 50, 0, 100, 50, 10.0) == 0
@@ -253,6 +257,8 @@ def test_bounds_do_not_contradict_each_other(setting):
         ((1, 100, 0, 0, 49, 50), "objects is a whole number from 2"),
         ((2, 100, -1, 0, 49, 50), "diversity is a whole number from 0"),
         ((2, 100.5, 0, 0, 49, 50), "rounds is a whole number"),
+        ((2, 100, 0, -1, 49, 50), "radius is a whole number from 0"),
+        ((2, 2**40 + 1, 0, 0, 49, 50), "rounds is a whole number from 1 to 2^40"),
     ],
 )
 def test_refusals_give_the_reason(setting, reason):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,40 @@ def test_damaged_files_are_refused(world: Ratings, damage: Any) -> None:
     """Cut short, with a bit changed, or no such file at all: nothing of it is used."""
     with pytest.raises(ModelFileError):
         DeviceLists.decode(damage(fitted(world, "taste").device_file()))
+
+
+def test_the_head_alone_is_no_file(world: Ratings) -> None:
+    """Too short to hold a digest: it is said not to be such a file, rather than to be damaged."""
+    with pytest.raises(ModelFileError, match="no lists of tacit"):
+        DeviceLists.decode(fitted(world, "taste").device_file()[:20])
+
+
+@pytest.mark.parametrize("places", [(0, 0), (0, 24), (-1, 0)], ids=["twice", "above", "below"])
+def test_places_that_no_model_has_are_refused(world: Ratings, places: Any) -> None:
+    """One fault is enough: a place twice, or one outside."""
+    fits = fitted(world, "top-items").device_file()
+    size = int.from_bytes(fits[8:16], "little")
+    at = 16 + size
+    for entry in json.loads(fits[16 : 16 + size])["arrays"]:
+        kind = np.dtype(entry["dtype"])
+        if entry["name"] == "targets":
+            break
+        at += kind.itemsize * math.prod(entry["shape"])
+    wrong = np.array(places, kind).tobytes()
+    body = fits[:at] + wrong + fits[at + len(wrong) : -32]
+    with pytest.raises(ModelFileError):
+        DeviceLists.decode(body + hashlib.sha256(body).digest())
+
+
+def test_a_long_taste_is_cut_to_the_norm(world: Ratings) -> None:
+    """Scores move as by a taste of the clip's length, where the person's own is longer."""
+    lists = DeviceLists.decode(fitted(world, "taste").device_file())
+    lists = replace(lists, clip=1e-3)
+    assert isinstance(lists.found, Tastes)
+    rows = np.array(lists.found.items)
+    moved = np.array(lists.scores({2: 5.0})) - lists.scores({})
+    taste, *_ = np.linalg.lstsq(rows, moved, rcond=None)
+    assert np.linalg.norm(taste) == pytest.approx(1e-3 * math.sqrt(rows.shape[1]), rel=1e-3)
 
 
 def forged(data: bytes, change: Any) -> bytes:

@@ -364,6 +364,8 @@ def test_explain_shows_every_byte(campaign, wanted):
     rows = explain(made, report, ITEMS)
     assert "".join(b for b, _ in rows if not b.startswith("bit")) == report.encode().hex()
     assert sum(b.startswith("bit") for b, _ in rows) == made.questions
+    lie = 1 / (1 + math.exp(made.epsilon / made.questions / 1e6))
+    assert f"flipped with probability {lie:.4f}" in rows[4][1]
     assert ("NOT protected" in rows[-1][1]) == (made.method == "pairwise-rated")
 
 

@@ -136,8 +136,10 @@ def test_indistinct_clusters_need_infinitely_many():
     mirror = np.array([[0.9, 0.2], [0.2, 0.9]])
     separation = theory.separation(1.0, WORLD.people, WORLD.items, mirror)
     assert separation == 0
+    three = np.array([[0.9, 0.5, 0.4]])
+    assert theory.separation(0.0, np.ones(1), np.full(3, 1 / 3), three) == pytest.approx(0.1)
     faint = theory.separation(30.0, np.ones(1), np.full(2, 0.5), np.array([[0.9, 0.8]]))
-    assert faint == pytest.approx(0.1 * math.exp(-30 * 0.85))
+    assert faint == pytest.approx(0.1 * math.exp(-30 * 0.85), rel=1e-9, abs=0)
     assert theory.theorem_5_1(200, 20, 1.0, 1.0, 0.0, 0.1) == math.inf
     assert theory.clt_users(200, 20, 1.0, 1.0, 0.0, 0.5, 0.1) == math.inf
 

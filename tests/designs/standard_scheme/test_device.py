@@ -255,3 +255,14 @@ def test_draws_at_the_threshold(disclose, tables, name, draws, expected):
     device = Device(disclose(name, {"gender": made}), OWN, State(created=0), script(draws))
     sent = device.release({"item 0": 4.0}, 0).ratings
     assert (sent[0][1] if sent else None) == expected
+
+
+@pytest.mark.parametrize(("stars", "taken"), [(3 + 9e-7, True), (3 + 1.1e-6, False)])
+def test_whole_stars_may_be_off_by_a_millionth(disclose, state, stars, taken):
+    """Floats of other programs round; what is further off is no star of the scale."""
+    device = Device(disclose("none"), OWN, state, always(0), reproduce=True)
+    if taken:
+        assert device.release({"item 1": stars}, 0).ratings == (("item 1", 2 * MICRO),)
+    else:
+        with pytest.raises(ValueError, match="off the scale"):
+            device.release({"item 1": stars}, 0)

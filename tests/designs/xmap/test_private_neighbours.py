@@ -19,6 +19,7 @@ from tacit.designs.xmap.private_neighbours import (
     Candidates,
     DrawnPeople,
     candidates,
+    candidates_of,
     drawn_neighbours,
     published_neighbours,
 )
@@ -169,3 +170,18 @@ def test_everybody_alike_may_be_drawn():
     people, similarities = drawn.chosen(Profiles(mine, mine.data - 3.0, None), 4)
     assert sorted(people.tolist()) == [0, 1, 2]
     assert len(similarities) == 3
+
+
+def test_candidates_among_some_items():
+    """Of two columns out of four: those that all items give, less the others."""
+    rows = [[5, 4, 1, 0], [4, 5, 2, 1], [1, 2, 5, 4], [2, 1, 4, 5], [5, 5, 1, 2]]
+    values = baseline(sparse.csr_array(np.array(rows, dtype=float))).table.values
+    every = np.arange(4, dtype=np.int32)
+    among = np.array([1, 3], dtype=np.int32)
+    for whole, some in zip(
+        candidates_of(values, every, every, 0), candidates_of(values, every, among, 0), strict=True
+    ):
+        kept = np.isin(whole.numbers, among)
+        assert some.numbers.tolist() == whole.numbers[kept].tolist()
+        assert some.similarities == pytest.approx(whole.similarities[kept])
+        assert some.sensitivities == pytest.approx(whole.sensitivities[kept])

@@ -189,3 +189,15 @@ def test_delta_of_two_laplace_releases(epsilon, b, c, distance):
         for one, other in ((p, q), (q, p))
     )
     assert theory.laplace_delta(epsilon, b, c, distance) == pytest.approx(max(sides), abs=1e-5)
+
+
+def test_truncation_where_nothing_is_cut():
+    """No more candidates than places: the k-th similarity itself, not below 0."""
+    assert theory.truncation(0.4, 5, 0.1, 1.0, 5, 0.1) == 0.4
+    assert theory.truncation(-0.4, 5, 0.1, 1.0, 5, 0.1) == 0
+
+
+def test_chances_of_far_exponents_are_numbers():
+    """e^2000 is no float; the chances depend on differences alone."""
+    far = theory.neighbour_chances(np.array([2000.0, 1999.0]), 1)
+    assert far[(0,)] == pytest.approx(1 / (1 + math.exp(-1)))

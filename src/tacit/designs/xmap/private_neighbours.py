@@ -248,9 +248,9 @@ class DrawnPeople:
             self.significance,
         )
         found = found.only(~self.model.same(mine.stars)[found.numbers])
-        people, similarities = drawn_neighbours([found], k, self.budget, self.source)
-        there = people[0] >= 0
-        return people[0][there], similarities[0][there]
+        (people,), (similarities,) = drawn_neighbours([found], k, self.budget, self.source)
+        there = people >= 0
+        return people[there], similarities[there]
 
 
 @dataclass(frozen=True)
