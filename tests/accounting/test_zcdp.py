@@ -152,3 +152,9 @@ def test_no_delta_no_epsilon():
 def test_many_choices_are_cheaper_than_their_sum():
     """A thousand choices at 0.01 cost 10 in pure epsilon, and below 1 at delta 1e-6."""
     assert ZCDPAccountant().add(Exponential(0.01), 1000).epsilon(1e-6) < 1
+
+
+@pytest.mark.parametrize("noise", [4.0, 0.25])
+def test_a_tree_of_laplace_noise_is_one_for_each_level(noise):
+    """Three levels, each epsilon-private with epsilon = 1 / noise: three times the rho of that."""
+    assert rho(Tree(3, noise)) == pytest.approx(3 / noise * math.tanh(0.5 / noise), rel=1e-9)

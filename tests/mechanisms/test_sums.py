@@ -292,6 +292,13 @@ def test_fields_in_range(fields):
         SumRelease(*fields)
 
 
+def test_a_short_table_of_one_person_is_not_made_longer():
+    """A length below the norm stays as it is."""
+    release = SumRelease(1.0, 4, 2)
+    steps = release.steps(np.full((4, 2), 0.01))
+    assert (np.abs(steps * release.resolution - 0.01) < release.resolution).all()
+
+
 def test_the_coarsest_and_the_finest_grid_are_let_in():
     """A norm of one step, and of 2^20."""
     assert SumRelease(1.0, 3, 1, 1.0, 1.0).squared_norm == 1

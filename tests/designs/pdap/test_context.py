@@ -85,6 +85,13 @@ def test_epsilon_is_spent_and_not_overspent(epsilon, arms, explore):
     assert exponent >= epsilon / 2
 
 
+@pytest.mark.parametrize("wrong", [(0.5, 0, 0.1), (0.5, 3, -0.1), (0.5, 3, 1.0), (-0.5, 3, 0.1)])
+def test_no_such_draw_is_refused(wrong):
+    """One fault is enough: no arm, a chance outside, an exponent below 0."""
+    with pytest.raises(ConfigError):
+        theory.mixed_loss(*wrong)
+
+
 def test_weights_of_the_draw_lose_what_is_stated():
     """From the integers that are really drawn from: the mixed chances of the worst two rows of
     means are within the loss of the draw."""

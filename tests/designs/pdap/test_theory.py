@@ -203,6 +203,8 @@ def test_theorem_3_of_one_level_is_the_sum_of_its_parts():
         + theory.near_optimal(1e6, 1, 2, 2, 3, 1, 0)
     )
     assert theory.theorem_3(1000, **setting) == pytest.approx(parts)
+    split = {**setting, "A": 10}
+    assert theory.theorem_3(1000, **split) == theory.theorem_3(1000, **split, p=3)
     assert theory.theorem_3(1000, **setting, geometric=True) == pytest.approx(parts)
 
 

@@ -250,6 +250,7 @@ def test_bounds_do_not_contradict_each_other(setting):
         ((2, 10, 0, 9, 100, 20), "rounds / (radius + 1) is 1 and has to be at least 2.83"),
         ((2, 2, 0, 0, 100, 20), "rounds / (radius + 1) is 2 and has to be at least 2.83"),
         ((10, 10, 0, 2, 100, 60), "uniform rounds would be 1.11"),
+        ((10, 10, 0, 2, 100, 60), "Take fewer than 9 objects"),
         ((8, 3, 0, 0, 100, 60), "uniform rounds would be 1, and it has to stay below 1"),
         ((2, 100, 0, 0, 100, 11), "fewer than 12 survivors"),
         ((2, 100, 0, 0, 49, 50), "peers is 50, voters 49"),
@@ -272,3 +273,11 @@ def test_the_smallest_settings_are_let_in():
     theory.check(2, 3, 0, 0, 12, 12)
     theory.check(7, 3, 0, 0, 42, 42)
     theory.check(2, 17, 0, 5, 12, 12)
+
+
+def test_likely_loss_by_hand():
+    """Bernstein's number for gamma T = 2000 / 2999 uniform rounds on average, and delta = 1 / e."""
+    mean = 2000 / 2999
+    charged = theory.loss_bound(2, 1000, 0, 1000, 50) - mean / 2
+    found = theory.likely_loss_bound(2, 1000, 0, 1000, 50, math.exp(-1))
+    assert found == pytest.approx(charged + mean + math.sqrt(2 * mean) + 2 / 3)

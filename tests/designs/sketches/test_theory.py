@@ -136,6 +136,7 @@ def test_indistinct_clusters_need_infinitely_many():
     mirror = np.array([[0.9, 0.2], [0.2, 0.9]])
     separation = theory.separation(1.0, WORLD.people, WORLD.items, mirror)
     assert separation == 0
+    assert theory.separation(1.0, np.ones(1), np.ones(1), np.array([[0.9]])) == math.inf
     three = np.array([[0.9, 0.5, 0.4]])
     assert theory.separation(0.0, np.ones(1), np.full(3, 1 / 3), three) == pytest.approx(0.1)
     faint = theory.separation(30.0, np.ones(1), np.full(2, 0.5), np.array([[0.9, 0.8]]))
