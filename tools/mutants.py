@@ -69,6 +69,9 @@ EQUIVALENT = {
     "mixed_loss(high, K, explore) < epsilon": "at equality the search ends one float below 30",
     "designs/pdap/theory.py:285: 1 -> 0.25": "the largest loss is found with later rewards of 0",
     "designs/pdap/theory.py:286: 1 -> 0.25": "the largest loss is found with later rewards of 0",
+    "accounting/concentrated.py:156: 1 -> 2": "a wider bracket for the same root",
+    "accounting/pld.py:155: event.truth > 1 / event.categories -> "
+    "event.truth >= 1 / event.categories": "what tells nothing was left out before",
     "designs/prec/theory.py:181: 0.0 -> -1": "the least that a larger number replaces at once",
     "designs/prec/theory.py:181: 1 -> 2": "how far out pieces are laid: those beyond are nothing",
     "designs/prec/theory.py:182: h * h -> h / h": (
@@ -79,10 +82,19 @@ EQUIVALENT = {
     "designs/sketches/theory.py:23: 600.0 -> 601.0": "e^601 is a float, too",
     "designs/sketches/theory.py:32: 0 -> -1": "both forms are the same number there",
     "designs/sketches/theory.py:32: 0 -> 1": "both forms are the same number there",
+    "designs/sketches/theory.py:32: eps < 0 -> eps <= 0": "both forms are the same number there",
     "designs/standard_scheme/theory.py:102: 0.0 -> -1": "the largest ratio is not below 0",
     "designs/xmap/private_neighbours.py:145: 1 -> 2": "any number below 0 is nobody",
+    "designs/xmap/private_neighbours.py:52: 1 -> 2": "noise of the same scale on a finer grid",
+    "designs/xmap/private_neighbours.py:333: 1.0 -> 2.0": "no similarity is above 1",
+    "mechanisms/selection.py:211: 0.0 -> 1.0": "any scale that is let in stands for no noise",
     "mechanisms/selection.py:51: 200 -> 201": "more digits than are looked at",
     "mechanisms/selection.py:52: 100 -> 101": "e^-101 is far below the grid, too",
+    "mechanisms/running.py:195: self._sign * count + noise -> self._sign * count - noise": (
+        "the noise is as likely as its opposite"
+    ),
+    "mechanisms/sums.py:135: 0.0 -> -1": "of no entries no steps are made either way",
+    "mechanisms/sums.py:292: 1 -> 2": "a row of zeros divided by any number",
     "mechanisms/sums.py:304: 0 -> -1": "both arrays of a triangle's places have one size",
     "mechanisms/guarantees.py:27: 10 -> 11": "an example's length, which its card states as well",
     "mechanisms/guarantees.py:190: 1000 -> 1001": "the card's epsilon is the same to the last bit",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import pytest
 
 from tacit.accounting import (
@@ -96,3 +97,15 @@ def test_hardly_ever_the_truth():
     assert PureAccountant().add(RandomizedResponse(2, 5e-324)).epsilon() == pytest.approx(
         1074 * math.log(2)
     )
+
+
+@pytest.mark.parametrize("total", [0.1, 1.0, 7.0])
+@pytest.mark.parametrize("delta", [1e-9, 0.25, 0.26, 0.6])
+def test_what_a_delta_leaves_is_rounded_up(total, delta):
+    """For randomized response ln(e^eps - delta (1 + e^eps)): never below it, and hardly above."""
+    found = PureAccountant().add(Laplace(1 / total)).epsilon(delta)
+    with mpmath.workdps(50):
+        spent = mpmath.mpf(1) / mpmath.mpf(1 / total)
+        left = mpmath.exp(spent) - mpmath.mpf(delta) * (1 + mpmath.exp(spent))
+        exact = mpmath.log(left) if left > 1 else mpmath.mpf(0)
+        assert exact <= found <= exact + spent * mpmath.mpf(2) ** -40

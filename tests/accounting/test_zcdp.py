@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -158,3 +159,46 @@ def test_many_choices_are_cheaper_than_their_sum():
 def test_a_tree_of_laplace_noise_is_one_for_each_level(noise):
     """Three levels, each epsilon-private with epsilon = 1 / noise: three times the rho of that."""
     assert rho(Tree(3, noise)) == pytest.approx(3 / noise * math.tanh(0.5 / noise), rel=1e-9)
+
+
+SPENT = (1e-4, 0.01, 0.3, 2.0, 50.0)
+
+
+def least(formula, slope):
+    """The formula at the order - 1 where its slope crosses 0, with 50 digits."""
+    low, high = mpmath.mpf(0), mpmath.mpf(2) ** 60
+    for _ in range(250):
+        middle = (low + high) / 2
+        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+    return formula(high)
+
+
+@pytest.mark.parametrize("spent", SPENT)
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.01])
+def test_epsilon_is_rounded_up(spent, delta):
+    """Never below the least over all orders in exact numbers, and hardly above."""
+    with mpmath.workdps(50):
+        rho, wanted = mpmath.mpf(spent), -mpmath.log(delta)
+        exact = least(
+            lambda t: (t + 1) * rho + (wanted - mpmath.log1p(t)) / t - mpmath.log1p(1 / t),
+            lambda t: t * t * rho + mpmath.log1p(t) - wanted,
+        )
+        exact = max(exact, mpmath.mpf(0))
+        assert exact <= epsilon_of(spent, delta) <= exact * (1 + mpmath.mpf(2) ** -40)
+
+
+@pytest.mark.parametrize("spent", SPENT)
+@pytest.mark.parametrize("above", [0.1, 1.0, 5.0])
+def test_delta_is_rounded_up(spent, above):
+    """Never below the least over all orders in exact numbers, and hardly above. above: deviations
+    of the loss beyond its mean."""
+    epsilon = spent + above * math.sqrt(2 * spent)
+    with mpmath.workdps(50):
+        rho, wanted = mpmath.mpf(spent), mpmath.mpf(epsilon)
+        exact = least(
+            lambda t: mpmath.exp(
+                t * ((t + 1) * rho - wanted) - mpmath.log(t) - (t + 1) * mpmath.log1p(1 / t)
+            ),
+            lambda t: (2 * t + 1) * rho - mpmath.log1p(1 / t) - wanted,
+        )
+        assert exact <= delta_of(spent, epsilon) <= exact * (1 + mpmath.mpf(2) ** -30)

@@ -293,10 +293,11 @@ def test_fields_in_range(fields):
 
 
 def test_a_short_table_of_one_person_is_not_made_longer():
-    """A length below the norm stays as it is."""
+    """A length below the norm stays as it is, and a larger one becomes the norm."""
     release = SumRelease(1.0, 4, 2)
-    steps = release.steps(np.full((4, 2), 0.01))
-    assert (np.abs(steps * release.resolution - 0.01) < release.resolution).all()
+    for entry, left in ((0.01, 0.01), (5.0, 1 / math.sqrt(8))):
+        steps = release.steps(np.full((4, 2), entry))
+        assert (np.abs(steps * release.resolution - left) < 2 * release.resolution).all()
 
 
 def test_the_coarsest_and_the_finest_grid_are_let_in():

@@ -228,6 +228,8 @@ def test_lower_bounds_on_epsilon():
     assert theory.eps_lower_8(1000, 99, 50, 5.0) == 0
     assert theory.eps_lower_8(1000, 100, 50, 500.0) == 0
     assert theory.eps_lower_8(1000, 100, 50, 501.0) == 0
+    assert theory.eps_lower_8(1000, 100, 50, 0.0) == 0
+    assert theory.eps_lower_15(10000, 100, 0, 100, 50, 156.0) == 0
     constant = 0.75 * math.log(1.5) + 0.25 * math.log(0.5)
     assert theory.eps_lower_15(10000, 100, 0, 100, 50, 10.0) == pytest.approx(constant / 100 * 24)
     assert theory.eps_lower_15(10000, 50, 0, 100, 50, 10.0) == 0

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from tacit.accounting import PureAccountant, ZCDPAccountant
 from tacit.accounting.events import NonPrivate
+from tacit.designs.xmap.extender import baseline
 from tacit.designs.xmap.generator import Profiles
 from tacit.designs.xmap.private_neighbours import Plan, constant_neighbours
 from tacit.errors import ConfigError
@@ -64,6 +65,24 @@ def draw(epsilon, seed=0, k=3, **changes):
             epsilon=epsilon,
             source=replay(seed),
         )
+
+
+@pytest.mark.parametrize("significance", [0, 50])
+def test_few_common_raters_count_for_less(significance):
+    """Similarities are multiplied by min(raters of both, significance) / significance. With hardly
+    any noise, a table of all others but one holds the largest ones."""
+    made = profiles()
+    with simulation():
+        found = constant_neighbours(
+            made, np.full(8, 3.0), k=6, significance=significance, epsilon=1e7, source=replay(0)
+        )
+    dense, rated = baseline(made.stars).table.values.toarray(), made.stars.toarray() > 0
+    lengths = np.linalg.norm(dense, axis=0)
+    exact = dense.T @ dense / np.outer(lengths, lengths)
+    both = rated.astype(int).T @ rated
+    exact *= np.minimum(both, significance) / significance if significance else 1
+    for item in range(8):
+        assert found.similarities[item] == pytest.approx(exact[item, found.items[item]], abs=1e-3)
 
 
 def test_neighbours_are_others():
