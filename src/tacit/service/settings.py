@@ -110,7 +110,7 @@ class Settings:
     answer_within: float = setting(
         "the time after which a response is abandoned with 503; the ledger waits for five sixths "
         "of it",
-        1.8,
+        3.0,
         unit="seconds",
         above=0,
     )
