@@ -94,9 +94,9 @@ def test_huge_counts_are_infinite():
 
 def test_hardly_ever_the_truth():
     """With the least chance that a float has, a truth is told so rarely that e^epsilon is none."""
-    assert PureAccountant().add(RandomizedResponse(2, 5e-324)).epsilon() == pytest.approx(
-        1074 * math.log(2)
-    )
+    least = 1074 * math.log(2)
+    assert epsilon(RandomizedResponse(2, 5e-324)) == pytest.approx(least)
+    assert epsilon(RandomizedResponse(2, 3 * 5e-324)) == pytest.approx(least - math.log(3))
 
 
 @pytest.mark.parametrize("total", [0.1, 1.0, 7.0])

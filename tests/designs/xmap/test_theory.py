@@ -199,5 +199,5 @@ def test_truncation_where_nothing_is_cut():
 
 def test_chances_of_far_exponents_are_numbers():
     """e^2000 is no float; the chances depend on differences alone."""
-    far = theory.neighbour_chances(np.array([2000.0, 1999.0]), 1)
+    far = theory.neighbour_chances(np.array([2000.0, 1999.0, 0.0]), 1)
     assert far[(0,)] == pytest.approx(1 / (1 + math.exp(-1)))
