@@ -195,9 +195,9 @@ def _compare_head(connection: Connection, replayed: LogState) -> None:
 
 def _compare_budgets(connection: Connection, replayed: LogState) -> None:
     found = {row["id"]: dict(row) for row in connection.execute(select(budgets)).mappings()}
-    told = dict(replayed.budgets.each())
-    for number in sorted(found.keys() | told.keys()):
-        said = told.get(number)
+    logged = dict(replayed.budgets.each())
+    for number in sorted(found.keys() | logged.keys()):
+        said = logged.get(number)
         kept = found.get(number)
         if said is None or kept is None or kept != {"id": number, **asdict(said)}:
             replayed.problems.append(f"Budget {number} does not hold what the log says.")
@@ -208,9 +208,9 @@ def _compare_states(connection: Connection, replayed: LogState) -> None:
     if version(connection) < STATES_SINCE:
         return
     found = {kept.name: kept.sequence for kept in list_states(connection)}
-    told = dict(replayed.states.each())
-    for name in sorted(found.keys() | told.keys()):
-        said = told.get(name)
+    logged = dict(replayed.states.each())
+    for name in sorted(found.keys() | logged.keys()):
+        said = logged.get(name)
         kept = connection.scalar(select(states.c.state).where(states.c.name == name))
         if said is None or kept is None or said != (found[name], fingerprint(kept)):
             number = found.get(name) if said is None else said[0]
