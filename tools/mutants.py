@@ -2,11 +2,13 @@
 
     python tools/mutants.py                        every mutant (hours)
     python tools/mutants.py --sample 300 --seed 1  so many of all, drawn at random
+    python tools/mutants.py --done verdicts.txt    goes on where the last run ended
 
 A mutant is one file with one number, comparison, operator or function replaced. The tests near the
 file that import it run on each mutant, in a process forked from one in which all other packages are
-imported; the quickest test first, up to the first failure. A mutant that no test fails on has
-survived: a test is missing, or the mutant is equivalent and stands in EQUIVALENT with the reason.
+imported; the quickest test first, up to the first failure. A test that never calls the changed
+function is left out. A mutant that no test fails on has survived: a test is missing, or the mutant
+is equivalent and stands in EQUIVALENT with the reason.
 It is a small tool of our own, since which tests hold a file is known here, and the whole suite
 takes minutes.
 """
@@ -26,7 +28,9 @@ import resource
 import select
 import signal
 import sys
+import threading
 import time
+import types
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -125,15 +129,17 @@ _REPLACED = {
     ast.And: ast.Or,
     ast.Or: ast.And,
 }
+_PLAIN = {"property", "staticmethod", "classmethod", "override"}
 _NAMES = {"max": "min", "min": "max", "maximum": "minimum", "minimum": "maximum", "ceil": "floor"}
 
 
 class Mutant(NamedTuple):
-    """place: `file:line: change`. text: the whole file."""
+    """place: `file:line: change`. text: the whole file. within: the first line of the function."""
 
     file: Path
     place: str
     text: str
+    within: int | None
 
 
 def places(file: Path) -> list[tuple[int, int]]:
@@ -149,7 +155,18 @@ def mutant(file: Path, number: int, change: int) -> Mutant:
     before, line = ast.unparse(node), getattr(node, "lineno", 0)
     after = [*_changes(node)][change]()
     place = f"{file.relative_to(PACKAGE)}:{line}: {before} -> {after}"
-    return Mutant(file, place, ast.unparse(tree))
+    return Mutant(file, place, ast.unparse(tree), _function_at(tree, line))
+
+
+def _function_at(tree: ast.AST, line: int) -> int | None:
+    """First line of the outermost plain function that holds the line. None where there is none, or
+    where a decorator may keep its values or compile it, so that tests need not call it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0):
+            around = [ast.unparse(one) for one in node.decorator_list]
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            return first if {*around} <= _PLAIN else None
+    return None
 
 
 def _changes(node: ast.AST) -> Iterator[Callable[[], str]]:
@@ -229,10 +246,12 @@ class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class _Quickest:
-    """Notes what each test costs; where that is known, quick ones first and no slow ones."""
+    """Notes what each test costs, or which functions of a file it calls; where the cost is known,
+    quick ones first and no slow ones."""
 
-    def __init__(self, known: dict[str, float]) -> None:
+    def __init__(self, known: dict[str, float], traced: Path | None) -> None:
         self._known, self.seconds, self.failed = known, dict[str, float](), list[str]()
+        self._traced, self.calls = str(ROOT / traced) if traced else "", dict[str, list[int]]()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -242,9 +261,19 @@ class _Quickest:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        began = time.process_time()
+        began, called = time.process_time(), set[int]()
+
+        def trace(frame: types.FrameType, _event: str, _argument: object) -> None:
+            if frame.f_code.co_filename == self._traced:
+                called.add(frame.f_code.co_firstlineno)
+
+        if self._traced:
+            sys.settrace(trace)
+            threading.settrace(trace)
         found = yield
+        sys.settrace(None)
         self.seconds[item.nodeid] = time.process_time() - began
+        self.calls[item.nodeid] = sorted(called)
         return found
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -252,15 +281,18 @@ class _Quickest:
             self.failed.append(report.nodeid)
 
 
-def _tested(tests: list[str], known: dict[str, float], one: Mutant | None) -> dict[str, Any]:
-    """Runs in a process of its own: what pytest says, what tests cost, what was imported."""
+def _tested(
+    tests: list[str], known: dict[str, float], one: Mutant | None, traced: Path | None = None
+) -> dict[str, Any]:
+    """Runs in a process of its own: what pytest says, what tests cost, what was imported, which
+    functions of the `traced` file each test calls."""
     sys.path.insert(0, str(ROOT / "src"))
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
     if one is not None:
         sys.meta_path.insert(0, _Changed(one))
-    plugin = _Quickest(known)
+    plugin = _Quickest(known, traced)
     asked = ["-q", "-p", "no:cacheprovider", "-m", "not long", "--hypothesis-seed=0", *tests]
     asked.append("--assert=plain")  # pytest cannot rewrite plugins that are imported already
     code = int(pytest.main(["-x", *asked] if known else asked, plugins=[plugin]))
@@ -271,7 +303,8 @@ def _tested(tests: list[str], known: dict[str, float], one: Mutant | None) -> di
         and not (getattr(module, "__file__", None) or "").startswith(str(ROOT / "tests"))
         and name.split(".")[0] not in ("tacit", "tests", "__main__")
     ]
-    return {"code": code, "seconds": plugin.seconds, "failed": plugin.failed, "others": others}
+    found = {"seconds": plugin.seconds, "failed": plugin.failed, "calls": plugin.calls}
+    return found | {"code": code, "others": others}
 
 
 def forked(work: Callable[[], dict[str, Any]], most: float = _WITHIN) -> dict[str, Any] | None:
@@ -309,8 +342,23 @@ def _or_fault(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return {"code": _FAULT, "failed": repr(error)}
 
 
-def held(tests: list[str]) -> dict[str, float]:
-    """What each test costs on the shipped file; other packages are imported here, once for all."""
+class Held(NamedTuple):
+    """Of each test on the shipped file: seconds of processor, and first lines of the functions of
+    the file that it calls."""
+
+    seconds: dict[str, float]
+    calls: dict[str, list[int]]
+
+    def of(self, one: Mutant) -> dict[str, float]:
+        """Seconds of the tests that call the changed function; of all where none is known to."""
+        calling = {
+            name: self.seconds[name] for name, lines in self.calls.items() if one.within in lines
+        }
+        return calling or self.seconds
+
+
+def held(tests: list[str], file: Path) -> Held:
+    """Of the shipped file; other packages are imported here, once for all."""
     found = forked(partial(_tested, tests, {}, None))
     if found is None or found["code"] not in (0, 5):
         raise SystemExit(f"{' '.join(tests)}: {(found or {}).get('failed', 'no end')} unchanged")
@@ -319,7 +367,8 @@ def held(tests: list[str]) -> dict[str, float]:
             importlib.import_module(name)
         except Exception:  # then each process imports it for itself
             continue
-    return dict(found["seconds"])
+    called = forked(partial(_tested, tests, found["seconds"], None, file)) or {}
+    return Held(found["seconds"], called.get("calls", {}))
 
 
 def main() -> int:
@@ -328,20 +377,35 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="files whose path holds this")
     parser.add_argument("--minutes", type=float, default=1e9, help="end after so many")
+    parser.add_argument("--done", type=Path, help="verdicts so far; more are written to it")
     given = parser.parse_args()
     os.chdir(ROOT)
     counts, began = Counter[str](), time.perf_counter()
-    known: dict[Path, dict[str, float]] = {}
+    known: dict[Path, Held] = {}
+    done = _done(given.done)
     for one, tests in _chosen(given.sample, given.seed, given.only):
+        if one.place in done:
+            counts[done[one.place]] += 1
+            continue
         if time.perf_counter() - began > 60 * given.minutes:
             break
         if one.file not in known:
-            known[one.file] = held(tests)
-        verdict = _verdict(one, tests, known.get(one.file, {}))
+            known[one.file] = held(tests, one.file)
+        verdict = _verdict(one, tests, known[one.file].of(one))
         counts[verdict] += 1
-        print(f"{verdict:10} {one.place}", flush=True)
+        print(line := f"{verdict:10} {one.place}", flush=True)
+        if given.done:
+            with given.done.open("a") as out:
+                print(line, file=out)
     print(json.dumps(_summary(counts) | {"seconds": round(time.perf_counter() - began)}))
     return 1 if counts["survived"] else 0
+
+
+def _done(file: Path | None) -> dict[str, str]:
+    """Verdict of each place in the file. A mutant that survived is run again."""
+    lines = file.read_text().splitlines() if file and file.exists() else []
+    found = (line.split(maxsplit=1) for line in lines)
+    return {place: verdict for verdict, place in found if verdict != "survived"}
 
 
 def _summary(counts: Counter[str]) -> dict[str, Any]:
