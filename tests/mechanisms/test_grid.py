@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tacit.errors import ConfigError, DataError
@@ -17,10 +17,40 @@ RESOLUTIONS = st.sampled_from([2.0**-30, 2.0**-3, 1.0, 4.0])
 
 
 @given(st.floats(-100, 100), RESOLUTIONS)
+@example(-5e-324, 4.0)
 def test_rounds_down_exactly(value, resolution):
     """The step is the floor of the exact quotient."""
     grid = Grid(resolution, -128.0, 128.0)
     assert grid.steps(value) == math.floor(Fraction(value) / Fraction(resolution))
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(-1074, 53))
+def test_rounds_down_exactly_on_every_grid(value, power):
+    """Every finite float, clamped, has the floor of the exact quotient on the widest grid."""
+    most = min(Fraction(2) ** (power + 52), 2**53)
+    grid = Grid(2.0**power, -float(most), float(most))
+    clamped = min(max(Fraction(value), -most), most)
+    assert grid.steps(value) == math.floor(clamped / Fraction(2) ** power)
+
+
+@given(st.integers(-(2**63), 2**63 - 1), st.integers(0, 53))
+@example(2**53 + 3, 2)
+@example(-(2**53) + 1, 1)
+def test_rounds_integers_down_exactly(value, power):
+    """64-bit integers too, those that no float holds among them."""
+    most = 2**53 if power else 2**52
+    clamped = min(max(value, -most), most)
+    grid = Grid(2.0**power, -float(most), float(most))
+    assert grid.steps(np.int64(value)) == clamped >> power
+
+
+def test_longer_floats_are_refused():
+    """A float of more than 64 bits would be rounded to nearest before it is rounded down."""
+    longer = np.dtype(np.longdouble)
+    if longer.itemsize == 8:
+        pytest.skip("here no float is longer")
+    with pytest.raises(DataError, match="64 bits"):
+        finite(np.zeros(2, dtype=longer))
 
 
 @given(st.lists(st.tuples(st.floats(0, 8), st.floats(0, 8)), min_size=1, max_size=6), RESOLUTIONS)
@@ -69,6 +99,8 @@ def test_whole_numbers():
         (1.0, 3.0, 3.0),
         (1.0, -math.inf, 3.0),
         (2.0**-60, 0.0, 1.0),
+        (4.0, 0.0, 2.0**53 + 4),
+        (4.0, -(2.0**53) - 4, 0.0),
     ],
 )
 def test_fields_in_range(fields):

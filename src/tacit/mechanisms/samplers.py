@@ -101,6 +101,8 @@ class Grid:
             raise ConfigError(f"lower is below upper; got {self.lower} and {self.upper}.")
         if max(abs(self.first), abs(self.last)) > MOST_STEPS:
             raise ConfigError("The bounds are at most 2**52 steps of the resolution from zero.")
+        if max(abs(self.lower), abs(self.upper)) > 2 * MOST_STEPS:  # as floats, integers are exact
+            raise ConfigError("The bounds are at most 2**53 from zero: take a larger unit.")
 
     @property
     def first(self) -> int:
@@ -114,6 +116,8 @@ class Grid:
         """`values` clamped and rounded down to steps. NaN and infinity are refused before that."""
         numbers = finite(values)
         clamped = np.clip(numbers, self.lower, self.upper)
+        if self.resolution > 1:  # whole then, so that no quotient underflows to 0
+            clamped = np.floor(clamped)
         return np.floor(clamped / self.resolution).astype(np.int64)
 
     def numbers(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -128,8 +132,10 @@ class Grid:
 def finite(values: ArrayLike) -> NDArray[np.float64]:
     """`values` as floats. The refusal does not repeat what was found."""
     given = np.asarray(values)
-    if given.dtype.kind not in "biuf":
-        raise DataError("the values to release are not numbers", fix="Nothing was released.")
+    if given.dtype.kind not in "biuf" or given.dtype.itemsize > 8:  # longer floats would be rounded
+        raise DataError(
+            "the values to release are not numbers of at most 64 bits", fix="Nothing was released."
+        )
     numbers = given.astype(np.float64)
     if not np.isfinite(numbers).all():
         raise DataError(
