@@ -55,6 +55,17 @@ def test_one_item_is_run(capsys):
     assert "$ tacit plan prec" in error
 
 
+def test_one_item_for_machines(capsys):
+    """--json reaches the command of the item: one object, and nothing else."""
+    code, out, _ = run(capsys, "reproduce", "prec", "Theorem 6", "--json")
+    assert code == 0
+    assert isinstance(json.loads(out), dict)
+    code, _, error = run(capsys, "reproduce", "--all", "--json")
+    assert code == 2
+    assert "name one ITEM" in error
+
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

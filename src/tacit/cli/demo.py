@@ -115,6 +115,8 @@ def reproduce(
     if listed or not (everything or item):
         terminal.emit({"rows": rows}, as_json=as_json, render=_listed)
         return
+    if everything and as_json:
+        raise ConfigError("--json prints one object: name one ITEM, or leave --all out.")
     commands = [row["command"] for row in rows if row["command"]]
     if item is not None and not commands:
         raise ConfigError(f"{item} cannot be made here: {rows[0]['reason']}.")
@@ -123,7 +125,7 @@ def reproduce(
     for command in dict.fromkeys(commands):
         if everything and quick and shlex.split(command)[1] not in QUICK:
             continue
-        _run(command, folder)
+        _run(command if not as_json or "--json" in command else f"{command} --json", folder)
 
 
 def index() -> list[dict[str, str]]:
