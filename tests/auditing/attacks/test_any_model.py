@@ -153,6 +153,16 @@ def test_ids_of_strings_stay_in_order():
     assert more.user_ids.tolist() == sorted(more.user_ids.tolist())
 
 
+@pytest.mark.parametrize("most", [7, 2**63 - 3, 2**63 - 2, 2**63 - 1])
+def test_whole_ids_stay_whole_and_in_order(most):
+    """Up to the largest number that an id may be, after which no other comes."""
+    numbered = tacit.Ratings.from_arrays([0, most], ["x", "y"], [1.0, 5.0])
+    more = joined(numbered, [np.array([0]), np.array([1])])
+    assert more.user_ids.dtype == np.int64
+    assert len(set(more.user_ids.tolist())) == 4
+    assert more.user_ids.tolist() == sorted(more.user_ids.tolist())
+
+
 def test_likelihood_ratios_tell_shifted_people_apart():
     """Each person has their own level; only the ratio knows it."""
     generator = np.random.default_rng(0)

@@ -127,7 +127,9 @@ def joined(ratings: Ratings, canaries: Canaries) -> Ratings:
 
 def _longer(ids: NDArray[Any], more: int) -> NDArray[Any]:
     if ids.dtype.kind in "iu":
-        return np.concatenate([ids, ids.max() + 1 + np.arange(more)])
+        if int(ids.max()) + more > np.iinfo(np.int64).max:
+            ids = np.arange(len(ids))  # no number comes after: their places, which say as much here
+        return np.concatenate([ids.astype(np.int64), int(ids.max()) + 1 + np.arange(more)])
     new = [f"{max(ids.tolist())} canary {place:06}" for place in range(more)]  # sorted after all
     return np.concatenate([ids, np.array([*new, None], dtype=object)[:-1]])
 
