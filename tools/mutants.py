@@ -91,7 +91,7 @@ EQUIVALENT = {
     "designs/xmap/private_neighbours.py:145: 1 -> 2": "any number below 0 is nobody",
     "designs/xmap/private_neighbours.py:52: 1 -> 2": "noise of the same scale on a finer grid",
     "designs/xmap/private_neighbours.py:333: 1.0 -> 2.0": "no similarity is above 1",
-    "mechanisms/selection.py:211: 0.0 -> 1.0": "any scale that is let in stands for no noise",
+    "mechanisms/selection.py:210: 0.0 -> 1.0": "any scale that is let in stands for no noise",
     "mechanisms/selection.py:51: 200 -> 201": "more digits than are looked at",
     "mechanisms/selection.py:52: 100 -> 101": "e^-101 is far below the grid, too",
     "mechanisms/running.py:195: self._sign * count + noise -> self._sign * count - noise": (
@@ -100,8 +100,59 @@ EQUIVALENT = {
     "mechanisms/sums.py:135: 0.0 -> -1": "of no entries no steps are made either way",
     "mechanisms/sums.py:292: 1 -> 2": "a row of zeros divided by any number",
     "mechanisms/sums.py:304: 0 -> -1": "both arrays of a triangle's places have one size",
+    "mechanisms/cosine.py:31: 2.0 ** 10 -> 2.0 * 10": (
+        "any cap leaves rungs at most 1 + share apart"
+    ),
+    "mechanisms/cosine.py:31: 2.0 -> 3.0": "any cap leaves rungs at most 1 + share apart",
+    "mechanisms/cosine.py:31: 10 -> 11": "any cap leaves rungs at most 1 + share apart",
+    "mechanisms/cosine.py:31: 10 -> 2.5": "any cap leaves rungs at most 1 + share apart",
+    "mechanisms/cosine.py:49: 1 -> 0.25": "the whole numbers below count + 1/4 are the same",
+    "mechanisms/cosine.py:53: 1 -> 0.25": "of what is below 1 the result is not used",
+    "mechanisms/cosine.py:101: math.ceil(math.log(self.halves + 1) / math.log(step)) -> "
+    "math.floor(math.log(self.halves + 1) / math.log(step))": (
+        "two rungs more than needed; then one"
+    ),
+    "mechanisms/cosine.py:101: 2 -> 3": "two rungs more than needed; then three",
+    "mechanisms/cosine.py:101: 1 -> 2": "two rungs more than needed; then three at most",
+    "mechanisms/cosine.py:126: 0 -> -1": "an array of one number",
+    "mechanisms/guarantees.py:295: epsilon < _LARGE -> epsilon <= _LARGE": (
+        "which of two ways e^13.8 is written"
+    ),
+    "mechanisms/noise.py:74: 0.0 -> 1.0": "any scale that is let in stands for no noise",
+    "mechanisms/noise.py:74: 0.0 -> -1": "any scale that is let in stands for no noise",
+    "mechanisms/noise.py:115: 40 -> 41": (
+        "a few operations are off by 2^-50, so that 2^-41 covers them, too"
+    ),
+    "mechanisms/randomized_response.py:72: true + np.where(honest, 0, shift) -> "
+    "true - np.where(honest, 0, shift)": ("a uniform lie, counted the other way round"),
+    "mechanisms/running.py:163: scale > 0 -> scale >= 0": (
+        "of scale 0 OpenDP draws zeros as well, only slower"
+    ),
+    "mechanisms/running.py:163: 0 -> -1": "of scale 0 OpenDP draws zeros as well, only slower",
+    "mechanisms/running.py:178: gate.count_scale > 0 -> gate.count_scale >= 0": (
+        "of scale 0 OpenDP draws zeros as well, only slower"
+    ),
+    "mechanisms/running.py:178: 0 -> -1": "of scale 0 OpenDP draws zeros as well, only slower",
+    "mechanisms/running.py:176: self._sign * gate.threshold + noise -> "
+    "self._sign * gate.threshold - noise": ("the noise is as likely as its opposite"),
+    "mechanisms/running.py:272: 0 -> 1": "each place is written before it is read",
+    "mechanisms/running.py:272: 0 -> -1": "each place is written before it is read",
+    "mechanisms/samplers.py:119: self.resolution > 1 -> self.resolution >= 1": (
+        "by steps of 1 the floor is taken twice"
+    ),
+    "mechanisms/samplers.py:135: 8 -> 9": "no float has 9 bytes",
+    "mechanisms/samplers.py:161: -MOST_STEPS <= value <= MOST_STEPS -> "
+    "-MOST_STEPS < value <= MOST_STEPS": ("arrays, which take the rest, give the same number"),
+    "mechanisms/samplers.py:161: -MOST_STEPS -> +MOST_STEPS": (
+        "arrays, which take the rest, give the same number"
+    ),
+    "mechanisms/samplers.py:192: 64 -> 65": "how many are kept ready",
+    "mechanisms/samplers.py:200: 64 -> 65": "how many are kept ready",
+    "mechanisms/selection.py:50: 60 -> 61": "a digit more, rounded to the same side",
+    "mechanisms/selection.py:74: 32 -> 33": "how many are kept ready",
+    "mechanisms/selection.py:116: 1 -> 2": "how many scores are handled at once",
+    "mechanisms/selection.py:116: 16 -> 17": "how many scores are handled at once",
     "mechanisms/guarantees.py:27: 10 -> 11": "an example's length, which its card states as well",
-    "mechanisms/guarantees.py:190: 1000 -> 1001": "the card's epsilon is the same to the last bit",
     "designs/sketches/device.py:306: 30 -> 31": "a report that names two items ends at byte 30",
     "designs/prec/theory.py:181: 1 -> 0.25": (
         "how far out pieces are laid: those beyond are below e^-38 and never the largest"

@@ -24,9 +24,10 @@ def exponential(exponent: Fraction) -> Fraction:
 
 @given(st.fractions(min_value=0, max_value=90))
 def test_exponential_is_never_below(exponent):
-    """The result is at least e^-x, and less than 2^-127 above it."""
+    """The result is at least e^-x, less than 2^-127 above it, and a multiple of 2^-128."""
     excess = exp_minus_above(exponent) - exponential(exponent)
     assert 0 <= excess < Fraction(1, 1 << 127)
+    assert (exp_minus_above(exponent) * 2**128).denominator == 1
 
 
 def test_exponential_of_much():

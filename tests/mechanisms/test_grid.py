@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.samplers import Grid, finite, whole
+from tacit.mechanisms.samplers import Grid, finite, one_whole, whole
 
 RESOLUTIONS = st.sampled_from([2.0**-30, 2.0**-3, 1.0, 4.0])
 
@@ -25,6 +25,7 @@ def test_rounds_down_exactly(value, resolution):
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(-1074, 53))
+@example(-5e-324, 1)
 def test_rounds_down_exactly_on_every_grid(value, power):
     """Every finite float, clamped, has the floor of the exact quotient on the widest grid."""
     most = min(Fraction(2) ** (power + 52), 2**53)
@@ -42,6 +43,14 @@ def test_rounds_integers_down_exactly(value, power):
     clamped = min(max(value, -most), most)
     grid = Grid(2.0**power, -float(most), float(most))
     assert grid.steps(np.int64(value)) == clamped >> power
+
+
+@pytest.mark.parametrize("value", [2**52 + 1, 2**70, -(2**52) - 1, 1 << 52, -(1 << 52), 0])
+def test_one_whole_number_is_clamped_as_many_are(value):
+    """Alone or in an array, at most 2^52 from zero."""
+    if abs(value) < 2**63:
+        assert one_whole(value, otherwise="one") == whole([value])[0]
+    assert one_whole(float(value), otherwise="one") == min(max(value, -(2**52)), 2**52)
 
 
 def test_longer_floats_are_refused():
@@ -62,6 +71,12 @@ def test_vectors_stay_as_near_as_stated(pairs, resolution):
     sensitivity = math.nextafter(float(exact), math.inf)  # at least the exact one
     steps = int(np.abs(grid.steps(one) - grid.steps(other)).sum())
     assert steps <= grid.distance(sensitivity, len(pairs))
+
+
+@pytest.mark.parametrize(("changes", "steps"), [((), 3), ((1,), 3), ((4,), 6)])
+def test_distance_in_steps(changes, steps):
+    """1.2 by halves is 3 steps rounded up, and one more for each further entry."""
+    assert Grid(0.5, 0.0, 8.0).distance(1.2, *changes) == steps
 
 
 def test_bounds_hold():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from importlib import resources
 
 import jsonschema
@@ -110,6 +111,59 @@ def test_delta_is_stated_where_there_is_one():
         assert card(name).delta == (1e-6 if name in WITH_DELTA else 0.0)
 
 
+def grid_of(mechanism):
+    return [mechanism.lower, mechanism.upper, mechanism.resolution]
+
+
+STATED = {
+    "bit-release": lambda _: [],
+    "kary-response": lambda made: [made.categories],
+    "laplace": grid_of,
+    "gaussian": grid_of,
+    "selection": lambda made: [made.candidates, made.lower, made.upper],
+    "top-selection": lambda made: [made.k] * 2 + STATED["selection"](made.one),
+    "noisy-max": lambda made: [made.candidates, made.lower, made.upper],
+    "tree-counter": lambda made: [made.horizon, 0, made.bound],
+    "threshold-gate": lambda made: [made.threshold],
+    "gram": lambda made: [made.items, made.norm, 1, 1 / made.resolution],
+    "sums": lambda made: [made.rows, made.width, made.norm, 1, 1 / made.resolution],
+    "smooth-cosine": lambda made: [-made.bound, made.bound, 2, -math.log2(made.halves)],
+}
+"""Of a mechanism, the numbers of its card's words, in their order."""
+
+
+def numbers(words):
+    return [float(number) for number in re.findall(r"-?\d+", words)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_words_state_the_mechanism_that_is_priced(name):
+    """Every number in the words for parameters and sensitivity is that of what `build` makes."""
+    terms = guarantees.TERMS[name]
+    made = terms.build(*([1.0, 1e-6] if terms.smooth else [1.0]))
+    assert numbers(terms.parameters) == STATED[name](made)
+    stated = getattr(getattr(made, "one", made), "sensitivity", None)
+    assert numbers(terms.sensitivity) == ([] if stated is None else [stated])
+
+
+def test_a_scores_card_has_a_step_of_one():
+    """The words for scores name no resolution: they are whole numbers."""
+    assert guarantees.TERMS["selection"].build(1.0).resolution == 1
+
+
+def test_the_sentence_says_what_is_compared():
+    """Another value where one is replaced; you not being there, or one rating of yours."""
+    for name in NAMES:
+        stated = card(name)
+        if stated.adjacency.change == "replace":
+            compared = f"if your {stated.adjacency.unit} were another one"
+        elif stated.adjacency.unit == "user":
+            compared = "if you were not in the data"
+        else:
+            compared = f"if one {stated.adjacency.unit} of yours were not in the data"
+        assert f"as it would be {compared}" in stated.sentence
+
+
 def test_release_and_lifetime_are_told_apart():
     """Epsilon is per release; over a lifetime there is none, and the card says so."""
     for name in NAMES:
@@ -134,6 +188,8 @@ def test_sentence_has_the_factor():
     """The sentence says how much likelier: 3 times at ln 3, and a power where that is huge."""
     assert "at most 3 times" in card("bit-release", math.log(3)).sentence
     assert "at most e^800 times" in card("laplace", 800.0).sentence
+    assert "at most 8.94e+05 times" in card("laplace", 13.704).sentence
+    assert "at most e^14 times" in card("laplace", 14.0).sentence
 
 
 @pytest.mark.parametrize(
@@ -146,6 +202,7 @@ def test_sentence_has_the_factor():
         ("laplace", {"epsilon": 1.0, "delta": 1e-6}, "give it no delta"),
         ("gaussian", {"epsilon": 1.0}, "give it a delta"),
         ("gram", {"epsilon": 1.0, "delta": 0.0}, "give it a delta"),
+        ("gram", {"epsilon": 1.0, "delta": 1.0}, "give it a delta"),
         ("gram", {"epsilon": 1.0, "delta": math.nan}, "give it a delta"),
         ("smooth-cosine", {"epsilon": 1.0}, "give it a delta"),
         ("smooth-cosine", {"epsilon": 1.0, "delta": 0.9}, "at most 0.5"),

@@ -12,7 +12,7 @@ from scipy.stats import binomtest, chisquare
 from tacit.accounting.base import PureAccountant
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
-from tacit.randomness import secure
+from tacit.randomness import Source, secure
 
 FALSE_ALARM = 1e-6
 DRAWS = 400_000
@@ -49,6 +49,23 @@ def test_answers_have_the_stated_chances(value):
     mechanism = KaryResponse(1.0, 5)
     counts = np.bincount(mechanism(np.full(DRAWS, value), secure()), minlength=5)
     assert chisquare(counts, DRAWS * chances(mechanism, value)).pvalue > FALSE_ALARM
+
+
+class Scripted(Source):
+    private = False
+
+    def __init__(self, *rounds):
+        self.rounds = list(rounds)
+
+    def words(self, count):
+        return np.array(self.rounds.pop(0), dtype=np.uint64)
+
+
+def test_lies_are_exactly_uniform():
+    """Of 2^64 words the last names no third of three lies, and is drawn again."""
+    source = Scripted([2**64 - 1], [1], [2**53 - 1])  # the lie, again, and that it is one
+    assert KaryResponse(1.0, 4)(0, source) == 2
+    assert source.rounds == []
 
 
 def test_catches_a_lie_that_may_be_the_truth():
@@ -99,6 +116,21 @@ def test_other_answers_are_refused(value):
     with pytest.raises(DataError) as refusal:
         BitRelease(1.0)(np.array([0, value]), secure())
     assert refusal.value.found is None
+    assert "whole numbers from 0 to 1," in str(refusal.value)
+
+
+def test_without_noise_the_truth_is_certain():
+    """Its chance is 1, and answers are what was given."""
+    exact = KaryResponse(math.inf, 3)
+    assert (exact.truth, exact([2, 0, 1], secure()).tolist()) == (1, [2, 0, 1])
+
+
+@pytest.mark.parametrize("categories", [2, 3, 6])
+def test_a_lie_is_every_other_answer(categories):
+    """At the smallest epsilon lies occur, each of the others, and none outside the answers."""
+    answers = KaryResponse(1e-9, categories)(np.zeros(2000), secure())
+    assert answers.dtype == np.int64
+    assert set(answers.tolist()) == set(range(categories))
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, 1e-12])

@@ -170,6 +170,18 @@ def test_draws_are_proportional_to_the_last_unit():
     assert draw_rows(weights, source).tolist() == [0, 2, 2, 0]
 
 
+@pytest.mark.parametrize("total", [2, 3, 7, 2**32 + 15, 2**61 + 1, 2**62])
+def test_no_more_words_are_redrawn_than_uniform_draws_need(total):
+    """Of 2^64 words the last (2^64 modulo the sum) are redrawn, so that every remainder is left
+    equally often, and no other word is."""
+    weights, rest = np.array([[1, total - 1]]), 2**64 % total
+    assert draw_rows(weights, Scripted([2**64 - 1 - rest])).tolist() == [1]  # the last remainder
+    if rest:
+        source = Scripted([2**64 - rest], [1])
+        assert draw_rows(weights, source).tolist() == [1]
+        assert source.rounds == []
+
+
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_noisy_max_is_permute_and_flip(epsilon):
     """OpenDP's noisy max fits the chances of permute-and-flip (chi-square, false alarm 1e-6)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -196,3 +197,40 @@ def test_rows_of_which_nothing_is_left_may_turn_by_any_angle():
     1; after both, by any angle, for which 2 stands."""
     pair = np.array([[3, 3], [3, 3]])
     assert turns(pair, 3, 3).tolist() == [2.0, 4.0, 4.0]
+    pair = np.array([[1, 1], [1, -1]])
+    assert turns(pair, 1, 2).tolist() == [2.0, 4.0]  # here the one that is left has length 1
+
+
+def test_the_cosine_of_one_person_and_of_nobody():
+    """1 where both rows have one rating of 1, -1 where they differ in sign, 0 without any."""
+    rows = ([[1], [1]], [[1], [-1]], [[0], [1]], [[0], [0]])
+    assert [cosine(np.array(row)) for row in rows] == [1, -1, 0, 0]
+
+
+def test_the_answer_is_a_multiple_of_a_millionth():
+    """Without its noise, the cosine to the nearest 2^-20."""
+    pair = np.array([[1, 2, 0], [2, 2, 1]])
+    place, _ = distribution(SmoothCosineRelease(1.0, 1e-6, 2), pair)
+    assert place == round(6 / math.sqrt(45) * 2**20)
+
+
+@pytest.mark.parametrize("claim", [(0.3, 1e-9), (1.0, 1e-6), (7.0, 0.5)])
+def test_no_scale_reaches_further_than_epsilon_allows(claim):
+    """In fractions: a reach is at most epsilon / 2 times its scale, and less by a hair."""
+    mechanism = SmoothCosineRelease(*claim, 1)
+    for scale, reach in zip(mechanism.scales.tolist(), mechanism.reaches.tolist(), strict=True):
+        most = Fraction(scale) * Fraction(claim[0]) / 2
+        assert most * (1 - Fraction(1, 1 << 40)) < Fraction(reach) <= most
+
+
+def test_the_ladder_begins_where_one_person_moves_least():
+    """Two units at least, at epsilon / 2 for each: a scale of 4 / epsilon, here 8 units."""
+    assert SmoothCosineRelease(0.5, 1e-6, 1).scales[0] == 8
+
+
+def test_the_smallest_epsilon():
+    """2^-13 ln(2 / delta), at which rungs are 2^-14 apart; the refusal says so."""
+    least = 2.0**-13 * math.log(4)
+    assert SmoothCosineRelease(least, 0.5, 1, 1).share == 2.0**-14
+    with pytest.raises(ConfigError, match=r"epsilon is at least 0\.00017; got"):
+        SmoothCosineRelease(math.nextafter(least, 0), 0.5, 1, 1)

@@ -16,7 +16,7 @@ from tacit.accounting.concentrated import GDPAccountant, ZCDPAccountant
 from tacit.auditing.gaussian import discrete_epsilon_of
 from tacit.auditing.sampler_spy import moves, tapped
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.sums import Contributions, SumRelease
+from tacit.mechanisms.sums import Contributions, GramRelease, SumRelease
 from tacit.testing.mechanisms import MechanismConformance
 
 FALSE_ALARM = 1e-6
@@ -266,6 +266,23 @@ def test_a_person_in_two_blocks_is_refused():
         SumRelease(1.0, 4)([block, block])
 
 
+def test_a_person_of_the_last_block_is_refused_among_others():
+    """Whoever stands at a block's end, its first person is later than the last block's last."""
+    first, second = (
+        Contributions(np.array(people), np.array([0, 0]), np.ones((2, 1)))
+        for people in ([0, 5], [5, 6])
+    )
+    with pytest.raises(DataError, match="sorted"):
+        SumRelease(1.0, 4).total([first, second])
+
+
+def test_the_rows_that_there_are_are_named():
+    """A place that is none of them is refused with the first and the last."""
+    block = Contributions(np.array([0]), np.array([4]), np.ones((1, 1)))
+    with pytest.raises(DataError, match="0 to 3"):
+        SumRelease(1.0, 4).total([block])
+
+
 def test_nan_is_refused():
     """Before it is clipped away."""
     with pytest.raises(DataError):
@@ -298,6 +315,22 @@ def test_a_short_table_of_one_person_is_not_made_longer():
     for entry, left in ((0.01, 0.01), (5.0, 1 / math.sqrt(8))):
         steps = release.steps(np.full((4, 2), entry))
         assert (np.abs(steps * release.resolution - left) < 2 * release.resolution).all()
+
+
+def test_a_long_table_keeps_its_direction():
+    """3 and 4 become 0.6 and 0.8 of the norm, less than a step off; as one block as well."""
+    release, entries = SumRelease(1.0, 2), np.array([[3.0], [4.0]])
+    block = Contributions(np.zeros(2, dtype=np.int64), np.arange(2), entries)
+    for steps in (release.steps(entries), release.clipped(block)):
+        np.testing.assert_allclose(steps[:, 0], [0.6 * 4096, 0.8 * 4096], atol=1)
+
+
+def test_a_table_as_long_as_the_norm_is_not_shortened():
+    """One entry of the norm is 4096 steps, no fewer; in a row of products, 1024."""
+    release, entry = SumRelease(1.0, 1), np.array([[1.0]])
+    block = Contributions(np.array([0]), np.array([0]), entry)
+    assert release.steps(entry) == release.clipped(block) == [[4096]]
+    assert GramRelease(1.0, 1).clipped(entry) == [[1024]]
 
 
 def test_the_coarsest_and_the_finest_grid_are_let_in():

@@ -123,6 +123,27 @@ def test_scales():
     assert [(gate.threshold_scale, gate.count_scale) for gate in gates] == [(12, 24), (12, 12)]
 
 
+def test_no_noise_without_epsilon():
+    """Both scales of the variant without noise are 0."""
+    gate = ThresholdGate(math.inf, 5)
+    assert (gate.threshold_scale, gate.count_scale) == (0, 0)
+
+
+def test_small_noise_is_drawn_as_well(monkeypatch):
+    """At epsilon 16 the scales are below one step, and threshold and counts get their noise."""
+    asked = []
+
+    def draw(values, scale):
+        asked.append(scale)
+        return values
+
+    monkeypatch.setattr(samplers, "discrete_laplace", draw)
+    ThresholdGate(16.0, 5).start().stops_at(1)
+    assert asked == [1 / 8, 1 / 4]
+    ThresholdGate(16.0, 5)([1])
+    assert asked[2:] == [1 / 8, 1 / 4]
+
+
 def test_run_stays_in_its_process(monkeypatch):
     """A copy in another process would answer more than was charged, so it is refused."""
     run = ThresholdGate(1.0, 5).start()

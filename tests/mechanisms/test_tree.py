@@ -62,6 +62,11 @@ def test_immense_noise_ends_where_64_bits_do(monkeypatch):
     assert TreeCounter(1e-9, 1024, 1 << 42)([1] * 3).tolist() == [largest] * 3
 
 
+def test_a_step_counts_one_at_most():
+    """The default bound: larger values are clamped to 1."""
+    assert TreeCounter(math.inf, 3)([1, 2, 0]).tolist() == [1, 2, 2]
+
+
 class Recorded:
     """Noise that names its node: the n-th draw is 2^n, so a total tells which nodes it holds."""
 

@@ -51,7 +51,6 @@ _DECIMAL = Context(prec=60)
 _WIDE = Context(prec=200)
 _BEYOND = 100  # e**-100 is far below every grid used here
 _LARGEST = np.uint64((1 << 64) - 1)
-_SHIFT = 128
 
 
 def exp_minus_above(exponent: Fraction) -> Fraction:
@@ -80,12 +79,12 @@ def falling_weights(rate: Fraction, steps: int, bits: int) -> NDArray[np.int64]:
     2**bits * e**(-rate * d) until it levels off, at 1 / rate or so: far below any chance that
     can be noticed, and never at 0, which would be an infinite loss.
     """
-    factor = int(exp_minus_above(rate) * (1 << _SHIFT))
+    factor = int(exp_minus_above(rate) * (1 << _BITS))
     weights = np.empty(steps + 1, dtype=np.int64)
     weight = 1 << bits
     for distance in range(steps + 1):
         weights[distance] = weight
-        weight = -(-weight * factor >> _SHIFT)  # rounded up
+        weight = -(-weight * factor >> _BITS)  # rounded up
     weights.setflags(write=False)
     return weights
 
