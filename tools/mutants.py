@@ -97,7 +97,6 @@ EQUIVALENT = {
     "mechanisms/running.py:195: self._sign * count + noise -> self._sign * count - noise": (
         "the noise is as likely as its opposite"
     ),
-    "mechanisms/sums.py:135: 0.0 -> -1": "of no entries no steps are made either way",
     "mechanisms/sums.py:292: 1 -> 2": "a row of zeros divided by any number",
     "mechanisms/sums.py:304: 0 -> -1": "both arrays of a triangle's places have one size",
     "mechanisms/cosine.py:31: 2.0 ** 10 -> 2.0 * 10": (
@@ -152,6 +151,23 @@ EQUIVALENT = {
     "mechanisms/selection.py:74: 32 -> 33": "how many are kept ready",
     "mechanisms/selection.py:116: 1 -> 2": "how many scores are handled at once",
     "mechanisms/selection.py:116: 16 -> 17": "how many scores are handled at once",
+    "mechanisms/sums.py:140: 1.0 -> 0.25": "a table that is not zero has a length of 1 at least",
+    "mechanisms/sums.py:149: 1 -> 0.25": "people are whole numbers",
+    "mechanisms/sums.py:167: 1 -> 2": "a person's zeros divided by any number",
+    "mechanisms/sums.py:167: 1 -> 0.25": "a person's zeros divided by any number",
+    "mechanisms/sums.py:169: 1 -> 0.25": "whoever is not zero has a length of 1 at least",
+    "mechanisms/sums.py:211: 4096 -> 4097": "how many people are handled at once",
+    "mechanisms/sums.py:292: 1 -> 0.25": "a row of zeros divided by any number",
+    "mechanisms/sums.py:303: 1 -> 0.25": "no diagonal lies between 0 and 1",
+    "mechanisms/sums.py:304: 0 -> 1": "both arrays of a triangle's places have one size",
+    "mechanisms/selection.py:158: 1 -> 2": (
+        "numpy takes any number below 0 for the size that is left"
+    ),
+    "mechanisms/selection.py:180: 1 -> 2": "how many choices are made at once",
+    "mechanisms/selection.py:180: _ENTRIES // self.candidates -> _ENTRIES * self.candidates": (
+        "how many choices are made at once"
+    ),
+    "mechanisms/selection.py:210: 0.0 -> -1": "any scale that is let in stands for no noise",
     "mechanisms/guarantees.py:27: 10 -> 11": "an example's length, which its card states as well",
     "designs/sketches/device.py:306: 30 -> 31": "a report that names two items ends at byte 30",
     "designs/prec/theory.py:181: 1 -> 0.25": (

@@ -116,7 +116,15 @@ def test_other_items_are_refused(shape):
 
 @pytest.mark.parametrize(
     "fields",
-    [(-1.0, 3), (1e308, 3), (1.0, 0), (1.0, 3, 0.0), (1.0, 3, 1.0, 0.0), (1.0, 3, 1.0, 2.0**-15)],
+    [
+        (-1.0, 3),
+        (1e308, 3),
+        (1.0, 0),
+        (1.0, 3, 0.0),
+        (1.0, 3, 1.0, 0.0),
+        (1.0, 3, 1.0, 2.0**-15),
+        (1.0, 3, 1.0, 2.0),
+    ],
 )
 def test_fields_in_range(fields):
     """A field that makes no sense is refused."""

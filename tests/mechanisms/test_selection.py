@@ -150,6 +150,15 @@ def test_scores_beyond_the_bounds_are_clamped():
     np.testing.assert_array_equal(mechanism.weights(wild), mechanism.weights(tame))
 
 
+def test_scores_count_from_the_bounds():
+    """Moved with both bounds, scores have the same weights, whatever the bounds' signs."""
+    moved = [
+        selection(lower=start, upper=start + 4).weights(SCORES + start).tolist()
+        for start in (0.0, -3.0, -4.0, -9.0, 7.0)
+    ]
+    assert moved == moved[:1] * 5
+
+
 class Scripted(Source):
     private = False
 
@@ -196,6 +205,14 @@ def test_noisy_max_is_permute_and_flip(epsilon):
     mechanism = NoisyMax(epsilon, 3, 1.0, 0.0, 2.0, 1.0)
     chosen = np.bincount(mechanism(np.tile(scores, (8000, 1))), minlength=3)
     assert chisquare(chosen, 8000 * chances).pvalue > FALSE_ALARM
+
+
+def test_noisy_max_keeps_shapes():
+    """One index for one row of scores, and one for each of many; without noise too."""
+    for epsilon in (1.0, math.inf):
+        mechanism = NoisyMax(epsilon, 3, 1.0, 0.0, 2.0, 1.0)
+        assert mechanism(np.zeros(3)).shape == ()
+        assert mechanism(np.zeros((4, 3))).shape == (4,)
 
 
 @pytest.mark.parametrize("monotonic", [False, True])

@@ -16,7 +16,7 @@ from tacit.accounting.concentrated import GDPAccountant, ZCDPAccountant
 from tacit.auditing.gaussian import discrete_epsilon_of
 from tacit.auditing.sampler_spy import moves, tapped
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.sums import Contributions, GramRelease, SumRelease
+from tacit.mechanisms.sums import Contributions, SumRelease
 from tacit.testing.mechanisms import MechanismConformance
 
 FALSE_ALARM = 1e-6
@@ -279,8 +279,19 @@ def test_a_person_of_the_last_block_is_refused_among_others():
 def test_the_rows_that_there_are_are_named():
     """A place that is none of them is refused with the first and the last."""
     block = Contributions(np.array([0]), np.array([4]), np.ones((1, 1)))
-    with pytest.raises(DataError, match="0 to 3"):
+    with pytest.raises(DataError) as refusal:
         SumRelease(1.0, 4).total([block])
+    assert refusal.value.expected == "0 to 3"
+
+
+def test_people_are_counted_from_zero():
+    """Person 0 may come first; a number below it is nobody's."""
+    first, before = (
+        Contributions(np.array([person]), np.array([0]), np.ones((1, 1))) for person in (0, -1)
+    )
+    assert SumRelease(1.0, 1).total([first]) == [[4096]]
+    with pytest.raises(DataError, match="sorted"):
+        SumRelease(1.0, 1).total([before])
 
 
 def test_nan_is_refused():
@@ -307,33 +318,3 @@ def test_fields_in_range(fields):
     """A field that makes no sense is refused."""
     with pytest.raises(ConfigError):
         SumRelease(*fields)
-
-
-def test_a_short_table_of_one_person_is_not_made_longer():
-    """A length below the norm stays as it is, and a larger one becomes the norm."""
-    release = SumRelease(1.0, 4, 2)
-    for entry, left in ((0.01, 0.01), (5.0, 1 / math.sqrt(8))):
-        steps = release.steps(np.full((4, 2), entry))
-        assert (np.abs(steps * release.resolution - left) < 2 * release.resolution).all()
-
-
-def test_a_long_table_keeps_its_direction():
-    """3 and 4 become 0.6 and 0.8 of the norm, less than a step off; as one block as well."""
-    release, entries = SumRelease(1.0, 2), np.array([[3.0], [4.0]])
-    block = Contributions(np.zeros(2, dtype=np.int64), np.arange(2), entries)
-    for steps in (release.steps(entries), release.clipped(block)):
-        np.testing.assert_allclose(steps[:, 0], [0.6 * 4096, 0.8 * 4096], atol=1)
-
-
-def test_a_table_as_long_as_the_norm_is_not_shortened():
-    """One entry of the norm is 4096 steps, no fewer; in a row of products, 1024."""
-    release, entry = SumRelease(1.0, 1), np.array([[1.0]])
-    block = Contributions(np.array([0]), np.array([0]), entry)
-    assert release.steps(entry) == release.clipped(block) == [[4096]]
-    assert GramRelease(1.0, 1).clipped(entry) == [[1024]]
-
-
-def test_the_coarsest_and_the_finest_grid_are_let_in():
-    """A norm of one step, and of 2^20."""
-    assert SumRelease(1.0, 3, 1, 1.0, 1.0).squared_norm == 1
-    assert SumRelease(1.0, 3, 1, 1.0, 2.0**-20).squared_norm == 2**40

@@ -72,6 +72,14 @@ def test_no_candidate_comes_twice():
     assert top(3)(SCORES, secure()).shape == (3,)
 
 
+def test_what_was_drawn_has_no_weight_left():
+    """At an epsilon at which the other candidate has the least weight there is, 1, it comes second
+    in every one of 200 lists."""
+    mechanism = TopSelection(2, Selection(200.0, 2, 1.0, 0.0, 4.0, 1.0))
+    assert mechanism.one.weights([4.0, 0.0])[1] == 1
+    assert mechanism(np.tile([4.0, 0.0], (200, 1)), secure()).tolist() == [[0, 1]] * 200
+
+
 @pytest.mark.parametrize("k", [0, 5, 1.0])
 def test_length_in_range(k):
     """A list has from 1 to all candidates."""
