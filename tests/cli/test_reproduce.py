@@ -65,7 +65,6 @@ def test_one_item_for_machines(capsys):
     assert "name one ITEM" in error
 
 
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
