@@ -10,12 +10,16 @@ export interface Draft<T> {
   readonly trouble?: string;
 }
 
-/** Made again when what it depends on changes. */
-export function useDraft<T>(make: () => Promise<T>, depends: readonly unknown[]): Draft<T> {
+/** Made again when what it depends on changes. keep: the earlier one is shown until it is there. */
+export function useDraft<T>(
+  make: () => Promise<T>,
+  depends: readonly unknown[],
+  keep = false,
+): Draft<T> {
   const [draft, setDraft] = useState<Draft<T>>({});
   useEffect(() => {
     let wanted = true;
-    setDraft({});
+    if (!keep) setDraft({});
     make()
       .then((value) => wanted && setDraft({ value }))
       .catch((error: unknown) => wanted && setDraft({ trouble: told(error) }));

@@ -1,5 +1,7 @@
 /** The switch that allows letters, beside what they cost and promise. While it is off, none leaves. */
 
+import { useState } from "preact/hooks";
+
 import { Drafted, Trouble, type Draft } from "../parts/draft";
 import { GuaranteeShown } from "../parts/guarantee";
 import type { Guarantee } from "../service/cards";
@@ -11,9 +13,11 @@ import type { Visit } from "./visit";
 export function Consent({ visit, guarantee }: { visit: Visit; guarantee: Draft<Guarantee> }) {
   const { name } = visit.offer;
   const on = visit.speaking.allowed === name;
+  const [before] = useState(on);
   return (
     <div class="consent">
       <h3>What it costs, and what it promises</h3>
+      {before && <Switch visit={visit} on={on} />}
       <Drafted draft={guarantee}>
         {(found) => (
           <>
@@ -31,12 +35,12 @@ export function Consent({ visit, guarantee }: { visit: Visit; guarantee: Draft<G
           </>
         )}
       </Drafted>
-      {(on || guarantee.value !== undefined) && <Switch visit={visit} on={on} />}
+      {!before && guarantee.value !== undefined && <Switch visit={visit} on={on} />}
     </div>
   );
 }
 
-/** Nothing is allowed without the card; it can be taken back without it. */
+/** Nothing is allowed before the card is there; what was allowed can be taken back without it. */
 function Switch({ visit, on }: { visit: Visit; on: boolean }) {
   const { speaking } = visit;
   return (
@@ -85,13 +89,13 @@ function Schedule({ visit, on }: { visit: Visit; on: boolean }) {
         Then one leaves every {days === 7 ? "week" : `${days} days`}, whether or not anything is new,
         at a time that nothing you rate can change. A letter holds everything that is shown.
       </p>
-      {last !== undefined && (
-        <p>
-          {last.refused
+      <p>
+        {last === undefined
+          ? "No letter has left."
+          : last.refused
             ? `The letter of ${when(last.at)} was not taken.`
             : `The latest letter left on ${when(last.at)}: ${last.bytes} bytes.`}
-        </p>
-      )}
+      </p>
     </>
   );
 }

@@ -25,10 +25,20 @@ export function List({ visit }: { visit: Visit }) {
     <>
       {released !== undefined && <ListOfTheReleasedModel visit={visit} released={released} />}
       {offer.table !== undefined && <ListMadeHere visit={visit} first={first} />}
-      {speaking.list !== undefined && speaking.list.length > 0 && (
-        <ListByLetter visit={visit} list={speaking.list} first={first && offer.table === undefined} />
+      {speaking.list !== undefined && <Below visit={visit} list={speaking.list} first={first} />}
+    </>
+  );
+}
+
+/** What stands below the lists made here. */
+function Below({ visit, list, first }: { visit: Visit; list: readonly Ranked[]; first: boolean }) {
+  const { offer, offers } = visit;
+  return (
+    <>
+      {list.length > 0 && (
+        <ListByLetter visit={visit} list={list} first={first && offer.table === undefined} />
       )}
-      {offer.table === undefined && speaking.list === undefined && (
+      {list.length === 0 && offer.table === undefined && (
         <ListOfTheMostLiked visit={visit} first={first} />
       )}
       {offers.questions.filter(({ clustered }) => clustered).map((question) => (

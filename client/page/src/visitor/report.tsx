@@ -86,9 +86,11 @@ function Sending({ visit, report }: { visit: Visit; report: Report }) {
   };
   return (
     <>
-      {again && (
-        <p>These are the bytes that you sent before: who reads them again learns nothing more.</p>
-      )}
+      <p class="before">
+        {again
+          ? "These are the bytes that you sent before: who reads them again learns nothing more."
+          : "They leave when you press the button, and not before."}
+      </p>
       <div class="bar">
         <p role="status">{sent === undefined ? "Not sent" : `Sent on ${when(sent.at)}`}</p>
         <button

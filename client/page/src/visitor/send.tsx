@@ -58,14 +58,15 @@ interface Drawn {
 function StarsLetter({ visit }: { visit: Visit }) {
   const { offer, stars, values, identity, speaking } = visit;
   const guarantee = useDraft(() => guaranteeOf(`disclosures/${offer.name}`), [offer.name]);
-  const draft = useDraft<Drawn>(async () => {
+  const draw = async (): Promise<Drawn> => {
     const account = accountFor(identity);
     const rated = { history: stars, entered: new Map() };
     const { release, silence } = await account.draft(offer, values, rated, seconds());
     const frozen = [...((await account.state())?.frozen ?? [])].filter((item) => stars.has(item));
     const letter = release === null ? undefined : explained(offer, release, stars);
     return { release, silence, letter, frozen: frozen.length };
-  }, [offer, values, stars, speaking.turn]);
+  };
+  const draft = useDraft(draw, [offer, values, stars, speaking.turn], true);
   return (
     <>
       <p>

@@ -16,7 +16,7 @@ export interface Speaking {
   readonly next: number | undefined;
   /** Why the letter that is due has not left. */
   readonly trouble: string | undefined;
-  /** What the latest answer made. */
+  /** What the latest answer made, empty before the first one; undefined until that is known. */
   readonly list: List | undefined;
   /** How often something was kept: what is drawn from it is drawn again. */
   readonly turn: number;
@@ -42,7 +42,7 @@ export function useSpeaking(speaker: Speaker | undefined, onSent: () => void): S
   const { offer, identity } = speaker ?? {};
 
   useEffect(() => {
-    if (identity !== undefined) void keptList(identity).then(setList);
+    if (identity !== undefined) void keptList(identity).then((found) => setList(found ?? []));
   }, [identity, turn]);
   useEffect(() => {
     const changedElsewhere = ({ key }: StorageEvent) => {
