@@ -140,11 +140,6 @@ EQUIVALENT = {
         "by steps of 1 the floor is taken twice"
     ),
     "mechanisms/samplers.py:135: 8 -> 9": "no float has 9 bytes",
-    "mechanisms/samplers.py:161: -MOST_STEPS <= value <= MOST_STEPS -> "
-    "-MOST_STEPS < value <= MOST_STEPS": ("arrays, which take the rest, give the same number"),
-    "mechanisms/samplers.py:161: -MOST_STEPS -> +MOST_STEPS": (
-        "arrays, which take the rest, give the same number"
-    ),
     "mechanisms/samplers.py:192: 64 -> 65": "how many are kept ready",
     "mechanisms/samplers.py:200: 64 -> 65": "how many are kept ready",
     "mechanisms/selection.py:50: 60 -> 61": "a digit more, rounded to the same side",

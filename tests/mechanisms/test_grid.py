@@ -47,10 +47,10 @@ def test_rounds_integers_down_exactly(value, power):
 
 @pytest.mark.parametrize("value", [2**52 + 1, 2**70, -(2**52) - 1, 1 << 52, -(1 << 52), 0])
 def test_one_whole_number_is_clamped_as_many_are(value):
-    """Alone or in an array, at most 2^52 from zero."""
-    if abs(value) < 2**63:
-        assert one_whole(value, otherwise="one") == whole([value])[0]
-    assert one_whole(float(value), otherwise="one") == min(max(value, -(2**52)), 2**52)
+    """Alone or in an array, at most 2^52 from zero; integers of any length."""
+    clamped = min(max(value, -(2**52)), 2**52)
+    assert one_whole(value, otherwise="one") == one_whole(float(value), otherwise="one") == clamped
+    assert whole([float(value)]).tolist() == [clamped]
 
 
 def test_longer_floats_are_refused():

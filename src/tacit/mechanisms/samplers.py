@@ -158,8 +158,8 @@ def whole(values: ArrayLike) -> NDArray[np.int64]:
 
 def one_whole(value: ArrayLike, *, otherwise: str) -> int:
     """`value` as `whole` takes it, if it is one number; `otherwise` is what the refusal says."""
-    if isinstance(value, int | np.integer) and -MOST_STEPS <= value <= MOST_STEPS:
-        return int(value)  # what a stream is asked about, without an array for each
+    if isinstance(value, int | np.integer):  # what a stream is asked about, without an array
+        return max(-MOST_STEPS, min(int(value), MOST_STEPS))
     number = whole(value)
     if number.shape != ():
         raise DataError(otherwise)
