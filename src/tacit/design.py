@@ -314,3 +314,23 @@ def usefulness(model: object) -> str | None:
         return None if found is None else found.works_from
     said: str = found.part("useful")(model)
     return said
+
+
+def summary(name: str, out: Path, ratings: Ratings) -> dict[str, Any]:
+    """What a fit without a promise answers: exact numbers of people and ratings, and the digest."""
+    return private_summary(name, out, ratings.n_items) | {
+        "people": ratings.n_users,
+        "ratings": len(ratings),
+        "data": ratings.digest,
+    }
+
+
+def private_summary(name: str, out: Path, items: int) -> dict[str, Any]:
+    """What a private fit answers: exact numbers of people and ratings are in no private release."""
+    return {"recommender": name, "model": str(out), "items": items}
+
+
+def promised(card: Guarantee) -> dict[str, Any]:
+    """What the answer of a private fit says of its card."""
+    said = {"first_line": card.first_line, "sentence": card.sentence}
+    return {"basis": card.basis.value, **said}

@@ -22,7 +22,7 @@ from tacit.data import (
     read_ratings,
     write_ratings,
 )
-from tacit.data.scales import EVENTS
+from tacit.data.columns import EVENTS
 from tacit.errors import ConfigError, DataError
 
 ROWS = "user,item,timestamp\n1,a,5\n1,b,6\n2,a,7\n1,a,9\n"

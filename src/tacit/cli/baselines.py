@@ -7,17 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tacit.design import Command, Run, option
-from tacit.evaluation.result import (
-    OUT,
-    SEED,
-    Result,
-    Table,
-    manifest,
-    private_summary,
-    promised,
-    summary,
-)
+from tacit.design import Command, Run, option, private_summary, promised, summary
+from tacit.evaluation.result import OUT, SEED, Result, Table, manifest
 
 _K = (int, option("How many neighbours.", default=50, least=1))
 _ALL = "Only this domain; all items if left out."

@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from tacit import terminal
-from tacit.design import Command, Design, Where, design, names, options_of
+from tacit.design import BUILT_IN, Command, Design, Where, design, names, options_of
 from tacit.errors import ConfigError
 from tacit.terminal import JSON, Source, reads_ratings
 
@@ -78,7 +78,8 @@ class _Group(TyperGroup):
         return list(dict.fromkeys([*own, *self._others(), *super().list_commands(ctx)]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name in names() and _has(found := design(cmd_name), self.part):
+        known = cmd_name in BUILT_IN or cmd_name in names()
+        if known and _has(found := design(cmd_name), self.part):
             return _made(cmd_name, _command_of(found, self.part))
         if cmd_name in self._others():
             return _made(cmd_name, self._others()[cmd_name])

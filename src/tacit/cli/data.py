@@ -165,7 +165,7 @@ def _date(seconds: int) -> str:
 
 
 def _show(found: dict[str, Any]) -> None:
-    from tacit.data.scales import EVENTS
+    from tacit.data.columns import EVENTS
 
     facts = [
         ("people", f"{found['users']:,}"),

@@ -181,7 +181,7 @@ def _show_guess(made: Plan) -> None:
 
 
 def _show(result: dict[str, Any], ratings: Any) -> None:
-    from tacit.data.scales import EVENTS
+    from tacit.data.columns import EVENTS
 
     if result["dropped"]:
         rows = [(each["rule"], each["rows"]) for each in result["dropped"]]

@@ -240,7 +240,7 @@ def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict
 
 def _of_events(model: Any) -> bool:
     """Whether the model was fitted to events: then a history needs no stars."""
-    from tacit.data.scales import EVENTS
+    from tacit.data.columns import EVENTS
 
     liked_from = getattr(model, "liked_from_", None)
     return getattr(model, "scale_", None) == EVENTS or liked_from == EVENTS.liked_from

@@ -139,8 +139,8 @@ def _here(
     model: Private, path: Path, out: Path, asked: Mapping[Role, str | None], make: Any
 ) -> int:
     from tacit.container import check_writable
+    from tacit.data.columns import EVENTS
     from tacit.data.domains import on_catalogue
-    from tacit.data.scales import EVENTS
     from tacit.data.tables.folder import write_columns
     from tacit.data.tabular import load
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.assembly import align, number_ids
+from tacit.data.columns import align, number_ids
 from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import Split, rank_in_person, refuse_share
 from tacit.errors import ConfigError, DataError

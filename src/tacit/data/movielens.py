@@ -17,8 +17,7 @@ from typing import Any
 
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.tables.cleaning import OnBad, Rules
-from tacit.data.tables.reading import Reading, ratings_of
-from tacit.data.tables.sources import open_table
+from tacit.data.tables.reading import Reading, open_table, ratings_of
 from tacit.data.tables.table import Role
 from tacit.errors import DataError
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from tacit.data.scales import EVENTS
-from tacit.data.scales import RatingScale as RatingScale
+from tacit.data.columns import EVENTS
+from tacit.data.columns import RatingScale as RatingScale
 from tacit.errors import DataError
 from tacit.views import table
 
@@ -81,7 +81,7 @@ class Ratings:
         Times are seconds (decimals are cut) or datetime64. Attributes and metadata map an id to a
         value; ids without a rating are left out.
         """
-        from tacit.data.assembly import assemble  # it builds on this class
+        from tacit.data.columns import assemble  # it builds on this class
 
         return assemble(
             users, items, values, timestamps, scale, duplicates, user_attributes, item_metadata

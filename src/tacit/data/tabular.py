@@ -21,8 +21,7 @@ from tacit.data.movielens import is_movielens, read_movielens
 from tacit.data.ratings import Column, Duplicates, Ratings, RatingScale
 from tacit.data.tables.cleaning import OnBad, Rules
 from tacit.data.tables.folder import is_folder, read_folder, refuse_private_list
-from tacit.data.tables.reading import by_id, columns_of, matched, ratings_of, table_of
-from tacit.data.tables.sources import open_table
+from tacit.data.tables.reading import by_id, columns_of, matched, open_table, ratings_of, table_of
 from tacit.data.tables.table import Role, Table, choose, find
 from tacit.data.tables.times import Dates
 from tacit.errors import DataError

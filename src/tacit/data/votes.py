@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit.data.ratings import Column
-from tacit.data.tables.sources import open_table
+from tacit.data.tables.reading import open_table
 from tacit.data.tables.table import plain
 from tacit.errors import DataError
 

@@ -10,7 +10,17 @@ from dataclasses import field, fields, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from tacit.design import Command, Design, Run, model_class, option, options_of, usefulness
+from tacit.design import (
+    Command,
+    Design,
+    Run,
+    model_class,
+    option,
+    options_of,
+    private_summary,
+    promised,
+    usefulness,
+)
 from tacit.evaluation.result import (
     LEAST_SEEDS,
     OUT,
@@ -21,8 +31,6 @@ from tacit.evaluation.result import (
     Table,
     Verdict,
     manifest,
-    private_summary,
-    promised,
 )
 
 if TYPE_CHECKING:

@@ -1,7 +1,6 @@
 """What a command found: rows for programs, tables and sentences for people, and how sure it is.
 
-Beside the result stand the manifest, by which it can be made again, and what every `tacit fit`
-says of its model.
+Beside the result stands the manifest, by which it can be made again.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from tacit.errors import ConfigError, DataError
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from tacit.data.ratings import Ratings
-    from tacit.privacy import Guarantee
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -244,23 +241,3 @@ def made_with(
         "platform": f"{sys.platform} {platform.machine()}",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-
-
-def summary(name: str, out: Path, ratings: Ratings) -> dict[str, Any]:
-    """Of a model that promises nothing: exact numbers of people and ratings, and the digest."""
-    return private_summary(name, out, ratings.n_items) | {
-        "people": ratings.n_users,
-        "ratings": len(ratings),
-        "data": ratings.digest,
-    }
-
-
-def private_summary(name: str, out: Path, items: int) -> dict[str, Any]:
-    """Of a private model: exact numbers of people and ratings are in no private release."""
-    return {"recommender": name, "model": str(out), "items": items}
-
-
-def promised(card: Guarantee) -> dict[str, Any]:
-    """What the answer of a private fit says of its card."""
-    said = {"first_line": card.first_line, "sentence": card.sentence}
-    return {"basis": card.basis.value, **said}

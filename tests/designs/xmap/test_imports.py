@@ -39,7 +39,7 @@ def test_the_sound_variant_is_the_one_exception(graph):
     ("importer", "imported"),
     [
         ("tacit.designs.xmap.model", "tacit.designs.private"),
-        ("tacit.designs.xmap.sound", "tacit.designs.private.fitting"),
+        ("tacit.designs.xmap.settings", "tacit.designs.private.fitting"),
         ("tacit.designs.private.model", "tacit.designs.xmap"),
         ("tacit.designs.prec", "tacit.designs.private"),
     ],

@@ -17,8 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tacit.data.assembly import unfit
-from tacit.data.scales import EVENTS, RatingScale
+from tacit.data.columns import EVENTS, RatingScale, unfit
 from tacit.data.tables.table import Role, Table
 from tacit.data.tables.times import TIME, Dates, check_dates, ordered, seconds
 from tacit.errors import ConfigError, DataError

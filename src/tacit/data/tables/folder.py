@@ -22,11 +22,10 @@ from typing import Any
 import numpy as np
 
 from tacit.container import refusal, write_whole
+from tacit.data.columns import EVENTS
 from tacit.data.domains import DOMAIN, on_catalogue
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.scales import EVENTS
-from tacit.data.tables.reading import by_id, table_of
-from tacit.data.tables.sources import open_table
+from tacit.data.tables.reading import by_id, open_table, table_of
 from tacit.errors import ConfigError, DataError, OutputError
 
 PathLike = str | Path

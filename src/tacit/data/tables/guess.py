@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from tacit.data.scales import RatingScale
+from tacit.data.columns import RatingScale
 from tacit.data.tables.cleaning import ANSWERS, to_numbers
 from tacit.data.tables.table import Role, Table, find, missing, named, names_of, squeezed
 from tacit.data.tables.times import is_date

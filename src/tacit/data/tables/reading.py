@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +15,9 @@ from tacit.data.domains import DOMAIN, by_item
 from tacit.data.ratings import Column, Duplicates, Ratings
 from tacit.data.tables.cleaning import Rules, clean, ids_of
 from tacit.data.tables.guess import Guess, guess
-from tacit.data.tables.sources import open_table
+from tacit.data.tables.sources import COLUMNAR, columnar, database, duckdb_file, json_rows, sqlite
 from tacit.data.tables.table import Role, Table, choose, missing, names_of, squeezed
+from tacit.data.tables.text import text_table, unpacked
 from tacit.data.tables.times import ordered
 from tacit.errors import ConfigError, DataError
 
@@ -31,6 +33,46 @@ class Reading:
     read: int
     dropped: dict[str, int]
     columns: dict[str, str]
+
+
+def open_table(
+    path: str | Path,
+    *,
+    delimiter: str | None = None,
+    headers: Sequence[str] | None = None,
+    header: bool | None = None,
+    asked: Sequence[str | None] = (),
+    encoding: str | None = None,
+    table: str | None = None,
+) -> Table:
+    """The table in a file, by its first bytes; DataError says what it is if it is none.
+
+    delimiter, headers, header, encoding   of text, where the file alone would be read otherwise
+    asked     names of columns that help to find the delimiter
+    table     of a database: its name, needed where several hold people and items
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise DataError("this is a folder", path=path, expected="a file")
+    if not path.exists():
+        raise DataError("no such file", path=path)
+    with path.open("rb") as stream:
+        head = stream.read(16)
+    if head.startswith(b"SQLite format 3\0"):
+        return database(path, table, sqlite)
+    if head[8:12] == b"DUCK":
+        return database(path, table, duckdb_file)
+    if head.startswith(COLUMNAR):
+        return columnar(path, path, head)
+    raw = unpacked(path)
+    if raw.startswith(COLUMNAR):
+        return columnar(path, io.BytesIO(raw), raw)
+    if raw[:4096].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] in (b"{", b"["):
+        return json_rows(path, raw)
+    return text_table(
+        path, raw, delimiter=delimiter, headers=headers, header=header, asked=asked,
+        encoding=encoding,
+    )  # fmt: skip
 
 
 def columns_of(

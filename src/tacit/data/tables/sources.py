@@ -1,11 +1,10 @@
-"""One way to open a table, by its first bytes: text, JSON lines, Parquet, Arrow, SQLite, DuckDB."""
+"""Tables that are not delimited text: JSON lines, Parquet, Arrow, SQLite, DuckDB."""
 
 from __future__ import annotations
 
-import io
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,53 +12,14 @@ from typing import Any
 import polars as pl
 
 from tacit.data.tables.table import Table, Torn, named
-from tacit.data.tables.text import text_table, unpacked
 from tacit.errors import DataError, MissingExtra
 
-_COLUMNAR = (b"PAR1", b"ARROW1")
+COLUMNAR = (b"PAR1", b"ARROW1")
+"""First bytes of Parquet and of Arrow."""
 
 
-def open_table(
-    path: str | Path,
-    *,
-    delimiter: str | None = None,
-    headers: Sequence[str] | None = None,
-    header: bool | None = None,
-    asked: Sequence[str | None] = (),
-    encoding: str | None = None,
-    table: str | None = None,
-) -> Table:
-    """The table in a file; DataError says what it is if it is none.
-
-    delimiter, headers, header, encoding   of text, where the file alone would be read otherwise
-    asked     names of columns that help to find the delimiter
-    table     of a database: its name, needed where several hold people and items
-    """
-    path = Path(path)
-    if path.is_dir():
-        raise DataError("this is a folder", path=path, expected="a file")
-    if not path.exists():
-        raise DataError("no such file", path=path)
-    with path.open("rb") as stream:
-        head = stream.read(16)
-    if head.startswith(b"SQLite format 3\0"):
-        return _database(path, table, _sqlite)
-    if head[8:12] == b"DUCK":
-        return _database(path, table, _duckdb)
-    if head.startswith(_COLUMNAR):
-        return _columnar(path, path, head)
-    raw = unpacked(path)
-    if raw.startswith(_COLUMNAR):
-        return _columnar(path, io.BytesIO(raw), raw)
-    if raw[:4096].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] in (b"{", b"["):
-        return _json(path, raw)
-    return text_table(
-        path, raw, delimiter=delimiter, headers=headers, header=header, asked=asked,
-        encoding=encoding,
-    )  # fmt: skip
-
-
-def _columnar(path: Path, source: Any, head: bytes) -> Table:
+def columnar(path: Path, source: Any, head: bytes) -> Table:
+    """Parquet or Arrow, by the first bytes."""
     kind = "Parquet" if head.startswith(b"PAR1") else "Arrow"
     try:
         if kind == "Arrow":
@@ -69,7 +29,7 @@ def _columnar(path: Path, source: Any, head: bytes) -> Table:
         raise DataError(f"the {kind} file cannot be read ({error})", path=path) from None
 
 
-def _json(path: Path, raw: bytes) -> Table:
+def json_rows(path: Path, raw: bytes) -> Table:
     """One object a line, or one list of objects."""
     rows: list[tuple[int, dict[str, Any]]] = []
     torn = []
@@ -104,7 +64,8 @@ def _json(path: Path, raw: bytes) -> Table:
     return Table(path, _with_rows(frame_of(columns), path), lambda: numbers, tuple(torn))
 
 
-def _database(path: Path, table: str | None, read: Any) -> Table:
+def database(path: Path, table: str | None, read: Any) -> Table:
+    """The named table of SQLite or DuckDB, or the only one that holds people and items."""
     names, columns_of = read(path)
     if table is not None and table not in names:
         raise DataError("no such table", path=path, found=table,
@@ -128,7 +89,9 @@ def _tables_of_pairs(names: dict[str, list[str]]) -> list[str]:
     ]
 
 
-def _sqlite(path: Path) -> Any:
+def sqlite(path: Path) -> Any:
+    """The names of its tables with their columns, and how to read one."""
+
     def ask(query: str, *values: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         try:
             uri = f"{path.absolute().as_uri()}?mode=ro"
@@ -146,7 +109,8 @@ def _sqlite(path: Path) -> Any:
     return names, lambda name: _columns(*ask(f"SELECT * FROM {_quoted(name)}"))
 
 
-def _duckdb(path: Path) -> Any:
+def duckdb_file(path: Path) -> Any:
+    """The same of a DuckDB file."""
     try:
         import duckdb
     except ImportError:

@@ -9,10 +9,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.design import Command, Run, Where, option
+from tacit.design import Command, Run, Where, option, private_summary, promised
 from tacit.errors import ConfigError, PrivacyError
 from tacit.evaluation.any_design import lists
-from tacit.evaluation.result import OUT, SEED, WORKERS, Result, manifest, private_summary, promised
+from tacit.evaluation.result import OUT, SEED, WORKERS, Result, manifest
 
 if TYPE_CHECKING:
     from tacit.designs.private.model import Private

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tacit.data.columns import RatingScale
 from tacit.data.ratings import Ratings
-from tacit.data.scales import RatingScale
 from tacit.data.stored import Given
 from tacit.designs.private.people import BLOCK, Sides, catalogue_of, total_of
 from tacit.designs.private.popular import clip_of

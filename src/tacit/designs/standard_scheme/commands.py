@@ -8,11 +8,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.design import Command, Run, option, usefulness
+from tacit.design import Command, Run, option, summary, usefulness
 from tacit.designs.standard_scheme.experiment import commands as experiment
 from tacit.designs.standard_scheme.experiment.experiment import DEFAULT_RELEASE
 from tacit.errors import ConfigError, TacitError
-from tacit.evaluation.result import OUT, SEED, WORKERS, Result, Table, summary
+from tacit.evaluation.result import OUT, SEED, WORKERS, Result, Table
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings

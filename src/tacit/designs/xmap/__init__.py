@@ -16,7 +16,7 @@ a (alpha)             recency                                recommender.py
 SS, PNSA, PNCF        candidates, drawn_neighbours           private_neighbours.py
 w                     truncation                             theory.py
 
-The sound variant (sound.py) is the design `private` and shares no mechanism with the paper: the
+The sound variant (settings.py) is the design `private` and shares no mechanism with the paper: the
 published claims are refuted, with numbers, on the card of variant="published". The constant variant
 has the paper's mechanisms with a sensitivity that holds. Each file's top names its deviations.
 """

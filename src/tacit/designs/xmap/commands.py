@@ -7,9 +7,19 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tacit.design import Command, Run, Where, option, options_of, usefulness
+from tacit.design import (
+    Command,
+    Run,
+    Where,
+    option,
+    options_of,
+    private_summary,
+    promised,
+    summary,
+    usefulness,
+)
 from tacit.errors import ConfigError, PrivacyError
-from tacit.evaluation.result import OUT, Result, private_summary, promised, summary
+from tacit.evaluation.result import OUT, Result
 
 FEATURES = (
     "Columns of public item metadata, with commas; default: genres, tags, categories, price, year "
@@ -114,10 +124,10 @@ def fit(settings: FitSettings, run: Run) -> Result:
 
 def _passes(settings: FitSettings) -> int | None:
     """Over stored ratings, at most; None where it hangs on the ratings."""
-    from tacit.designs.xmap import sound
+    from tacit.designs.xmap.settings import cost
 
     if settings.variant == "sound":
-        return sound.cost(1, 1, stars=settings.stars).passes
+        return cost(1, 1, stars=settings.stars).passes
     return 1 + 7 * len(settings.to_domain) if math.isinf(settings.epsilon) else None
 
 
@@ -143,7 +153,9 @@ def plan(settings: PlanSettings, _: Run) -> Result:
 
     A rule fitted on films: lists beat popularity from 88 sqrt(2 ln items) sigma people on.
     """
-    from tacit.designs.xmap import sound, stored
+    from tacit.designs.xmap import stored
+    from tacit.designs.xmap.settings import cost
+    from tacit.designs.xmap.settings import plan as plan_private
 
     people, items = int(settings.people), int(settings.items)
     if settings.variant == "published":
@@ -153,7 +165,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         return Result({"cost": asdict(joins)}, joins.sentences, HELP)
     if settings.variant != "sound":
         raise ConfigError(f"--variant is sound or published; got {settings.variant!r}.")
-    found = sound.plan(people, items, settings.epsilon, delta=settings.delta, across=True)
+    found = plan_private(people, items, settings.epsilon, delta=settings.delta, across=True)
     data = asdict(found) | {"worthwhile": found.worthwhile, "missing": found.missing}
     said = (
         f"Lists {'are' if found.worthwhile else 'are NOT'} expected to beat popularity; that takes "
@@ -161,7 +173,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     )
     shown = [said]
     if settings.ratings is not None:
-        priced = sound.cost(settings.ratings, items, stars=settings.stars)
+        priced = cost(settings.ratings, items, stars=settings.stars)
         data["cost"] = asdict(priced)
         shown = [said, *priced.sentences]
     return Result(data, shown, HELP)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from tacit.design import Design, Printed, option
 from tacit.errors import ConfigError
@@ -22,8 +21,9 @@ class CardSettings:
 
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     """Of the sound variant. The published one counts what a fitted model has drawn: ConfigError."""
-    from tacit.designs.xmap import sound
+    from tacit.designs.xmap.guarantees import without_noise
     from tacit.designs.xmap.model import XMap
+    from tacit.designs.xmap.settings import sound_card
 
     if settings.variant != "sound":
         raise ConfigError(
@@ -34,14 +34,8 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     epsilon, delta = settings.epsilon, settings.delta
     XMap(target="any", epsilon=epsilon, delta=delta)  # refuses what it could not be fitted with
     if math.isinf(epsilon):
-        return (sound.without_noise(settings.variant),)
-    return (sound.card(epsilon, delta),)
-
-
-def useful(model: Any) -> str:
-    """Of the sound variant, by released numbers alone."""
-    said: str = DESIGN.works_from if model.sound_ is None else model.sound_.summary()
-    return said
+        return (without_noise(settings.variant),)
+    return (sound_card(epsilon, delta),)
 
 
 _REFUTED = ("refuted", "tacit audit xmap")
@@ -136,7 +130,7 @@ DESIGN = Design(
         "tour": "experiment.commands:tour",
         "compare": "experiment.commands:contenders",
         "reproduce": "design:PRINTED",
-        "useful": "design:useful",
+        "useful": "settings:useful",
     },
     "Works from about 1,400 people with both domains at epsilon 1 and 1,700 items; with fewer, a "
     "list of popular items is better. tacit plan private --across says how many yours takes.",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tacit.designs.xmap import theory
-from tacit.designs.xmap.sound import LIFETIME, PAPER, UNIT
+from tacit.designs.xmap.settings import LIFETIME, PAPER, UNIT
 from tacit.privacy import Basis, Claim, Guarantee, Trust
 from tacit.recommenders.inputs import assumed, condition
 
@@ -32,6 +32,26 @@ _NOT_COVERED = (
     "which items and domains there are, and the scale of stars: they are assumed public",
     "what others' ratings say about a person without that person's own",
 )
+
+
+def without_noise(variant: str) -> Guarantee:
+    """Any variant at epsilon = inf; the published one is then NX-Map."""
+    name = "NX-Map" if variant == "published" else f"X-Map ({variant})"
+    return Guarantee(
+        name=f"{name} without noise",
+        sentence="Nobody is protected: lists depend on everybody's ratings without any noise.",
+        protects="nobody",
+        adjacency=UNIT,
+        against="other people, who see their lists",
+        trust=Trust.PLATFORM,
+        basis=Basis.NONE,
+        epsilon=None,
+        delta=None,
+        lifetime=LIFETIME,
+        assumptions=(),
+        not_covered=("everything: this is the non-private variant, for comparison",),
+        sources=(PAPER,),
+    )
 
 
 def constant(plan: Plan, *, taken: Sequence[str] = (), private: bool = True) -> Guarantee:

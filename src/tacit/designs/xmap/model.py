@@ -13,17 +13,21 @@ from numpy.typing import NDArray
 from tacit import container
 from tacit.data.ratings import RatingScale
 from tacit.data.stored import Given, known_of
-from tacit.designs.xmap import sound
 from tacit.designs.xmap.settings import (
     Kind,
+    Private,
     Settings,
     Variant,
     catalogue,
     catalogue_from_header,
     routes,
     settings_from_header,
+    sound_card,
+    sound_from_file,
+    sound_lists,
+    sound_to_file,
 )
-from tacit.designs.xmap.sound import ListReason, Private
+from tacit.designs.xmap.settings import Reason as ListReason
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Guarantee
 from tacit.recommenders import inputs
@@ -150,7 +154,7 @@ class XMap(ItemRecommender):
         self.sound_ = self.boxes_ = None
         self.__dict__.pop("item_ids_", None)
         if self.settings.variant == "sound":
-            self.sound_ = sound.lists(self.settings, self.routes).fit(chosen)
+            self.sound_ = sound_lists(self.settings, self.routes).fit(chosen)
         else:
             from tacit.designs.xmap.boxes import fitted
             from tacit.randomness import secure
@@ -263,10 +267,12 @@ class XMap(ItemRecommender):
         self._fitted()
         settings = self.settings_  # of the fit: parameters may have been set since
         if settings.noiseless:
-            return (sound.without_noise(settings.variant),)
+            from tacit.designs.xmap.guarantees import without_noise
+
+            return (without_noise(settings.variant),)
         if self.sound_ is not None:
             spent = self.sound_.guarantees()[0]
-            return (sound.card(settings.epsilon, settings.delta, spent),)
+            return (sound_card(settings.epsilon, settings.delta, spent),)
         return (self._boxes().card(self.taken_),)
 
     __getstate__ = without_people
@@ -289,7 +295,7 @@ class XMap(ItemRecommender):
             "taken": list(self.taken_),
             **inputs.items_to_header(self.item_ids_, self.titles_),
         }
-        own, arrays = self._boxes().to_file() if self.sound_ is None else sound.to_file(self.sound_)
+        own, arrays = sound_to_file(self.sound_) if self.sound_ else self._boxes().to_file()
         container.write(path, header | own, arrays)
 
     @classmethod
@@ -310,7 +316,7 @@ class XMap(ItemRecommender):
             raise ValueError("it takes something unknown for public")
         if model.settings.variant == "sound":
             model.private_ = True  # it takes no seed
-            model.sound_ = sound.from_file(header, arrays, model.item_ids_, model.catalogue_)
+            model.sound_ = sound_from_file(header, arrays, model.item_ids_, model.catalogue_)
             return model
         from tacit.designs.xmap import boxes
 
@@ -340,8 +346,5 @@ class XMap(ItemRecommender):
             raise ConfigError(
                 f"This model has no target '{target}'. It has: {', '.join(self.routes.targets)}."
             )
-        return {
-            item
-            for name in names
-            for item in self.item_ids_[self.catalogue_.targets(name)].tolist()
-        }
+        listed = [self.item_ids_[self.catalogue_.targets(name)] for name in names]
+        return set(np.concatenate(listed).tolist())

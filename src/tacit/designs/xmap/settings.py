@@ -1,18 +1,32 @@
-"""Every choice of an X-Map, checked once, and which items lie in which domain. All is public."""
+"""Every choice of an X-Map, checked once, and which items lie in which domain. All is public.
+
+And the sound variant that the choices make: the design `private`, from the source domains to the
+targets. The only place where one design imports another: docs/decisions/0025.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.data.ratings import Column
 from tacit.data.stored import Given, known_of, within
+from tacit.designs.private import guarantees
+from tacit.designs.private.guarantees import plan as plan
+from tacit.designs.private.lists import Reason as Reason
+from tacit.designs.private.model import Private as Private
+from tacit.designs.private.settings import TASK_ROWS as TASK_ROWS
+from tacit.designs.private.settings import Cost as Cost
+from tacit.designs.private.settings import Settings as PrivateSettings
+from tacit.designs.private.settings import cost as cost
 from tacit.errors import ConfigError, DataError, PrivacyError
+from tacit.privacy import Adjacency, Guarantee
 
 if TYPE_CHECKING:
     from tacit.designs.xmap.private_neighbours import Budget
@@ -241,3 +255,78 @@ def catalogue_from_header(header: Mapping[str, Any], routes: Routes) -> Catalogu
     domains = np.empty(len(names), dtype=object)
     domains[:] = names
     return Catalogue(domains, routes)
+
+
+PAPER = (
+    "Guerraoui, Kermarrec, Lin, Patra: What you might like to read after watching Interstellar "
+    "(PVLDB 2017), and its technical report, Theorems 1 to 4"
+)
+UNIT = Adjacency("user", "add or remove")
+LIFETIME = "per fit: fitting again on the same people spends again"
+VERSION = 2
+"""Of files of the sound variant. 0 and 1 held the release that it had before."""
+
+
+def sound_lists(settings: Settings, routes: Routes) -> Private:
+    """The sound variant, not fitted. Where a domain is source and target, all are one domain."""
+    sources = tuple(name for name in routes.sources if name not in routes.targets)
+    joint = len(routes.targets) > 1 and (not sources or len(sources) < len(routes.sources))
+    return Private(
+        settings.epsilon,
+        settings.delta,
+        source=None if joint else sources or None,
+        target=None if joint else routes.targets,
+        domain=settings.domain,
+        features=settings.features,
+        stars=settings.stars,
+    )
+
+
+def sound_card(epsilon: float, delta: float, spent: Guarantee | None = None) -> Guarantee:
+    """spent: the card of a fitted `private`; None: of a fit whose catalogue and scale are public.
+
+    epsilon: what was asked for, which the events that were spent come to within rounding; the card
+    never states less than they come to.
+    """
+    lists = (
+        guarantees.card(PrivateSettings(epsilon=epsilon, delta=delta)) if spent is None else spent
+    )
+    assert lists.epsilon is not None
+    return replace(
+        lists,
+        name="X-Map (sound): noisy sums over people",
+        epsilon=max(epsilon, lists.epsilon),
+        sources=(PAPER, *lists.sources),
+    )
+
+
+def sound_to_file(lists: Private) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """What its header says, and its arrays."""
+    own, arrays = lists.parts()
+    return {"version": VERSION, "lists": own}, arrays
+
+
+def sound_from_file(
+    header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], ids: Any, domains: Catalogue
+) -> Private:
+    """The recommender of a model file; ValueError for another version, or items that do not fit."""
+    version = header.get("version", 0)
+    if version < VERSION:
+        raise ValueError(
+            f"it is of version {version} of the sound X-Map, a release that is no longer made; "
+            f"this tacit reads version {VERSION}"
+        )
+    if version > VERSION:
+        raise ValueError("it was written by a newer tacit")
+    found = Private.from_parts(dict(header["lists"]), dict(arrays))
+    listed = np.concatenate([ids[domains.targets(name)] for name in domains.routes.targets])
+    if not (set(listed.tolist()) <= set(found.item_ids_.tolist()) <= set(ids.tolist())):
+        raise ValueError("the lists do not fit the list of items")
+    return found
+
+
+def useful(model: Any) -> str:
+    """Of the sound variant, by released numbers alone."""
+    from tacit.designs.xmap.design import DESIGN
+
+    return DESIGN.works_from if model.sound_ is None else str(model.sound_.summary())

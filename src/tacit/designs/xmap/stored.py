@@ -26,8 +26,7 @@ from tacit.designs.xmap.extender import Baseline, centred, extend, means_of_peop
 from tacit.designs.xmap.generator import alter_egos, drawn_as_published, images
 from tacit.designs.xmap.private_neighbours import Candidates, candidates_of, drawn_lists
 from tacit.designs.xmap.recommender import ItemNeighbours, most_similar, pattern, votes_of
-from tacit.designs.xmap.settings import Catalogue, Settings
-from tacit.designs.xmap.sound import TASK_ROWS, Cost
+from tacit.designs.xmap.settings import TASK_ROWS, Catalogue, Cost, Settings
 from tacit.engine.base import Engine, Floats, Numbers, Table
 from tacit.engine.tiles import MOST, PART, TiledTable, cut_up
 from tacit.errors import DataError

@@ -28,9 +28,9 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.data.columns import EVENTS
 from tacit.data.domains import none_rated
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.scales import EVENTS
 from tacit.data.stored import MOST_VALUES, Columns, Public
 from tacit.data.tables.cleaning import arrow_of, ids_of
 from tacit.data.tables.table import Role
