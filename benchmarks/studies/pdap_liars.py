@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 
 from tacit import randomness
 from tacit.data.clicks import Clicks, generate
+from tacit.designs.pdap.experiment.policies import Lie, Network
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
 from tacit.designs.pdap.messages import MICRO, Reward
-from tacit.designs.pdap.network import Lie, Network
 from tacit.designs.pdap.policies.base import Choice, Host, Hosts, answer_range
 from tacit.designs.pdap.policies.joint import Joint, JointSetting
 from tacit.designs.pdap.policies.published.control import Setting

@@ -10,8 +10,7 @@ import jsonschema
 import pytest
 
 from tacit.designs.standard_scheme import guarantees
-from tacit.privacy import Basis, Guarantee, Trust
-from tacit.privacy.guarantee import Change, Unit
+from tacit.privacy import Basis, Change, Guarantee, Trust, Unit
 
 SCHEMA = json.loads(resources.files("tacit.privacy").joinpath("guarantee.schema.json").read_text())
 

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from tacit.privacy.guarantee import Basis, Change, Trust, Unit
+from tacit.privacy import Basis, Change, Trust, Unit
 
 GLOSSARY = (Path(__file__).parents[2] / "docs" / "glossary.md").read_text(encoding="utf-8").lower()
 TERMS = (*get_args(Unit), *get_args(Change), *(basis.value for basis in Basis), *Trust)

@@ -165,10 +165,10 @@ def test_a_fault_changes_no_sum_and_draws_no_noise_again(fault, remote, tmp_path
 
 def test_the_published_x_map_is_equal_to_the_bit(remote, tmp_path, monkeypatch):
     """By joins on two workers; shares of the passes are heard from Spark's stages."""
-    from tacit.engine import tiles
+    from tacit.engine import item_item
     from tacit.engine.spark import open_spark
 
-    monkeypatch.setattr(tiles, "PART", 2_500)
+    monkeypatch.setattr(item_item, "PART", 2_500)
     files, shares = write_world(tmp_path), []
     asked = {"source": "s", "target": "t", "variant": "published", "epsilon": float("inf")}
     model = tacit.XMap(**asked, k=6).fit(local(files))

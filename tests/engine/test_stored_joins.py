@@ -12,7 +12,7 @@ from stored_world import blocks_of, local, public
 import tacit
 from tacit.data.tables.buckets import open_parquet
 from tacit.designs.xmap import private_neighbours
-from tacit.engine import tiles
+from tacit.engine import item_item
 from tacit.errors import ClusterError, ConfigError
 from tacit.randomness import replay, simulation
 
@@ -74,7 +74,7 @@ def same(one, other):
 def test_a_fit_without_noise_is_equal_to_the_bit(files, remote, monkeypatch):
     """On tiles of some items each: similarities, images, neighbours and votes; item 7 is in half of
     all profiles, one person has 30,000 events, and ids are of text. Lists and stars are equal."""
-    monkeypatch.setattr(tiles, "PART", 2_500)
+    monkeypatch.setattr(item_item, "PART", 2_500)
     asked = MADE | {"epsilon": float("inf"), "k": 6, "extender_k": 3}
     model = tacit.XMap(**asked).fit(local(files))
     shares = []
@@ -115,7 +115,7 @@ def test_draws_and_noise_are_made_here_once(files, remote, monkeypatch):
         return np.random.default_rng(shape[0]).standard_normal(shape)
 
     monkeypatch.setattr(private_neighbours, "unit_laplace", noise)
-    monkeypatch.setattr(tiles, "PART", 4_000)
+    monkeypatch.setattr(item_item, "PART", 4_000)
     asked = MADE | {"epsilon": 2.0, "k": 4, "extender_k": 3}
     with simulation():
         model = tacit.XMap(**asked).fit(local(files), draws=replay(1))
@@ -167,8 +167,8 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
     blocks = blocks_of(rows, known)
     cut = lambda block: (block.matrix, np.zeros(2))  # noqa: E731
     strips = [*joins.strips(blocks, cut=cut, tiles=[known], n_items=2, scale=local_scale())]
-    work = tiles.partial(
-        tiles.on_tile, make=lambda *_: None, raters=np.array([1, 2 if lost else 1]),
+    work = item_item.partial(
+        item_item.on_tile, make=lambda *_: None, raters=np.array([1, 2 if lost else 1]),
         couples=[(0, 0)], tiles=[known], work=lambda *_: iter([(5, b"made")]),
     )  # fmt: skip
     if not lost:
@@ -209,7 +209,7 @@ def test_an_answer_that_comes_twice_or_never_is_refused():
         def joined(self, *_):
             return {}
 
-    table = tiles.TiledTable.of(Lossy(), lambda block: (block.matrix, np.zeros(2)), None)
+    table = item_item.TiledTable.of(Lossy(), lambda block: (block.matrix, np.zeros(2)), None)
     both = np.arange(2, dtype=np.int32)
     with pytest.raises(ClusterError, match="was not there once"):
         table.neighbours([(both, both)], None, 3)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.service.strict_json import DEEPEST, LONGEST_TEXT, Refused, parse, spelled
+from tacit.service.http_bodies import DEEPEST, LONGEST_TEXT, Refused, parse, spelled
 
 REFUSED = {
     "nothing": b"",

@@ -196,8 +196,8 @@ def backup(
 
     The copy holds data that people sent to the service. Only its owner can read it.
     """
-    from tacit.ledger.backups import note_copy
     from tacit.ledger.inspection import backup as copy
+    from tacit.ledger.inspection import note_copy
 
     copy(where, to)
     note_copy(Path(where), to)

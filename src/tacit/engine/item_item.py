@@ -5,16 +5,33 @@ Source   the cosine of two items' columns of centred ratings, with the norms ove
 
 A sum over co-raters adds their products one by one, in the order of the people; then it is divided
 by the product of the two norms, then weighted. Keeping to this order makes engines equal.
+
+Neighbours of items whose ratings are elsewhere: the local kernel on tiles of a few items each.
+
+Items are cut into parts, and a tile has the columns of two parts, with everybody who rated one of
+their items. An item's list is the best of its lists towards each part. A kernel adds over people in
+their order, and a column is never cut, so a tile gives what one machine gives, to the last bit.
+
+Runs at   the workers of a cluster, which see raw ratings and are trusted; nothing is drawn here.
 """
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.engine.base import Floats, Neighbours, Numbers, Table
-from tacit.errors import ConfigError
+from tacit.data.ratings import Ratings
+from tacit.data.stored import Block, Cut, StoredRatings, known_of
+from tacit.engine.base import Find, Floats, Neighbours, Numbers, Pairs, StoredTable, Table
+from tacit.errors import ClusterError, ConfigError
 
 Counts = NDArray[np.int32]
 _PART = 2**16  # ratings squared at a time
@@ -148,3 +165,157 @@ def _keep_nearest(
         (found.agreements, agreements),
     ):
         target[rows, :width] = np.where(kept, np.take_along_axis(source, order, axis=1), 0)
+
+
+PART = 4_000_000
+"""Ratings of a part, but for an item that has more; a tile takes some 0.15 GB for each million."""
+MOST = 1 << 14
+"""Items of a part: with 200 neighbours each their lists are 66 MB, and a message takes 128 MB."""
+NOT_ONCE = "tacit: a person or an answer was not there once. Nothing was released."
+Make = Callable[[sparse.csr_array, Floats], Table]
+_FIELDS = (("items", np.int32), ("similarities", np.float64), ("co_counts", np.int32),
+           ("agreements", np.int32))  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class TiledTable(StoredTable):
+    """cut: from a block to its part of the rows, and a number beside each; make: a table of them.
+    raters: (items,) people who rated each."""
+
+    ratings: StoredRatings
+    cut: Cut
+    make: Make
+    raters: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, ratings: StoredRatings, cut: Cut, make: Make, raters: NDArray[np.int64] | None = None
+    ) -> TiledTable:
+        """raters: counted if not given."""
+        known = known_of(ratings)
+        nobody, _ = cut(Block.empty().ratings(known.n_items, known.scale))
+        if raters is None:
+            raters = ratings.total(partial(_counted, cut=cut))
+        return cls(nobody, np.zeros(0, np.bool_), ratings, cut, make, raters)
+
+    def neighbours(self, pairs: Pairs, find: Find, k: int) -> list[Neighbours]:
+        parts, within = self._parts(pairs)
+        joins = [
+            (call, x, y)
+            for call in range(len(pairs))
+            for x in range(len(parts))
+            for y in range(len(parts))
+            if within[2 * call, x] and within[2 * call + 1, y]
+        ]
+        work = partial(_listed, joins=joins, parts=parts, find=find)
+        lines = self.joined(parts, joins, work, partial(best, k=k))
+        answer = [empty(of, k) for of, _ in pairs]
+        rows = np.zeros(len(self.raters), np.int64)
+        for line, raw in lines.items():
+            call, part = divmod(line, len(parts))
+            found = answer[call]
+            rows[found.of] = np.arange(len(found.of))
+            for (name, _), values in zip(_FIELDS, unpacked(raw, k), strict=True):
+                getattr(found, name)[rows[parts[part]]] = values
+        return answer
+
+    def joined(
+        self,
+        parts: Sequence[Numbers],
+        joins: Sequence[tuple[int, int, int]],
+        work: Callable[..., Iterator[tuple[int, bytes]]],
+        merge: Callable[[list[bytes]], bytes],
+    ) -> dict[int, bytes]:
+        """work(table, x, y), of each two parts, gives a line of each of their joins: of each call
+        and part of `of`. ClusterError where one is not there once."""
+        wanted = {(min(x, y), max(x, y)) for _, x, y in joins}
+        couples = [each for each in combinations_with_replacement(range(len(parts)), 2)
+                   if each in wanted]  # fmt: skip
+        tiles = [np.sort(np.concatenate([parts[n] for n in {*each}])) for each in couples]
+        own = partial(
+            on_tile, make=self.make, raters=self.raters, couples=couples, tiles=tiles, work=work
+        )
+        lines = self.ratings.joined(self.cut, tiles, own, merge) if tiles else {}
+        asked = Counter(call * len(parts) + of for call, of, _ in joins)
+        if {line: count for line, (count, _) in lines.items()} != asked:
+            raise ClusterError(NOT_ONCE)
+        return {line: cells for line, (_, cells) in lines.items()}
+
+    def _parts(self, pairs: Pairs) -> tuple[list[Numbers], NDArray[np.bool_]]:
+        """Rated items in parts, sorted; and which parts are of which `of` and `among`."""
+        sides = [side for pair in pairs for side in pair]
+        member = np.zeros((len(sides), len(self.raters)), np.bool_)
+        for row, side in enumerate(sides):
+            member[row, side] = True
+        signs = (1 << np.arange(len(sides))) @ member
+        signs[self.raters == 0] = 0
+        parts: list[Numbers] = []
+        for sign in np.unique(signs[signs > 0]):
+            parts += cut_up(np.flatnonzero(signs == sign).astype(np.int32), self.raters)
+        firsts = [part[0] for part in parts]
+        return parts, member[:, firsts]
+
+
+def cut_up(items: Numbers, raters: NDArray[np.int64], most: int = MOST) -> list[Numbers]:
+    """Runs of items of about PART ratings, and of `most` items at most."""
+    if not items.size:
+        return []
+    size = raters[items]
+    places = np.stack([(np.cumsum(size) - size) // PART, np.arange(len(items)) // most])
+    return np.split(items, np.flatnonzero(np.diff(places).any(axis=0)) + 1)
+
+
+def best(raws: list[bytes], *, k: int) -> bytes:
+    """Of lists towards several parts the nearest k, ties by number."""
+    if len(raws) == 1:
+        return raws[0]
+    columns = [np.concatenate(each, axis=1) for each in zip(*(unpacked(raw, k) for raw in raws),
+                                                           strict=True)]  # fmt: skip
+    items, similarities = columns[:2]
+    strengths = np.where(items >= 0, np.abs(similarities), -1.0)
+    order = np.lexsort((items, -strengths), axis=-1)[:, :k]
+    return _packed([np.take_along_axis(column, order, axis=1) for column in columns])
+
+
+def unpacked(raw: bytes, k: int) -> list[NDArray[Any]]:
+    """Items, similarities, co-counts and agreements, each (n, k)."""
+    count = len(raw) // sum(np.dtype(kind).itemsize for _, kind in _FIELDS)
+    found, start = [], 0
+    for _, kind in _FIELDS:
+        column = np.frombuffer(raw, kind, count, start)
+        found.append(column.reshape(-1, k))
+        start += column.nbytes
+    return found
+
+
+def _packed(columns: Sequence[NDArray[Any]]) -> bytes:
+    return b"".join(np.ascontiguousarray(column).tobytes() for column in columns)
+
+
+def _listed(
+    table: Table, x: int, y: int, *, joins: Sequence[tuple[int, int, int]],
+    parts: Sequence[Numbers], find: Find,
+) -> Iterator[tuple[int, bytes]]:  # fmt: skip
+    for call, of, among in joins:
+        if {of, among} == {x, y}:
+            found = find(table, parts[of], parts[among])
+            columns = [getattr(found, name).astype(kind, copy=False) for name, kind in _FIELDS]
+            yield call * len(parts) + of, _packed(columns)
+
+
+def on_tile(
+    tile: int, stars: sparse.csr_array, beside: Floats, *, make: Make,
+    raters: NDArray[np.int64], couples: Sequence[tuple[int, int]], tiles: Sequence[Numbers],
+    work: Callable[[Table, int, int], Iterator[tuple[int, bytes]]],
+) -> Iterator[tuple[int, bytes]]:  # fmt: skip
+    """The lines of one tile; ClusterError unless each item has all of its raters."""
+    found = np.bincount(stars.indices, minlength=len(raters))[tiles[tile]]
+    if not np.array_equal(found, raters[tiles[tile]]):
+        raise ClusterError(NOT_ONCE)
+    yield from work(make(stars, beside), *couples[tile])
+
+
+def _counted(block: Ratings, *, cut: Cut) -> NDArray[np.int64]:
+    stars, _ = cut(block)
+    counts: NDArray[np.int64] = np.bincount(stars.indices, minlength=stars.shape[1])
+    return counts

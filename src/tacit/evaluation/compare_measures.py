@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.auditing.attacks.any_model import from_lists
 from tacit.auditing.attacks.any_model.adapters import adapt
-from tacit.auditing.attacks.any_model.attributes import from_lists
 from tacit.auditing.attacks.any_model.game import membership
 from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import random_per_user

@@ -3,20 +3,26 @@
 Damage is reported, not refused. A copy is made while the ledger is in use, and restored only where
 nothing is lost: a backup that is older than the second place of the head lacks spending that was
 acknowledged. Restored, it would give that budget back, so it is refused.
+
+When a ledger in a file was last copied, and up to which entry: a note beside it.
 """
 
 from __future__ import annotations
 
+import json
 import shutil
+import sqlite3
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
+from tacit.container import write_whole
 from tacit.errors import ConfigError, DataError, OutputError
 from tacit.ledger import frames, sqlite
 from tacit.ledger.balances import balances
@@ -169,3 +175,34 @@ def _copied(path: Path, held: LedgerHeld) -> Iterator[Path]:
         made = frames.folder_of(path) / Path(str(answer.head["file"])).name
         stack.callback(made.unlink, missing_ok=True)
         yield made
+
+
+@dataclass(frozen=True)
+class Copied:
+    """at: seconds since 1970. entries: of the log, in the copy."""
+
+    at: int
+    entries: int
+
+
+def _note(store: Path) -> Path:
+    return store.with_name(f"{store.name}.copied")
+
+
+def note_copy(store: Path, copy: Path) -> Copied:
+    """After a copy was made. A folder that cannot be written to has no note; nothing else fails."""
+    address = f"{copy.absolute().as_uri()}?immutable=1"
+    with closing(sqlite3.connect(address, uri=True)) as opened:
+        (entries,) = opened.execute("SELECT sequence FROM ledger_head").fetchone()
+    made = Copied(int(time.time()), entries)
+    with suppress(OutputError):
+        write_whole(_note(store), json.dumps(asdict(made)).encode())
+    return made
+
+
+def last_copy(store: Path) -> Copied | None:
+    """The newest; None where none was made by `tacit ledger backup`."""
+    try:
+        return Copied(**json.loads(_note(store).read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None

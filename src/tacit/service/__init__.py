@@ -2,7 +2,7 @@
 
     app = create_app(Service.open(Settings(folder=Path("shop"))))
 
-One file for one concern: who may ask (keys, access), what is refused (strict_json, middleware),
+One file for one concern: who may ask (keys, access), what is refused (http_bodies, middleware),
 what is stored before it is answered (idempotency), what is served (deployment), and in `resources/`
 the nouns of the interface, each with a router.
 """

@@ -32,7 +32,7 @@ from tacit.errors import ConfigError, DataError
 from tacit.ledger import Cap, Holder
 from tacit.privacy import Basis, Guarantee
 from tacit.recommenders import Recommendation, load_model
-from tacit.service import strict_json
+from tacit.service import http_bodies
 from tacit.service.deployment import Section
 from tacit.service.people import MOST
 from tacit.service.settings import setting
@@ -89,8 +89,8 @@ def read_curves(path: Path) -> tuple[Curve, ...]:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ConfigError(f"{path}: is too large for a file of curves.")
-        return tuple(_CURVES.validate_python(strict_json.parse(path.read_bytes())))
-    except strict_json.Refused as refused:
+        return tuple(_CURVES.validate_python(http_bodies.parse(path.read_bytes())))
+    except http_bodies.Refused as refused:
         raise ConfigError(f"{path}: is not read: {refused}.") from None
     except ValidationError as error:
         first = error.errors()[0]

@@ -10,8 +10,8 @@ from planted_models import NextItem, NoisyCounts
 from threadpoolctl import threadpool_limits
 
 import tacit
+from tacit.auditing.attacks.any_model import from_lists
 from tacit.auditing.attacks.any_model.adapters import adapt
-from tacit.auditing.attacks.any_model.attributes import from_lists
 from tacit.auditing.attacks.any_model.canaries import drawn, joined
 from tacit.auditing.attacks.any_model.game import found_at, ratios
 from tacit.errors import ConfigError

@@ -11,7 +11,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
 
 from tacit.auditing.attacks import LogisticRegression, NaiveBayes, SupportVectorMachine
-from tacit.auditing.attacks.linear import STRENGTHS, fifths_aside
+from tacit.auditing.attacks.panel import STRENGTHS, fifths_aside
 
 
 def test_naive_bayes_is_scikit_learns(stars):

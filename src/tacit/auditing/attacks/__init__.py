@@ -16,14 +16,16 @@ from tacit.auditing.attacks.judging import (
     pooled_ranks,
     simultaneous,
 )
-from tacit.auditing.attacks.linear import LogisticRegression, NaiveBayes, SupportVectorMachine
 from tacit.auditing.attacks.modern import Stack
 from tacit.auditing.attacks.panel import (
     ATTACKS,
     FULL,
     QUICK,
     STACKS,
+    LogisticRegression,
+    NaiveBayes,
     Panel,
+    SupportVectorMachine,
     attackers,
     panel_names,
     readers_of_epochs,

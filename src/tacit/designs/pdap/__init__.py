@@ -24,7 +24,7 @@ training phase are not learned; epsilon grows with the level in GP-DAP (section 
 
 Not in the paper: `practical` and `compiled` of control.py (settings that learn faster; DAP and CAP
 compiled), policies/joint (sums with noise), policies/local.py (the device draws and reports),
-`Host` of base.py (serves others' users, learns nothing of them), vendor.py, network.py, messages.py
+`Host` of base.py (serves others' users, learns nothing of them), vendor.py, messages.py
 (what crosses between vendors), forwarding.py (contexts randomised before they leave), trust.py
 (what a neighbour's word is worth), model.py (fit and predict over any policy).
 

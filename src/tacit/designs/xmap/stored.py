@@ -28,7 +28,7 @@ from tacit.designs.xmap.private_neighbours import Candidates, candidates_of, dra
 from tacit.designs.xmap.recommender import ItemNeighbours, most_similar, pattern, votes_of
 from tacit.designs.xmap.settings import TASK_ROWS, Catalogue, Cost, Settings
 from tacit.engine.base import Engine, Floats, Numbers, Table
-from tacit.engine.tiles import MOST, PART, TiledTable, cut_up
+from tacit.engine.item_item import MOST, PART, TiledTable, cut_up
 from tacit.errors import DataError
 from tacit.randomness import Source
 

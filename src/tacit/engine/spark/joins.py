@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from tacit.data.ratings import RatingScale
 from tacit.data.stored import Cut, Merge, Tiles, Work
+from tacit.engine.item_item import NOT_ONCE
 from tacit.engine.spark.workers import batch_of, each_block, flat, ids_in, streamed
-from tacit.engine.tiles import NOT_ONCE
 from tacit.errors import ClusterError
 
 STRIPS = "tile long, counts binary, items binary, stars binary, numbers binary, people binary"

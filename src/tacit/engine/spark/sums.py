@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings
 from tacit.data.stored import Arrays, Block, Cut, Lines, Merge, StoredRatings, Tiles, Work
+from tacit.engine.item_item import NOT_ONCE
 from tacit.engine.spark import joins, workers
 from tacit.engine.spark.hashed import HASHES
-from tacit.engine.tiles import NOT_ONCE
 from tacit.errors import ClusterError, DataError
 
 

@@ -21,12 +21,12 @@ from tacit.service.access import (
     own,
 )
 from tacit.service.deployment import Service
+from tacit.service.http_bodies import PRINTABLE
 from tacit.service.idempotency import OCTETS
 from tacit.service.keys import NAME, Role
 from tacit.service.models import LONGEST_LIST, CatalogueItem, Curve, ServedModel
 from tacit.service.people import MOST, Feedback, feedback_state
 from tacit.service.problems import Problem
-from tacit.service.strict_json import PRINTABLE
 
 router = APIRouter(route_class=Operation, tags=["models"])
 

@@ -21,7 +21,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from tacit.ledger import Ledger, Unit
-from tacit.ledger.backups import last_copy
+from tacit.ledger.inspection import last_copy
 from tacit.ledger.opening import together
 from tacit.service.access import Here, Operation, allow
 from tacit.service.keys import Role

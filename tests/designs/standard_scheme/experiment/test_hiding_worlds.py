@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from tacit.auditing.attacks import FULL, Panel, Public, Seen, pooled_ranks, simultaneous
-from tacit.designs.standard_scheme.experiment.outside import KnownCount
+from tacit.designs.standard_scheme.experiment.elsewhere import KnownCount
 from tacit.designs.standard_scheme.messages import MICRO, RELEASES
 from tacit.designs.standard_scheme.refusing import CAP
 from tacit.designs.standard_scheme.training.disclosure import Tables

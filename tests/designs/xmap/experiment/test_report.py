@@ -21,8 +21,7 @@ from tacit.designs.xmap.experiment.methods import (
     STROKES,
     Contender,
 )
-from tacit.designs.xmap.experiment.report import page_of
-from tacit.designs.xmap.experiment.verdict import verdict
+from tacit.designs.xmap.experiment.report import page_of, verdict
 from tacit.evaluation.result import Interval
 
 MANIFEST = {"seed": 7, "data": {"sha256": "ab12"}, "date": "1999-01-02"}

@@ -1,4 +1,11 @@
-"""Attacks on any recommender: `attack(model, ratings)`, which is `tacit.attack`."""
+"""Attacks on any recommender: `attack(model, ratings)`, which is `tacit.attack`.
+
+A person's attribute from what the recommender answers them: lists, predictions, item factors.
+
+The panel of attackers learns from people whose attribute is known and scores the others, in folds.
+What a person gets depends on their own ratings: this attack says what a reader of answers learns
+about whom they are for, not about training.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +15,26 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
-from tacit.auditing.attacks.any_model.adapters import Adapted, adapt
-from tacit.auditing.attacks.any_model.attributes import attribute_of, attributes
+from tacit.auditing.attacks.any_model.adapters import Adapted, Answers, adapt
 from tacit.auditing.attacks.any_model.canaries import one_run, reconstruction
-from tacit.auditing.attacks.any_model.game import CONFIDENCE, LISTS, SCORES, AttackRow, membership
+from tacit.auditing.attacks.any_model.game import (
+    CONFIDENCE,
+    LISTS,
+    SCORES,
+    AttackRow,
+    found_at,
+    membership,
+)
 from tacit.auditing.attacks.any_model.game import members as of_members
+from tacit.auditing.attacks.base import Floats, Seen
+from tacit.auditing.attacks.judging import pooled_ranks, simultaneous
+from tacit.auditing.attacks.panel import Panel, panel_names
 from tacit.data.ratings import Ratings
-from tacit.errors import ConfigError
+from tacit.data.splits import k_fold_users
+from tacit.errors import ConfigError, DataError
 
 ATTACKS = ("membership", "audit", "reconstruction", "attribute")
 DELTA = 1e-6
@@ -170,3 +189,146 @@ def _first_look(model: Adapted, ratings: Ratings) -> tuple[tuple[float | None, f
         if np.nanmax(scores) < scale.minimum:
             return stated, False
     return stated, True
+
+
+FACTORS = "factors"
+FOLDS = 5
+MOST_PREDICTED = 200
+"""Items whose predictions are read: those rated most."""
+LEAST = 20
+
+
+def attribute_of(ratings: Ratings, wanted: str | None) -> str | None:
+    """The attribute that is attacked: the one asked for, or the first of two values; or None."""
+    if wanted is not None:
+        ratings.attribute(wanted)
+        return wanted
+    for name in sorted(ratings.user_attributes):
+        if len(_known(ratings.user_attributes[name])) == 2:
+            return name
+    return None
+
+
+def attributes(
+    model: Adapted,
+    ratings: Ratings,
+    attribute: str,
+    *,
+    panel: str | Sequence[str] = "quick",
+    length: int = 100,
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda _: None,
+) -> list[AttackRow]:
+    """A row for each attacker and each of lists, predictions and factors that there are.
+
+    Of more than two values the commonest is separated from the rest.
+    """
+    column = ratings.attribute(attribute)
+    counts = _known(column)
+    people = np.flatnonzero(
+        np.array([value is not None for value in column]) & (np.diff(ratings.offsets) > 0)
+    )
+    value = max(sorted(counts, key=str), key=lambda each: counts[each])
+    labels = (column[people] == value).astype(np.int64)
+    if min(labels.sum(), len(labels) - labels.sum()) < LEAST:
+        raise DataError(
+            f"too few people differ in '{attribute}'",
+            expected=f"{LEAST} people who are {value!r} and as many who are not",
+        )
+    names = panel_names(panel) if isinstance(panel, str) else tuple(panel)
+    answered = _answered(model.fit(ratings), ratings, people, length)
+    progress(1)
+    folds = list(k_fold_users(len(people), FOLDS, seed=seed, labels=labels))
+    rows = []
+    for view, matrix in answered.items():
+        rows += _attacked(f"{attribute}-{view}", matrix, labels, folds, names)
+        progress(1)
+    return rows
+
+
+def from_lists(lists: NDArray[np.int64], labels: NDArray[np.int64], *, seed: int) -> float | None:
+    """AUC of logistic regression that reads lists; None where too few people differ.
+
+    lists: (people, n) item numbers, the best first, -1 where a list has ended. labels: (people,) 0
+    or 1. Each fold of people is scored by what was learned from the others.
+    """
+    if min(labels.sum(), len(labels) - labels.sum()) < LEAST:
+        return None
+    places = np.zeros((len(lists), int(lists.max(initial=0)) + 1))
+    rows, ranks = np.nonzero(lists >= 0)
+    places[rows, lists[rows, ranks]] = _weights(lists.shape[1])[ranks]
+    folds = list(k_fold_users(len(lists), FOLDS, seed=seed, labels=labels))
+    return _attacked("", sparse.csr_array(places), labels, folds, ("logistic-regression",))[0].auc
+
+
+def _weights(length: int) -> Floats:
+    """Of the places of a list, the first the heaviest."""
+    weights: Floats = 1.0 + np.log(length) - np.log1p(np.arange(length))
+    return weights
+
+
+def _answered(
+    answers: Answers, ratings: Ratings, people: NDArray[np.int64], length: int
+) -> dict[str, sparse.csr_array]:
+    """(people, features) by view. Factors: the sum over a person's list."""
+    popular = np.argsort(-np.bincount(ratings.items, minlength=ratings.n_items), kind="stable")
+    popular = np.sort(popular[:MOST_PREDICTED])
+    places = np.zeros((len(people), ratings.n_items))
+    predicted: list[Floats] | None = []
+    for row, user in enumerate(ratings.user_ids[people].tolist()):
+        own = ratings.history(user)
+        listed = answers.ranked(own, length)
+        places[row, listed] = _weights(length)[: len(listed)]
+        scores = answers.scores(own) if predicted is not None else None
+        if scores is None:
+            predicted = None
+        elif predicted is not None:
+            predicted.append(np.nan_to_num(scores[popular], nan=0.0))
+    answered = {LISTS: places}
+    if predicted is not None:
+        answered[SCORES] = _scaled(np.array(predicted))
+    if answers.factors is not None:
+        answered[FACTORS] = _scaled(
+            (places > 0).astype(np.float64) @ np.nan_to_num(answers.factors)
+        )
+    return {view: sparse.csr_array(table) for view, table in answered.items()}
+
+
+def _scaled(table: Floats) -> Floats:
+    """Columns between 0 and 5, as stars are: the panel reads stars."""
+    low, high = table.min(axis=0), table.max(axis=0)
+    scaled: Floats = 5 * (table - low) / np.where(high > low, high - low, 1.0)
+    return scaled
+
+
+def _attacked(
+    name: str, matrix: sparse.csr_array, labels: NDArray[np.int64], folds: Any, names: Sequence[str]
+) -> list[AttackRow]:
+    scores = {each: np.zeros(len(labels)) for each in names}
+    fold_of = np.zeros(len(labels), dtype=np.int64)
+    for number, (train, test) in enumerate(folds):
+        fold_of[test] = number
+        panel = Panel(names).fit(Seen.of(sparse.csr_array(matrix[train])), labels[train])
+        for each, given in panel.scores(Seen.of(sparse.csr_array(matrix[test]))).items():
+            scores[each][test] = given
+    bound = simultaneous(labels, scores, fold_of)
+    inside = labels == 1
+    rows = []
+    for each in names:
+        ranks = pooled_ranks(scores[each], fold_of)
+        low, high = bound.interval(each)
+        rows.append(
+            AttackRow(
+                f"attribute-{name}: {each}", bound.areas[each], low, high,
+                found_at(inside, ranks, 0.001), found_at(inside, ranks, 0.01), None,
+            )
+        )  # fmt: skip
+    return rows
+
+
+def _known(column: NDArray[Any]) -> dict[Any, int]:
+    counts: dict[Any, int] = {}
+    for value in column.tolist():
+        if value is not None:
+            counts[value] = counts.get(value, 0) + 1
+    return counts

@@ -23,7 +23,7 @@ from tacit.auditing.output_distributions import Law
 from tacit.auditing.rules import Noised, Private, Rule, Together
 from tacit.auditing.sampler_spy import laplace_loss, moves
 from tacit.designs.pdap.audit import joint, local, published, rules
-from tacit.designs.pdap.audit.streams import Rows, distinguished, released, without
+from tacit.designs.pdap.audit.rules import Rows, distinguished, released, without
 from tacit.designs.pdap.forwarding import Agreement
 from tacit.designs.pdap.policies.joint import Joint, JointSetting
 from tacit.designs.pdap.policies.joint_sums import GRAIN, SumNoise

@@ -19,7 +19,7 @@ from tacit.auditing.rules import Gauss, Private
 from tacit.auditing.sampler_spy import Bulk, moves, tapped
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.designs.pdap.audit import rules
-from tacit.designs.pdap.audit.streams import (
+from tacit.designs.pdap.audit.rules import (
     Learner,
     Rows,
     distinguished,

@@ -2,7 +2,7 @@
 
 World     `synthetic_rewards.py`: every vendor has its own videos and users; the best video of ALL
           vendors at a context is known, and regret is its mean minus that of what was shown.
-Messages  vendors reach one another by encoded bytes alone (`network.py`).
+Messages  vendors reach one another by encoded bytes alone (`Network` of policies.py).
 Accuracy  clicks so far over visits so far, from a cold start; over all vendors together.
 Test      the paper's protocol: learn from all arrivals first, then show videos to N more visitors
           of whom nothing is learned, and take their mean chance of a click.
@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 
 from tacit import randomness
 from tacit.data.clicks import Clicks, Log, contexts, generate
-from tacit.designs.pdap.experiment.policies import WITH_EPSILON, Made, World, make
-from tacit.designs.pdap.network import Network, Shown
+from tacit.designs.pdap.experiment.policies import WITH_EPSILON, Made, Network, Shown, World, make
 from tacit.errors import ConfigError
 
 CHECKPOINTS = 40

@@ -22,8 +22,8 @@ from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 from tacit.ledger import Cap, Cost
 from tacit.service.deployment import Section
+from tacit.service.http_bodies import Refused, check_text
 from tacit.service.settings import FILE, setting
-from tacit.service.strict_json import Refused, check_text
 
 MOST_FEATURES = 16
 MOST_VIDEOS = 1000

@@ -35,10 +35,10 @@ from tacit.designs.pdap.serve.state import Shown, Ticket, VendorState
 from tacit.ledger import BudgetExhausted
 from tacit.service.access import outside
 from tacit.service.deployment import Service
+from tacit.service.http_bodies import Refused, check_text
 from tacit.service.idempotency import Reply, reply
 from tacit.service.keys import Caller
 from tacit.service.problems import Problem
-from tacit.service.strict_json import Refused, check_text
 
 VISIT = "POST /api/vendors/visits"
 _ASKS = 202

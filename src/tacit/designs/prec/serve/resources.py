@@ -22,10 +22,10 @@ from tacit.service.access import (
     named,
 )
 from tacit.service.deployment import Service
+from tacit.service.http_bodies import PRINTABLE
 from tacit.service.idempotency import Step, salting, step
 from tacit.service.keys import NAME, Caller, Role
 from tacit.service.problems import Problem
-from tacit.service.strict_json import PRINTABLE
 
 router = APIRouter(route_class=Operation, prefix="/api/rounds", tags=["rounds"])
 Candidate = (

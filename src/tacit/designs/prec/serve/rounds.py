@@ -30,7 +30,7 @@ from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder, Request, canonical
 from tacit.privacy import Guarantee
 from tacit.randomness import Source, secure
-from tacit.service import strict_json
+from tacit.service import http_bodies
 from tacit.service.deployment import Section, Service
 from tacit.service.idempotency import salted, state_named, unsalted
 from tacit.service.people import Kept
@@ -263,14 +263,14 @@ def _given(section: Section, settings: PRecSettings) -> GivenRounds:
     if "votes" not in section.values:
         return ()
     try:
-        rounds = strict_json.parse(section.file("votes").read_bytes())
+        rounds = http_bodies.parse(section.file("votes").read_bytes())
         given = tuple((tuple(one["candidates"]), dict(one["votes"])) for one in rounds)
         whole = isinstance(rounds, list) and all(
             0 < len(candidates) <= settings.objects
             and all(among(chosen, candidates) for chosen in votes.values())
             for candidates, votes in given
         )
-    except (strict_json.Refused, KeyError, TypeError, ValueError):
+    except (http_bodies.Refused, KeyError, TypeError, ValueError):
         whole = False
     if not whole:
         raise ConfigError(

@@ -47,7 +47,7 @@ from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder
 from tacit.privacy import Guarantee
 from tacit.randomness import secure
-from tacit.service import strict_json
+from tacit.service import http_bodies
 from tacit.service.deployment import Section
 from tacit.service.idempotency import Reply, refusal, reply
 from tacit.service.problems import Problem
@@ -230,8 +230,8 @@ def _campaign(section: Section) -> Campaign:
 def _items(section: Section, campaign: Campaign) -> tuple[ItemId, ...]:
     name = section.name
     try:
-        items = strict_json.parse(section.file("items").read_bytes())
-    except strict_json.Refused as error:
+        items = http_bodies.parse(section.file("items").read_bytes())
+    except http_bodies.Refused as error:
         raise ConfigError(f"{FILE}: {name}.items is not read: {error}.") from None
     known = isinstance(items, list) and all(type(item) in (int, str) for item in items)
     if not known or len(items) != campaign.items or catalogue_digest(items) != campaign.catalogue:

@@ -24,6 +24,7 @@ from tacit.auditing.attacks import (
     permuted,
     readers_of_epochs,
 )
+from tacit.designs.standard_scheme.experiment.elsewhere import KnownCount, known_items, vanished
 from tacit.designs.standard_scheme.experiment.experiment import (
     REFITTED,
     UNION,
@@ -31,7 +32,6 @@ from tacit.designs.standard_scheme.experiment.experiment import (
     Key,
     Pairs,
 )
-from tacit.designs.standard_scheme.experiment.outside import KnownCount, known_items, vanished
 from tacit.designs.standard_scheme.experiment.releases import (
     Figures,
     Judge,

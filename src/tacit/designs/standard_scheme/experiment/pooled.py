@@ -29,7 +29,7 @@ from tacit.designs.standard_scheme.experiment.table import (
 )
 from tacit.evaluation.page import MixPoint
 from tacit.evaluation.result import auc_interval, grouped, mean_interval
-from tacit.privacy.guarantee import too_few
+from tacit.privacy import too_few
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from tacit.designs.standard_scheme.experiment.experiment import DEFAULT_RELEASE, UNION
 from tacit.evaluation.page import MixPoint
 from tacit.evaluation.result import Verdict
-from tacit.privacy import Measurement, figure
-from tacit.privacy.guarantee import PANEL, PERMUTED, SMALL
+from tacit.privacy import PANEL, PERMUTED, SMALL, Measurement, figure
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -88,7 +88,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         steps,
     )
     from tacit.designs.xmap.experiment.methods import similarities_found, speed_up
-    from tacit.designs.xmap.experiment.verdict import verdict
+    from tacit.designs.xmap.experiment.report import verdict
 
     asked: dict[str, Any] = {
         "methods": settings.method or tuple(METHODS),
@@ -164,7 +164,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
 
 def everybody(table: CrossDomainTable) -> Table:
     """All methods at the base: errors with intervals, the paired difference, lists."""
-    from tacit.designs.xmap.experiment.verdict import BASELINE, against
+    from tacit.designs.xmap.experiment.report import BASELINE, against
 
     return Table(
         "",
