@@ -11,7 +11,9 @@ from tacit.accounting import (
     BasicAccountant,
     DiscreteGaussian,
     Gaussian,
+    GDPAccountant,
     Laplace,
+    NonPrivate,
     PrivacyFilter,
     PureAccountant,
     SmoothSensitivity,
@@ -97,3 +99,33 @@ def test_fields_in_range(fields):
     """An epsilon and a delta, both above 0."""
     with pytest.raises(ConfigError):
         SmoothSensitivity(*fields)
+
+
+PRICED = {
+    PureAccountant: Laplace(1.0),
+    BasicAccountant: SMOOTH,
+    ZCDPAccountant: Laplace(1.0),
+    GDPAccountant: Gaussian(1.0),
+    PLDAccountant: SMOOTH,
+}
+
+
+@pytest.mark.parametrize(("accountant", "event"), PRICED.items())
+def test_without_a_delta_it_is_0(accountant, event):
+    """A delta that is not given is none."""
+    made = accountant().add(event)
+    assert made.epsilon() == made.epsilon(0.0) > made.epsilon(0.1)
+
+
+@pytest.mark.parametrize("accountant", PRICED)
+def test_ends_of_both_scales_cost_nothing(accountant):
+    """An infinite epsilon and a delta of 1 promise nothing: they hold without any noise, and after
+    nothing was released everything holds."""
+    made = accountant().add(NonPrivate())
+    assert (made.epsilon(1.0), made.delta(math.inf)) == (0.0, 0.0)
+    assert (made.epsilon(math.nextafter(1, 0)), made.delta(1e9)) == (math.inf, 1.0)
+    assert (accountant().epsilon(), accountant().delta(0.0)) == (0.0, 0.0)
+    with pytest.raises(ConfigError, match="at least 0"):
+        made.delta(-5e-324)
+    with pytest.raises(ConfigError, match="between 0 and 1"):
+        made.epsilon(math.nextafter(1, 2))

@@ -89,3 +89,31 @@ def test_precision_is_a_share(precision):
     """A precision that can never be met, or that means nothing, is refused."""
     with pytest.raises(ConfigError, match="precision"):
         smallest_noise(Laplace, epsilon=1.0, accountant=PureAccountant, precision=precision)
+
+
+@pytest.mark.parametrize("power", [-59.5, -1.0, 0.0, 59.5, 60])
+def test_noise_is_found_up_to_a_bound(power):
+    """Between 2^-60 and 2^60, with that one."""
+    epsilon = 2.0**-power
+    found = smallest_noise(Laplace, epsilon=epsilon, accountant=PureAccountant)
+    assert found == pytest.approx(1 / epsilon, rel=2e-9)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "message"), [(2.0**-60.5, "No noise reaches"), (2.0**60.5, "Hardly any noise")]
+)
+def test_noise_beyond_the_bounds_is_not_looked_for(epsilon, message):
+    """More than 2^60 and less than 2^-60 is a mistake in the target."""
+    with pytest.raises(ConfigError, match=message):
+        smallest_noise(Laplace, epsilon=epsilon, accountant=PureAccountant)
+
+
+def test_precision_is_relative():
+    """To a half, the first power of two that is enough; without one, to a part in 10^9."""
+
+    def found(epsilon, **precision):
+        return smallest_noise(Laplace, epsilon=epsilon, accountant=PureAccountant, **precision)
+
+    assert found(0.4, precision=0.5) == 4.0
+    assert found(4e6, precision=0.5) == 2.0**-21
+    assert found(0.3) == found(0.3, precision=1e-9) != found(0.3, precision=1e-10)

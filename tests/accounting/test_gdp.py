@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal, localcontext
+from fractions import Fraction
 
+import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -154,3 +156,105 @@ def test_a_delta_of_one_costs_nothing():
     """It promises nothing, whatever the noise; so does zCDP's."""
     for accountant in (GDPAccountant, ZCDPAccountant):
         assert accountant().add(Gaussian(0.01)).epsilon(1.0) == 0
+
+
+DEEP = [
+    *((mu, mu * (mu / 2 + far)) for mu in (1e-6, 0.3, 2.0, 8.0) for far in (0.0, 1.0, 6.0, 20.0)),
+    *((mu, 0.0) for mu in (1e-9, 1e-3, 1.0, 8.0)),
+    (30.0, 480.0),
+]
+
+
+@pytest.mark.parametrize(("mu", "epsilon"), DEEP)
+def test_delta_is_as_near_as_floats_allow(mu, epsilon):
+    """From the middle to twenty deviations, below the exact curve nowhere; above it by a few parts
+    in 10^11 of its larger term."""
+    with mpmath.workdps(60):
+        exact, first = curve(mu, epsilon)
+        assert exact <= delta_of(mu, epsilon) <= exact + first * mpmath.mpf("3e-11")
+
+
+@pytest.mark.parametrize("mu", [1e3, 12345.6, 1e5])
+@pytest.mark.parametrize("deviations", [-3.0, 0.0, 1.0, 4.0])
+def test_large_losses_are_bounded_by_the_first_term(mu, deviations):
+    """e^epsilon is no float any more: delta is above the exact one, and not above its first term
+    but for rounding."""
+    epsilon = mu * (mu / 2 + deviations)
+    with mpmath.workdps(60):
+        exact, first = curve(mu, epsilon)
+        assert exact <= delta_of(mu, epsilon) <= first * (1 + 1e-9)
+
+
+def test_a_second_term_below_all_floats_is_left_out():
+    """Where its tail is below 1e-300, delta is its first term, whatever e^epsilon."""
+    with mpmath.workdps(60):
+        for mu, epsilon in ((30.0, 690.0), (60.0, 650.0)):
+            exact, first = curve(mu, epsilon)
+            assert exact <= delta_of(mu, epsilon) <= first * (1 + 1e-9)
+
+
+def curve(mu, epsilon):
+    """Delta, and its first term."""
+    mu, epsilon = mpmath.mpf(mu), mpmath.mpf(epsilon)
+    first = mpmath.ncdf(mu / 2 - epsilon / mu)
+    return first - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu), first
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, 701.0])
+def test_hardly_any_noise_has_a_delta_of_1(epsilon):
+    """It is 1 and no more."""
+    assert delta_of(1e3, epsilon) == 1.0
+
+
+@pytest.mark.parametrize("mu", [1e-3, 1.0, 8.0])
+def test_the_delta_at_epsilon_0_costs_nothing(mu):
+    """It is enough, to the last bit."""
+    assert epsilon_of(mu, delta_of(mu, 0.0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("event", "square"),
+    [
+        (Gaussian(2.0), 1 / 4),
+        (Tree(3, 2.0, gaussian=True), 3 / 4),
+        (DiscreteGaussian(2.0, 3), 1 / 3),
+        (DiscreteGaussianVector(1.0, 6.0, 1), 4 / 3),
+        (DiscreteGaussianVector(0.5, 12.0, 9), 64 / 15),
+        (DiscreteGaussianVector(1.0, 3.0, 1), math.inf),
+        (DiscreteGaussianVector(1.0, 2.5, 1), math.inf),
+        (DiscreteGaussian(1.0), math.inf),
+    ],
+)
+def test_mu_in_closed_form(event, square):
+    """With noise of sigma steps, mu^2 is 1 / nm^2 / (1 - 9 / sigma^2), and there is none up to 3
+    steps."""
+    assert GDPAccountant().add(event).mu ** 2 == pytest.approx(square, rel=1e-12)
+
+
+MANY = 10**73
+"""Entries whose random rounding adds 0.0012 to delta."""
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
+def test_entries_are_added_to_delta(epsilon):
+    """Each adds 1.2e-76, rounded up."""
+    made = GDPAccountant().add(DiscreteGaussianVector(1.0, 1e9, MANY))
+    exact = Fraction(delta_of(made.mu, epsilon)) + MANY * Fraction(1.2e-76)
+    assert exact <= made.delta(epsilon) <= exact * Fraction(1 + 1e-13)
+
+
+def test_entries_are_taken_from_delta():
+    """What is left of a delta is rounded down: at the epsilon found, both parts fit into it."""
+    made = GDPAccountant().add(DiscreteGaussianVector(1.0, 1e9, MANY))
+    for number in range(50):
+        delta = 0.1 + number / 1000
+        found = made.epsilon(delta)
+        assert Fraction(delta_of(made.mu, found)) + MANY * Fraction(1.2e-76) <= delta
+        assert found == pytest.approx(epsilon_of(made.mu, delta - 0.0012), rel=1e-9)
+
+
+def test_a_delta_used_up_by_entries_leaves_the_price_in_rho():
+    """Less than the entries add is left to zCDP."""
+    event = DiscreteGaussianVector(1.0, 1e9, MANY)
+    spent = [one().add(event).epsilon(1e-6) for one in (GDPAccountant, ZCDPAccountant)]
+    assert spent[0] == spent[1] < math.inf

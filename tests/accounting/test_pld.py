@@ -9,6 +9,7 @@ import dp_accounting
 import pytest
 from dp_accounting import gaussian_mechanism
 from dp_accounting.pld import privacy_loss_distribution as pld
+from dp_accounting.pld.common import DifferentialPrivacyParameters
 from dp_accounting.rdp import RdpAccountant
 from hypothesis import strategies as st
 
@@ -19,6 +20,8 @@ from tacit.accounting import (
     Gate,
     Gaussian,
     Laplace,
+    NonPrivate,
+    PostProcessing,
     PrivacyFilter,
     PureAccountant,
     RandomizedResponse,
@@ -171,3 +174,99 @@ def test_distributions_of_little_noise_are_used():
     spent = [made().add(Laplace(0.7), 30) for made in (PLDAccountant, ZCDPAccountant)]
     table, zcdp = (accountant.epsilon(1e-6) for accountant in spent)
     assert table < 0.99 * min(zcdp, 30 / 0.7)
+
+
+SMOOTH = DifferentialPrivacyParameters(0.5, 1e-7)
+
+
+def discrete(sigma, steps):
+    return pld.from_discrete_gaussian_mechanism(
+        sigma, steps, truncation_bound=math.ceil(12 * sigma) + steps, use_connect_dots=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("event", "times", "peer"),
+    [
+        (Laplace(2.0), 3, pld.from_laplace_mechanism(2.0)),
+        (RandomizedResponse(2, 0.75), 30, pld.from_randomized_response(0.5, 2)),
+        (RandomizedResponse(5, 0.6), 30, pld.from_randomized_response(0.5, 5)),
+        (SmoothSensitivity(0.5, 1e-7), 9, pld.from_privacy_parameters(SMOOTH)),
+        (DiscreteGaussian(1.0, 1), 2, discrete(1.0, 1)),
+        (DiscreteGaussian(0.125, 16), 1, discrete(2.0, 16)),
+    ],
+    ids=["laplace", "two answers", "five answers", "smooth", "discrete", "little noise"],
+)
+def test_the_library_says_the_same(event, times, peer):
+    """With one part in 10,000 of delta set aside, in the epsilon and in the delta."""
+    made, table = PLDAccountant().add(event, times), peer.self_compose(times)
+    for delta in (1e-6, 1e-3):
+        expected = table.get_epsilon_for_delta(delta * 0.9999)
+        assert made.epsilon(delta) == pytest.approx(expected, rel=1e-6)
+        assert made.delta(expected) == pytest.approx(delta, rel=1e-5)
+
+
+@pytest.mark.parametrize("times", [1, 7])
+def test_a_tree_is_its_levels_of_laplace_noise(times):
+    """One release a level, each charged as the worst of its pure epsilon."""
+    table = pld.from_privacy_parameters(DifferentialPrivacyParameters(0.25, 0.0))
+    expected = table.self_compose(3 * times).get_epsilon_for_delta(0.9999e-3)
+    found = PLDAccountant().add(Tree(3, 4.0), times).epsilon(1e-3)
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.fixture
+def tables(monkeypatch):
+    """Which events a table was asked for."""
+    asked = []
+
+    def note(event, times):
+        asked.append((event, times))
+        return pld.identity()
+
+    monkeypatch.setattr("tacit.accounting.pld._distribution", note)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("event", "times", "built"),
+    [
+        (Gaussian(1.0), 100, True),
+        (Gaussian(1.0), 101, False),
+        (SmoothSensitivity(4.0, 1e-9), 6, True),
+        (SmoothSensitivity(4.0, 1e-9), 7, False),
+        (DiscreteGaussian(1.0, 1 << 14), 1, True),
+        (DiscreteGaussian(0.25, 1 << 16), 1, True),
+        (DiscreteGaussian(1.0, (1 << 14) + 1), 1, False),
+        (DiscreteGaussian(4.0, 1 << 13), 1, False),
+        (DiscreteGaussian(9.0), 1, False),
+        (PostProcessing(), 1, False),
+        (RandomizedResponse(4, 0.25), 1, False),
+        (Laplace(1e9), 1, True),
+        (NonPrivate(), 1, False),
+    ],
+    ids=repr,
+)
+def test_what_a_table_is_built_for(tables, event, times, built):
+    """Up to a rho of 50, which is epsilon^2 / 2 for noise by smooth sensitivity, and up to 2^14
+    steps; not for what costs nothing."""
+    PLDAccountant().add(event, times).epsilon(1e-6)
+    assert tables == [(event, times)] * built
+
+
+def test_the_table_of_a_discrete_gaussian_reaches_far_enough(monkeypatch):
+    """What lies beyond it has a chance below 1e-29 under either neighbour."""
+    asked, build = [], pld.from_discrete_gaussian_mechanism
+
+    def note(sigma, sensitivity, **options):
+        asked.append((sigma, sensitivity, options["truncation_bound"]))
+        return build(sigma, sensitivity, **options)
+
+    monkeypatch.setattr(pld, "from_discrete_gaussian_mechanism", note)
+    for noise, steps in ((1.0, 1), (0.125, 16), (3.0, 7)):
+        PLDAccountant().add(DiscreteGaussian(noise, steps)).epsilon(1e-6)
+    for sigma, steps, reach in asked:
+        weights = [math.exp(-k * k / (2 * sigma**2)) for k in range(1, 40 * reach)]
+        beyond = math.fsum(weights[reach - steps :]) / (0.5 + math.fsum(weights))
+        assert 1e-40 < beyond < 1e-29
+    assert len(asked) == 3

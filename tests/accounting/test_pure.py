@@ -109,3 +109,22 @@ def test_what_a_delta_leaves_is_rounded_up(total, delta):
         left = mpmath.exp(spent) - mpmath.mpf(delta) * (1 + mpmath.exp(spent))
         exact = mpmath.log(left) if left > 1 else mpmath.mpf(0)
         assert exact <= found <= exact + spent * mpmath.mpf(2) ** -40
+
+
+@pytest.mark.parametrize("left", [0.01, 0.5])
+@pytest.mark.parametrize("total", [5.0, 7.0, 9.0])
+def test_little_that_a_delta_leaves_is_rounded_up(total, left):
+    """Where delta takes nearly all: ln(1 - x) with x next to 1, not below the exact one."""
+    delta = (math.exp(total) - math.exp(left)) / (1 + math.exp(total))
+    found = PureAccountant().add(Gate(total)).epsilon(delta)
+    with mpmath.workdps(50):
+        grown = mpmath.exp(total)
+        exact = mpmath.log(grown - mpmath.mpf(delta) * (1 + grown))
+        assert exact <= found <= exact + grown * mpmath.mpf(2) ** -45
+
+
+def test_the_end_of_what_a_delta_leaves():
+    """Where nothing is left, to the last bit, epsilon is 0 and no error; nor is it one beyond."""
+    for delta in (0.5 * (1 + 2.0**-48), 0.6, 1.0):
+        assert PureAccountant().epsilon(delta) == 0
+        assert PureAccountant().add(Gate(1e-9)).epsilon(min(1.0, delta * 1.01)) == 0

@@ -6,6 +6,7 @@ import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
+import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,3 +125,24 @@ def test_rho_is_not_below_the_formula(epsilon):
     assert Fraction(ZCDPAccountant().add(Gate(epsilon)).rho) >= Fraction(pure)
     noise = math.nextafter(1 / epsilon, 0)  # so that its epsilon is not below the one here
     assert Fraction(ZCDPAccountant().add(Laplace(noise)).rho) >= Fraction(laplace)
+
+
+@pytest.mark.parametrize("computed", [1.0, -1.0, 3e7])
+@pytest.mark.parametrize("slack", [0.0, 5.0, 1e9])
+def test_room_for_sixteen_roundings(computed, slack):
+    """A result is raised by sixteen steps of a float of the size of its terms, and one of its
+    own."""
+    raised = Fraction(above(computed, slack=slack)) - Fraction(computed)
+    room = Fraction(16, 2**52) * (abs(Fraction(computed)) + Fraction(slack))
+    assert room <= raised <= room + 2 * Fraction(math.ulp(computed))
+
+
+@pytest.mark.parametrize("categories", [2, 3, 1000])
+@pytest.mark.parametrize("steps", [1, 3, 1000003])
+def test_answers_that_are_hardly_ever_true_are_not_below(categories, steps):
+    """Odds beyond all floats: two logarithms are subtracted, and the price is not below."""
+    truth = steps * 5e-324
+    price = PureAccountant().add(RandomizedResponse(categories, truth)).epsilon()
+    with mpmath.workdps(60):
+        exact = -mpmath.log(mpmath.mpf(truth) * (categories - 1) / (1 - mpmath.mpf(truth)))
+        assert exact <= price <= exact * (1 + mpmath.mpf(2) ** -46)

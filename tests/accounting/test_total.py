@@ -77,3 +77,15 @@ def test_nothing_to_add():
 def test_delta_stays_a_chance():
     """Deltas that add up to more than 1 say nothing more than 1."""
     assert total([card(delta=0.7), card(delta=0.7)])[1] == 1.0
+
+
+def test_one_guarantee_is_its_own_total():
+    """A list of one adds nothing to it."""
+    assert total([card()]) == (1.0, 1e-6)
+
+
+def test_the_first_of_two_units_is_named_first():
+    """The refusal names both guarantees in the order in which they were given."""
+    other = card(name="another", adjacency=Adjacency("rating", "replace"))
+    with pytest.raises(PrivacyError, match=r"^'a name' protects .* 'another' against"):
+        total([card(), other])

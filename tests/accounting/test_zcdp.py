@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from fractions import Fraction
 
 import mpmath
 import pytest
@@ -22,6 +24,7 @@ from tacit.accounting import (
 )
 from tacit.accounting.concentrated import delta_of_rho as delta_of
 from tacit.accounting.concentrated import epsilon_of_rho as epsilon_of
+from tacit.accounting.concentrated import root
 
 EPSILONS = (0.01, 0.5, 1.0, 3.0, 8.0)
 ORDERS = (1.001, 1.1, 1.5, 2.0, 5.0, 30.0)
@@ -166,39 +169,94 @@ SPENT = (1e-4, 0.01, 0.3, 2.0, 50.0)
 
 def least(formula, slope):
     """The formula at the order - 1 where its slope crosses 0, with 50 digits."""
-    low, high = mpmath.mpf(0), mpmath.mpf(2) ** 60
-    for _ in range(250):
+    low, high = mpmath.mpf(0), mpmath.mpf(1)
+    while slope(high) < 0:
+        low, high = high, 2 * high
+    for _ in range(200):
         middle = (low + high) / 2
         low, high = (middle, high) if slope(middle) < 0 else (low, middle)
     return formula(high)
 
 
-@pytest.mark.parametrize("spent", SPENT)
-@pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.01])
+def exact_epsilon(spent, delta):
+    """The least over all orders in exact numbers."""
+    rho, wanted = mpmath.mpf(spent), -mpmath.log(delta)
+    found = least(
+        lambda t: (t + 1) * rho + (wanted - mpmath.log1p(t)) / t - mpmath.log1p(1 / t),
+        lambda t: t * t * rho + mpmath.log1p(t) - wanted,
+    )
+    return max(found, mpmath.mpf(0))
+
+
+def exact_delta(spent, epsilon):
+    """The least over all orders in exact numbers."""
+    rho, wanted = mpmath.mpf(spent), mpmath.mpf(epsilon)
+    return least(
+        lambda t: mpmath.exp(
+            t * ((t + 1) * rho - wanted) - mpmath.log(t) - (t + 1) * mpmath.log1p(1 / t)
+        ),
+        lambda t: (2 * t + 1) * rho - mpmath.log1p(1 / t) - wanted,
+    )
+
+
+@pytest.mark.parametrize(
+    ("spent", "delta"),
+    [*itertools.product(SPENT, [1e-12, 1e-6, 0.01]), (1e-300, 1e-300), (1e-300, 5e-324)],
+)
 def test_epsilon_is_rounded_up(spent, delta):
-    """Never below the least over all orders in exact numbers, and hardly above."""
+    """Never below the least, and hardly above, with hardly any rho as well."""
     with mpmath.workdps(50):
-        rho, wanted = mpmath.mpf(spent), -mpmath.log(delta)
-        exact = least(
-            lambda t: (t + 1) * rho + (wanted - mpmath.log1p(t)) / t - mpmath.log1p(1 / t),
-            lambda t: t * t * rho + mpmath.log1p(t) - wanted,
-        )
-        exact = max(exact, mpmath.mpf(0))
+        exact = exact_epsilon(spent, delta)
         assert exact <= epsilon_of(spent, delta) <= exact * (1 + mpmath.mpf(2) ** -40)
 
 
-@pytest.mark.parametrize("spent", SPENT)
-@pytest.mark.parametrize("above", [0.1, 1.0, 5.0])
-def test_delta_is_rounded_up(spent, above):
-    """Never below the least over all orders in exact numbers, and hardly above. above: deviations
-    of the loss beyond its mean."""
-    epsilon = spent + above * math.sqrt(2 * spent)
+@pytest.mark.parametrize("spent", [1e-9, 1e-4, 0.01, 0.1])
+def test_epsilons_near_0_are_rounded_up(spent):
+    """Where terms of about 1 cancel, a step of rounding is a large share of what is left."""
+    low, high = 0.0, 0.9
+    for _ in range(60):  # the largest delta that costs anything
+        middle = (low + high) / 2
+        low, high = (middle, high) if epsilon_of(spent, middle) > 0 else (low, middle)
     with mpmath.workdps(50):
-        rho, wanted = mpmath.mpf(spent), mpmath.mpf(epsilon)
-        exact = least(
-            lambda t: mpmath.exp(
-                t * ((t + 1) * rho - wanted) - mpmath.log(t) - (t + 1) * mpmath.log1p(1 / t)
-            ),
-            lambda t: (2 * t + 1) * rho - mpmath.log1p(1 / t) - wanted,
-        )
-        assert exact <= delta_of(spent, epsilon) <= exact * (1 + mpmath.mpf(2) ** -30)
+        for share in range(1, 15):
+            delta = low * (1 - share * 1e-5)
+            exact = exact_epsilon(spent, delta)
+            assert exact <= epsilon_of(spent, delta) <= exact + mpmath.mpf(2) ** -45
+
+
+def test_ends_of_the_conversion_to_epsilon():
+    """Hardly any rho is free at a delta next to 1, and a rho near the largest float never is."""
+    assert epsilon_of(1e-300, 1 - 2**-53) == 0
+    assert epsilon_of(1.7e308, 1 - 2**-53) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("spent", "epsilon"),
+    [
+        *((rho, rho + far * math.sqrt(2 * rho)) for rho in SPENT for far in (0.1, 1.0, 5.0)),
+        *((50.0, 400.0 + number) for number in range(9)),
+        *((1e-5, 0.1 + number / 100) for number in range(7)),
+        *((rho, 0.0) for rho in (5e-324, 1e-309, 1e-300, 1e-100, 1e-20, 1.0)),
+        (1e-100, 1e-52),
+        (1e-20, 1e-9),
+    ],
+)
+def test_delta_is_rounded_up(spent, epsilon):
+    """Never below the least, and hardly above: some deviations beyond the mean of the loss, where
+    delta is as small as floats can be, and with hardly any rho."""
+    with mpmath.workdps(50):
+        exact = exact_delta(spent, epsilon)
+        assert exact <= delta_of(spent, epsilon) <= exact * (1 + mpmath.mpf(2) ** -36)
+
+
+@pytest.mark.parametrize(("spent", "epsilon"), [(1e-306, 100.0), (5e-324, 1e9), (1.0, 1e200)])
+def test_a_delta_below_all_floats_is_the_least_float(spent, epsilon):
+    """Neither 0, which zCDP does not promise, nor 1."""
+    assert delta_of(spent, epsilon) == 5e-324
+
+
+def test_roots_are_found_to_the_last_digit():
+    """Where a float is the root it is that one, and else the next above it."""
+    assert root(lambda t: t - 1, 2.0) == 1.0
+    assert root(lambda t: t - 1, 1e9) == 1.0
+    assert root(lambda t: 3 * Fraction(t) - 1, 1.0) == math.nextafter(1 / 3, 1)

@@ -108,7 +108,7 @@ def _response(event: events.RandomizedResponse) -> float:
         return 0.0
     if (rounded := float_above(more)) < math.inf:
         return above(math.log1p(rounded))
-    return above(math.log(more.numerator) - math.log(more.denominator), slack=2000.0)
+    return above(math.log(more.numerator) - math.log(more.denominator))
 
 
 PRICES: Prices = {

@@ -136,11 +136,10 @@ def epsilon_of_rho(rho: float, delta: float) -> float:
     wanted = -math.log(delta)
     most = min(math.sqrt(wanted / rho), math.expm1(min(wanted, 700.0)))
     if most == 0:
-        return 0.0 if wanted == 0 else math.inf
+        return math.inf
     t = root(lambda t: t * t * rho + math.log1p(t) - wanted, most)  # t = a - 1
-    terms = (t + 1) * rho + math.log1p(1 / t) + (wanted + math.log1p(t)) / t
     found = (t + 1) * rho + (wanted - math.log1p(t)) / t - math.log1p(1 / t)
-    return max(0.0, above(found, slack=terms))
+    return max(0.0, above(found, slack=rho + wanted / t))  # t rho is at most wanted / t
 
 
 def delta_of_rho(rho: float, epsilon: float) -> float:
@@ -153,12 +152,12 @@ def delta_of_rho(rho: float, epsilon: float) -> float:
         return 0.0
     if math.isinf(rho):
         return 1.0
-    most = (epsilon + 1) / (2 * rho) + 1
-    if math.isinf(most):
+    most = epsilon / rho + 1 / math.sqrt(rho)
+    if math.isinf(most * epsilon):
         return math.ulp(0.0)
     t = root(lambda t: (2 * t + 1) * rho - math.log1p(1 / t) - epsilon, most)
     log_delta = t * ((t + 1) * rho - epsilon) - math.log(t) - (t + 1) * math.log1p(1 / t)
-    terms = t * ((t + 1) * rho + epsilon) + abs(math.log(t)) + (t + 1) * math.log1p(1 / t)
+    terms = t * ((t + 1) * rho + epsilon) + abs(math.log(t))  # the last one is about as large
     return min(1.0, above(math.exp(min(0.0, log_delta + MARGIN * terms))))
 
 
@@ -183,6 +182,7 @@ _LEAST = 1e-300
 """Below it the normal tail is taken for this, or for 0, whichever is safe."""
 
 _LARGEST_EXPONENT = 700.0
+"""From here on the second term's tail is below that."""
 
 
 def _one_entry(event: events.DiscreteGaussian) -> Price:
@@ -238,7 +238,7 @@ class GDPAccountant(Accountant):
         check_delta(delta)
         left = delta - self._beside
         if self._beside:
-            left = math.nextafter(left, -1)
+            left = math.nextafter(left, -math.inf)
         return min(epsilon_of_mu(self.mu, left), self._concentrated().epsilon(delta))
 
     def delta(self, epsilon: float) -> float:
@@ -247,7 +247,7 @@ class GDPAccountant(Accountant):
             return 0.0
         found = delta_of_mu(self.mu, epsilon)
         if self._beside:
-            found = min(1.0, above(found + self._beside))
+            found = above(found + self._beside)
         return min(found, self._concentrated().delta(epsilon))
 
     @property
@@ -271,7 +271,7 @@ class GDPAccountant(Accountant):
 
 def epsilon_of_mu(mu: float, delta: float) -> float:
     """The smallest epsilon of mu-Gaussian privacy at delta, rounded up."""
-    if mu == 0 or delta >= 1:
+    if mu == 0:
         return 0.0
     if mu == math.inf or delta <= _LEAST:
         return math.inf
@@ -293,22 +293,20 @@ def delta_of_mu(mu: float, epsilon: float) -> float:
     if mu == math.inf:
         return 1.0
     ratio = epsilon / mu
-    near = math.nextafter(mu / 2 - math.nextafter(ratio, 0), math.inf)
-    if epsilon > _LARGEST_EXPONENT:
-        return min(1.0, _tail_above(-near))
+    near = math.nextafter(mu / 2 - math.nextafter(ratio, -math.inf), math.inf)
     far = math.nextafter(mu / 2 + math.nextafter(ratio, math.inf), math.inf)
-    taken = math.exp(epsilon) * _tail_below(far) * (1 - 2 * MARGIN)
+    taken = math.exp(min(epsilon, _LARGEST_EXPONENT)) * _tail_below(far)
     return min(1.0, above(_tail_above(-near) - taken))
 
 
 def _tail_above(x: float) -> float:
     """At least Phi(-x)."""
     scaled = x * math.sqrt(0.5)
-    return max(_LEAST, above(math.erfc(scaled - MARGIN / 4 * abs(scaled)) / 2))
+    return max(_LEAST, above(math.erfc(scaled - MARGIN * abs(scaled)) / 2))
 
 
 def _tail_below(x: float) -> float:
     """At most Phi(-x)."""
     scaled = x * math.sqrt(0.5)
-    found = math.erfc(scaled + MARGIN / 4 * abs(scaled)) / 2 * (1 - MARGIN)
+    found = math.erfc(scaled + MARGIN * abs(scaled)) / 2 * (1 - MARGIN)
     return found if found > _LEAST else 0.0
