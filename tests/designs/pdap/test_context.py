@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -73,6 +74,7 @@ def test_figures_of_the_closed_form(arms, nats):
     """a = 1/2 without exploring: .5, .897, .999 with 2, 10 and 1000 arms."""
     assert theory.mixed_loss(0.5, arms, 0.0) == pytest.approx(nats, abs=6e-4)
     assert theory.mixed_loss(0.5, 1, 0.1) == 0  # there is nothing to choose
+    assert theory.mixed_loss(0.0, arms, 0.1) < 1e-14
 
 
 @settings(deadline=None)
@@ -83,6 +85,27 @@ def test_epsilon_is_spent_and_not_overspent(epsilon, arms, explore):
     assert theory.mixed_loss(exponent, arms, explore) <= epsilon
     assert exponent == 30 or theory.mixed_loss(exponent + 1e-6, arms, explore) > epsilon
     assert exponent >= epsilon / 2
+
+
+def test_the_largest_exponent_is_found():
+    """An exponent's own loss asks for no smaller one. Where rounding up hides what is spent, half
+    of epsilon is left, whose exact loss is below epsilon."""
+    for exponent in (0.1, 0.7, 2.0, 5.0):
+        spent = theory.mixed_loss(exponent, 7, 0.125)
+        assert theory.exponent_for(spent, 7, 0.125) >= exponent
+    assert theory.exponent_for(1e-15, 7, 0.125) == 0.5e-15
+
+
+@settings(deadline=None)
+@given(st.floats(0, 30), st.integers(1, 1000), st.floats(0, 0.9))
+def test_loss_is_rounded_up(exponent, arms, explore):
+    """Never below the loss worked out with 200 bits, and above it by 2^-42 at most."""
+    with mpmath.workprec(200):
+        weight, share = mpmath.exp(-mpmath.mpf(exponent)), mpmath.mpf(explore)
+        likely = (1 - share) / (1 + (arms - 1) * weight) + share / arms
+        unlikely = (1 - share) * weight / (weight + arms - 1) + share / arms
+        exact = mpmath.log(likely / unlikely) if arms > 1 else 0
+        assert exact <= theory.mixed_loss(exponent, arms, explore) <= exact + mpmath.mpf(2) ** -42
 
 
 @pytest.mark.parametrize("wrong", [(0.5, 0, 0.1), (0.5, 3, -0.1), (0.5, 3, 1.0), (-0.5, 3, 0.1)])

@@ -113,14 +113,14 @@ def test_one_past_reward_by_enumeration():
 
 def test_control_functions():
     """G1, G3 as printed and G2 at level 2, m = 2, alpha = 1, ln T = 10, K = 20, Gamma = 100."""
-    assert theory.exploration(2, 1, 2, 10) == 160
+    assert theory.exploration(2, 1, 2, 10) == theory.exploration(2, 2, 1, 10) == 160
     assert theory.training(2, 1, 2, 10, 20) == 8
     assert theory.neighbour_exploration(2, 1, 2, 10, 100) == 160 + 100
 
 
 def test_gamma_by_hand():
-    """Lemma 5 with M = 3, T = 4: 2 * 4 * ln(2 * 4 * 2 / .5) / epsilon; nothing at epsilon = inf."""
-    assert theory.gamma(4, 3, 0.5, 0.5) == pytest.approx(16 * math.log(32))
+    """Lemma 5 with M = 3, T = 8: 2 * 9 * ln(2 * 8 * 3 / .5) / epsilon; nothing at epsilon = inf."""
+    assert theory.gamma(8, 3, 0.5, 0.5) == pytest.approx(36 * math.log(96))
     assert theory.gamma(4, 3, math.inf, 0.5) == 0
     assert theory.gamma(4, 1, 0.5, 0.5) == 0
 
@@ -165,6 +165,7 @@ def test_bounds_of_single_cells():
         4 * math.log(100) + math.pi**2 / 3 + 2 * math.log(1000)
     )
     assert theory.near_optimal(10, 1, 4, 2, 3, 1, 1) == 10 * 8 * 4
+    assert theory.near_optimal(10, 3, 9, 2, 4, 2, 3) == 10 * (2 * 3 * 9 + 4) * 4**3
     assert theory.drawing_regret(10, 0.5, 0.5) == pytest.approx(2 * (math.log(10) + 1))
 
 
@@ -178,12 +179,15 @@ def test_expected_loss_of_a_draw(means, epsilon, width):
 
 
 def test_regret_of_one_neighbour():
-    """Lemma 4 at level 1, m = 2, alpha = 1: 8 ln T + Gamma / 2 + (pi^2 / 3) W."""
+    """Lemma 4 at level 2, m = 2, alpha = 1: 32 ln T + Gamma + (pi^2 / 3) W; W is finite as long as
+    a float of e^K is."""
     log = math.log(1000)
-    known = 8 * log + 30 / 2
-    assert theory.lemma_4(1000, 5, 2, 1, 1, 30.0) == pytest.approx(known + math.pi**2 / 3 * 5)
-    late = math.pi**2 / 3 * math.exp(5) * (1 + log / 2)
-    assert theory.lemma_4(1000, 5, 2, 1, 1, 30.0, printed=True) == pytest.approx(known + late)
+    known = 32 * log + 30
+    assert theory.lemma_4(1000, 5, 2, 1, 2, 30.0) == pytest.approx(known + math.pi**2 / 3 * 5)
+    late = math.pi**2 / 3 * math.exp(5) * (1 + log / 4)
+    assert theory.lemma_4(1000, 5, 2, 1, 2, 30.0, printed=True) == pytest.approx(known + late)
+    assert theory.lemma_4(1000, 705, 2, 1, 2, 0.0, printed=True) < math.inf
+    assert theory.lemma_4(1000, 710, 2, 1, 2, 0.0, printed=True) == math.inf
 
 
 def test_cells_that_may_exist():
@@ -192,6 +196,7 @@ def test_cells_that_may_exist():
     assert theory.most_cells(10, 10, 1, 2, 1) == [1, 2]
     assert theory.most_cells(40, 10, 1, 2, 1) == [1, 2, 4, 2]
     assert theory.most_cells(1000, 10, 1, 2, 1)[:6] == [1, 2, 4, 8, 16, 12]
+    assert theory.most_cells(20, 10, 1, 2, 3) == [1, 8, 8]
 
 
 def test_theorem_3_of_one_level_is_the_sum_of_its_parts():
@@ -203,9 +208,25 @@ def test_theorem_3_of_one_level_is_the_sum_of_its_parts():
         + theory.near_optimal(1e6, 1, 2, 2, 3, 1, 0)
     )
     assert theory.theorem_3(1000, **setting) == pytest.approx(parts)
-    split = {**setting, "A": 10}
-    assert theory.theorem_3(1000, **split) == theory.theorem_3(1000, **split, p=3)
     assert theory.theorem_3(1000, **setting, geometric=True) == pytest.approx(parts)
+
+
+@pytest.mark.parametrize("noise", [{}, {"epsilon": 0.5, "Gamma": 8.0}])
+def test_theorem_3_by_hand(noise):
+    """T = 1000, A = 10 and p = 3: 1, 4, 16 and 4 cells on four levels. Every term of each."""
+    per_nat, delay = 1 / noise.get("epsilon", math.inf), noise.get("Gamma", 0.0)
+    logs, start, width = math.log(1000), math.pi**2 / 3, 2 * math.sqrt(2) + 4
+    expected = sum(
+        cells
+        * (
+            5 * (4**level * logs + start + 2 / 2**level * per_nat * math.log(5000))
+            + 3 * (2 * 4**level * logs + delay / 4 * 2**level + start * 5)
+            + 10 * width * 4**level
+        )
+        for level, cells in enumerate([1, 4, 16, 4])
+    )
+    found = theory.theorem_3(1000, A=10, K=5, M=4, d=2, **noise)
+    assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_privacy_costs_regret_in_the_bound():
@@ -250,3 +271,19 @@ def test_corollary_2_by_hand_after_some_splits():
 def test_regret_exponent_in_other_smoothness():
     """alpha = 2, d = 1: (1 + 4) / (1 + 6)."""
     assert theory.regret_exponent(1, 2) == pytest.approx(5 / 7)
+    assert theory.regret_exponent(1, 2, 5) == pytest.approx(5 / 6)
+
+
+@pytest.mark.parametrize("noise", [{}, {"epsilon": 0.5, "Gamma": 8.0}])
+def test_corollary_2_term_by_term(noise):
+    """T = 2^12 A, d = 9, m = 2, p = 3: (T / A)^(x / 12) m^x is 4^x. alpha = 2, L = 3, K = 5, M = 4,
+    A = 8, so that B is 2 * 3 * 9 + 4."""
+    per_nat, delay = 1 / noise.get("epsilon", math.inf), noise.get("Gamma", 0)
+    logs = math.log(2**15)
+    setting = {"A": 8, "K": 5, "M": 4, "d": 9, "al": 2, "L": 3, **noise}
+    first = 4**13 * logs * 11 + 4**10 * 8 * 58 + 4**11 * 3 * delay / 4
+    drawn = 4**7 * 2 * 5 * 3 * per_nat * (math.log(5) + logs)
+    for printed, wrong, late in ((False, 5, 0), (True, math.exp(5), math.pi**2 * math.exp(5))):
+        expected = first + drawn + 4**9 * math.pi**2 / 3 * (5 + 3 * wrong) + 4**7 * late * logs
+        found = theory.corollary_2(2**15, **setting, printed=printed)
+        assert found == pytest.approx(expected, rel=1e-12)

@@ -10,7 +10,6 @@ Source     Zhou, Zhou, Wu, Jin: Differentially private online learning for cloud
 from __future__ import annotations
 
 import math
-from functools import cache
 
 from tacit.accounting.base import above
 from tacit.errors import ConfigError
@@ -241,8 +240,6 @@ def mixed_loss(a: float, K: int, explore: float) -> float:
 
 def exponent_for(epsilon: float, K: int, explore: float) -> float:
     """The largest a whose `mixed_loss` is at most epsilon, and 30 at most: exploring bounds it."""
-    if K == 1:
-        return epsilon
     low, high = epsilon / 2, 30.0
     if mixed_loss(high, K, explore) <= epsilon:
         return high
@@ -270,23 +267,14 @@ def past_reward_loss(epsilon: float, width: float, choices: int) -> float:
 
     Two videos, each shown once; the first's reward is 1 or 0. Then `choices` draws in one cell, all
     later rewards being whatever tells the two cases apart best, the choices included.
+
+    One draw compares means in [0, 1], the first of which moves by 1 / n after n visits. So, with
+    a = epsilon / (2 Delta u), a video's log-odds stay in [-a, a] and move by a / n, and its
+    log-chance moves most from -a up: at most as from -a to 0, by ln((1 + e^a) / 2). Each choice
+    tells that much where the first video is never shown again and the second has rewards of 0.
     """
     a = epsilon / (2 * width)
-
-    @cache
-    def furthest(n1: int, s1: int, n2: int, s2: int, sign: int) -> float:
-        """Largest sign * log ratio from here: s1 without the reward in question."""
-        if n1 + n2 == choices + 2:
-            return 0.0
-        with_it, without = (a * (s2 / n2 - (s1 + extra) / n1) for extra in (1, 0))
-        first = _log1p_exp(without) - _log1p_exp(with_it)
-        second = _log1p_exp(-without) - _log1p_exp(-with_it)
-        return max(
-            sign * first + max(furthest(n1 + 1, s1 + r, n2, s2, sign) for r in (0, 1)),
-            sign * second + max(furthest(n1, s1, n2 + 1, s2 + r, sign) for r in (0, 1)),
-        )
-
-    return max(furthest(1, 0, 1, seen, sign) for seen in (0, 1) for sign in (1, -1))
+    return choices * (a + math.log1p(math.exp(-a)) - math.log(2))
 
 
 def past_reward_bound(epsilon: float, width: float, choices: int) -> float:
@@ -303,9 +291,8 @@ def _width(L: float, d: int, al: float) -> float:
 
 
 def _exp(power: float) -> float:
-    return math.exp(power) if power < 700 else math.inf
-
-
-def _log1p_exp(power: float) -> float:
-    """ln(1 + e^power), without overflow."""
-    return max(power, 0.0) + math.log1p(math.exp(-abs(power)))
+    """inf where a float ends."""
+    try:
+        return math.exp(power)
+    except OverflowError:
+        return math.inf
