@@ -16,8 +16,8 @@ from functools import lru_cache
 
 from tacit.errors import ConfigError
 
-_PIECE, _FAR = 0.01, 14.0
-"""Of the lines in `kappa`, in units of 1 / lambda: how short pieces are, and where they end."""
+_PIECE, _PIECES = 0.01, 4000
+"""Of the lines in `kappa`: how long a piece is, in units of 1 / lambda, and how many there are."""
 _MOST_STEPS = 100_000
 """Of a chain that are walked: longer ones take thousands of objects or hundreds of credits."""
 _KULLBACK = 0.75 * math.log(1.5) + 0.25 * math.log(0.5)
@@ -112,7 +112,7 @@ def likely_loss_bound(m: int, T: int, R: int, n: int, P: int, delta: float) -> f
 def _charged_loss(m: int, R: int, n: int, P: int) -> float:
     """Rounds that are not uniform: each loss takes a share of rho / (2R + 1) of all R-credit."""
     spent = math.log((2 * R + 1) * n / ((R + 1) * P))
-    return 2 * m * (2 * R + 1) * max(0.0, spent)
+    return 2 * m * (2 * R + 1) * spent
 
 
 def loss_lower_bound(m: int, T: int, R: int, n: int, P: int) -> float:
@@ -152,7 +152,7 @@ def leak(m: int, T: int, R: int, W: int) -> float:
     return kappa(m, T, R) * lam(m, T, R) * math.log(W / (W - 1))
 
 
-@lru_cache(maxsize=256)
+@lru_cache
 def kappa(m: int, T: int, R: int) -> float:
     """* How fast a recommendation's log-chance moves at most, in units of lambda ln(W / (W - 1)).
 
@@ -178,23 +178,18 @@ def kappa(m: int, T: int, R: int) -> float:
     """
     r, steep = ratio(T, R), lam(m, T, R)
     h = 1 / (3 * r - 1 - m)
-    follow, steps = 0.0, math.ceil((math.log(1 / h) + 40) / _PIECE)  # beyond that it is nothing
     most = math.sqrt(h * h + h) - h  # where q (1 - q) / (h + q) is largest
-    for step in range(steps):
+    follow, high, low = 1.0, 0.0, 0.0
+    for step in range(_PIECES):  # beyond them follow is below 1, the others are below e^-39
         q = min(most, 1 / (1 + math.exp(step * _PIECE)))
         follow = max(follow, (1 + (step + 1) * _PIECE / steep) * q * (1 - q) / (h + q))
-    low, high, tail = 0.0, 0.0, math.exp(-_FAR) / -math.expm1(-_FAR)
-    for step in range(math.ceil(_FAR / _PIECE)):
         x, after = (rho(m) + (step + more) * _PIECE / steep for more in (0, 1))
-        if x > 1:
-            break
         mine = math.expm1(step * _PIECE)
-        other = math.expm1(max(0.0, steep * ((1 - after) / (m - 1) - rho(m))))
-        rate = 1 / (h * (mine + (m - 1) * other) + mine) if step or other else math.inf
-        high, low = max(high, (1 - x) * rate), max(low, min(1.0, after) * rate)
-    up = max(1.0, follow) + max(high, tail)
-    down = 1 + max(low, tail) + 1 / (m * (r - 1))
-    return max(up, down) * (1 + 1e-9)
+        other = math.expm1(steep * ((1 - after) / (m - 1) - rho(m)))  # at most psi
+        rate = 1 / (h * (mine + (m - 1) * other) + mine)
+        high, low = max(high, (1 - x) * rate), max(low, after * rate)
+    most_of_both = max(follow + high, 1 + low + 1 / (m * (r - 1)))
+    return most_of_both * (1 + 1e-9)  # for rounding, here and in sums of leaks
 
 
 def eps_chain(m: int, T: int, D: int, R: int, n: int, floor: int, weight: int) -> float:
@@ -223,7 +218,7 @@ def eps_chain(m: int, T: int, D: int, R: int, n: int, floor: int, weight: int) -
 
 def _before(after: int, parts: int, c: int, weight: int) -> int:
     """The smallest C that leaves `after` when a part of its survivors, rounded up, loses credit."""
-    left = after + 1
+    left = after
     while (needed := after - (-max(-(-left // c), weight) // parts)) != left:
         left = needed
     return left
