@@ -139,7 +139,33 @@ EQUIVALENT = {
     "designs/sketches/theory.py:32: 0 -> -1": "both forms are the same number there",
     "designs/sketches/theory.py:32: 0 -> 1": "both forms are the same number there",
     "designs/sketches/theory.py:32: eps < 0 -> eps <= 0": "both forms are the same number there",
+    "designs/sketches/theory.py:64: 0.0 -> 1.0": "h2(1) is h2(0)",
+    "designs/sketches/theory.py:74: 0.0 -> 1.0": "h2(1) is h2(0)",
+    "designs/sketches/theory.py:82: 0.0 -> 1.0": "h2(1) is h2(0)",
+    "designs/sketches/theory.py:131: mu < ROUNDING -> mu <= ROUNDING": (
+        "the edge of a margin for the rounding of eigenvalues"
+    ),
+    "designs/sketches/theory.py:205: 1 -> 0.25": "the numbers are whole",
+    "designs/standard_scheme/theory.py:24: 1.0 -> 2.0": (
+        "one's own chance is among all, so that the least is no larger"
+    ),
+    "designs/standard_scheme/theory.py:57: 1.0 -> 2.0": "divides what is not looked at",
+    "designs/standard_scheme/theory.py:57: 1.0 -> 0.25": "divides what is not looked at",
     "designs/standard_scheme/theory.py:102: 0.0 -> -1": "the largest ratio is not below 0",
+    "designs/private/device.py:110: 1 -> 0.25": "a number of entries is whole",
+    "designs/private/device.py:149: length > most -> length >= most": "at most the cut is by 1",
+    "designs/private/device.py:163: 0 -> -1": "all directions have one width",
+    "designs/private/device.py:216: 0 -> -1": "a number has at least two bytes",
+    "designs/private/device.py:271: 0 -> -1": "all directions have one width",
+    "designs/xmap/theory.py:165: 1 -> 2": "another point of the same line",
+    "designs/xmap/theory.py:165: 1 -> 0.25": "another point of the same line",
+    "designs/xmap/theory.py:172: 1 -> 2": "another point of the same piece, which has one sign",
+    "designs/xmap/theory.py:172: 1 -> 0.25": "another point of the same piece, which has one sign",
+    "designs/xmap/theory.py:173: excess((left + right) / 2 if middle is None else middle) > 0 -> "
+    "excess((left + right) / 2 if middle is None else middle) >= 0": (
+        "where it is 0 all over a piece, as much is lost as gained"
+    ),
+    "designs/xmap/theory.py:181: y < 0 -> y <= 0": "both forms are the same number there",
     "designs/xmap/private_neighbours.py:145: 1 -> 2": "any number below 0 is nobody",
     "designs/xmap/private_neighbours.py:52: 1 -> 2": "noise of the same scale on a finer grid",
     "designs/xmap/private_neighbours.py:333: 1.0 -> 2.0": "no similarity is above 1",
@@ -216,6 +242,18 @@ EQUIVALENT = {
     ),
     "mechanisms/selection.py:210: 0.0 -> -1": "any scale that is let in stands for no noise",
     "mechanisms/guarantees.py:27: 10 -> 11": "an example's length, which its card states as well",
+    "designs/sketches/device.py:166: 256 -> 257": "labels are below 256",
+    "designs/sketches/device.py:242: len(liked) <= cap -> len(liked) < cap": (
+        "as many as the cap are chosen out of as many"
+    ),
+    "designs/standard_scheme/device.py:126: 1 -> 0.25": (
+        "between the largest whole level and the next none is taken"
+    ),
+    "designs/standard_scheme/device.py:139: 0 -> -1": "chances by taste are for one attribute",
+    "designs/standard_scheme/device.py:151: 0 -> -1": "chances by taste are for one attribute",
+    "designs/standard_scheme/device.py:158: -1 -> +1": "below every chance: they are FLOOR or more",
+    "designs/standard_scheme/device.py:158: 1 -> 2": "any number below 0 is below every chance",
+    "designs/standard_scheme/device.py:158: 1 -> 0.25": "any number below 0 is below every chance",
     "designs/sketches/device.py:306: 30 -> 31": "a report that names two items ends at byte 30",
 }
 """`file:line: change` of mutants that change nothing, and why."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tacit import container
 from tacit.data import Ratings
 from tacit.designs.private import Private
 from tacit.designs.private.device import DeviceLists, Tastes, TopItems
@@ -194,3 +195,170 @@ def test_odd_questions_are_refused(world: Ratings) -> None:
             lists.rank({1: stars})
     with pytest.raises(ConfigError, match="at least one"):
         lists.rank({}, n=0)
+
+
+HEADER = {
+    "message": "private-lists",
+    "version": 1,
+    "items": ["p", "q"],
+    "context": ["a", "b", "c"],
+    "scale": [1, 5],
+    "liked_from": 4,
+    "low": 0.5,
+    "clip": 100,
+    "beside": 3.0,
+}
+TASTE = {
+    "mode": "taste",
+    "units": {"means": 0.5, "mean": 0.25, "damping": 0.5, "directions": [1, 0.5], "items": [2, 1]},
+}
+TASTE_ARRAYS = {
+    "means": [2, 4],
+    "mean": [1, 2, 4],
+    "offsets": [0, 1, 1, 3],
+    "columns": [0, 0, 2],
+    "directions": [[1, 0], [0, 4], [2, 2]],
+    "items": [[1, 1], [0, 3]],
+    "damping": [2, 6, 4],
+}
+TOP = {"mode": "top-items", "units": {"means": 0.5, "weights": [1, 0.5]}}
+TOP_ARRAYS = {"means": [2, 4], "context": [0, 2], "targets": [1, 0], "weights": [[1, 2], [3, 8]]}
+
+
+def packed(header: Any, arrays: Any) -> bytes:
+    """A file by hand."""
+    made = {name: np.array(values, "<i2") for name, values in arrays.items()}
+    return container.pack(HEADER | header, made)
+
+
+@pytest.mark.parametrize(
+    ("history", "clip", "taste"),
+    [
+        # Damping 1 and weight 1; a share of 1 less the mean (1/4, 1/2, 1), in two directions.
+        ({"a": 4.0}, 100, (0.75 - 2, -1 - 1)),
+        # b has no features; half its damping, 3, beside 1 for a: shares of 1/2.5.
+        ({"a": 5.0, "b": 3.9}, 100, (0.4 - 0.25 - 2, -1 - 1)),
+        # Two features of 1/sqrt(2) each.
+        ({"c": 5.0}, 100, (3 / math.sqrt(2) - 2.25, 1 / math.sqrt(2) - 2)),
+        # A length of sqrt(1.25^2 + 2^2), cut to 0.5 sqrt(2).
+        ({"a": 5.0}, 0.5, (-1.25 * math.sqrt(0.5 / 5.5625), -2 * math.sqrt(0.5 / 5.5625))),
+        ({}, 100, (0, 0)),
+        ({"other": 5.0}, 100, (0, 0)),
+    ],
+)
+def test_tastes_by_hand(history: Any, clip: float, taste: Any) -> None:
+    """Scores are means (1, 2) plus 2 of the first taste and 1 of the second, or 3 of the second."""
+    lists = replace(DeviceLists.decode(packed(TASTE, TASTE_ARRAYS)), clip=clip)
+    one, other = taste
+    assert lists.scores(history) == pytest.approx([1 + 2 * one + other, 2 + 3 * other])
+
+
+@pytest.mark.parametrize(
+    ("history", "scores"),
+    [
+        ({"a": 4.0}, [3 + 1, 6 + 1]),
+        ({"a": 1.0, "b": 5.0}, [3 + 1, 6 + 1]),
+        ({"a": 3.9, "c": 5.0}, [3 + 4.5 / math.sqrt(1.25), 6 + 3.5 / math.sqrt(1.25)]),
+        ({"b": 5.0}, [3, 6]),
+    ],
+)
+def test_top_items_by_hand(history: Any, scores: Any) -> None:
+    """Three times the means (1, 2), and the weights of a unit row: of a, 1 to p and 1 to q; of c,
+    4 and 3. A rating below 4 counts for half; b has no weights."""
+    lists = DeviceLists.decode(packed(TOP, TOP_ARRAYS))
+    assert not lists.joint
+    assert lists.scores(history) == pytest.approx(scores)
+
+
+@pytest.mark.parametrize(
+    ("history", "scores"), [({"p": 3.9}, [3, 6]), ({"p": 3.9, "q": 4.0}, [3 + 4, 6 + 3])]
+)
+def test_likes_alone_count_within_one_domain(history: Any, scores: Any) -> None:
+    """Where lists are of the same items, a rating below 4 counts for nothing."""
+    lists = DeviceLists.decode(packed(TOP | {"context": None}, TOP_ARRAYS | {"context": [0, 1]}))
+    assert lists.joint
+    assert lists.scores(history) == pytest.approx(scores)
+
+
+def test_lists_have_ten_entries_by_default(world: Ratings) -> None:
+    """And one if asked."""
+    lists = DeviceLists.decode(fitted(world, "taste").device_file())
+    assert len(lists.rank({})) == 10
+    assert lists.rank({}, n=1) == lists.rank({})[:1]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"offsets": [0, 2, 1, 3]},
+        {"offsets": [1, 1, 1, 3]},
+        {"offsets": [0, 1, 1, 2]},
+        {"offsets": [0, 1, 3]},
+        {"columns": [0, -1, 2]},
+        {"columns": [0, 3, 2]},
+        {"damping": [2, 6]},
+        {"directions": [[1, 0], [0, 4]]},
+        {"items": [[1, 1]]},
+        {"items": [[1, 1], [0, 3], [0, 0]]},
+        {"directions": [[1, 0], [0, 4], [2, 2], [0, 0]]},
+        {"items": [[1], [3]]},
+    ],
+)
+def test_features_that_do_not_fit_are_refused(change: Any) -> None:
+    """One fault is enough; an item without features is none."""
+    assert DeviceLists.decode(packed(TASTE, TASTE_ARRAYS))
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        DeviceLists.decode(packed(TASTE, TASTE_ARRAYS | change))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"context": [0, 3]}, {"context": [-1, 0]}, {"targets": [0, 0]}, {"weights": [[1, 2]]}],
+)
+def test_weights_of_other_places_are_refused(change: Any) -> None:
+    """Item numbers are from 0 on, each once, and below the number of items."""
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        DeviceLists.decode(packed(TOP, TOP_ARRAYS | change))
+
+
+def test_arrays_do_not_run_backwards(world: Ratings) -> None:
+    """An array of less than no bytes is refused, also where a later one makes up for it."""
+    back = [{"name": name, "dtype": "<i2", "shape": [size]} for name, size in (("x", -1), ("y", 1))]
+    data = forged(packed(TOP, TOP_ARRAYS), lambda content: content["arrays"].extend(back))
+    with pytest.raises(ModelFileError, match="of a form"):
+        DeviceLists.decode(data)
+
+
+def test_a_single_feature() -> None:
+    """Of a share of 1 less the mean of 1/4, in two directions of 1 and 4/2."""
+    arrays = {"mean": [1], "offsets": [0, 1, 1, 1], "columns": [0], "directions": [[1, 4]]}
+    lists = DeviceLists.decode(packed(TASTE, TASTE_ARRAYS | arrays))
+    assert lists.scores({"a": 5.0}) == pytest.approx([1 + 2 * 0.75 + 1.5, 2 + 3 * 1.5])
+
+
+def test_an_empty_array_is_an_array() -> None:
+    """Where no item has features."""
+    arrays = TASTE_ARRAYS | {"columns": [], "offsets": [0, 0, 0, 0]}
+    lists = DeviceLists.decode(packed(TASTE, arrays))
+    assert lists.scores({}) == [1, 2]
+
+
+@pytest.mark.parametrize(("more", "said"), [(0, "damaged"), (1, "no lists of tacit")])
+def test_a_file_has_at_most_256_mebibytes(more: int, said: str) -> None:
+    """Larger ones are refused before they are hashed."""
+
+    class Large(bytes):
+        def __len__(self) -> int:
+            return 2**28 + more
+
+    data = Large(packed(TOP, TOP_ARRAYS)[:-1] + b"?")
+    with pytest.raises(ModelFileError, match=said):
+        DeviceLists.decode(data)
+
+
+@pytest.mark.parametrize(("cut", "said"), [(0, "of a form"), (1, "no lists of tacit")])
+def test_the_shortest_file(cut: int, said: str) -> None:
+    """A head and a digest are looked into; a byte less is no file."""
+    head = b"tacit\x00\x01\n" + bytes(8 - cut)
+    with pytest.raises(ModelFileError, match=said):
+        DeviceLists.decode(head + hashlib.sha256(head).digest())

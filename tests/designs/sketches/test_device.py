@@ -423,3 +423,86 @@ def test_lists_are_of_unseen_items(history, n):
     found = Device(SECRET, {}).recommend(CLUSTERS, SIX, history, liked_from=4.0, n=n)
     assert len(found) == min(n, 6 - len(history))
     assert not set(found) & set(history)
+
+
+def test_recommends_by_the_smoothed_share():
+    """With one like and one dislike added, 1 of 1 and 3 of 4 are both 2/3, so that scores decide
+    between their items; then come 0 of 0 and 0 of 1. A like begins at `liked_from`."""
+    names = ["seen", *"pqrs", "t", "high", "middle", "low", "none", "bad"]
+    labels, scores = [0, 2, 2, 2, 2, 3, 0, 2, 0, 1, 3], (0, 0, 0, 0, 0, 0, 9, 5, 1, 99, 99)
+    clusters = Clusters(bytes(32), catalogue_digest(names), bytes(labels), scores)
+    history = {"seen": 4.0, "p": 4.0, "q": 5.0, "r": 4.5, "s": 3.5, "t": 1.0}
+    found = Device(SECRET, {}).recommend(clusters, names, history, liked_from=4.0)
+    assert found == ["high", "middle", "low", "none", "bad"]
+
+
+def test_a_list_has_ten_items_by_default():
+    """Of twelve."""
+    clusters = Clusters(bytes(32), catalogue_digest(range(12)), bytes(12), tuple(range(12)))
+    assert len(Device(SECRET, {}).recommend(clusters, range(12), {}, liked_from=4.0)) == 10
+
+
+def test_a_device_gives_one_nat_four_times_by_itself(campaign):
+    """The default limits: 1 nat in a campaign, 4 in all, not a millionth more."""
+    device = Device(SECRET, {})
+    with pytest.raises(
+        Refused, match=r"asks for epsilon 1\.000001; this device gives at most 1 in"
+    ):
+        device.report(campaign(epsilon=1.000001), ITEMS, HISTORY)
+    for n in range(4):
+        device.report(campaign(seed=bytes([n] * 16)), ITEMS, HISTORY)
+    with pytest.raises(Refused, match=r"adds up to 4\.000001; this device gives 4 in all"):
+        device.report(campaign(epsilon=1e-6), ITEMS, HISTORY)
+
+
+def test_limits_of_nothing(campaign):
+    """0 is a limit: no campaign and no pair passes it."""
+    with pytest.raises(Refused, match="at most 0"):
+        Device(SECRET, {}, Limits(epsilon=0, lifetime=0)).report(campaign(), ITEMS, HISTORY)
+    pairs_of_none = Limits(rated_pairs=True, most_rated_pairs=0)
+    with pytest.raises(Refused, match="named 0 pairs"):
+        Device(SECRET, {}, pairs_of_none).report(campaign(method="pairwise-rated"), ITEMS, HISTORY)
+
+
+def test_a_new_secret_has_32_bytes():
+    """As the device asks for."""
+    assert len(new_secret()) == 32
+
+
+def test_two_rated_items_are_a_pair(campaign):
+    """Who rated two of the items names them, the lower number first."""
+    made = campaign(method="pairwise-rated")
+    assert Device(SECRET, {}, ANY).report(made, ITEMS, {30: 1.0, 7: 5.0}).pair == (7, 30)
+
+
+@pytest.mark.parametrize(("stars", "bit"), [(4.0, 1), (3.9995, 0)])
+def test_a_like_begins_at_the_campaigns_stars(campaign, stars, bit):
+    """Half a thousandth of a star below is none."""
+    made = campaign(method="pairwise-rated", liked_from=4.0)
+    assert Device(SECRET, {}, ANY, honest).report(made, ITEMS, {1: stars, 2: 5.0}).bits == bit
+
+
+@pytest.mark.parametrize(("coin", "bit"), [(-1, 1), (0, 0)])
+def test_a_coin_at_the_threshold_lies(campaign, coin, bit):
+    """The truth is told by `truth` of the 2^53 coins: 0 to truth - 1."""
+    made = campaign(method="pairwise-rated")
+    device = Device(SECRET, {}, ANY, lambda question: made.truth + coin)
+    assert device.report(made, ITEMS, {1: 5.0, 2: 5.0}).bits == bit
+
+
+@pytest.mark.parametrize("size", [4, 5])
+def test_explain_names_three_items_of_a_set(campaign, size):
+    """It says what was asked and answered, how many items it leaves out, and what it cost."""
+    made = campaign(theta=size / 10, questions=3)
+    ticket = Device(SECRET, {}).report(made, ITEMS, {}).ticket
+    sets = sensed_sets(made, ticket)
+    likes = dict.fromkeys(sets[1], 5.0)
+    report = Device(SECRET, {}, coin=honest).report(made, ITEMS, likes)
+    rows = explain(made, report, ITEMS)
+    assert "the answers, 3 in all" in rows[4][1]
+    assert "they cost epsilon 1, stated for everything you rated" in rows[4][1]
+    assert {len(members) for members in sets} == {size - 1, size}
+    for members, answer, row in zip(sets, ("no", "yes", "no"), rows[5:], strict=True):
+        titles = ", ".join(map(str, members[:3]))
+        more = {3: "", 4: " and 1 more", 5: " and 2 more"}[len(members)]
+        assert row[1] == f"{answer}, to: do you like at least one of {titles}{more}?"

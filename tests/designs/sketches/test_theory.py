@@ -121,6 +121,9 @@ def test_degenerate_pairs_are_recognised():
     one = Blocks(np.ones(1), np.full(2, 0.5), np.array([[0.9, 0.2]]))
     assert theory.pairwise_users(60, 60, 1.0, *ARGS, 0.1) < math.inf
     assert theory.pairwise_users(60, 60, 1.0, one.people, one.items, one.likes, 0.1) == math.inf
+    faint = (np.full(2, 0.5), np.full(2, 0.5), np.diag([1.0, 1e-7]))
+    assert theory.pairwise_users(60, 60, 1.0, *faint, 0.1) == math.inf
+    assert theory.pairwise_users(60, 1, 1.0, *ARGS, 0.1) == math.inf  # no pair is rated
 
 
 def test_maxsense_gap():
@@ -183,3 +186,56 @@ def test_no_negative_number_of_bits():
     """Where nearly every label may be wrong nothing has to be learned, and nobody is needed."""
     assert theory.unknown_bits(2, 0.9) == 0
     assert theory.ldp_bound(2, 1.0, 0.9) == 0
+    assert theory.adaptive_bound(100, 1, 1.0, 0.6) == 0
+
+
+@pytest.mark.parametrize("eps", [0.3, 1.0, 5.0])
+def test_chance_of_a_lie(eps):
+    """truth(-eps) is what is left of truth(eps), and next to 0 where e^eps is no float."""
+    assert theory.truth(-eps) == pytest.approx(1 - theory.truth(eps), rel=1e-12)
+    assert theory.truth(-1000.0) == 0
+
+
+def test_label_information_of_a_large_epsilon():
+    """(w / N) sinh^2(eps / 2) is (w / N) e^eps / 4 there, up to the largest epsilon of floats."""
+    assert theory.label_information(100, 10, 500.0) == pytest.approx(math.exp(500) / 40)
+
+
+@pytest.mark.parametrize(("N", "w"), [(3, 2), (5, 3), (6, 1), (4, 4)])
+def test_both_rated(N, w):  # noqa: N803
+    """The share of all sets of w items that hold items 0 and 1, counted."""
+    sets = [{0, 1} <= {*chosen} for chosen in itertools.combinations(range(N), w)]
+    assert theory.both_rated(N, w) == pytest.approx(np.mean(sets))
+
+
+def test_people_for_pairs_by_hand():
+    """Two classes that like one cluster each, of shares 1/4 and 3/4; 3 of 5 items rated; eps ln 3.
+
+    bhat is 1/2 times the identity, c is 3/10, rho 1/2 and a lie 1/4, so that a 1 comes with chance
+    .325 within a cluster and .25 across; mu is 1/8, the strength 3/160, the mean chance 19/64.
+    """
+    halves, shares, apart = np.full(2, 0.5), np.array([0.25, 0.75]), np.eye(2)
+    chances = theory.pair_chances(5, 3, math.log(3), halves, apart)
+    assert np.allclose(chances, [[0.325, 0.25], [0.25, 0.325]])
+    users = theory.pairwise_users(5, 3, math.log(3), halves, shares, apart, 0.1)
+    assert users == pytest.approx(4 * (19 / 64) * math.log(50) * (160 / 3) ** 2)
+
+
+def test_sensed_sets_by_hand():
+    """w 2 of N 8, theta 1/2: q is (7/8)^2 for who likes half of the items, (3/4)^2 for who likes
+    all; a 1 of an item comes by a lie (1/4 at eps ln 3), by others in the set, or by the item."""
+    likes, halves, classes = np.array([[1.0, 0.0], [1.0, 1.0]]), np.full(2, 0.5), [0.25, 0.75]
+    assert theory.no_hit(2, 0.5, halves, likes) == pytest.approx([49 / 64, 36 / 64])
+    found = theory.maxsense_chances(8, 2, math.log(3), 0.5, np.array(classes), halves, likes)
+    assert found == pytest.approx([1 / 4 + (99 + n / 4) / 512 for n in (157, 108)])
+
+
+@pytest.mark.parametrize(
+    ("likes", "gap"),
+    [([0.5, 0.5 + 2.5e-13], 0), ([0.5, 0.5 + 1e-12], 1e-12), ([0, 1e-12, 1], 0)],
+)
+def test_a_gap_of_rounding_is_none(likes, gap):
+    """Clusters are as far apart as their sums, but up to 1e-12 of the largest sum counts as 0."""
+    shares = np.full(len(likes), 1 / len(likes))
+    found = theory.separation(0.0, np.ones(1), shares, np.array([likes], dtype=float))
+    assert found == pytest.approx(gap, rel=1e-3, abs=0)

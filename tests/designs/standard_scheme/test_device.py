@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,7 +16,7 @@ from scripted_dice import always, never, script, seeded
 
 import tacit
 from tacit.designs.standard_scheme import device as device_module
-from tacit.designs.standard_scheme.device import Device
+from tacit.designs.standard_scheme.device import Device, renamed
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import MICRO, RELEASES, Release, Rule, Scores
 from tacit.designs.standard_scheme.refusing import CAP, Refused
@@ -266,3 +267,77 @@ def test_whole_stars_may_be_off_by_a_millionth(disclose, state, stars, taken):
     else:
         with pytest.raises(ValueError, match="off the scale"):
             device.release({"item 1": stars}, 0)
+
+
+@pytest.mark.parametrize(
+    ("levels", "stars", "taken"),
+    [
+        (5, -1e-6, True),
+        (5, 4 + 9e-7, True),
+        (5, -1.1e-6, False),
+        (0, -9e-7, True),
+        (0, 4 + 9e-7, True),
+        (0, 4 + 1.1e-6, False),
+    ],
+)
+def test_the_ends_may_be_off_by_a_millionth(disclose, levels, stars, taken):
+    """On whole stars and on a continuous scale, from 0 to 4."""
+    disclosure = disclose("scheme+rounding", minimum=0.0, levels=levels)
+    device = Device(disclosure, OWN, State(created=0), always(0))
+    assert (device.off_scale({"item 1": stars}) == []) == taken
+
+
+@pytest.mark.parametrize(
+    ("levels", "offset", "stars", "draw", "expected"),
+    [
+        (0, 0, 2.5, 499_999, 3),
+        (0, 0, 2.5, 500_000, 2),
+        (0, 300_000, 0.0, 999_999, 0),
+        (0, -300_000, 4.0, 0, 4),
+        (5, 300_000, 0.0, 999_999, 0),
+        (5, -300_000, 4.0, 0, 4),
+    ],
+)
+def test_what_is_rounded_stays_on_the_scale(
+    disclose, tables, levels, offset, stars, draw, expected
+):
+    """2.5 is rounded up by half of the draws, and nothing leaves the scale from 0 to 4."""
+    made = replace(tables(levels=levels), offsets=np.full((2, 6), offset))
+    disclosure = disclose("scheme+rounding", {"gender": made}, minimum=0.0, levels=levels)
+    device = Device(disclosure, OWN, State(created=0), script([draw]))
+    assert device.release({"item 0": stars}, 0).ratings == (("item 0", expected * MICRO),)
+
+
+@pytest.mark.parametrize(
+    ("draws", "expected"), [([300_000], 3), ([299_999, 700_000], 2), ([299_999, 699_999], 3)]
+)
+def test_a_mix_follows_the_rule_with_its_chance(disclose, tables, draws, expected):
+    """For the draws 0 to mix - 1 the stars are obfuscated, for the others they are the true ones.
+    The next draw rounds 2.7."""
+    made = replace(tables(), offsets=np.full((2, 6), 300_000))
+    disclosure = disclose("scheme+rounding", {"gender": made}, mix=300_000)
+    device = Device(disclosure, OWN, State(created=0), script(draws), reproduce=True)
+    assert device.release({"item 0": 4.0}, 0).ratings == (("item 0", expected * MICRO),)
+
+
+def test_an_average_of_the_first_attribute(disclose, tables):
+    """Of several attributes, the first one's averages are released, of a value that is drawn."""
+    gender, age = tables(8), tables(9, values=("a", "b", "c"))
+    assert gender.means[1, 0] not in (gender.means[0, 0], *age.means[:, 0])
+    disclosure = disclose("attribute-average", {"gender": gender, "age": age})
+    own = {"gender": "F", "age": "c"}
+    sent = Device(disclosure, own, State(created=0), script([1])).release({"item 0": 4.0}, 0)
+    assert sent.ratings == (("item 0", int(gender.means[1, 0])),)
+
+
+def test_renamed_items(disclose):
+    """What stands under an old id moves to the new one, unless that has something of its own."""
+    named = replace(disclose(), aliases=(("a", "item 0"), ("b", "item 1")))
+    found = renamed({"a": 1, "b": 2, "item 1": 3, "item 2": 4}, named)
+    assert found == {"item 0": 1, "item 1": 3, "item 2": 4}
+
+
+def test_a_memory_is_bound_by_sixteen_digits(disclose, state):
+    """Hexadecimal ones."""
+    Device(disclose(), OWN, state, never)
+    assert re.fullmatch("[0-9a-f]{16}", state.binding)

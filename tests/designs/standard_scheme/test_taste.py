@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import deque
 from dataclasses import replace
 
 import numpy as np
@@ -340,3 +341,24 @@ def test_the_card_says_that_it_is_experimental():
         for switch in ("off", "taste")
     ]
     assert ["experimental" in " ".join(card.assumptions) for card in cards] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("mix", "draws", "expected"),
+    [
+        (300_000, [300_000, 0], 3 * MICRO),
+        (300_000, [299_999, 0, 700_000, 0], 2 * MICRO),
+        (300_000, [299_999, MICRO - 1, 0, 0], None),
+        (MICRO, [0, 699_999, 0], 3 * MICRO),
+    ],
+)
+def test_a_mix_beside_chances_by_taste(tables, disclose, mix, draws, expected):
+    """Of the draws 0 to mix - 1 the rule is followed: a die, a draw that rounds 2.7, a turn. Of the
+    others the true star is shown for certain. Without a mix nothing is drawn for it."""
+    table = replace(tables(items=ITEMS), taste=made_up(), offsets=np.full((2, ITEMS), 300_000))
+    disclosure, waiting = disclose(tables={"gender": table}, mix=mix), deque(draws)
+    dice = lambda item: lambda bound: waiting.popleft()  # noqa: E731
+    made = Device(disclosure, {"gender": "F"}, State(created=0), dice, reproduce=True)
+    sent = made.release({"item 0": 4.0}, 0).ratings
+    assert (sent[0][1] if sent else None) == expected
+    assert not waiting

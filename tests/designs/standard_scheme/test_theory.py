@@ -186,3 +186,27 @@ def test_log_ratio_of_disjoint_stars_is_infinite():
     """What only one group can release tells the group; what neither can, nothing."""
     assert log_ratio(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])) == np.inf
     assert log_ratio(np.array([1.0, 0.0]), np.array([1.0, 0.0])) == 0
+
+
+def test_a_whole_level_is_rounded_to_itself():
+    """Nothing else is released of it, not even with chance 0."""
+    assert rounding_distribution(3.0, 1, 5) == {3.0: 1.0}
+
+
+def test_released_stars_by_hand():
+    """A quarter less than 5 is 5 three times of four and 4 once; less than 1 there is none."""
+    released = released_distribution(np.array([0.5, 0, 0, 0, 0.5]), STARS, 0.25)
+    assert released == pytest.approx([0.5, 0, 0, 0.125, 0.375])
+
+
+def test_couplings_of_many_items_at_once():
+    """Each pair of distributions has its own coupling."""
+    own = np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]])
+    target = np.array([[0.25, 0.25, 0.5], [0.1, 0.6, 0.3]])
+    alone = [quantile_coupling(*pair) for pair in zip(own, target, strict=True)]
+    np.testing.assert_allclose(quantile_coupling(own, target), alone)
+
+
+def test_more_noise_hides_wrong_gaps():
+    """Of twice the noise, half is seen."""
+    assert gaussian_mu_of_estimated_gaps(np.array([3.0, 4.0]), 2.0) == pytest.approx(5.0)

@@ -52,6 +52,7 @@ def test_shipped_mechanisms_cost_what_is_planned():
     plan = Plan(images=0, tables=1, k=5, epsilon=1.0, delta=0.0)
     select, noise = mechanisms_for(40, 5, plan.each)
     spent = PureAccountant().add(select.event).add(noise.event).epsilon()
+    assert spent == pytest.approx(plan.epsilon)
     assert spent <= plan.epsilon
 
 
@@ -120,3 +121,19 @@ def test_too_many_neighbours():
     """As many neighbours as items is refused in a sentence."""
     with pytest.raises(ConfigError, match="more than k target items"):
         draw(1.0, k=8)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, math.inf])
+def test_similarities_stay_in_their_range(epsilon):
+    """Whatever the noise, and where two items are the same or opposite up to rounding."""
+    stars = sparse.csr_array(np.array([[5, 5, 1, 4], [4, 4, 2, 1], [5, 5, 1, 2], [3, 3, 3, 5.0]]))
+    with simulation():
+        found = constant_neighbours(
+            Profiles(stars, stars.data - 3, None),
+            np.full(4, 3.0),
+            k=3,
+            significance=0,
+            epsilon=epsilon,
+            source=replay(5),
+        )
+    assert np.abs(found.similarities).max() == 1.0

@@ -185,3 +185,44 @@ def test_candidates_among_some_items():
         assert some.numbers.tolist() == whole.numbers[kept].tolist()
         assert some.similarities == pytest.approx(whole.similarities[kept])
         assert some.sensitivities == pytest.approx(whole.sensitivities[kept])
+
+
+def columns_of(rows):
+    """The dense table, and its arguments of `candidates`."""
+    dense = np.array(rows, dtype=float)
+    return sparse.csr_array(dense), np.square(dense).sum(axis=0)
+
+
+@pytest.mark.parametrize(("rest", "counted"), [(8.4e-4, False), (1.1e-3, True)])
+def test_who_leaves_next_to_nothing_has_no_terms(rest, counted):
+    """Two people with stars 1 and r at both items: without the first one r^4 is left of the norms'
+    product, and her quotient is 1 / r^2. It counts from 1e-12 on."""
+    columns, squares = columns_of([[1, 1], [rest, rest]])
+    found = candidates(np.arange(2), np.array([1.0, rest]), columns, squares, 0)
+    expected = 1 / rest**2 if counted else rest**2
+    assert found.sensitivities == pytest.approx([expected] * 2, rel=1e-5)
+
+
+def test_few_who_rated_both_count_for_less():
+    """Similarities are multiplied by min(raters of both, 3) / 3; 0 makes no candidate."""
+    columns, squares = columns_of(
+        [[1, 1, 2, 0, 1], [2, 2, 0, 0, -1], [1, 1, 0, 0, 1], [3, 2, 0, 0, 0], [1, 0, 1, 4, 0]]
+    )
+    people, stars = np.arange(5), np.array([1.0, 2, 1, 3, 1])
+    plain, fewer = (candidates(people, stars, columns, squares, least) for least in (0, 3))
+    cosines = [4.0, 12 / math.sqrt(10), 3 / math.sqrt(5), 1.0]
+    assert plain.numbers.tolist() == fewer.numbers.tolist() == [0, 1, 2, 3]
+    assert plain.similarities == pytest.approx([cosine / 4 for cosine in cosines])
+    shares = [1, 1, 2 / 3, 1 / 3]
+    assert fewer.similarities == pytest.approx(plain.similarities * shares)
+
+
+def test_drawn_people_are_as_alike_as_the_models():
+    """At a large budget: the cosines of the model without draws. Who is unlike takes no place."""
+    stars = sparse.csr_array(np.array([[5, 4, 1], [5, 5, 2], [4, 5, 1], [1, 1, 5]], dtype=float))
+    model = PeopleNeighbours(np.full(3, 3.0), Profiles(stars, stars.data - 3.0, None))
+    mine = sparse.csr_array(np.array([[5.0, 5.0, 1.0]]))
+    profile = Profiles(mine, mine.data - 3.0, None)
+    people, similarities = DrawnPeople(model, Budget(1e9), 0, secure()).chosen(profile, 9)
+    assert sorted(people.tolist()) == [0, 1, 2]
+    assert similarities == pytest.approx(model.alike(profile)[people], abs=1e-4)

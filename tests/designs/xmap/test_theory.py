@@ -177,7 +177,16 @@ def test_constant_sensitivity_keeps_its_claim():
 
 @pytest.mark.parametrize(
     ("epsilon", "b", "c", "distance"),
-    [(0.4, 1, 2, 0.5), (0.4, 2, 1, 0.5), (0.1, 1, 1, 0.5), (0.4, 0.7, 0.19, 0.05), (0.2, 1, 3, 0)],
+    [
+        (0.4, 1, 2, 0.5),
+        (0.4, 2, 1, 0.5),
+        (0.1, 1, 1, 0.5),
+        (0.4, 0.7, 0.19, 0.05),
+        (0.2, 1, 3, 0),
+        (0.2, 1, 3, 2),
+        (2, 1, 3, 2),
+        (0.2, 2, 0.2, 2),
+    ],
 )
 def test_delta_of_two_laplace_releases(epsilon, b, c, distance):
     """The closed form is the integral."""
@@ -201,3 +210,55 @@ def test_chances_of_far_exponents_are_numbers():
     """e^2000 is no float; the chances depend on differences alone."""
     far = theory.neighbour_chances(np.array([2000.0, 1999.0, 0.0]), 1)
     assert far[(0,)] == pytest.approx(1 / (1 + math.exp(-1)))
+
+
+def test_nothing_is_similar_to_nothing():
+    """A norm of 0 makes a similarity of 0, and without people nothing changes it."""
+    assert theory.similarity(np.array([NAN, 0.0]), np.array([1.0, 2.0])) == 0
+    assert theory.largest_change(np.empty(0), np.empty(0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("kth", "k", "sensitivity", "epsilon", "candidates", "rho", "w"),
+    [
+        (9.0, 1, 0.25, 1.0, 2, math.exp(-1), 1.0),
+        (9.0, 2, 0.25, 2.0, 5, 6 / math.e, 1.0),
+        (0.5, 2, 0.25, 2.0, 5, 6 / math.e, 0.5),
+        (-0.5, 2, 0.25, 2.0, 5, 6 / math.e, 0.0),
+    ],
+)
+def test_width_by_hand(kth, k, sensitivity, epsilon, candidates, rho, w):
+    """4 k SS / epsilon' times a logarithm of 1, cut between 0 and the k-th similarity."""
+    found = theory.truncation(kth, k, sensitivity, epsilon, candidates, rho)
+    assert found == pytest.approx(w)
+
+
+def test_exponents_by_hand():
+    """Two of four, the widest sensitivity .02: w is .16 * .3125 = .05 below the second largest
+    similarity, and each is divided by 8 times its own sensitivity."""
+    found = theory.neighbour_exponents(
+        np.array([0.1, 0.9, 0.8, 0.7]),
+        np.array([0.01, 0.02, 0.005, 0.01]),
+        2,
+        1.0,
+        4 * math.exp(-0.3125),
+    )
+    assert found == pytest.approx([0.75 / 0.08, 0.9 / 0.16, 0.8 / 0.04, 0.75 / 0.08])
+
+
+def test_exponents_without_a_sensitivity():
+    """0 is raised to a millionth; three places for two candidates cut nothing."""
+    found = theory.neighbour_exponents(np.array([0.5, 0.4]), np.zeros(2), 3, 1.0, 0.1)
+    assert found == pytest.approx([0.5 / 12e-6, 0.4 / 12e-6])
+
+
+@given(st.integers(1, 300))
+def test_a_delta_is_not_below_0(distance):
+    """Where epsilon is the whole loss of two releases of one scale, delta is a rounding error."""
+    assert 0 <= theory.laplace_delta(distance / 100, 1.0, 1.0, distance / 100) < 1e-15
+
+
+def test_chances_of_images_by_hand():
+    """Similarities of 1/2 and -1/2 at epsilon 4: one image is e times as likely as the other."""
+    better, worse = theory.replacement_chances(np.array([0.5, -0.5]), 4.0)
+    assert better / worse == pytest.approx(math.e)

@@ -213,8 +213,8 @@ def _unpack(data: bytes) -> tuple[dict[str, Any], dict[str, tuple[list[int], arr
         for entry in content["arrays"]:
             numbers = array(_CODES[entry["dtype"]])
             size = numbers.itemsize * math.prod(entry["shape"])
-            if at + size > len(body):
-                raise ValueError("cut short")
+            if size < 0:
+                raise ValueError("backwards")
             numbers.frombytes(body[at : at + size])
             if sys.byteorder == "big":
                 numbers.byteswap()

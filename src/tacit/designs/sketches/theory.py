@@ -128,7 +128,7 @@ def pairwise_users(
     root = np.sqrt(beta)
     mu = float(np.abs(np.linalg.eigvalsh(root[:, None] * liked * root[None, :])).min())
     strength = rho(eps) * both_rated(N, w) * mu
-    if mu < 1e-12 or strength == 0:
+    if mu < ROUNDING or strength == 0:
         return math.inf
     share = float(beta @ pair_chances(N, w, eps, alpha, b) @ beta)
     return (N - 1) * share * math.log(N / eta) / strength**2
@@ -156,7 +156,7 @@ def separation(theta: float, alpha: Floats, beta: Floats, b: Floats) -> float:
     """D(theta): least over two clusters of |sum_k alpha_k e^(-theta bbar_k) (b_kl - b_kl')|.
 
     0 means that MaxSense cannot distinguish two clusters, for any number of people. Equal sums may
-    differ in their last digits, so a difference below ROUNDING of the largest is 0.
+    differ in their last digits, so a difference up to ROUNDING of the largest is 0.
     """
     means = (alpha * np.exp(-theta * (b @ beta))) @ b
     if len(means) == 1:
@@ -202,6 +202,6 @@ def best_questions(eps: float, most: int) -> int:
     """
     near = int(eps / 2.177)
     return max(
-        (q for q in {1, near - 1, near, near + 1, near + 2, most} if 1 <= q <= most),
-        key=lambda q: (signal(q, eps), -q),
+        (q for q in {near, near + 1, most} if 1 <= q <= most),
+        key=lambda q: signal(q, eps),
     )

@@ -107,10 +107,10 @@ def drawn_neighbours(
     lists: list[Candidates], k: int, budget: Budget, source: Source
 ) -> tuple[Numbers, Floats]:
     """Both (len(lists), k): neighbours by PNSA, -1 where fewer, and similarities by PNCF."""
-    width = max((len(found.numbers) for found in lists), default=0)
+    width = max(len(found.numbers) for found in lists)
     shape = (len(lists), max(k, width))
     exponents = np.full(shape, -np.inf)
-    numbers = np.full(shape, -1, dtype=np.int32)
+    numbers = np.zeros(shape, dtype=np.int32)
     similarities, scales = np.zeros(shape), np.zeros(shape)
     for row, found in enumerate(lists):
         size = len(found.numbers)
@@ -122,10 +122,10 @@ def drawn_neighbours(
         similarities[row, :size] = found.similarities
         scales[row, :size] = sensitivities / (budget.epsilon / 2)
     chosen = _peeled(exponents, k, source)
-    drawn, places = chosen >= 0, np.maximum(chosen, 0)
-    noisy = np.take_along_axis(similarities, places, axis=1)
-    noisy += np.take_along_axis(scales, places, axis=1) * unit_laplace(places.shape)
-    items = np.where(drawn, np.take_along_axis(numbers, places, axis=1), -1)
+    drawn = chosen >= 0
+    noisy = np.take_along_axis(similarities, chosen, axis=1)
+    noisy += np.take_along_axis(scales, chosen, axis=1) * unit_laplace(chosen.shape)
+    items = np.where(drawn, np.take_along_axis(numbers, chosen, axis=1), -1)
     return items.astype(np.int32), np.where(drawn, noisy, 0.0)
 
 
@@ -157,7 +157,7 @@ def _peeled(exponents: Floats, k: int, source: Source) -> NDArray[np.int64]:
 def unit_laplace(shape: tuple[int, ...]) -> Floats:
     """Noise of scale 1, on its grid."""
     size = int(np.prod(shape))
-    noise = discrete_laplace(np.zeros(size, dtype=np.int64), float(_UNIT)) if size else np.zeros(0)
+    noise = discrete_laplace(np.zeros(size, dtype=np.int64), float(_UNIT))
     return (noise / _UNIT).reshape(shape)
 
 
@@ -175,7 +175,7 @@ def drawn_lists(
 ) -> ItemNeighbours:
     """lists: of each target item. What is drawn hangs on their order."""
     m, given = len(means), iter(lists)
-    items, similarities = np.full((m, k), -1, dtype=np.int32), np.zeros((m, k))
+    items, similarities = np.empty((m, k), dtype=np.int32), np.empty((m, k))
     for start in range(0, m, _BLOCK):
         part = slice(start, start + _BLOCK)
         some = [*islice(given, _BLOCK)]

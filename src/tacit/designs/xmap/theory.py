@@ -86,7 +86,7 @@ def similarity_sensitivity(r_i: Floats, r_j: Floats) -> float:
     dot, s = float(a @ b), similarity(r_i, r_j)
     worst = -math.inf
     for x in both:
-        norms = math.sqrt(max(0.0, (a @ a - a[x] ** 2) * (b @ b - b[x] ** 2)))
+        norms = math.sqrt((a @ a - a[x] * a[x]) * (b @ b - b[x] * b[x]))
         if norms:
             worst = max(worst, float(a[x] * b[x]) / norms, dot / norms - s)
     return worst
