@@ -8,7 +8,7 @@ A mutant is one file with one number, comparison, operator or function replaced.
 file that import it run on each mutant, in a process forked from one in which all other packages are
 imported; the quickest test first, up to the first failure. A test that never calls the changed
 function is left out. A mutant that no test fails on has survived: a test is missing, or the mutant
-is equivalent and stands in EQUIVALENT with the reason.
+is equivalent and stands in equivalent.toml with the reason.
 It is a small tool of our own, since which tests hold a file is known here, and the whole suite
 takes minutes.
 """
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import copy
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -30,6 +31,7 @@ import signal
 import sys
 import threading
 import time
+import tomllib
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -49,214 +51,8 @@ TARGETS: dict[str, str] = {
     "accounting/*.py": "tests/accounting",
 }
 """Files, and where the tests lie that hold them."""
-EQUIVALENT = {
-    "accounting/base.py:60: 0.0 -> 1.0": "the default of an abstract method, which all replace",
-    "accounting/base.py:284: 1.0 -> 2.0": "from every power of two the same bracket is found",
-    "accounting/base.py:284: 1.0 -> 0.25": "from every power of two the same bracket is found",
-    "accounting/base.py:292: high / 2 -> high * 2": "it is halved until it is too low",
-    "accounting/base.py:292: 2 -> 0.5": "it is halved until it is too low",
-    "accounting/base.py:292: 2 -> 3": "a wider bracket: the search ends within the precision",
-    "accounting/base.py:294: 2 -> 3": "a wider bracket: the search ends within the precision",
-    "accounting/concentrated.py:45: 120 -> 121": "the halvings end before, where floats do",
-    "accounting/concentrated.py:137: 700.0 -> 701.0": "e^701 is a float, too",
-    "accounting/concentrated.py:169: low < middle < high -> low <= middle < high": (
-        "without a float between the ends, they stay as they are until the halvings end"
-    ),
-    "accounting/concentrated.py:184: 700.0 -> 701.0": "e^701 is a float, too",
-    "accounting/concentrated.py:276: delta <= _LEAST -> delta < _LEAST": (
-        "every delta of a finite epsilon is above _LEAST, so that the search ends at infinity"
-    ),
-    "accounting/concentrated.py:280: 1.0 -> 2.0": "a bracket of the same root",
-    "accounting/concentrated.py:280: 1.0 -> 0.25": "a bracket of the same root",
-    "accounting/concentrated.py:281: delta_of_mu(mu, most) > delta -> "
-    "delta_of_mu(mu, most) >= delta": "a wider bracket for the same root",
-    "accounting/concentrated.py:282: 2 -> 3": "a wider bracket for the same root",
-    "accounting/concentrated.py:312: found > _LEAST -> found >= _LEAST": (
-        "at _LEAST itself both answers are at most the tail"
-    ),
-    "accounting/concentrated.py:161: 0.0 -> 1.0": "the result is cut at 1 in the same line",
-    "accounting/concentrated.py:181: 1e-300 -> 2.5e-301": (
-        "a tail below it counts as nothing or as it; both sides are safe with any so small number"
-    ),
-    "accounting/base.py:60: 0.0 -> -1": "the default of an abstract method, which all replace",
-    "accounting/concentrated.py:132: delta >= 1 -> delta > 1": "at 1 what follows is 0 as well",
-    "accounting/concentrated.py:160: 1 -> 2": "a larger margin, to the safe side",
-    "designs/pdap/theory.py:247: mixed_loss(high, K, explore) <= epsilon -> "
-    "mixed_loss(high, K, explore) < epsilon": "at equality the search ends one float below 30",
-    "designs/pdap/theory.py:285: 1 -> 0.25": "the largest loss is found with later rewards of 0",
-    "designs/pdap/theory.py:286: 1 -> 0.25": "the largest loss is found with later rewards of 0",
-    "accounting/concentrated.py:155: 1 -> 2": "a wider bracket for the same root",
-    "accounting/pld.py:52: 11.6 -> 12.6": "a larger table, to the safe side",
-    "accounting/pld.py:140: math.ceil(_TAILS * sigma) -> math.floor(_TAILS * sigma)": (
-        "one step less still leaves a chance below 1e-29"
-    ),
-    "accounting/concentrated.py:161: 1 -> 2": "a larger margin, to the safe side",
-    "accounting/concentrated.py:274: mu == 0 or delta >= 1 -> mu == 0 and delta >= 1": (
-        "every delta is below 1, so that what follows is 0 as well"
-    ),
-    "designs/pdap/theory.py:86: 1e-12 -> 2.5e-13": (
-        "a margin of rounding: a logarithm and its quotient are off by less than 1e-14"
-    ),
-    "designs/pdap/theory.py:231: 1 -> 0.25": "no whole number of arms lies between",
-    "designs/pdap/theory.py:238: 1.0 -> 2.0": "a larger slack, to the safe side",
-    "designs/pdap/theory.py:238: 1.0 -> 0.25": (
-        "in 60,000 draws with 2 to 1,000 arms rounding came to an eighth of the slack at most"
-    ),
-    "designs/pdap/theory.py:244: mixed_loss(high, K, explore) <= epsilon -> "
-    "mixed_loss(high, K, explore) < epsilon": "at equality the search ends one float below 30",
-    "accounting/concentrated.py:156: 1 -> 2": "a wider bracket for the same root",
-    "accounting/pld.py:155: event.truth > 1 / event.categories -> "
-    "event.truth >= 1 / event.categories": "what tells nothing was left out before",
-    "designs/prec/theory.py:19: 4000 -> 4001": "one piece more, which adds less than e^-39",
-    "designs/prec/theory.py:19: 0.01 -> 0.0025": (
-        "shorter pieces, which a test holds against the derivation as well"
-    ),
-    "designs/prec/theory.py:21: 100000 -> 100001": "longer chains are walked one step further",
-    "designs/prec/theory.py:21: 100000 -> 25000.0": "longer chains cost more, to the safe side",
-    "designs/prec/theory.py:37: T ** 2 < 8 * (R + 1) ** 2 -> T ** 2 <= 8 * (R + 1) ** 2": (
-        "no whole numbers are equal here: the root of 8 is irrational"
-    ),
-    "designs/prec/theory.py:120: 0 -> -1": "there are as many voters as peers: one step leads to 0",
-    "designs/prec/theory.py:181: h * h -> h / h": (
-        "it cuts shares of near pieces, of which a further one is larger: in 250 settings kappa is "
-        "the same to the last bit"
-    ),
-    "designs/prec/theory.py:181: math.sqrt(h * h + h) - h -> math.sqrt(h * h + h) + h": (
-        "as the line before"
-    ),
-    "designs/prec/theory.py:182: 0.0 -> -1": "the least that a larger number replaces at once",
-    "designs/prec/theory.py:185: 1 -> 2": "a piece's end further out, to the safe side",
-    "designs/prec/theory.py:185: 1 -> 0.25": (
-        "a tighter end of a piece; in 250 settings, with pieces of 0.01, 0.1 and 1, kappa is still "
-        "above what it bounds, since the other end leaves more room"
-    ),
-    "designs/prec/theory.py:186: 0 -> 1": "as the line before",
-    "designs/prec/theory.py:186: 1 -> 0.25": "as the line before",
-    "designs/prec/theory.py:240: 6 * math.log(T) > S -> 6 * math.log(T) >= S": (
-        "equal only for T = 1, where the bound is 0 as well"
-    ),
-    "designs/sketches/theory.py:23: 600.0 -> 601.0": "e^601 is a float, too",
-    "designs/sketches/theory.py:32: 0 -> -1": "both forms are the same number there",
-    "designs/sketches/theory.py:32: 0 -> 1": "both forms are the same number there",
-    "designs/sketches/theory.py:32: eps < 0 -> eps <= 0": "both forms are the same number there",
-    "designs/sketches/theory.py:64: 0.0 -> 1.0": "h2(1) is h2(0)",
-    "designs/sketches/theory.py:74: 0.0 -> 1.0": "h2(1) is h2(0)",
-    "designs/sketches/theory.py:82: 0.0 -> 1.0": "h2(1) is h2(0)",
-    "designs/sketches/theory.py:131: mu < ROUNDING -> mu <= ROUNDING": (
-        "the edge of a margin for the rounding of eigenvalues"
-    ),
-    "designs/sketches/theory.py:205: 1 -> 0.25": "the numbers are whole",
-    "designs/standard_scheme/theory.py:24: 1.0 -> 2.0": (
-        "one's own chance is among all, so that the least is no larger"
-    ),
-    "designs/standard_scheme/theory.py:57: 1.0 -> 2.0": "divides what is not looked at",
-    "designs/standard_scheme/theory.py:57: 1.0 -> 0.25": "divides what is not looked at",
-    "designs/standard_scheme/theory.py:102: 0.0 -> -1": "the largest ratio is not below 0",
-    "designs/private/device.py:110: 1 -> 0.25": "a number of entries is whole",
-    "designs/private/device.py:149: length > most -> length >= most": "at most the cut is by 1",
-    "designs/private/device.py:163: 0 -> -1": "all directions have one width",
-    "designs/private/device.py:216: 0 -> -1": "a number has at least two bytes",
-    "designs/private/device.py:271: 0 -> -1": "all directions have one width",
-    "designs/xmap/theory.py:165: 1 -> 2": "another point of the same line",
-    "designs/xmap/theory.py:165: 1 -> 0.25": "another point of the same line",
-    "designs/xmap/theory.py:172: 1 -> 2": "another point of the same piece, which has one sign",
-    "designs/xmap/theory.py:172: 1 -> 0.25": "another point of the same piece, which has one sign",
-    "designs/xmap/theory.py:173: excess((left + right) / 2 if middle is None else middle) > 0 -> "
-    "excess((left + right) / 2 if middle is None else middle) >= 0": (
-        "where it is 0 all over a piece, as much is lost as gained"
-    ),
-    "designs/xmap/theory.py:181: y < 0 -> y <= 0": "both forms are the same number there",
-    "designs/xmap/private_neighbours.py:145: 1 -> 2": "any number below 0 is nobody",
-    "designs/xmap/private_neighbours.py:52: 1 -> 2": "noise of the same scale on a finer grid",
-    "designs/xmap/private_neighbours.py:333: 1.0 -> 2.0": "no similarity is above 1",
-    "mechanisms/selection.py:210: 0.0 -> 1.0": "any scale that is let in stands for no noise",
-    "mechanisms/selection.py:51: 200 -> 201": "more digits than are looked at",
-    "mechanisms/selection.py:52: 100 -> 101": "e^-101 is far below the grid, too",
-    "mechanisms/running.py:195: self._sign * count + noise -> self._sign * count - noise": (
-        "the noise is as likely as its opposite"
-    ),
-    "mechanisms/sums.py:292: 1 -> 2": "a row of zeros divided by any number",
-    "mechanisms/sums.py:304: 0 -> -1": "both arrays of a triangle's places have one size",
-    "mechanisms/cosine.py:31: 2.0 ** 10 -> 2.0 * 10": (
-        "any cap leaves rungs at most 1 + share apart"
-    ),
-    "mechanisms/cosine.py:31: 2.0 -> 3.0": "any cap leaves rungs at most 1 + share apart",
-    "mechanisms/cosine.py:31: 10 -> 11": "any cap leaves rungs at most 1 + share apart",
-    "mechanisms/cosine.py:31: 10 -> 2.5": "any cap leaves rungs at most 1 + share apart",
-    "mechanisms/cosine.py:49: 1 -> 0.25": "the whole numbers below count + 1/4 are the same",
-    "mechanisms/cosine.py:53: 1 -> 0.25": "of what is below 1 the result is not used",
-    "mechanisms/cosine.py:101: math.ceil(math.log(self.halves + 1) / math.log(step)) -> "
-    "math.floor(math.log(self.halves + 1) / math.log(step))": (
-        "two rungs more than needed; then one"
-    ),
-    "mechanisms/cosine.py:101: 2 -> 3": "two rungs more than needed; then three",
-    "mechanisms/cosine.py:101: 1 -> 2": "two rungs more than needed; then three at most",
-    "mechanisms/cosine.py:126: 0 -> -1": "an array of one number",
-    "mechanisms/guarantees.py:295: epsilon < _LARGE -> epsilon <= _LARGE": (
-        "which of two ways e^13.8 is written"
-    ),
-    "mechanisms/noise.py:74: 0.0 -> 1.0": "any scale that is let in stands for no noise",
-    "mechanisms/noise.py:74: 0.0 -> -1": "any scale that is let in stands for no noise",
-    "mechanisms/noise.py:115: 40 -> 41": (
-        "a few operations are off by 2^-50, so that 2^-41 covers them, too"
-    ),
-    "mechanisms/randomized_response.py:72: true + np.where(honest, 0, shift) -> "
-    "true - np.where(honest, 0, shift)": ("a uniform lie, counted the other way round"),
-    "mechanisms/running.py:163: scale > 0 -> scale >= 0": (
-        "of scale 0 OpenDP draws zeros as well, only slower"
-    ),
-    "mechanisms/running.py:163: 0 -> -1": "of scale 0 OpenDP draws zeros as well, only slower",
-    "mechanisms/running.py:178: gate.count_scale > 0 -> gate.count_scale >= 0": (
-        "of scale 0 OpenDP draws zeros as well, only slower"
-    ),
-    "mechanisms/running.py:178: 0 -> -1": "of scale 0 OpenDP draws zeros as well, only slower",
-    "mechanisms/running.py:176: self._sign * gate.threshold + noise -> "
-    "self._sign * gate.threshold - noise": ("the noise is as likely as its opposite"),
-    "mechanisms/running.py:272: 0 -> 1": "each place is written before it is read",
-    "mechanisms/running.py:272: 0 -> -1": "each place is written before it is read",
-    "mechanisms/samplers.py:119: self.resolution > 1 -> self.resolution >= 1": (
-        "by steps of 1 the floor is taken twice"
-    ),
-    "mechanisms/samplers.py:135: 8 -> 9": "no float has 9 bytes",
-    "mechanisms/samplers.py:192: 64 -> 65": "how many are kept ready",
-    "mechanisms/samplers.py:200: 64 -> 65": "how many are kept ready",
-    "mechanisms/selection.py:50: 60 -> 61": "a digit more, rounded to the same side",
-    "mechanisms/selection.py:74: 32 -> 33": "how many are kept ready",
-    "mechanisms/selection.py:116: 1 -> 2": "how many scores are handled at once",
-    "mechanisms/selection.py:116: 16 -> 17": "how many scores are handled at once",
-    "mechanisms/sums.py:140: 1.0 -> 0.25": "a table that is not zero has a length of 1 at least",
-    "mechanisms/sums.py:149: 1 -> 0.25": "people are whole numbers",
-    "mechanisms/sums.py:167: 1 -> 2": "a person's zeros divided by any number",
-    "mechanisms/sums.py:167: 1 -> 0.25": "a person's zeros divided by any number",
-    "mechanisms/sums.py:169: 1 -> 0.25": "whoever is not zero has a length of 1 at least",
-    "mechanisms/sums.py:211: 4096 -> 4097": "how many people are handled at once",
-    "mechanisms/sums.py:292: 1 -> 0.25": "a row of zeros divided by any number",
-    "mechanisms/sums.py:303: 1 -> 0.25": "no diagonal lies between 0 and 1",
-    "mechanisms/sums.py:304: 0 -> 1": "both arrays of a triangle's places have one size",
-    "mechanisms/selection.py:158: 1 -> 2": (
-        "numpy takes any number below 0 for the size that is left"
-    ),
-    "mechanisms/selection.py:180: 1 -> 2": "how many choices are made at once",
-    "mechanisms/selection.py:180: _ENTRIES // self.candidates -> _ENTRIES * self.candidates": (
-        "how many choices are made at once"
-    ),
-    "mechanisms/selection.py:210: 0.0 -> -1": "any scale that is let in stands for no noise",
-    "mechanisms/guarantees.py:27: 10 -> 11": "an example's length, which its card states as well",
-    "designs/sketches/device.py:166: 256 -> 257": "labels are below 256",
-    "designs/sketches/device.py:242: len(liked) <= cap -> len(liked) < cap": (
-        "as many as the cap are chosen out of as many"
-    ),
-    "designs/standard_scheme/device.py:126: 1 -> 0.25": (
-        "between the largest whole level and the next none is taken"
-    ),
-    "designs/standard_scheme/device.py:139: 0 -> -1": "chances by taste are for one attribute",
-    "designs/standard_scheme/device.py:151: 0 -> -1": "chances by taste are for one attribute",
-    "designs/standard_scheme/device.py:158: -1 -> +1": "below every chance: they are FLOOR or more",
-    "designs/standard_scheme/device.py:158: 1 -> 2": "any number below 0 is below every chance",
-    "designs/standard_scheme/device.py:158: 1 -> 0.25": "any number below 0 is below every chance",
-    "designs/sketches/device.py:306: 30 -> 31": "a report that names two items ends at byte 30",
-}
-"""`file:line: change` of mutants that change nothing, and why."""
+EQUIVALENT = Path(__file__).with_name("equivalent.toml")
+"""Mutants that change nothing a test could see, and why."""
 _SLOW = 2.0
 """Seconds of processor: tests that take longer on the unchanged file are left out."""
 _WITHIN, _FAULT = 240, 99
@@ -279,7 +75,7 @@ _NAMES = {"max": "min", "min": "max", "maximum": "minimum", "minimum": "maximum"
 
 
 class Mutant(NamedTuple):
-    """place: `file:line: change`. text: the whole file. within: the first line of the function."""
+    """place: `file:line:column: change`. text: the whole file. within: the function's first line."""
 
     file: Path
     place: str
@@ -297,10 +93,27 @@ def mutant(file: Path, number: int, change: int) -> Mutant:
     """One of `places`."""
     tree = ast.parse((ROOT / file).read_text())
     node = next(one for at, one in enumerate(ast.walk(tree)) if at == number)
-    before, line = ast.unparse(node), getattr(node, "lineno", 0)
-    after = [*_changes(node)][change]()
-    place = f"{file.relative_to(PACKAGE)}:{line}: {before} -> {after}"
-    return Mutant(file, place, ast.unparse(tree), _function_at(tree, line))
+    place = _place(file, node, [*_changes(node)][change])
+    return Mutant(file, place, ast.unparse(tree), _function_at(tree, getattr(node, "lineno", 0)))
+
+
+def named(file: Path) -> Iterator[str]:
+    """The place of each mutant of a file."""
+    for node in ast.walk(ast.parse((ROOT / file).read_text())):
+        for change in range(len([*_changes(node)])):
+            copied = copy.deepcopy(node)
+            yield _place(file, copied, [*_changes(copied)][change])
+
+
+def _place(file: Path, node: ast.AST, change: Callable[[], str]) -> str:
+    at = f"{getattr(node, 'lineno', 0)}:{getattr(node, 'col_offset', 0)}"
+    return f"{file.relative_to(PACKAGE)}:{at}: {ast.unparse(node)} -> {change()}"
+
+
+def equivalent() -> dict[str, str]:
+    """Reasons by place."""
+    files = tomllib.loads(EQUIVALENT.read_text())
+    return {f"{file}:{at}": why for file, one in files.items() for at, why in one.items()}
 
 
 def _function_at(tree: ast.AST, line: int) -> int | None:
@@ -587,7 +400,7 @@ def _verdict(one: Mutant, tests: list[str], known: dict[str, float]) -> str:
         raise SystemExit(f"{one.place}: {found}")
     if found is None or found["code"] != 0:
         return "killed"
-    return "equivalent" if one.place in EQUIVALENT else "survived"
+    return "equivalent" if one.place in equivalent() else "survived"
 
 
 if __name__ == "__main__":

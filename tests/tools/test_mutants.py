@@ -26,9 +26,22 @@ def test_each_mutant_is_another_program():
 def test_files_are_there_and_each_has_tests():
     """Patterns that match nothing, and tests that were moved, would pass for a full score."""
     for pattern in mutants.TARGETS:
-        files = list((mutants.ROOT / mutants.PACKAGE).glob(pattern))
-        assert files
-        assert any(mutants.tests_of(pattern, file.relative_to(mutants.ROOT)) for file in files)
+        assert any(mutants.tests_of(pattern, file) for file in _files(pattern))
+
+
+def test_places_are_named_and_each_equivalent_is_one_of_them():
+    """No two mutants share a name, and no reason stands for a mutant that is gone."""
+    made = [mutants.mutant(FILE, *place).place for place in mutants.places(FILE)]
+    assert made == [*mutants.named(FILE)]
+    files = [path for pattern in mutants.TARGETS for path in _files(pattern)]
+    named = [place for file in files for place in mutants.named(file)]
+    assert len(named) == len({*named}) > 3000
+    assert {*mutants.equivalent()} <= {*named}
+
+
+def _files(pattern: str) -> list[Path]:
+    found = (mutants.ROOT / mutants.PACKAGE).glob(pattern)
+    return [file.relative_to(mutants.ROOT) for file in found]
 
 
 def test_tests_of_a_file_import_it():
