@@ -75,7 +75,7 @@ _NAMES = {"max": "min", "min": "max", "maximum": "minimum", "minimum": "maximum"
 
 
 class Mutant(NamedTuple):
-    """place: `file:line:column: change`. text: the whole file. within: the function's first line."""
+    """place: `file:line:column: change`. text: the file. within: its function's first line."""
 
     file: Path
     place: str
