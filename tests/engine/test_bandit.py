@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.data.clicks import contexts
-from tacit.designs.pdap.policies.published.control import (
+from tacit.designs.pdap.control import (
     Adaptive,
     Alone,
     Scaled,
@@ -18,7 +18,7 @@ from tacit.designs.pdap.policies.published.control import (
     UniformCells,
     compiled,
 )
-from tacit.designs.pdap.policies.published.own_users import Cap, Dap
+from tacit.designs.pdap.published import Cap, Dap
 from tacit.engine.bandit import PHASES, CompiledDap, Rules
 from tacit.errors import ConfigError, DataError
 

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import pytest
 
+from tacit.designs.pdap.joint_sums import GRAIN
 from tacit.designs.pdap.messages import Forward
-from tacit.designs.pdap.policies.joint_sums import GRAIN
 from tacit.designs.pdap.serve.state import unpack
 from tacit.ledger import open_ledger
 from tacit.ledger.inspection import backup

@@ -1,6 +1,6 @@
 """A bandit over cells that split, compiled: millions of choices a second, one or many at a time.
 
-The readable learner is `designs/pdap/policies/published/own_users.py`; given the same contexts and
+The readable learner is `designs/pdap/published.py`; given the same contexts and
 rewards, this one makes the same choices; `compiled` of control.py makes it from the same settings.
 It has no noise, and no arms that come and go.
 

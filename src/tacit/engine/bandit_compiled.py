@@ -1,6 +1,6 @@
 """The compiled learner: the phases of an adaptive bandit over hashed cells, in batches and singly.
 
-What it does, `designs/pdap/policies/published/own_users.py` says readably; the tests hold the two
+What it does, `designs/pdap/published.py` says readably; the tests hold the two
 equal choice by choice.
 """
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.designs.pdap.policies.base import Choice
-from tacit.designs.pdap.policies.partition import Cell
-from tacit.designs.pdap.policies.published.control import Setting
-from tacit.designs.pdap.policies.published.own_users import Cap, Dap, Visits
+from tacit.designs.pdap.control import Setting
+from tacit.designs.pdap.partition import Cell
+from tacit.designs.pdap.policy import Choice
+from tacit.designs.pdap.published import Cap, Dap, Visits
 from tacit.errors import ConfigError, DataError
 
 HERE = np.array([0.2])

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tacit import randomness
+from tacit.designs.pdap.control import Setting
+from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.model import Bandit
-from tacit.designs.pdap.policies.joint import Joint, JointSetting
-from tacit.designs.pdap.policies.published.control import Setting
-from tacit.designs.pdap.policies.published.own_users import Cap, Dap
+from tacit.designs.pdap.published import Cap, Dap
 from tacit.errors import ConfigError, DataError, NotFittedError
 
 

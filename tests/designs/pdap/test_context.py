@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.audit.local import Told
-from tacit.designs.pdap.policies.local import (
+from tacit.designs.pdap.local import (
     Context,
     ContextSetting,
     Device,

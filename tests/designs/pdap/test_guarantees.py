@@ -7,8 +7,8 @@ import math
 
 import pytest
 
-from tacit.designs.pdap.policies.published import guarantees
-from tacit.designs.pdap.policies.published.control import Setting
+from tacit.designs.pdap import published_guarantees as guarantees
+from tacit.designs.pdap.control import Setting
 from tacit.errors import ConfigError
 from tacit.privacy import Basis
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from tacit.designs.pdap.policies.published.control import Setting
-from tacit.designs.pdap.policies.published.forwarded_users import ForwardedUsers
-from tacit.designs.pdap.policies.published.forwarded_users import guests as dup_guests
+from tacit.designs.pdap.control import Setting
+from tacit.designs.pdap.published import ForwardedUsers
+from tacit.designs.pdap.published import guests as dup_guests
 from tacit.errors import ConfigError, DataError
 
 HERE = np.array([0.2])

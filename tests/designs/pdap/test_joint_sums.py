@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.accounting import PureAccountant
-from tacit.designs.pdap.policies.joint_sums import GRAIN, EpochSums, SumNoise
+from tacit.designs.pdap.joint_sums import GRAIN, EpochSums, SumNoise
 from tacit.errors import PrivacyError
 from tacit.mechanisms import samplers
 

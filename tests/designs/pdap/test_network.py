@@ -9,12 +9,11 @@ import pytest
 
 from tacit import randomness
 from tacit.data.clicks import generate
+from tacit.designs.pdap.control import Setting
 from tacit.designs.pdap.experiment.policies import Network
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import Reward
-from tacit.designs.pdap.policies.published.control import Setting
-from tacit.designs.pdap.policies.published.forwarded_users import ForwardedUsers
-from tacit.designs.pdap.policies.published.own_users import Dap
+from tacit.designs.pdap.published import Dap, ForwardedUsers
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.designs.pdap.policies.partition import AdaptivePartition, Cell, FixedPartition, Slices
+from tacit.designs.pdap.partition import AdaptivePartition, Cell, FixedPartition, Slices
 from tacit.errors import ConfigError
 
 features = st.floats(0, 1)

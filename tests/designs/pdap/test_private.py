@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.policies.published.control import Setting
-from tacit.designs.pdap.policies.published.own_users import Dap, GPDap, PDap
+from tacit.designs.pdap.control import Setting
+from tacit.designs.pdap.published import Dap, GPDap, PDap
 from tacit.errors import ConfigError
 from tacit.randomness import replay, simulation
 

@@ -7,8 +7,8 @@ import math
 import pytest
 
 from tacit.designs.pdap import guarantees as cards
-from tacit.designs.pdap.policies.joint import JointSetting
-from tacit.designs.pdap.policies.local import Context, ContextSetting
+from tacit.designs.pdap.joint import JointSetting
+from tacit.designs.pdap.local import Context, ContextSetting
 from tacit.errors import ConfigError
 from tacit.privacy import Basis, Trust
 from tacit.randomness import secure

@@ -12,7 +12,7 @@ from tacit import randomness
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import Offer, Reward
-from tacit.designs.pdap.policies.base import Choice, Uniform
+from tacit.designs.pdap.policy import Choice, Uniform
 from tacit.designs.pdap.trust import GRAINS, NoisyPeer, TrustSettings, largest_gap, tail
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError

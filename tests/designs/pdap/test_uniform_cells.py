@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from tacit.designs.pdap.policies.published.control import Setting, UniformCells
-from tacit.designs.pdap.policies.published.own_users import Dup, slices
+from tacit.designs.pdap.control import Setting, UniformCells
+from tacit.designs.pdap.published import Dup, slices
 
 
 def setting(**changes) -> Setting:

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from tacit import randomness
+from tacit.designs.pdap.control import Setting
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import Forward, Offer, Refusal, Reward, answered
-from tacit.designs.pdap.policies.base import Host, Uniform, answer_range
-from tacit.designs.pdap.policies.published.control import Setting
-from tacit.designs.pdap.policies.published.forwarded_users import ForwardedUsers
-from tacit.designs.pdap.policies.published.own_users import Dap
+from tacit.designs.pdap.policy import Host, Uniform, answer_range
+from tacit.designs.pdap.published import Dap, ForwardedUsers
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError, DataError

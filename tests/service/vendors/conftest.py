@@ -14,7 +14,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from tacit.designs.pdap.policies.joint import Joint
+from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.serve.neighbours import Reach
 from tacit.designs.pdap.serve.served import NAMES, ServedVendor, make_two
 from tacit.service import Service, Settings, create_app

@@ -4,15 +4,15 @@ Source   Zhou, Zhou, Wu, Jin: Differentially private online learning for cloud-b
          recommendation with multimedia big data in social networks (2015).
 
 paper                         here                                  where
-M, K, d, T, m, alpha, L, p, A Setting                               policies/published/control.py
-K_i, k                        Arms, Choice.arm                      policies/base.py
-P^t, C, l, M_C                AdaptivePartition, Cell               policies/partition.py
-N, N1, r                      Visits.counts, .trained, .means       policies/published/own_users.py
-G1, G3, G2                    own, trained and served, neighbour    policies/published/control.py
-DAP; CAP [33]; DUP [31], m_T  Dap; Cap; Dup, slices                 policies/published/own_users.py
-Algorithm 1, ExP-DAP          PDap                                  policies/published/own_users.py
-Algorithm 2, LaP-DAP, Tree_k  ForwardedUsers                        .../published/forwarded_users.py
-section VI                    GPDap, ForwardedUsers(geometric=True) both
+M, K, d, T, m, alpha, L, p, A Setting                               control.py
+K_i, k                        Arms, Choice.arm                      policy.py
+P^t, C, l, M_C                AdaptivePartition, Cell               partition.py
+N, N1, r                      Visits.counts, .trained, .means       published.py
+G1, G3, G2                    own, trained and served, neighbour    control.py
+DAP; CAP [33]; DUP [31], m_T  Dap; Cap; Dup, slices                 published.py
+Algorithm 1, ExP-DAP          PDap                                  published.py
+Algorithm 2, LaP-DAP, Tree_k  ForwardedUsers                        published.py
+section VI                    GPDap, ForwardedUsers(geometric=True) published.py
 Gamma, l_max, theorems        gamma, deepest_level, corollary_2     theory.py
 
 How the paper's ambiguities are read, each with its reason in the docs: arms are one's own videos
@@ -23,10 +23,10 @@ each cell and video; what is sent is its noisy total over the number of rewards;
 training phase are not learned; epsilon grows with the level in GP-DAP (section VI, not VII).
 
 Not in the paper: `practical` and `compiled` of control.py (settings that learn faster; DAP and CAP
-compiled), policies/joint (sums with noise), policies/local.py (the device draws and reports),
-`Host` of base.py (serves others' users, learns nothing of them), vendor.py, messages.py
+compiled), joint.py (sums with noise), local.py (the device draws and reports),
+`Host` of policy.py (serves others' users, learns nothing of them), vendor.py, messages.py
 (what crosses between vendors), forwarding.py (contexts randomised before they leave), trust.py
 (what a neighbour's word is worth), model.py (fit and predict over any policy).
 
-The published claims are refuted, with numbers, on the cards of policies/published/guarantees.py.
+The published claims are refuted, with numbers, on the cards of published_guarantees.py.
 """

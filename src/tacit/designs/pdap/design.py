@@ -96,8 +96,8 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
 
 
 def _published(epsilon: float) -> tuple[Guarantee, ...]:
-    from tacit.designs.pdap.policies.published import guarantees
-    from tacit.designs.pdap.policies.published.control import Setting
+    from tacit.designs.pdap import published_guarantees as guarantees
+    from tacit.designs.pdap.control import Setting
 
     setting = Setting(**SIZES, horizon=200_000)
     return (
@@ -110,8 +110,8 @@ def _sound(epsilon: float) -> tuple[Guarantee, ...]:
     from tacit.designs.pdap import guarantees as sound_guarantees
     from tacit.designs.pdap.forwarding import Agreement
     from tacit.designs.pdap.guarantees import forwarded, learned_about_neighbours
-    from tacit.designs.pdap.policies.joint import JointSetting
-    from tacit.designs.pdap.policies.local import Context, ContextSetting
+    from tacit.designs.pdap.joint import JointSetting
+    from tacit.designs.pdap.local import Context, ContextSetting
     from tacit.designs.pdap.trust import TrustSettings
     from tacit.randomness import secure
     from tacit.recommenders.baselines.linucb import LinUCB

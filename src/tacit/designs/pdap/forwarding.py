@@ -33,7 +33,7 @@ from tacit.designs.pdap.messages import (
     Refusal,
     Reward,
 )
-from tacit.designs.pdap.policies.base import Choice, Host, Hosts, Learns, checked_context
+from tacit.designs.pdap.policy import Choice, Host, Hosts, Learns, checked_context
 from tacit.errors import ConfigError
 from tacit.mechanisms.randomized_response import MOST_CATEGORIES, KaryResponse
 from tacit.mechanisms.samplers import check_epsilon, check_whole

@@ -7,10 +7,10 @@ from typing import Any
 
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
-from tacit.designs.pdap.policies.joint import JointSetting
-from tacit.designs.pdap.policies.joint_sums import SumNoise
-from tacit.designs.pdap.policies.local import Context
-from tacit.designs.pdap.policies.published.guarantees import without_noise as without_noise
+from tacit.designs.pdap.joint import JointSetting
+from tacit.designs.pdap.joint_sums import SumNoise
+from tacit.designs.pdap.local import Context
+from tacit.designs.pdap.published_guarantees import without_noise as without_noise
 from tacit.designs.pdap.trust import TrustSettings, release_for
 from tacit.errors import ConfigError
 from tacit.mechanisms.randomized_response import BitRelease

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.designs.pdap import guarantees
-from tacit.designs.pdap.policies.base import Learns, checked_context
-from tacit.designs.pdap.policies.joint import Joint, JointSetting
+from tacit.designs.pdap.joint import Joint, JointSetting
+from tacit.designs.pdap.policy import Learns, checked_context
 from tacit.errors import ConfigError, DataError, NotFittedError
 from tacit.privacy import Guarantee
 from tacit.randomness import secure

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder, Neighbour, arm_of
 from tacit.designs.pdap.messages import MICRO, MessageError, Reward, video_of
-from tacit.designs.pdap.policies.base import Chosen, Hosts, Learns, Settles
+from tacit.designs.pdap.policy import Chosen, Hosts, Learns, Settles
 from tacit.designs.pdap.trust import NoisyPeer, Peer, TrustSettings, release_for
 from tacit.errors import ConfigError, DataError
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from tacit.accounting import ZCDPAccountant
+from tacit.designs.pdap import joint as joint_learner
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
+from tacit.designs.pdap.joint import Joint, JointSetting
+from tacit.designs.pdap.joint_sums import PARTS
+from tacit.designs.pdap.local import Context, ContextSetting
 from tacit.designs.pdap.messages import Offer
-from tacit.designs.pdap.policies import joint as joint_learner
-from tacit.designs.pdap.policies.joint import Joint, JointSetting
-from tacit.designs.pdap.policies.joint_sums import PARTS
-from tacit.designs.pdap.policies.local import Context, ContextSetting
 from tacit.designs.pdap.trust import NEVER, NoisyPeer, Peer, TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.mechanisms.noise import LaplaceRelease

@@ -25,8 +25,8 @@ from tacit.auditing.sampler_spy import laplace_loss, moves
 from tacit.designs.pdap.audit import joint, local, published, rules
 from tacit.designs.pdap.audit.rules import Rows, distinguished, released, without
 from tacit.designs.pdap.forwarding import Agreement
-from tacit.designs.pdap.policies.joint import Joint, JointSetting
-from tacit.designs.pdap.policies.joint_sums import GRAIN, SumNoise
+from tacit.designs.pdap.joint import Joint, JointSetting
+from tacit.designs.pdap.joint_sums import GRAIN, SumNoise
 from tacit.mechanisms.running import TreeCounter
 from tacit.recommenders.base import Unanswered
 

@@ -28,7 +28,7 @@ from tacit.designs.pdap.audit.rules import (
     released,
     without,
 )
-from tacit.designs.pdap.policies.joint import Joint, JointSetting
+from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.randomness import Source, secure
 from tacit.recommenders.baselines.linucb import LinUCB
 

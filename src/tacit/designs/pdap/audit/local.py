@@ -22,10 +22,10 @@ from tacit.auditing.claims import Check, Checked, Line
 from tacit.auditing.output_distributions import Law, Words, check_of, law, responses
 from tacit.designs.pdap.audit import rules
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
+from tacit.designs.pdap.local import Context, ContextSetting, Device
 from tacit.designs.pdap.messages import Forward, Reward
-from tacit.designs.pdap.policies.base import Choice, Host
-from tacit.designs.pdap.policies.local import Context, ContextSetting, Device
-from tacit.designs.pdap.policies.partition import Cell
+from tacit.designs.pdap.partition import Cell
+from tacit.designs.pdap.policy import Choice, Host
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.randomness import Source, secure

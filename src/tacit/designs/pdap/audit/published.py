@@ -1,7 +1,7 @@
 """P-DAP as published: each claim on the neighbours that refute it, by running the shipped policies.
 
 Source   Zhou, Zhou, Wu, Jin (2015); the claims and why they fail: the cards of
-         `designs/pdap/policies/published/guarantees.py`, whose figures these lines must reproduce.
+         `designs/pdap/published_guarantees.py`, whose figures these lines must reproduce.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from tacit.auditing.rules import Rule
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.audit import rules
-from tacit.designs.pdap.policies.base import Choice
-from tacit.designs.pdap.policies.partition import Cell
-from tacit.designs.pdap.policies.published.control import Setting
-from tacit.designs.pdap.policies.published.forwarded_users import ForwardedUsers, Reading
-from tacit.designs.pdap.policies.published.own_users import GPDap, PDap
+from tacit.designs.pdap.control import Setting
+from tacit.designs.pdap.partition import Cell
+from tacit.designs.pdap.policy import Choice
+from tacit.designs.pdap.published import ForwardedUsers, GPDap, PDap, Reading
 from tacit.mechanisms.selection import draw_rows
 from tacit.randomness import secure
 

@@ -31,8 +31,8 @@ from tacit.auditing.rules import upper_bound as bound_of
 from tacit.auditing.sampler_spy import Asked, Moves, Tape, moves, tapped
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.forwarding import Agreement
-from tacit.designs.pdap.policies.joint_sums import GRAIN, SumNoise
-from tacit.designs.pdap.policies.local import Context
+from tacit.designs.pdap.joint_sums import GRAIN, SumNoise
+from tacit.designs.pdap.local import Context
 from tacit.errors import PrivacyError
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.randomness import Source, secure

@@ -32,15 +32,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import PureAccountant
+from tacit.designs.pdap.control import Setting
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
+from tacit.designs.pdap.joint import Joint, JointSetting
+from tacit.designs.pdap.local import Context, ContextSetting
 from tacit.designs.pdap.messages import LARGEST
-from tacit.designs.pdap.policies.base import Host, Uniform
-from tacit.designs.pdap.policies.joint import Joint, JointSetting
-from tacit.designs.pdap.policies.local import Context, ContextSetting
-from tacit.designs.pdap.policies.published.control import Setting
-from tacit.designs.pdap.policies.published.forwarded_users import ForwardedUsers
-from tacit.designs.pdap.policies.published.forwarded_users import guests as dup_guests
-from tacit.designs.pdap.policies.published.own_users import Cap, Dap, Dup, GPDap, PDap
+from tacit.designs.pdap.policy import Host, Uniform
+from tacit.designs.pdap.published import Cap, Dap, Dup, ForwardedUsers, GPDap, PDap
+from tacit.designs.pdap.published import guests as dup_guests
 from tacit.designs.pdap.trust import NEVER, TrustSettings
 from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.errors import ConfigError

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from tacit.designs.pdap.control import regret_bound
 from tacit.designs.pdap.experiment.paper import (
     Column,
     Ordering,
@@ -19,7 +20,6 @@ from tacit.designs.pdap.experiment.paper import (
 )
 from tacit.designs.pdap.experiment.policies import PUBLISHED, World
 from tacit.designs.pdap.experiment.simulation import Row
-from tacit.designs.pdap.policies.published.control import regret_bound
 from tacit.evaluation.page import Cell, Figure, Mark, Page, Section, interval
 from tacit.evaluation.result import Interval, Table, Verdict
 

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.messages import REQUEST_BYTES
-from tacit.designs.pdap.policies.base import Choice
-from tacit.designs.pdap.policies.joint import Joint
+from tacit.designs.pdap.policy import Choice
 from tacit.designs.pdap.trust import NoisyPeer
 from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.errors import ConfigError, PrivacyError

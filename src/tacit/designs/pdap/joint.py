@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import Event
-from tacit.designs.pdap.policies.base import Armed, Arms, Choice, checked_context, checked_reward
-from tacit.designs.pdap.policies.joint_sums import (
+from tacit.designs.pdap.joint_sums import (
     PARTS,
     Choices,
     EpochSums,
@@ -35,7 +34,8 @@ from tacit.designs.pdap.policies.joint_sums import (
     plan,
     widened,
 )
-from tacit.designs.pdap.policies.partition import Grid, slices_for
+from tacit.designs.pdap.partition import Grid, slices_for
+from tacit.designs.pdap.policy import Armed, Arms, Choice, checked_context, checked_reward
 from tacit.errors import ConfigError
 from tacit.mechanisms.samplers import check_epsilon, check_whole, finite
 from tacit.randomness import Source, integers_below

@@ -1,33 +1,36 @@
-"""The published policies for a vendor's own users: DAP and CAP, P-DAP (ExP-DAP) and GP-DAP, DUP.
+"""The published policies, for reproduction: the paper's claims of privacy are refuted.
 
-Source   Zhou, Zhou, Wu, Jin (2015), Algorithm 1, with and without privacy, and section VI; CAP
-         after its reference [33]; DUP after [31], with T^(1 / (3 alpha + d)) slices per dimension.
-Privacy  The paper's claim is refuted: see `guarantees.py`. These policies are for reproduction.
+Own users   DAP and CAP, P-DAP (ExP-DAP) and GP-DAP: Zhou, Zhou, Wu, Jin (2015), Algorithm 1, with
+            and without privacy, and section VI. CAP after its reference [33]; DUP after [31], with
+            T^(1 / (3 alpha + d)) slices per dimension.
+Forwarded   LaP-DAP, Algorithm 2, for users of other vendors. While a video is still explored, its
+            reward is sent as it is. Then the noisy total of the video's rewards in this cell, from
+            a tree counter, divided by their number. Without noise the reward itself is sent.
+Privacy     What is claimed, and why it is false: `published_guarantees.py`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.policies.base import Armed, Arms, Choice, checked_context, checked_reward
-from tacit.designs.pdap.policies.partition import AdaptivePartition, FixedPartition
-from tacit.designs.pdap.policies.published.control import (
-    Adaptive,
-    Alone,
-    Controls,
-    Setting,
-    UniformCells,
-)
+from tacit.designs.pdap.control import Adaptive, Alone, Controls, ForGuests, Setting, UniformCells
+from tacit.designs.pdap.partition import AdaptivePartition, FixedPartition
+from tacit.designs.pdap.policy import Armed, Arms, Choice, checked_context, checked_reward
 from tacit.errors import ConfigError, DataError
+from tacit.mechanisms.noise import LaplaceRelease
+from tacit.mechanisms.running import TreeCounter, TreeRun
 from tacit.mechanisms.samplers import check_epsilon
 from tacit.mechanisms.selection import Selection, draw_rows
 from tacit.randomness import Source
+
+Reading = Literal["tree", "theorem 5", "lemma 5", "text", "line 9"]
+"""How the paper's noise is read: `theory.noise_scale` has the scale of each."""
 
 
 class Visits:
@@ -39,10 +42,10 @@ class Visits:
     __slots__ = ("counts", "means", "sums", "trained")
 
     def __init__(self, parent: Visits | None = None) -> None:
-        self.counts: list[int] = parent.counts.copy() if parent else []
-        self.sums: list[float] = parent.sums.copy() if parent else []
-        self.means: list[float] = parent.means.copy() if parent else []
-        self.trained: list[int] = parent.trained.copy() if parent else []
+        self.counts: list[int] = [*parent.counts] if parent else []
+        self.sums: list[float] = [*parent.sums] if parent else []
+        self.means: list[float] = [*parent.means] if parent else []
+        self.trained: list[int] = [*parent.trained] if parent else []
 
     def hold(self, arms: int) -> None:
         """Room for so many arms."""
@@ -66,14 +69,14 @@ class Visits:
 
     def beats(self, one: int, other: int) -> bool:
         """Whether `best` of the two is `one`."""
-        return self._order(one) > self._order(other)
-
-    def _order(self, arm: int) -> tuple[float, int, int]:
-        return self.means[arm], -self.counts[arm], -arm
+        means, counts = self.means, self.counts
+        return (means[one], counts[other], other) > (means[other], counts[one], one)
 
 
 class Learner(Armed):
     """The phases of Algorithm 1, whatever the cells and the control functions are."""
+
+    epsilon = math.inf
 
     def __init__(self, arms: Arms, partition: AdaptivePartition[Any], controls: Controls) -> None:
         self._arms = arms
@@ -81,10 +84,6 @@ class Learner(Armed):
         self.partition = partition
         self.arrivals = 0
         """Contexts answered so far."""
-
-    @property
-    def epsilon(self) -> float:
-        return math.inf
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         own, neighbours = self._arms.among(arms)
@@ -123,10 +122,7 @@ class Learner(Armed):
         self, level: int, visits: Visits, own: list[int], neighbours: list[int]
     ) -> tuple[int, float | None]:
         """The arm, and its chance given the cell."""
-        if not own or not neighbours:
-            return visits.best(own or neighbours), 1.0
-        mine, theirs = visits.best(own), visits.best(neighbours)
-        return (mine if visits.beats(mine, theirs) else theirs), 1.0
+        return visits.best(sorted(own + neighbours)), 1.0
 
 
 class Dap(Learner):
@@ -174,7 +170,6 @@ class PDap(Dap):
     gamma: visits that a neighbour's noise costs. None is Lemma 5's, with confidence 1 - sigma.
     """
 
-    name = "p-dap"
     _geometric = False
 
     def __init__(
@@ -193,32 +188,26 @@ class PDap(Dap):
             gamma = theory.gamma(setting.horizon, setting.neighbours + 1, epsilon, sigma)
         super().__init__(setting, Adaptive(setting, gamma, geometric=self._geometric))
         self._setting = setting
-        self._epsilon = epsilon
+        self.epsilon = epsilon
         self._source = randomness
         self._selections: dict[tuple[int, int], Selection] = {}
-
-    @property
-    def epsilon(self) -> float:
-        return self._epsilon
 
     def epsilon_at(self, level: int) -> float:
         """Of one draw in a cell of this level."""
         s = self._setting
-        return theory.epsilon_at(self._epsilon, s.slices, s.smoothness, level, self._geometric)
+        return theory.epsilon_at(self.epsilon, s.slices, s.smoothness, level, self._geometric)
 
     def _exploit(
         self, level: int, visits: Visits, own: list[int], neighbours: list[int]
     ) -> tuple[int, float | None]:
-        if math.isinf(self._epsilon) or not own:
+        if math.isinf(self.epsilon) or not own:
             return super()._exploit(level, visits, own, neighbours)
         means = [visits.means[arm] for arm in own]
         weights = self.selection(level, len(own)).weights(means)
         place = int(draw_rows(weights[None, :], self._source)[0])
         drawn, total = own[place], int(weights.sum())
-        if not neighbours:
-            return drawn, int(weights[place]) / total
-        theirs = visits.best(neighbours)
-        if visits.beats(drawn, theirs):
+        theirs = visits.best(neighbours) if neighbours else None
+        if theirs is None or visits.beats(drawn, theirs):
             return drawn, int(weights[place]) / total
         lost = np.array([visits.beats(theirs, arm) for arm in own])
         return theirs, int(weights[lost].sum()) / total
@@ -230,13 +219,9 @@ class PDap(Dap):
             sensitivity = theory.spread(s.lipschitz, s.slices, s.smoothness, level)
             # A power of two, fine enough for the sensitivity to be many steps.
             resolution = 2.0 ** -min(18, max(10, math.ceil(math.log2(64 / sensitivity))))
+            epsilon = self.epsilon_at(level)
             self._selections[level, candidates] = Selection(
-                self.epsilon_at(level),
-                candidates,
-                sensitivity=sensitivity,
-                lower=0.0,
-                upper=1.0,
-                resolution=resolution,
+                epsilon, candidates, sensitivity, 0.0, 1.0, resolution
             )
         return self._selections[level, candidates]
 
@@ -244,7 +229,6 @@ class PDap(Dap):
 class GPDap(PDap):
     """P-DAP whose epsilon grows with the level, to epsilon_0 m^(alpha l); Gamma shrinks as much."""
 
-    name = "gp-dap"
     _geometric = True
 
 
@@ -252,16 +236,116 @@ class Dup(Learner):
     """DAP with equal cells and control functions that do not know a level."""
 
     def __init__(self, setting: Setting) -> None:
-        super().__init__(
-            Arms(setting.videos, setting.neighbours),
-            FixedPartition(
-                setting.dimension, Visits, slices=slices(setting), most_cells=setting.most_cells
-            ),
-            UniformCells(setting),
-        )
+        arms = Arms(setting.videos, setting.neighbours)
+        super().__init__(arms, _grid(setting, Visits), UniformCells(setting))
+
+
+def _grid(setting: Setting, make: Callable[[V | None], V]) -> FixedPartition[V]:
+    return FixedPartition(
+        setting.dimension, make, slices=slices(setting), most_cells=setting.most_cells
+    )
 
 
 def slices(setting: Setting) -> int:
     """m_T: per dimension, from the horizon."""
     exact = setting.horizon ** (1 / (3 * setting.smoothness + setting.dimension))
     return math.ceil(float(exact) - 1e-9)  # 32^(1/5) is 2, whatever a float makes of it
+
+
+class GuestVisits(Visits):
+    """What one cell has learned from others' users, with one tree counter per video."""
+
+    __slots__ = ("trees",)
+
+    def __init__(self, parent: Visits | None = None) -> None:
+        super().__init__(parent)
+        self.trees: dict[int, TreeRun] = {}
+
+
+class ForwardedUsers(Learner):
+    """Serves one's own videos to others' users. `answer` is `update`, and what the other is sent.
+
+    epsilon: of one reward, as claimed; inf sends rewards as they are. geometric: epsilon is that of
+    level 0 and grows as m^(alpha l). Decisions use true rewards; only what is sent has noise.
+    controls, partition: those of DAP unless given, such as DUP's.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        *,
+        epsilon: float,
+        reading: Reading = "tree",
+        geometric: bool = False,
+        controls: Controls | None = None,
+        partition: FixedPartition[GuestVisits] | None = None,
+    ) -> None:
+        check_epsilon(epsilon)
+        if reading not in get_args(Reading):
+            raise ConfigError(
+                f"The noise is read as one of {', '.join(get_args(Reading))}; got {reading!r}."
+            )
+        super().__init__(
+            Arms(setting.videos, 0),
+            adaptive(setting, GuestVisits) if partition is None else partition,
+            ForGuests(Adaptive(setting) if controls is None else controls),
+        )
+        self._setting = setting
+        self.epsilon = epsilon
+        self._reading = reading
+        self._geometric = geometric
+        self._counters: dict[int, TreeCounter] = {}
+        self._leaves: dict[int, LaplaceRelease] = {}
+
+    def update(self, choice: Choice, reward: float) -> None:
+        self.answer(choice, reward)
+
+    def answer(self, choice: Choice, reward: float) -> float:
+        """Learn the reward, 0 or 1, and give what is sent to the vendor that forwarded."""
+        if reward not in (0, 1):
+            raise DataError("the reward of a guest is neither 0 nor 1")
+        visits = self.partition.state(choice.cell)
+        super().update(choice, reward)
+        if math.isinf(self.epsilon):
+            return float(reward)
+        level = choice.cell.level
+        if self._reading == "line 9":
+            if choice.phase == "explore":
+                return float(reward)
+            return float(self._leaf(level)([reward])[0])
+        if not isinstance(visits, GuestVisits):  # split or forgotten: a tree of its own
+            visits = GuestVisits()
+        tree = visits.trees.get(choice.arm)
+        if tree is None or tree.step == tree.counter.horizon:
+            tree = visits.trees[choice.arm] = self.counter(level).start()
+        total = tree.add(int(reward))
+        return float(reward) if choice.phase == "explore" else total / tree.step
+
+    def _leaf(self, level: int) -> LaplaceRelease:
+        if level not in self._leaves:
+            self._leaves[level] = LaplaceRelease(
+                self._epsilon_at(level), sensitivity=1, lower=0, upper=1, resolution=1
+            )
+        return self._leaves[level]
+
+    def counter(self, level: int) -> TreeCounter:
+        """What counts the rewards of one video in a cell of this level, tree readings only."""
+        if level not in self._counters:
+            s, epsilon = self._setting, self._epsilon_at(level)
+            if not math.isinf(epsilon):
+                scale = theory.noise_scale(
+                    self._reading, s.horizon, s.neighbours + 1, s.videos, epsilon
+                )
+                epsilon = theory.tree_loss(s.horizon, scale)
+            self._counters[level] = TreeCounter(epsilon, s.horizon)
+        return self._counters[level]
+
+    def _epsilon_at(self, level: int) -> float:
+        s = self._setting
+        return theory.epsilon_at(self.epsilon, s.slices, s.smoothness, level, self._geometric)
+
+
+def guests(setting: Setting) -> ForwardedUsers:
+    """Serves others' users as DUP does: on the same grid, with DUP's control function."""
+    grid, controls = _grid(setting, GuestVisits), UniformCells(setting)
+    return ForwardedUsers(setting, epsilon=math.inf, controls=controls, partition=grid)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.policies.partition import thresholds
+from tacit.designs.pdap.partition import thresholds
 from tacit.errors import ConfigError
 from tacit.mechanisms.samplers import check_whole
 

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from tacit.accounting import Event, Exponential, NonPrivate, PrivacyFilter, PureAccountant
 from tacit.accounting.events import compose
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.policies.base import Armed, Arms, Choice, checked_context, checked_reward
-from tacit.designs.pdap.policies.joint_sums import Choices
-from tacit.designs.pdap.policies.partition import Grid
+from tacit.designs.pdap.joint_sums import Choices
+from tacit.designs.pdap.partition import Grid
+from tacit.designs.pdap.policy import Armed, Arms, Choice, checked_context, checked_reward
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.randomized_response import KaryResponse
 from tacit.mechanisms.samplers import check_epsilon, check_whole, finite

@@ -22,7 +22,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.designs.pdap.policies.partition import Cell
+from tacit.designs.pdap.partition import Cell
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.randomized_response import BitRelease
 from tacit.randomness import Source, integers_below

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting import Event, NonPrivate
-from tacit.designs.pdap.policies.base import Arms
+from tacit.designs.pdap.policy import Arms
 from tacit.errors import PrivacyError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.running import Running, TreeCounter

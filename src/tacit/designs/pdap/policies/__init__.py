@@ -1,1 +1,0 @@
-"""The learners of P-DAP: published, sound against others (joint), sound on the device (local)."""

@@ -1,1 +1,0 @@
-"""The policies as the paper prints them; their privacy claims are refuted."""
