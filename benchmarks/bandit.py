@@ -257,7 +257,8 @@ def generate(
 
 
 def learner(name: str, events: int, setting: str = "practical") -> Any:
-    from tacit.designs.pdap.control import Setting, compiled, practical
+    from tacit.designs.pdap.control import Setting
+    from tacit.designs.pdap.model import compiled, practical
 
     public = {"videos": VIDEOS, "neighbours": 0, "dimension": TASKS[name][0], "horizon": events}
     return compiled(*practical(**public)) if setting == "practical" else compiled(Setting(**public))
@@ -265,7 +266,8 @@ def learner(name: str, events: int, setting: str = "practical") -> Any:
 
 def scaled(name: str, events: int, settings: dict[str, float]) -> Any:
     """settings: of `Setting`, and what the paper's control functions are multiplied by."""
-    from tacit.designs.pdap.control import Adaptive, Scaled, Setting, compiled
+    from tacit.designs.pdap.control import Adaptive, Scaled, Setting
+    from tacit.designs.pdap.model import compiled
 
     public = {"videos": VIDEOS, "neighbours": 0, "dimension": TASKS[name][0], "horizon": events}
     rest = {key: value for key, value in settings.items() if key != "scale"}
@@ -378,7 +380,8 @@ def wide(_: argparse.Namespace) -> dict[str, Any]:
     """Ten thousand features and at most 10,000 cells; memory after each of several batches."""
     import numpy as np
 
-    from tacit.designs.pdap.control import Setting, compiled
+    from tacit.designs.pdap.control import Setting
+    from tacit.designs.pdap.model import compiled
 
     features, most, size = 10_000, 10_000, 1_000
     bandit = compiled(

@@ -31,10 +31,10 @@ from tacit import randomness
 from tacit.data.clicks import Clicks, generate
 from tacit.designs.pdap.control import Setting
 from tacit.designs.pdap.experiment.policies import Lie, Network
-from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
+from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder, Host, Hosts, answer_range
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.messages import MICRO, Reward
-from tacit.designs.pdap.policy import Choice, Host, Hosts, answer_range
+from tacit.designs.pdap.policy import Choice
 from tacit.designs.pdap.published import Dap, ForwardedUsers
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from tacit import randomness
 from tacit.data.clicks import Clicks, generate
+from tacit.designs.pdap.forwarding import answer_range
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.joint_sums import Choices, Estimates
 from tacit.designs.pdap.local import Context, ContextSetting, Sees
-from tacit.designs.pdap.partition import slices_for
-from tacit.designs.pdap.policy import answer_range
+from tacit.designs.pdap.policy import slices_for
 from tacit.evaluation.result import Interval, mean_interval
 from tacit.mechanisms.randomized_response import BitRelease
 from tacit.recommenders.baselines.linucb import LinUCB

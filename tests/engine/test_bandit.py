@@ -10,14 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.data.clicks import contexts
-from tacit.designs.pdap.control import (
-    Adaptive,
-    Alone,
-    Scaled,
-    Setting,
-    UniformCells,
-    compiled,
-)
+from tacit.designs.pdap.control import Adaptive, Alone, Scaled, Setting, UniformCells
+from tacit.designs.pdap.model import compiled
 from tacit.designs.pdap.published import Cap, Dap
 from tacit.engine.bandit import PHASES, CompiledDap, Rules
 from tacit.errors import ConfigError, DataError

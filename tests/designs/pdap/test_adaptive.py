@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.partition import Cell
-from tacit.designs.pdap.policy import Choice
+from tacit.designs.pdap.policy import Cell, Choice
 from tacit.designs.pdap.published import Cap, Dap, Visits
 from tacit.errors import ConfigError, DataError
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tacit.data import clicks as rewards
-from tacit.designs.pdap.control import Setting, compiled, practical
+from tacit.designs.pdap.control import Setting
+from tacit.designs.pdap.model import compiled, practical
 from tacit.designs.pdap.published import Dap
 
 SIZES = {"videos": 10, "neighbours": 0, "horizon": 20_000}

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.designs.pdap import joint as joint_module
+from tacit.designs.pdap.forwarding import Host, answer_range
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.joint_sums import GRAIN, Choices, Estimates, Observation, posterior
-from tacit.designs.pdap.partition import MOST_CELLS, Grid, slices_for
-from tacit.designs.pdap.policy import Host, answer_range
+from tacit.designs.pdap.policy import MOST_CELLS, Grid, slices_for
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
 from tacit.randomness import replay, simulation

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.designs.pdap.partition import AdaptivePartition, Cell, FixedPartition, Slices
+from tacit.designs.pdap.control import AdaptivePartition, FixedPartition
+from tacit.designs.pdap.policy import Cell, Slices
 from tacit.errors import ConfigError
 
 features = st.floats(0, 1)

@@ -9,10 +9,9 @@ import pytest
 
 from tacit import randomness
 from tacit.designs.pdap import joint
-from tacit.designs.pdap.forwarding import Agreement, Forwarder
+from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host, answer_range
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.messages import Offer, Reward, answered
-from tacit.designs.pdap.policy import Host, answer_range
 from tacit.designs.pdap.serve.state import MOST_SEEN, restore, saved
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor

@@ -9,9 +9,9 @@ import pytest
 
 from tacit import randomness
 from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.forwarding import Agreement, Forwarder
+from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host, answer_range
 from tacit.designs.pdap.messages import Forward, Offer, Refusal, Reward, answered
-from tacit.designs.pdap.policy import Host, Uniform, answer_range
+from tacit.designs.pdap.policy import Uniform
 from tacit.designs.pdap.published import Dap, ForwardedUsers
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor

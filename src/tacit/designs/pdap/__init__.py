@@ -6,7 +6,7 @@ Source   Zhou, Zhou, Wu, Jin: Differentially private online learning for cloud-b
 paper                         here                                  where
 M, K, d, T, m, alpha, L, p, A Setting                               control.py
 K_i, k                        Arms, Choice.arm                      policy.py
-P^t, C, l, M_C                AdaptivePartition, Cell               partition.py
+P^t, C, l, M_C                AdaptivePartition; Cell               control.py; policy.py
 N, N1, r                      Visits.counts, .trained, .means       published.py
 G1, G3, G2                    own, trained and served, neighbour    control.py
 DAP; CAP [33]; DUP [31], m_T  Dap; Cap; Dup, slices                 published.py
@@ -22,11 +22,11 @@ have been tried ln t times, not ln t / K; a tree has floor(log2 T) + 1 levels, a
 each cell and video; what is sent is its noisy total over the number of rewards; rewards of the
 training phase are not learned; epsilon grows with the level in GP-DAP (section VI, not VII).
 
-Not in the paper: `practical` and `compiled` of control.py (settings that learn faster; DAP and CAP
-compiled), joint.py (sums with noise), local.py (the device draws and reports),
-`Host` of policy.py (serves others' users, learns nothing of them), vendor.py, messages.py
-(what crosses between vendors), forwarding.py (contexts randomised before they leave), trust.py
-(what a neighbour's word is worth), model.py (fit and predict over any policy).
+Not in the paper: joint.py (sums with noise), local.py (the device draws and reports), vendor.py,
+messages.py (what crosses between vendors), forwarding.py (contexts randomised before they leave,
+and `Host`, which serves others' users and learns nothing of them), trust.py (what a neighbour's
+word is worth), model.py (fit and predict over any policy; settings that learn faster; DAP and CAP
+compiled).
 
 The published claims are refuted, with numbers, on the cards of published_guarantees.py.
 """

@@ -1,4 +1,12 @@
-"""Control functions: how often an arm is tried in a cell before what was learned decides.
+"""The paper's setting, cells that split, and how often an arm is tried in one: Algorithm 1.
+
+Source  Zhou, Zhou, Wu, Jin (2015), section V: a cell of level l has side m^-l and splits into m^d
+        children when A m^(p l) contexts have come. DUP's cells stay as they are.
+Memory  Children exist from the first context in them on: m^d of them could never be stored. With
+        `most_cells`, the cell not visited for longest is forgotten first, and starts anew when
+        a visit occurs: at most `most_cells` are stored, whatever d and however many contexts.
+
+Control functions, below which an arm is tried in a cell before what was learned decides:
 
 paper   here       printed
 G1      own        m^(2 alpha l) ln T
@@ -13,21 +21,20 @@ as long: with ln t / K the chance of a wrong order is t^(-2/K), which no sum ove
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.partition import thresholds
+from tacit.designs.pdap.policy import FINEST, Cell, Slices
 from tacit.errors import ConfigError
 from tacit.mechanisms.samplers import check_whole
 
-if TYPE_CHECKING:
-    from tacit.engine.bandit import CompiledDap
-
+S = TypeVar("S")
 Training = Literal["sound", "printed"]
 
 
@@ -84,6 +91,10 @@ class Setting:
         own = self.videos * phases.own(0, self.horizon)
         return 2 * math.ceil(own + self.neighbours * of_neighbours)
 
+    def exploration(self, level: int, t: int) -> float:
+        """m^(2 alpha l) ln t."""
+        return theory.exploration(self.slices, self.smoothness, level, math.log(t))
+
 
 def regret_bound(setting: Setting, visits: int) -> float:
     """Theorem 3 without noise, for one vendor's own users after so many visits."""
@@ -133,7 +144,7 @@ class Adaptive(Controls):
     geometric: bool = False
 
     def own(self, level: int, t: int) -> float:
-        return self._exploration(level, self.setting.horizon)
+        return self.setting.exploration(level, self.setting.horizon)
 
     def trained(self, level: int, t: int) -> float:
         return self.setting.videos * self.served(level, t)
@@ -147,11 +158,7 @@ class Adaptive(Controls):
         s = self.setting
         if s.training == "printed":
             return theory.training(s.slices, s.smoothness, level, math.log(t), s.videos)
-        return self._exploration(level, t)
-
-    def _exploration(self, level: int, t: int) -> float:
-        s = self.setting
-        return theory.exploration(s.slices, s.smoothness, level, math.log(t))
+        return s.exploration(level, t)
 
 
 @dataclass(frozen=True)
@@ -161,8 +168,7 @@ class Alone(Controls):
     setting: Setting
 
     def own(self, level: int, t: int) -> float:
-        s = self.setting
-        return theory.exploration(s.slices, s.smoothness, level, math.log(t))
+        return self.setting.exploration(level, t)
 
 
 @dataclass(frozen=True)
@@ -219,70 +225,125 @@ class Scaled(Controls):
         return self.by * self.controls.served(level, t)
 
 
-def practical(
-    *, videos: int, neighbours: int, dimension: int, horizon: int, **others: Any
-) -> tuple[Setting, Controls]:
-    """Not the paper's: what learns faster, from public numbers alone, for `Dap` and `compiled`.
-
-    Cells split early, and their children go on from what was learned (inherit); an arm is tried
-    0.6 m^(0.2 l) ln t times, counting what was inherited. Beyond four features, where a split makes
-    so many children that few people come to each, A and p grow. The numbers were chosen on
-    generated Lipschitz clicks of 1 to 10 features. others: of `Setting`, such as most_cells.
-    """
-    arms, many = videos + neighbours, max(0, dimension - 4)
-    setting = Setting(
-        videos=videos,
-        neighbours=neighbours,
-        dimension=dimension,
-        horizon=horizon,
-        **{
-            "split_after": arms * 2 ** (1.5 * many),
-            "growth": max(3.0, dimension),
-            "smoothness": 0.1,
-            "inherit": True,
-            **others,
-        },
-    )
-    return setting, Scaled(Adaptive(setting), 0.6)
-
-
-def compiled(
-    setting: Setting, controls: Controls | None = None, *, alone: bool = False
-) -> CompiledDap:
-    """Chooses as `Dap(setting, controls)` does, far faster; `alone`: without the neighbours.
-
-    `Cap(setting)` is `compiled(setting, Alone(setting), alone=True)`. Of the control functions only
-    those that are a constant plus a multiple of ln t at each level can be compiled: DUP's are not.
-    """
-    from tacit.engine.bandit import CompiledDap, Rules
-
-    used, s = Adaptive(setting) if controls is None else controls, setting
-    return CompiledDap(
-        Rules(
-            dimension=s.dimension,
-            own=s.videos,
-            neighbours=0 if alone else s.neighbours,
-            slices=s.slices,
-            split_after=np.array(thresholds(s.first_split, s.slices, s.p, s.deepest)),
-            tried=_lines(used.own, setting),
-            trained=_lines(used.trained, setting),
-            heard=_lines(used.neighbour, setting),
-            inherit=s.inherit,
-            most_cells=s.most_cells,
+def thresholds(split_after: float, slices: int, growth: float, deepest: int) -> list[float]:
+    """Of each level up to `deepest`, split_after * slices^(growth l) contexts; inf at the last."""
+    if not (split_after >= 1 and growth > 0 and math.isfinite(growth)):
+        raise ConfigError(
+            "A cell splits after split_after >= 1 contexts, and growth is a finite number "
+            f"above 0; got {split_after} and {growth}."
         )
-    )
+    powers = (growth * level for level in range(deepest))
+    exact = (split_after * slices**n if n * math.log2(slices) < 1000 else math.inf for n in powers)
+    return [*exact, math.inf]
 
 
-def _lines(control: Callable[[int, int], float], setting: Setting) -> NDArray[np.float64]:
-    """(levels, 2): scale and constant of each level's scale * ln t + constant."""
-    far = max(setting.horizon, 3)
-    lines = []
-    for level in range(setting.deepest + 1):
-        constant = control(level, 1)
-        scale = (control(level, far) - constant) / math.log(far)
-        if not math.isclose(control(level, 2), scale * math.log(2) + constant, rel_tol=1e-9):
-            raise ConfigError(
-                "Only control functions scale * ln t + constant can be compiled, and these are not."
-            )
-        lines.append((scale, constant))
-    return np.array(lines)
+@dataclass(slots=True)
+class _Node(Generic[S]):
+    """What is stored of a cell: its state, or after a split only that it was split."""
+
+    state: S
+    arrivals: int = 0
+    children: bool = False
+
+
+class AdaptivePartition(Generic[S]):
+    """Splits a cell of level l once split_after * slices^(growth l) contexts have come to it.
+
+    make: the state of a new cell, from its parent's state if `inherit`, else from None.
+    split_after: A; growth: p; slices: m. deepest: a cell of this level never splits.
+    """
+
+    def __init__(
+        self,
+        dimension: int,
+        make: Callable[[S | None], S],
+        *,
+        split_after: float,
+        slices: int = 2,
+        growth: float = 3.0,
+        deepest: int = 20,
+        inherit: bool = False,
+        most_cells: int | None = None,
+    ) -> None:
+        if most_cells is not None and most_cells < 1:
+            raise ConfigError(f"most_cells is at least 1, or None for no limit; got {most_cells}.")
+        self.dimension = dimension
+        self._slices = Slices(dimension, slices, deepest)
+        self._make = make
+        self._inherit = inherit
+        self._most = most_cells
+        self._nodes: OrderedDict[Cell, _Node[S]] = OrderedDict()
+        """The first is the first to be forgotten."""
+        self.thresholds = thresholds(split_after, slices, growth, deepest)
+
+    def find(self, context: NDArray[np.float64]) -> tuple[Cell, S]:
+        """The one cell now in use that holds `context`, created if nobody has been there."""
+        parent: S | None = None
+        for cell in self._slices.walk(context):
+            node = self._touched(cell, parent)
+            if not node.children:
+                return cell, node.state
+            if self._inherit:
+                parent = node.state
+        raise AssertionError("a cell of the deepest level never splits")
+
+    def _touched(self, cell: Cell, parent: S | None) -> _Node[S]:
+        """Now the last to be forgotten; made if it is not there."""
+        node = self._nodes.get(cell)
+        if node is None:
+            node = self._nodes[cell] = _Node(self._make(parent))
+            if self._most is not None and len(self._nodes) > self._most:
+                self._nodes.popitem(last=False)
+        elif self._most is not None:
+            self._nodes.move_to_end(cell)
+        return node
+
+    def state(self, cell: Cell) -> S | None:
+        """None if the cell was split or forgotten, or never was."""
+        node = self._nodes.get(cell)
+        return None if node is None or node.children else node.state
+
+    def arrived(self, cell: Cell) -> bool:
+        """Count a context in this cell, and split it if that was the last it takes: True."""
+        node = self._nodes.get(cell)
+        if node is None or node.children:
+            return False
+        node.arrivals += 1
+        node.children = node.arrivals >= self.thresholds[cell.level]
+        if node.children and not self._inherit:
+            del node.state  # nobody asks for it again
+        return node.children
+
+    def cells(self) -> Iterator[tuple[Cell, int, S]]:
+        """Cells in use with at least one visit, with their contexts and states."""
+        for cell, node in self._nodes.items():
+            if not node.children:
+                yield cell, node.arrivals, node.state
+
+    def __len__(self) -> int:
+        """Cells stored, split ones included: never above `most_cells`."""
+        return len(self._nodes)
+
+
+class FixedPartition(AdaptivePartition[S]):
+    """`slices` slices in each dimension from the start; independent of all data. One level."""
+
+    def __init__(
+        self,
+        dimension: int,
+        make: Callable[[S | None], S],
+        *,
+        slices: int,
+        most_cells: int | None = None,
+    ) -> None:
+        if not 1 <= slices <= FINEST:
+            raise ConfigError(f"slices is a whole number from 1 to 2**52; got {slices}.")
+        cut, deepest = max(2, slices), 1 if slices > 1 else 0
+        super().__init__(
+            dimension, make, split_after=1, slices=cut, deepest=deepest, most_cells=most_cells
+        )
+
+    def find(self, context: NDArray[np.float64]) -> tuple[Cell, S]:
+        """The cell that holds `context`, created if nobody has been there."""
+        *_, cell = self._slices.walk(context)
+        return cell, self._touched(cell, None).state

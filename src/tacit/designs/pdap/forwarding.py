@@ -1,13 +1,16 @@
 """A visitor's context as other vendors may see it, randomised once, and how they serve it.
 
 Source      Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014), for the
-            answer.
+            context's cell; Warner: Randomized response (JASA 1965), for a reward.
 Guarantee   epsilon for one randomisation, towards all neighbours together, also if they collude:
             every neighbour and every retry gets the same bytes. Any two contexts are neighbours.
 Not         that a request was made, when, and to whom. A policy that forwards because of where the
             context lies tells the true cell by it, unless the `Vendor` asks all at every visit.
 
-`Neighbour` is a vendor as others know it: it serves their users, and reports on visits.
+`Neighbour` is a vendor as others know it: it serves their users, and reports on visits. With a
+`Host` it shows what its own learner's `serve_many` says, and learns nothing: a forwarded visit is
+learned once, by the vendor that forwarded it. Its rewards are noised from the first one, and
+stretched so that their mean is right: nobody needs the exact one.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +37,9 @@ from tacit.designs.pdap.messages import (
     Refusal,
     Reward,
 )
-from tacit.designs.pdap.policy import Choice, Host, Hosts, Learns, checked_context
-from tacit.errors import ConfigError
-from tacit.mechanisms.randomized_response import MOST_CATEGORIES, KaryResponse
+from tacit.designs.pdap.policy import Cell, Choice, Learns, checked_context
+from tacit.errors import ConfigError, DataError
+from tacit.mechanisms.randomized_response import MOST_CATEGORIES, BitRelease, KaryResponse
 from tacit.mechanisms.samplers import check_epsilon, check_whole
 from tacit.randomness import Source
 
@@ -100,20 +104,20 @@ class Forwarder:
         noisy = agreement.reported and not math.isinf(agreement.epsilon)
         # A trifle less than was agreed, so that no rounding makes a budget of three last for two.
         spent = agreement.epsilon * (1 - 2**-40)
-        self._response = KaryResponse(spent, agreement.answers) if noisy else None
+        self.response = KaryResponse(spent, agreement.answers) if noisy else None
         self._numbers = b""
 
     @property
     def event(self) -> Event | None:
         """What one randomisation costs; None if nothing is sent, or if nothing protects it."""
-        return None if self._response is None else self._response.event
+        return None if self.response is None else self.response.event
 
     @property
     def visit_epsilon(self) -> float:
         """Nats that a forwarded visit costs, at most."""
-        if self._response is None:
+        if self.response is None:
             return math.inf if self.agreement.reported else 0.0
-        return PureAccountant().add(self._response.event).epsilon()
+        return PureAccountant().add(self.response.event).epsilon()
 
     def forward(self, context: NDArray[np.float64]) -> Forward:
         """One message for this visit, for all receivers."""
@@ -128,10 +132,10 @@ class Forwarder:
         return tuple([min(int(feature * slices), slices - 1) for feature in features])
 
     def _randomised(self, places: tuple[int, ...]) -> tuple[int, ...]:
-        if self._response is None:
+        if self.response is None:
             return places
         grid = (self.agreement.slices,) * len(places)
-        answer = self._response([int(np.ravel_multi_index(places, grid))], self._source)[0]
+        answer = self.response([int(np.ravel_multi_index(places, grid))], self._source)[0]
         return tuple(int(place) for place in np.unravel_index(int(answer), grid))
 
     def _number(self) -> bytes:
@@ -140,6 +144,57 @@ class Forwarder:
             self._numbers = self._source.words(2 * 256).astype(">u8").tobytes()
         number, self._numbers = self._numbers[:REQUEST_BYTES], self._numbers[REQUEST_BYTES:]
         return number
+
+
+class Hosts(Protocol):
+    """A policy for guests."""
+
+    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice: ...
+
+    def answer(self, choice: Choice, reward: float) -> float:
+        """What is sent for a reward of 0 or 1."""
+
+
+class Serves(Protocol):
+    """A learner that can show guests what it knows."""
+
+    @property
+    def n_own(self) -> int: ...
+
+    def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
+        """(n,) own videos for (n, d) contexts of others' users."""
+
+
+class Host:
+    """A policy over one's own videos that never learns; `answer` is what the other is sent.
+
+    home: one's own learner. epsilon: of one answer, about its reward; inf sends it as it is.
+    """
+
+    def __init__(self, home: Serves, *, epsilon: float, randomness: Source) -> None:
+        self.home = home
+        self.epsilon = epsilon
+        self.bit = BitRelease(epsilon)
+        self._range = answer_range(epsilon)
+        self._source = randomness
+
+    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        """arms: refused, for what is shown is the learner's to say."""
+        if arms is not None:
+            raise ConfigError("ForwardedUsers are shown what the vendor's own learner has.")
+        return Choice(int(self.home.serve_many(context[None, :])[0]), "exploit", Cell(0, ()))
+
+    def answer(self, choice: Choice, reward: float) -> float:
+        """For a reward of 0 or 1, one of the two ends of `answer_range`."""
+        if reward not in (0, 1):
+            raise DataError("the reward of a guest is neither 0 nor 1")
+        return self._range[int(self.bit([int(reward)], self._source)[0])]
+
+
+def answer_range(epsilon: float) -> tuple[float, float]:
+    """What is sent for a released 0 and for a released 1, so that the mean is the reward."""
+    truth = float(BitRelease(epsilon).truth)
+    return -(1 - truth) / (2 * truth - 1), truth / (2 * truth - 1)
 
 
 @dataclass(slots=True)

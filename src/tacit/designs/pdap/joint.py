@@ -34,8 +34,7 @@ from tacit.designs.pdap.joint_sums import (
     plan,
     widened,
 )
-from tacit.designs.pdap.partition import Grid, slices_for
-from tacit.designs.pdap.policy import Armed, Arms, Choice, checked_context, checked_reward
+from tacit.designs.pdap.policy import Armed, Arms, Choice, Grid, checked_reward, slices_for
 from tacit.errors import ConfigError
 from tacit.mechanisms.samplers import check_epsilon, check_whole, finite
 from tacit.randomness import Source, integers_below
@@ -50,9 +49,9 @@ class JointSetting:
 
     videos, neighbours, dimension, horizon: as in `Setting`.
     neighbour_range: lowest and highest reward that a neighbour sends, see `answer_range`.
-    slices: per dimension of the grid; None: by the rule of `partition.py`.
+    slices: per dimension of the grid; None: by the rule of `slices_for`.
     first: arrivals in the first epoch; growth: how much longer the next one is; 1 for equal ones.
-    beliefs: see `estimates.py`.
+    beliefs: see `Estimates`.
     at_horizon: "stop" learning and go on choosing by what is known, or "renew": a new period with
     fresh noise; a visit is in one period only.
     """
@@ -109,7 +108,8 @@ class Joint(Armed):
         self._arms = Arms(setting.videos, setting.neighbours)
         self._source = randomness
         self._covariance = setting.beliefs.covariance(self.grid.centres)
-        self._seen: list[Seen] = []
+        self.seen: list[Seen] = []
+        """What was released, oldest first."""
         self.arrivals = 0
         """Contexts answered so far; public."""
         self._unanswered = Unanswered()
@@ -143,7 +143,7 @@ class Joint(Armed):
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         if self.arrivals >= self._next:
             self._release()
-        cell = self.grid.cell(checked_context(context, self.setting.dimension))
+        cell = self.grid.cell(context)
         number = self.grid.number(cell)
         drawn = self._drawn(number) if arms is None else self._drawn_among(number, arms)
         (arm, parts, total), visit = drawn, self.arrivals
@@ -200,7 +200,7 @@ class Joint(Armed):
         comes back cannot be answered.
         """
         allowed = self._arms.allowed(arms)
-        cell = self.grid.cell(checked_context(context, self.setting.dimension))
+        cell = self.grid.cell(context)
         best = allowed[int(self._means[self.grid.number(cell), allowed].argmax())]
         return Choice(best, "exploit", cell, visit=None if instead is None else instead.visit)
 
@@ -212,7 +212,7 @@ class Joint(Armed):
         """It is tried from the next visit on, as often as what is believed of it says."""
         arm = self._arms.add(neighbour=neighbour)
         self._sums.widen()
-        self._seen = [widened(one, arm + 1) for one in self._seen]
+        self.seen = [widened(one, arm + 1) for one in self.seen]
         self._restart_epochs()
         self._planned = False
         self._replan()
@@ -226,7 +226,7 @@ class Joint(Armed):
     def estimates(self) -> tuple[Floats, Floats]:
         """Means and variances (cells, arms) of what is believed; made of released sums alone."""
         beliefs = self.setting.beliefs
-        return believed(self._seen, beliefs, self._covariance, self._arms, self._ranges)
+        return believed(self.seen, beliefs, self._covariance, self._arms, self._ranges)
 
     def kept(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Numbers that JSON can hold, and arrays, to go on from; `exact` among them is private.
@@ -234,7 +234,7 @@ class Joint(Armed):
         No state may be gone on from twice.
         """
         exact, released = self._sums.kept()
-        seen, counts = [one for one, _ in self._seen], [visits for _, visits in self._seen]
+        seen, counts = [one for one, _ in self.seen], [visits for _, visits in self.seen]
         tables = [*(one.likes for one in seen), *(one.visits for one in seen), *counts]
         numbers = {
             "own": self._arms.own.copy(),
@@ -263,7 +263,7 @@ class Joint(Armed):
         self._sums.resume(arrays["exact"], numbers["released"])
         self._arms.own, self._arms.neighbours = list(numbers["own"]), list(numbers["neighbours"])
         self._arms.sides = [bool(side) for side in numbers["sides"]]
-        self._seen = [
+        self.seen = [
             (Observation(likes, visits, *noises), counts)
             for likes, visits, counts, noises in zip(
                 *arrays["seen"], numbers["noises"], strict=True
@@ -279,15 +279,15 @@ class Joint(Armed):
 
     def add_up_oldest(self, most: int) -> None:
         """Of many releases the oldest become one, sums and noise: `most` stay separate."""
-        while len(self._seen) > most:
-            (first, before), (second, after), *rest = self._seen
-            self._seen = [(first.with_later(second), before + after), *rest]
+        while len(self.seen) > most:
+            (first, before), (second, after), *rest = self.seen
+            self.seen = [(first.with_later(second), before + after), *rest]
 
     def _release(self) -> None:
         """An epoch is over."""
         ended = self.arrivals - self._began
         seen = self._sums.release(ended)
-        self._seen.append((seen, counted(seen, self._shares if self._planned else None)))
+        self.seen.append((seen, counted(seen, self._shares if self._planned else None)))
         if ended >= self.setting.horizon:
             if self.setting.at_horizon == "renew":
                 self._start_period()

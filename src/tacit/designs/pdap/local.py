@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal, get_args
 
 import numpy as np
@@ -28,8 +29,7 @@ from tacit.accounting import Event, Exponential, NonPrivate, PrivacyFilter, Pure
 from tacit.accounting.events import compose
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.joint_sums import Choices
-from tacit.designs.pdap.partition import Grid
-from tacit.designs.pdap.policy import Armed, Arms, Choice, checked_context, checked_reward
+from tacit.designs.pdap.policy import Armed, Arms, Choice, Grid, checked_reward
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.randomized_response import KaryResponse
 from tacit.mechanisms.samplers import check_epsilon, check_whole, finite
@@ -105,12 +105,13 @@ class Context(Armed):
         self.grid = Grid(setting.dimension, setting.slices)
         self._arms = Arms(setting.videos, setting.neighbours)
         self._source = randomness
-        self._response = KaryResponse(setting.report_epsilon, 2 * len(self.grid))
-        truth, lies = self._response.truth, self._response.categories - 1
+        self.response = KaryResponse(setting.report_epsilon, 2 * len(self.grid))
+        truth, lies = self.response.truth, self.response.categories - 1
         self._lie = 0.0 if math.isinf(setting.report_epsilon) else float((1 - truth) / lies)
         """Chance of each single answer that is not the true one."""
         self._answers = np.zeros((self._arms.numbered, 2 * len(self.grid)), dtype=np.int64)
-        self._explore = math.ceil(setting.explore * _PARTS)
+        self.explore = Fraction(math.ceil(setting.explore * _PARTS), _PARTS)
+        """The chance of a uniform arm, exactly."""
         self._selections: dict[int, Selection] = {}
         self.visits = 0
         """Contexts answered so far."""
@@ -127,13 +128,13 @@ class Context(Armed):
             return math.inf
         if self.setting.vendor_sees == "contexts":
             return self.draw_loss
-        return self.draw_loss + PureAccountant().add(self._response.event).epsilon()
+        return self.draw_loss + PureAccountant().add(self.response.event).epsilon()
 
     @property
     def draw_loss(self) -> float:
         """Of one draw among all arms, exactly."""
         arms = self.n_own + self.n_neighbours
-        return theory.mixed_loss(self._exponent(arms), arms, self._explore / _PARTS)
+        return theory.mixed_loss(self._exponent(arms), arms, float(self.explore))
 
     @property
     def event(self) -> Event:
@@ -145,12 +146,12 @@ class Context(Armed):
         drawn = Exponential(self.setting.draw_epsilon, permute_and_flip=True)
         if self.setting.vendor_sees == "contexts":
             return drawn
-        return compose(drawn, self._response.event)
+        return compose(drawn, self.response.event)
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """On the device: from the context and the published means of all cells."""
         allowed = np.array(self._arms.allowed(arms))
-        cell = self.grid.cell(checked_context(context, self.setting.dimension))
+        cell = self.grid.cell(context)
         self._visited(1)
         rows = self._published[[self.grid.number(cell)]][:, allowed]
         place, explored, chance = self._drawn(rows)
@@ -190,7 +191,7 @@ class Context(Armed):
         once, the device says.
         """
         best = self._best_on_average(self._arms.allowed(arms))
-        cell = self.grid.cell(checked_context(context, self.setting.dimension))
+        cell = self.grid.cell(context)
         return Choice(best, "exploit", cell, visit=None if instead is None else instead.visit)
 
     def _best_on_average(self, arms: list[int]) -> int:
@@ -222,7 +223,7 @@ class Context(Armed):
         Numbers of answers are made unbiased first: each lie is equally likely.
         """
         reports = self._answers.sum(axis=1, keepdims=True)
-        truth = float(self._response.truth)
+        truth = float(self.response.truth)
         estimated = (self._answers - reports * self._lie) / (truth - self._lie)
         dislikes, likes = estimated[:, 0::2].T, estimated[:, 1::2].T
         noise = (reports * self._lie).T / (truth - self._lie) ** 2
@@ -254,7 +255,7 @@ class Context(Armed):
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.float64]]:
         """Places in each row of means, whether they were explored, and their chances."""
         count, arms = rows.shape
-        explored = integers_below(self._source, _PARTS, count) < self._explore
+        explored = integers_below(self._source, _PARTS, count) < int(self.explore * _PARTS)
         uniform = integers_below(self._source, arms, count)
         if math.isinf(self.epsilon):
             drawn, weights = rows.argmax(axis=1), np.zeros(rows.shape, dtype=np.int64)
@@ -263,7 +264,7 @@ class Context(Armed):
             weights = self._selection(arms).weights(rows)
             drawn = draw_rows(weights, self._source)
         places = np.where(explored, uniform, drawn)
-        share = self._explore / _PARTS
+        share = float(self.explore)
         mine = weights[np.arange(count), places] / weights.sum(axis=1)
         return places, explored, np.asarray((1 - share) * mine + share / arms)
 
@@ -275,17 +276,17 @@ class Context(Armed):
         shares = (finite(rewards) - low[arms]) / width[arms]
         sure = np.rint(np.clip(shares, 0.0, 1.0) * _PARTS)
         liked = integers_below(self._source, _PARTS, len(shares)) < sure
-        return self._response(2 * cells + liked, self._source)
+        return self.response(2 * cells + liked, self._source)
 
     def uniform(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """Any arm, at random: it costs nothing, and is not reported."""
         allowed = self._arms.allowed(arms)
-        cell = self.grid.cell(checked_context(context, self.setting.dimension))
+        cell = self.grid.cell(context)
         place = int(integers_below(self._source, len(allowed), 1)[0])
         return Choice(allowed[place], "train", cell, 1 / len(allowed))
 
     def _exponent(self, arms: int) -> float:
-        return theory.exponent_for(self.setting.draw_epsilon, arms, self._explore / _PARTS)
+        return theory.exponent_for(self.setting.draw_epsilon, arms, float(self.explore))
 
     def _selection(self, arms: int) -> Selection:
         if arms not in self._selections:

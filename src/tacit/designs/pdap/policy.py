@@ -1,31 +1,79 @@
-"""What every policy of this folder is: it picks an arm for a context, and learns from the answer.
+"""What every policy is: it picks an arm for a context, and learns from the answer.
 
 Arms   One's own videos are numbered 0 to K - 1, neighbours (other vendors, each of them one arm) K
        to K + M - 2. An arm that joins later takes the next number, whichever it is, and the number
        of one that left is never given again: what was learned stays where it was.
-
-Serving other vendors' users without learning from them, and a reward noised from the first one.
-
-Choice   Whatever `serve_many` of one's own learner says. A forwarded visit is learned once, by the
-         vendor that forwarded it.
-Answer   The reward, 0 or 1, by randomised response, stretched so that its mean is right. Nobody
-         needs the exact one: not while exploring, and not later.
-Source   Warner: Randomized response (JASA 1965).
+Cells  A cell of level l is where a context of the cube [0, 1]^d lies when each feature is cut into
+       m^l slices. Slices are cut from ONE finest grid, so children lie within their parents to the
+       last bit. In more than 16 dimensions a cell is known by a digest of 16 bytes of its slices.
+Grid   Cells of one level, numbered. No visitor can influence it: as many slices per dimension as
+       leave a (cell, arm) `PER_CELL` visits on average over the horizon, and no more than
+       `MOST_CELLS` cells; but `FEWEST` at least while these make no more than `FEW` cells, which
+       learn from one another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import itertools
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.designs.pdap.partition import Cell
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.randomized_response import BitRelease
 from tacit.randomness import Source, integers_below
+
+FINEST = 1 << 52
+"""Slices per dimension at the deepest level are at most these: a float tells no more apart."""
+BY_NAME = 16
+"""Dimensions up to which a cell is known by its slices, above by their digest."""
+
+
+class Cell(NamedTuple):
+    """level: 0 is the whole cube. place: the slice in each dimension, or a digest of them all."""
+
+    level: int
+    place: tuple[int, ...] | bytes
+
+
+class Slices:
+    """Where a context lies at each level. slices: m; deepest: the last level there is."""
+
+    def __init__(self, dimension: int, slices: int, deepest: int) -> None:
+        if dimension < 1:
+            raise ConfigError(f"A context has at least one feature; got {dimension}.")
+        if slices < 2 or slices != int(slices):
+            raise ConfigError(f"A split cuts each side into 2 slices or more, whole; got {slices}.")
+        if deepest < 0 or slices**deepest > FINEST:
+            raise ConfigError(
+                f"Levels go from 0 to {int(math.log(FINEST, slices))} with {slices} slices; got "
+                f"{deepest}."
+            )
+        self.dimension = dimension
+        self.finest = slices**deepest
+        self._widths = [slices ** (deepest - level) for level in range(deepest + 1)]
+
+    def walk(self, context: NDArray[np.float64]) -> Iterator[Cell]:
+        """The cells that hold `context`, from the whole cube to the deepest."""
+        yield Cell(0, ())
+        if self.dimension > BY_NAME:
+            yield from self._walk_by_digest(context)
+            return
+        finest, last = self.finest, self.finest - 1
+        fine = [min(int(feature * finest), last) for feature in context.tolist()]
+        for level, width in enumerate(self._widths[1:], 1):
+            yield Cell(level, tuple([place // width for place in fine]))
+
+    def _walk_by_digest(self, context: NDArray[np.float64]) -> Iterator[Cell]:
+        fine = np.minimum((context * self.finest).astype(np.uint64), self.finest - 1)
+        for level, width in enumerate(self._widths[1:], 1):
+            places = (fine // width).astype("<u8")
+            yield Cell(level, hashlib.blake2b(places.tobytes(), digest_size=16).digest())
+
 
 Phase = Literal["explore", "train", "exploit"]
 
@@ -94,15 +142,6 @@ class Settles(Protocol):
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Any = None
     ) -> Chosen:
         """instead: of this choice; both are answered as one visit."""
-
-
-class Hosts(Protocol):
-    """A policy for guests."""
-
-    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice: ...
-
-    def answer(self, choice: Choice, reward: float) -> float:
-        """What is sent for a reward of 0 or 1."""
 
 
 class Arms:
@@ -240,43 +279,57 @@ class Uniform(Armed):
         return np.asarray(own[integers_below(self._source, len(own), len(contexts))])
 
 
-class Serves(Protocol):
-    """A learner that can show guests what it knows."""
-
-    @property
-    def n_own(self) -> int: ...
-
-    def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
-        """(n,) own videos for (n, d) contexts of others' users."""
+MOST_CELLS = 400
+PER_CELL = 200
+FEWEST = 3
+FEW = 27
 
 
-class Host:
-    """A policy over one's own videos that never learns; `answer` is what the other is sent.
-
-    home: one's own learner. epsilon: of one answer, about its reward; inf sends it as it is.
-    """
-
-    def __init__(self, home: Serves, *, epsilon: float, randomness: Source) -> None:
-        self.home = home
-        self.epsilon = epsilon
-        self._bit = BitRelease(epsilon)
-        self._range = answer_range(epsilon)
-        self._source = randomness
-
-    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """arms: refused, for what is shown is the learner's to say."""
-        if arms is not None:
-            raise ConfigError("ForwardedUsers are shown what the vendor's own learner has.")
-        return Choice(int(self.home.serve_many(context[None, :])[0]), "exploit", Cell(0, ()))
-
-    def answer(self, choice: Choice, reward: float) -> float:
-        """For a reward of 0 or 1, one of the two ends of `answer_range`."""
-        if reward not in (0, 1):
-            raise DataError("the reward of a guest is neither 0 nor 1")
-        return self._range[int(self._bit([int(reward)], self._source)[0])]
+def slices_for(horizon: int, dimension: int, arms: int) -> int:
+    """1 where there are too few visits, and too many dimensions, to tell cells apart."""
+    wanted = min(horizon / (PER_CELL * arms), MOST_CELLS)
+    slices = FEWEST if FEWEST**dimension <= FEW else 1
+    while (slices + 1) ** dimension <= wanted:
+        slices += 1
+    return slices
 
 
-def answer_range(epsilon: float) -> tuple[float, float]:
-    """What is sent for a released 0 and for a released 1, so that the mean is the reward."""
-    truth = float(BitRelease(epsilon).truth)
-    return -(1 - truth) / (2 * truth - 1), truth / (2 * truth - 1)
+class Grid:
+    """Cells numbered from 0, and where they lie."""
+
+    def __init__(self, dimension: int, slices: int) -> None:
+        if slices < 1 or slices**dimension > MOST_CELLS:
+            raise ConfigError(
+                f"A grid has 1 to {MOST_CELLS} cells, slices to the power of the dimension; got "
+                f"{slices} slices in {dimension} dimensions. Reduce the contexts first."
+            )
+        self.dimension = dimension
+        self.slices = slices
+        self._slices = Slices(dimension, max(2, slices), 1 if slices > 1 else 0)
+        places = itertools.product(range(slices), repeat=dimension)
+        centres = np.array([[(place + 0.5) / slices for place in spot] for spot in places])
+        self.centres = centres.reshape(-1, dimension)
+        self._numbers = {self.cell(centre): number for number, centre in enumerate(self.centres)}
+
+    def __len__(self) -> int:
+        return len(self.centres)
+
+    def cell(self, context: ArrayLike) -> Cell:
+        *_, cell = self._slices.walk(checked_context(context, self.dimension))
+        return cell
+
+    def numbers(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Of the cells of (n, d) contexts; as `number(cell(context))`."""
+        if contexts.ndim != 2 or contexts.shape[1] != self.dimension:
+            raise DataError("the contexts have another shape", expected=f"(n, {self.dimension})")
+        if len(contexts) and not (contexts.min() >= 0 and contexts.max() <= 1):  # NaN as well
+            raise DataError("a context is outside the cube", expected="every feature in [0, 1]")
+        places = np.minimum((contexts * self.slices).astype(np.int64), self.slices - 1)
+        weights = self.slices ** np.arange(self.dimension - 1, -1, -1)
+        return np.asarray(places @ weights, dtype=np.int64)
+
+    def number(self, cell: Cell) -> int:
+        found = self._numbers.get(cell)
+        if found is None:
+            raise ConfigError("This choice was made on another grid: its cell is none of this one.")
+        return found

@@ -19,8 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.control import Adaptive, Alone, Controls, ForGuests, Setting, UniformCells
-from tacit.designs.pdap.partition import AdaptivePartition, FixedPartition
+from tacit.designs.pdap.control import (
+    Adaptive,
+    AdaptivePartition,
+    Alone,
+    Controls,
+    FixedPartition,
+    ForGuests,
+    Setting,
+    UniformCells,
+)
 from tacit.designs.pdap.policy import Armed, Arms, Choice, checked_context, checked_reward
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.noise import LaplaceRelease
@@ -187,9 +195,7 @@ class PDap(Dap):
         if gamma is None:
             gamma = theory.gamma(setting.horizon, setting.neighbours + 1, epsilon, sigma)
         super().__init__(setting, Adaptive(setting, gamma, geometric=self._geometric))
-        self._setting = setting
-        self.epsilon = epsilon
-        self._source = randomness
+        self._setting, self.epsilon, self._source = setting, epsilon, randomness
         self._selections: dict[tuple[int, int], Selection] = {}
 
     def epsilon_at(self, level: int) -> float:
@@ -290,12 +296,9 @@ class ForwardedUsers(Learner):
             adaptive(setting, GuestVisits) if partition is None else partition,
             ForGuests(Adaptive(setting) if controls is None else controls),
         )
-        self._setting = setting
-        self.epsilon = epsilon
-        self._reading = reading
-        self._geometric = geometric
+        self._setting, self.epsilon = setting, epsilon
+        self._reading, self._geometric = reading, geometric
         self._counters: dict[int, TreeCounter] = {}
-        self._leaves: dict[int, LaplaceRelease] = {}
 
     def update(self, choice: Choice, reward: float) -> None:
         self.answer(choice, reward)
@@ -312,7 +315,9 @@ class ForwardedUsers(Learner):
         if self._reading == "line 9":
             if choice.phase == "explore":
                 return float(reward)
-            return float(self._leaf(level)([reward])[0])
+            epsilon = self._epsilon_at(level)
+            leaf = LaplaceRelease(epsilon, sensitivity=1, lower=0, upper=1, resolution=1)
+            return float(leaf([reward])[0])
         if not isinstance(visits, GuestVisits):  # split or forgotten: a tree of its own
             visits = GuestVisits()
         tree = visits.trees.get(choice.arm)
@@ -320,13 +325,6 @@ class ForwardedUsers(Learner):
             tree = visits.trees[choice.arm] = self.counter(level).start()
         total = tree.add(int(reward))
         return float(reward) if choice.phase == "explore" else total / tree.step
-
-    def _leaf(self, level: int) -> LaplaceRelease:
-        if level not in self._leaves:
-            self._leaves[level] = LaplaceRelease(
-                self._epsilon_at(level), sensitivity=1, lower=0, upper=1, resolution=1
-            )
-        return self._leaves[level]
 
     def counter(self, level: int) -> TreeCounter:
         """What counts the rewards of one video in a cell of this level, tree readings only."""

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import PureAccountant
-from tacit.designs.pdap.forwarding import Agreement, Forwarder, Neighbour, arm_of
+from tacit.designs.pdap.forwarding import Agreement, Forwarder, Hosts, Neighbour, arm_of
 from tacit.designs.pdap.messages import MICRO, MessageError, Reward, video_of
-from tacit.designs.pdap.policy import Chosen, Hosts, Learns, Settles
+from tacit.designs.pdap.policy import Chosen, Learns, Settles
 from tacit.designs.pdap.trust import NoisyPeer, Peer, TrustSettings, release_for
 from tacit.errors import ConfigError, DataError
 

@@ -50,8 +50,8 @@ def exploring_by_exact_counts() -> Steps:
     """An arm that was never tried in this cell, whatever the noisy sums say, is tried."""
 
     def select(policy: Joint, context: Any, arms: Any = None) -> Any:
-        cell = policy.grid.number(policy.grid.cell(np.asarray(context)))
-        exact_counts = policy._sums._exact[cell].sum(axis=1)
+        cell = policy.grid.number(policy.grid.cell(context))
+        exact_counts = policy.kept()[1]["exact"][cell].sum(axis=1)
         if arms is None and (exact_counts == 0).any():
             arms = [int((exact_counts == 0).argmax())]
         return _shipped_select(policy, context, arms)

@@ -63,9 +63,9 @@ def joint(chosen: JointSetting) -> Learner:
 
 
 def _of_joint(policy: Joint) -> tuple[object, NDArray[np.float64]] | None:
-    if not policy._seen:
+    if not policy.seen:
         return None
-    last = policy._seen[-1][0]
+    last = policy.seen[-1][0]
     return last, np.concatenate([last.likes.ravel(), last.visits.ravel()])
 
 

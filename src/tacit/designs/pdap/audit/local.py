@@ -1,6 +1,6 @@
-"""What leaves a device or a vendor at random, on the bench: context.py, forwarding.py, answers.
+"""What leaves a device or a vendor at random, on the bench: local.py, forwarding.py.
 
-Exact   are the laws of the shipped code (`pdap_laws`); an arm that is explored is uniform, with the
+Exact   are the laws of the shipped code; an arm that is explored is uniform, with the
         chance that the policy compares its word with.
 Tables  that a vendor publishes may be anything, so the worst are taken: one arm liked in one cell,
         and all others in the other.
@@ -21,11 +21,10 @@ from tacit.accounting import PureAccountant
 from tacit.auditing.claims import Check, Checked, Line
 from tacit.auditing.output_distributions import Law, Words, check_of, law, responses
 from tacit.designs.pdap.audit import rules
-from tacit.designs.pdap.forwarding import Agreement, Forwarder
+from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host
 from tacit.designs.pdap.local import Context, ContextSetting, Device
 from tacit.designs.pdap.messages import Forward, Reward
-from tacit.designs.pdap.partition import Cell
-from tacit.designs.pdap.policy import Choice, Host
+from tacit.designs.pdap.policy import Cell, Choice
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.randomness import Source, secure
@@ -72,7 +71,7 @@ def shown_law(
     """Of the arm that a device asks for."""
     policy = make(Words(rest=_NOT_EXPLORED))
     drawn = law(lambda: policy.select(context, arms).arm)
-    explored = Fraction(policy._explore, 1 << 20)
+    explored = policy.explore
     candidates = list(range(policy.n_own + policy.n_neighbours)) if arms is None else list(arms)
     return {
         arm: (1 - explored) * drawn.get(arm, Fraction(0)) + explored / len(candidates)
@@ -85,13 +84,13 @@ def visit_law(
 ) -> dict[Hashable, Fraction]:
     """Of all that leaves a device at one visit: the arm, and the answer about cell and click."""
     still = make(secure())
-    cell, truth = still.grid.cell(context), still._response.truth
+    cell, truth = still.grid.cell(context), still.response.truth
 
     def answered(source: Source) -> Hashable:
         return make(source).report(Choice(0, "exploit", cell), reward).answer
 
     # One word turns a reward into a click, before those of the answer.
-    answers = responses(answered, still._response.categories, truth, before=1)
+    answers = responses(answered, still.response.categories, truth, before=1)
     shown = shown_law(make, context)
     return {
         (arm, answer): p * q for (arm, p), (answer, q) in product(shown.items(), answers.items())
@@ -201,7 +200,7 @@ def answered(reward: float, source: Source) -> Hashable:
 
 
 def answer_law(reward: float) -> Law:
-    truth = Host(_Shows(), epsilon=EPSILON, randomness=secure())._bit.truth
+    truth = Host(_Shows(), epsilon=EPSILON, randomness=secure()).bit.truth
     return responses(partial(answered, reward), None, truth)
 
 
@@ -245,7 +244,7 @@ def sent(
 def sent_law(agreement: Agreement, context: NDArray[np.float64], *, asks_all: bool = True) -> Law:
     if sent(agreement, context, secure(), asks_all=asks_all) == ():
         return {(): Fraction(1)}
-    response = Forwarder(agreement, randomness=secure())._response
+    response = Forwarder(agreement, randomness=secure()).response
     assert response is not None
     drawn = partial(sent, agreement, context, asks_all=asks_all)
     return responses(drawn, agreement.answers, response.truth)
@@ -312,19 +311,17 @@ def _life(
 def _learned() -> Check:
     """Tables as the shipped vendor makes them, from the reports of a few hundred visits."""
 
-    def policy(source: Source) -> Context:
+    def policy() -> Context:
         found = Context(setting(2), randomness=secure())
         for context, liked in ((LEFT, 0), (RIGHT, 1)):
             for visit in range(150):
                 arm = visit % 2
                 choice = Choice(arm, "explore", found.grid.cell(context))
                 found.update(choice, float(arm == liked))
-        found._publish()
-        found._source = source
         return found
 
     def check(samples: int, alpha: float) -> Checked:
-        taught = policy(secure())
+        taught = policy()
 
         def make(source: Source) -> Context:
             return Told(taught.setting, taught.means(), source)

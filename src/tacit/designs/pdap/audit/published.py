@@ -23,8 +23,7 @@ from tacit.auditing.shipped_noise import laplace_pair
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.audit import rules
 from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.partition import Cell
-from tacit.designs.pdap.policy import Choice
+from tacit.designs.pdap.policy import Cell, Choice
 from tacit.designs.pdap.published import ForwardedUsers, GPDap, PDap, Reading
 from tacit.mechanisms.selection import draw_rows
 from tacit.randomness import secure

@@ -33,11 +33,11 @@ from numpy.typing import NDArray
 
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
+from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder, Host
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.local import Context, ContextSetting
 from tacit.designs.pdap.messages import LARGEST
-from tacit.designs.pdap.policy import Host, Uniform
+from tacit.designs.pdap.policy import Uniform
 from tacit.designs.pdap.published import Cap, Dap, Dup, ForwardedUsers, GPDap, PDap
 from tacit.designs.pdap.published import guests as dup_guests
 from tacit.designs.pdap.trust import NEVER, TrustSettings

@@ -11,11 +11,10 @@ from typing import Any, Self
 
 from tacit import randomness
 from tacit.accounting import PureAccountant
-from tacit.designs.pdap.forwarding import Agreement, Forwarder
+from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.messages import MOST_VIDEO_BYTES
-from tacit.designs.pdap.partition import slices_for
-from tacit.designs.pdap.policy import Host
+from tacit.designs.pdap.policy import slices_for
 from tacit.designs.pdap.serve.neighbours import PeerLines
 from tacit.designs.pdap.trust import TrustSettings, release_for
 from tacit.designs.pdap.vendor import Vendor
