@@ -201,7 +201,7 @@ def test_kappa_is_what_its_derivation_says(setting, piece, monkeypatch):
     """Never below it, however long the pieces are, and near it where they are short, but for the
     margin for rounding. Each part decides in some setting: downwards with 7, 12 and 5000 objects,
     upwards in the others."""
-    monkeypatch.setattr(theory, "_PIECES", round(theory._PIECES * theory._PIECE / piece))
+    monkeypatch.setattr(theory, "_PIECES", round(40 / piece))
     monkeypatch.setattr(theory, "_PIECE", piece)
     printed = max(printed_kappa(*setting)) * (1 + 1e-9)
     found = theory.kappa.__wrapped__(*setting)
