@@ -26,6 +26,10 @@ from tiers import pytest_sessionfinish as pytest_sessionfinish
 if TYPE_CHECKING:
     from postgres_server import Server
 
+# Tests run side by side, so each has one thread: several would mostly spin and wait for each other.
+# No library that reads it is imported yet; processes that tests start inherit it.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 FAULTS = Path(__file__).parent / "ledger" / "disk_faults.c"
 
 # A shared machine stalls now and then: time is measured in benchmarks, not here.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import sys
 import tomllib
@@ -146,3 +147,13 @@ def test_no_test_reads_a_private_attribute():
     assert private_reads(planted) == ["_b", "_e"]
     files = sorted((ROOT / "tests").rglob("*.py"))
     assert {str(file): names for file in files if (names := private_reads(file.read_text()))} == {}
+
+
+def test_a_test_has_one_thread():
+    """Numerical libraries keep to OMP_NUM_THREADS, which is 1 unless someone set it: tests side by
+    side with several threads each would mostly wait for each other."""
+    import sklearn.ensemble  # noqa: F401  # loads OpenMP
+    from threadpoolctl import threadpool_info
+
+    found = {library["num_threads"] for library in threadpool_info()}
+    assert found == {int(os.environ["OMP_NUM_THREADS"])}

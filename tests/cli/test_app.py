@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import cache
 from types import SimpleNamespace
 
 import pytest
@@ -18,6 +19,12 @@ from tacit.errors import DataError, PrivacyError
 def run(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tacit.cli.app", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=_env(settings))
+
+
+@cache
+def narrow_help(*words: str) -> subprocess.CompletedProcess[str]:
+    """The help at 80 columns, asked for once."""
+    return run(*words, "--help", COLUMNS="80")
 
 
 def _env(settings: dict[str, str]) -> dict[str, str]:
@@ -71,7 +78,7 @@ def test_help_imports_no_command():
 def test_every_listed_command_exists():
     """Each name in the table is a module whose help can be shown."""
     for name in cli.COMMANDS:
-        answer = run(name, "--help")
+        answer = narrow_help(name)
         assert answer.returncode == 0, answer.stderr
         assert f"tacit {name}" in answer.stdout
 
@@ -83,7 +90,7 @@ def test_every_listed_command_exists():
 )
 def test_help_cuts_nothing_on_a_narrow_terminal(words):
     """At 80 columns no option, default or line about a command loses its end."""
-    shown = run(*filter(None, words), "--help", COLUMNS="80").stdout
+    shown = narrow_help(*filter(None, words)).stdout
     assert "…" not in shown
     assert "..." not in re.sub(r"[A-Z][\]}]\.\.\.", "", shown)
     if "standard-scheme" in words:

@@ -254,9 +254,13 @@ def boosting(labels: Labels) -> list[Any]:
 
 def log_odds(model: Any, features: Floats) -> Floats:
     """(people,) log odds of 1 of a fitted scikit-learn classifier."""
-    if hasattr(model, "decision_function"):
-        odds: Floats = np.asarray(model.decision_function(features), dtype=np.float64)
-        return odds
-    chance = np.clip(model.predict_proba(features)[:, 1], 1e-12, 1 - 1e-12)
+    from threadpoolctl import threadpool_limits
+
+    # Each of 150 trees is a moment's work: several threads mostly wait for each other, and spin.
+    with threadpool_limits(1, "openmp"):
+        if hasattr(model, "decision_function"):
+            odds: Floats = np.asarray(model.decision_function(features), dtype=np.float64)
+            return odds
+        chance = np.clip(model.predict_proba(features)[:, 1], 1e-12, 1 - 1e-12)
     logit: Floats = np.log(chance / (1 - chance))
     return logit

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtr  # the package scipy.stats takes long to import
 
 Floats = NDArray[np.float64]
 
@@ -76,13 +76,13 @@ def gaussian_mu_of_estimated_gaps(errors: Floats, noise_sd: float) -> float:
 
 def gaussian_auc(mu: float) -> float:
     """AUC of the best attacker between two unit normals mu apart."""
-    return float(norm.cdf(mu / np.sqrt(2)))
+    return float(ndtr(mu / np.sqrt(2)))
 
 
 def rating_distribution(mean: float, sd: float, stars: Floats) -> Floats:
     """(n,) chances of the stars when a normal rating is rounded and clipped to them."""
     cuts = np.concatenate([[-np.inf], (stars[:-1] + stars[1:]) / 2, [np.inf]])
-    return np.diff(norm.cdf(cuts, loc=mean, scale=sd))
+    return np.diff(ndtr((cuts - mean) / sd))
 
 
 def released_distribution(rating: Floats, stars: Floats, offset: float) -> Floats:

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import minimize
 from scipy.sparse.linalg import svds
 from scipy.special import expit
 
@@ -198,6 +197,8 @@ class _Regression:
 
     def taste(self, before: TasteArrays) -> TasteArrays:
         """The fitted numbers; everything but base, slope and response as before."""
+        from scipy.optimize import minimize  # takes long to import
+
         size = self._shape[0] * self._shape[1] + self._shape[1] + len(self._features.gaps)
         fitted = minimize(
             self._loss,
