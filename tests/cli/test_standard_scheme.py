@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,12 +13,32 @@ from rich.console import Console
 from tacit import terminal
 from tacit.cli import app as cli
 from tacit.designs.standard_scheme.experiment import commands as tables
+from tacit.designs.standard_scheme.experiment import hiding
+from tacit.evaluation.compare_measures import digest_of
 from tacit.evaluation.result import Result
 from tacit.recommenders import load_model
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
+def evaluated_once():
+    """Equal ratings and settings are evaluated once in this file: the numbers depend on no more."""
+    evaluate, made = hiding.evaluate_hiding, {}
+
+    def kept(*words, progress, **settings):
+        given = signature(evaluate).bind(*words, **settings)
+        given.apply_defaults()
+        key = (digest_of(given.args[0], None, None), repr((given.args[1:], given.kwargs)))
+        if key not in made:
+            made[key] = evaluate(*words, progress=progress, **settings)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hiding, "evaluate_hiding", kept)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, evaluated_once) -> Path:
     """A folder with ratings, their users, a fitted model and one person's history."""
     made = tmp_path_factory.mktemp("cli")
     generated = ("--users", "240", "--items", "60", "--ratings", "7200", "--seed", "3")
