@@ -25,6 +25,8 @@ _REWARD = Adjacency("reward", "replace")
 _VENDOR = "a user's own vendor, which sees context and click, and anyone who reads its memory"
 _EXAMPLE = 0.1
 """epsilon' of the exact examples of one draw."""
+DEEP_CASES = ((2e5, 1.0, 3.0), (2e5, 10.0, 2.0), (1e7, 1.0, 2.0))
+"""T, A and p of the examples of GP-DAP's finest cells."""
 NAMES = ("cap", "solo", "dup", "dap", "p-dap", "gp-dap")
 
 
@@ -238,16 +240,14 @@ def _waiting(setting: Setting, epsilon: float, geometric: bool) -> Claim:
 
 
 def _geometric(setting: Setting, epsilon: float) -> Claim:
-    cases = ((2e5, 1.0, 3.0), (2e5, 10.0, 2.0), (1e7, 1.0, 2.0))
-
     def spent(case: tuple[float, float, float], power: float) -> float:
         return theory.geometric_epsilon(0.01, *case, 2, power)
 
     text = "; ".join(
         f"{spent(case, 1):.3g} at T = {case[0]:g}, A = {case[1]:g}, p = {case[2]:g}"
-        for case in cases
+        for case in DEEP_CASES
     )
-    together = ", ".join(f"{spent(case, 2):.6g}" for case in cases)
+    together = ", ".join(f"{spent(case, 2):.6g}" for case in DEEP_CASES)
     deepest = _deepest(setting)
     here = theory.epsilon_at(epsilon, setting.slices, setting.smoothness, deepest, geometric=True)
     return Claim(

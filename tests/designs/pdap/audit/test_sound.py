@@ -20,7 +20,7 @@ from tacit.designs.pdap import theory
 from tacit.designs.pdap.audit import joint, local
 from tacit.designs.pdap.audit.bench import BUGS
 from tacit.designs.pdap.audit.bench import SAMPLES as BENCH_SAMPLES
-from tacit.designs.pdap.audit.rules import distinguished, instead, released, without
+from tacit.designs.pdap.audit.joint import distinguished, instead, released, without
 
 SAMPLES = 1_000
 

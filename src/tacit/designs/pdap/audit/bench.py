@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from tacit.auditing.bugs import Bug, Described, Enumerated, Tool, planted
 from tacit.auditing.claims import Advance, Bench, Line, Study, exceeds
 from tacit.auditing.output_distributions import Law
-from tacit.auditing.rules import Noised, Private, Rule, Together
+from tacit.auditing.rules import Noised, Private, Rule, Together, upper_bound
 from tacit.auditing.sampler_spy import laplace_loss, moves
-from tacit.designs.pdap.audit import joint, local, published, rules
-from tacit.designs.pdap.audit.rules import Rows, distinguished, released, without
+from tacit.designs.pdap import theory
+from tacit.designs.pdap.audit import joint, local, published
+from tacit.designs.pdap.audit.joint import Rows, distinguished, released, without
 from tacit.designs.pdap.forwarding import Agreement
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.joint_sums import GRAIN, SumNoise
@@ -166,14 +167,14 @@ BUGS: tuple[Bug, ...] = (
         1,
         _ONE,
         tool="grey-box",
-        described=_noised(rules.UNEXPLORED, Noised(1, 1)),
+        described=_noised(published.UNEXPLORED, Noised(1, 1)),
     ),
     Enumerated(
         "a forwarded reward sent raw once",
         _raw_first,
         [(1, 0)],
         local.EPSILON,
-        described=_noised(rules.RAW_REWARD, rules.answer(local.EPSILON)),
+        described=_noised(published.RAW_REWARD, local.answer_rule(local.EPSILON)),
     ),
     Enumerated(
         "a fresh randomisation for each neighbour",
@@ -181,8 +182,8 @@ BUGS: tuple[Bug, ...] = (
         [(0, 1)],
         local.EPSILON,
         described=_noised(
-            Together((rules.forward(Agreement(1, 2, local.EPSILON)),) * local.PEERS),
-            rules.forward(Agreement(1, 2, local.EPSILON)),
+            Together((local.forward_rule(Agreement(1, 2, local.EPSILON)),) * local.PEERS),
+            local.forward_rule(Agreement(1, 2, local.EPSILON)),
         ),
     ),
     Enumerated("a neighbour asked because of the cell", _asked, [(0, 1)], local.EPSILON),
@@ -199,6 +200,85 @@ BUGS: tuple[Bug, ...] = (
     Enumerated("visits that nobody meters", _lived, [(0, 1)], _METERED),
 )
 """Each fails with one step replaced; it is compared with the shipped code."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one step of a policy tells about one unit, and what the rules allow it."""
+
+    policy: str
+    unit: str
+    step: str
+    rule: Rule
+
+    @property
+    def bound(self) -> float:
+        """Nats; infinite if the description allows none."""
+        return upper_bound(self.rule)
+
+
+def tree(horizon: int, levels: float, epsilon: float) -> Rule:
+    """A tree with Laplace noise of scale levels / epsilon: a reward is in all of its levels."""
+    return Noised(theory.levels(horizon), levels / epsilon)
+
+
+_EXPLORATION = "which arm is explored"
+_SPLIT = "when a cell splits"
+
+
+def _of_own_users(policy: str, epsilon: float) -> tuple[Step, ...]:
+    return (
+        Step(policy, "context", _EXPLORATION, published.UNEXPLORED),
+        Step(policy, "context", "draw among own videos, level 5", published.draw(epsilon, 5)),
+        Step(policy, "context", "own or forwarded, by means", published.OWN_OR_FORWARDED),
+        Step(policy, "visit", _SPLIT, published.SPLIT),
+    )
+
+
+def _of_guests(policy: str, epsilon: float) -> tuple[Step, ...]:
+    return (
+        Step(policy, "reward", "reward sent while exploring", published.RAW_REWARD),
+        Step(policy, "reward", "largest mean", published.LARGEST_MEAN),
+        Step(policy, "reward", "noisy total, T = 1,024", tree(1024, theory.levels(1024), epsilon)),
+        Step(policy, "visit", _SPLIT, published.SPLIT),
+    )
+
+
+def _without_noise(policy: str) -> tuple[Step, ...]:
+    return (
+        Step(policy, "context", _EXPLORATION, published.UNEXPLORED),
+        Step(policy, "context", "largest mean", published.LARGEST_MEAN),
+    )
+
+
+EPSILON = 0.1
+"""epsilon' of the steps below."""
+STEPS: tuple[Step, ...] = (
+    *_without_noise("cap"),
+    *_without_noise("dup"),
+    *_without_noise("dap"),
+    *_of_own_users("p-dap", EPSILON),
+    *_of_guests("p-dap, guests", EPSILON),
+    *_of_own_users("gp-dap", theory.epsilon_at(EPSILON, 2, 1, 5, geometric=True)),
+    *_of_guests("gp-dap, guests", EPSILON),
+    Step("sound-joint", "visit", "sums in epochs", joint.sums(SumNoise(1.0))),
+    Step("sound-context", "visit", "report of 4 cells", local.response_rule(0.5, 8)),
+    Step("messages", "context", "forward, 9 cells", local.forward_rule(Agreement(2, 3, 1.0))),
+    Step("messages", "reward", "answer", local.answer_rule(1.0)),
+)
+"""The first two groups publish without bound; the last have one, at epsilon 1 each."""
+
+INFINITE = ("cap", "dup", "dap", "p-dap", "p-dap, guests", "gp-dap", "gp-dap, guests")
+"""Policies that no epsilon bounds: at least one step of each is infinite."""
+
+
+def by_policy() -> dict[str, float]:
+    """The largest bound of each policy's steps."""
+    found: dict[str, float] = {}
+    for step in STEPS:
+        found[step.policy] = max(found.get(step.policy, 0.0), step.bound)
+    return found
+
 
 SAMPLES = 5_000
 PUBLISHED: tuple[Callable[[], Line], ...] = published.LINES
@@ -228,8 +308,8 @@ def _rules(variant: str | None, _: bool, __: Advance) -> tuple[list[Any], list[s
         return [], []
     rows = [
         {"policy": one.policy, "unit": one.unit, "step": one.step, "bound": one.bound}
-        for one in rules.STEPS
+        for one in STEPS
     ]
-    bounds = rules.by_policy()
-    wrong = [f"{name}: the rules bound it" for name in rules.INFINITE if bounds[name] < math.inf]
+    bounds = by_policy()
+    wrong = [f"{name}: the rules bound it" for name in INFINITE if bounds[name] < math.inf]
     return rows, wrong

@@ -1,10 +1,21 @@
-"""Joint privacy on the bench: joint.py and baselines/linucb.py, end to end."""
+"""Joint privacy on the bench: whole streams of visits through Joint and LinUCB, end to end.
+
+Neighbours  differ in one visit that is learned, or is not; that it takes place is public.
+Moves       The shipped learner runs both streams without noise, and one of them with a 1 in each
+            noise: which noises cover the visit, and by how much their centres move, is read from
+            all that is released. Arms are given from outside, so nothing depends on the noise.
+Replay      Then the learner chooses by itself. Both streams get the same random words, and the
+            second one's noises are the first one's plus the moves: so all releases agree to the
+            last bit, and every choice that anybody else gets must agree. What does not was made
+            from something that is not released.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,22 +26,129 @@ from tacit.auditing.bench import check as on_the_bench
 from tacit.auditing.claims import Check, Checked, Line
 from tacit.auditing.empirical import audit
 from tacit.auditing.gaussian import epsilon_of
-from tacit.auditing.rules import Gauss, Private
-from tacit.auditing.sampler_spy import Bulk, moves, tapped
+from tacit.auditing.rules import Gauss, Noised, Private
+from tacit.auditing.sampler_spy import Asked, Bulk, Moves, Tape, moves, tapped
 from tacit.auditing.shipped_noise import laplace_pair
-from tacit.designs.pdap.audit import rules
-from tacit.designs.pdap.audit.rules import (
-    Learner,
-    Rows,
-    distinguished,
-    followed,
-    instead,
-    released,
-    without,
-)
 from tacit.designs.pdap.joint import Joint, JointSetting
+from tacit.designs.pdap.joint_sums import GRAIN, SumNoise
+from tacit.errors import PrivacyError
 from tacit.randomness import Source, secure
 from tacit.recommenders.baselines.linucb import LinUCB
+
+Rows = NDArray[np.float64]
+"""One visit each: feature in [0, 1], arm where arms are given, how often it is answered, reward.
+
+A second answer is refused by all that is shipped, and costs nothing."""
+Shown = tuple[int, str, float]
+"""arm, phase and chance of a choice."""
+
+_SEEDS = (0, 1)
+
+
+@dataclass(frozen=True)
+class Learner:
+    """make: a new one. released: what it has released last, something that is another object after
+    each release, and all numbers of it; None before anything was."""
+
+    make: Callable[[Source], Any]
+    released: Callable[[Any], tuple[object, NDArray[np.float64]] | None]
+
+
+def followed(
+    learner: Learner, rows: Rows, source: Source, *, given: bool
+) -> tuple[list[NDArray[np.float64]], list[Shown]]:
+    """What was released, and shown. given: whether arms are those of the rows, or the learner's."""
+    policy = learner.make(source)
+    releases: list[NDArray[np.float64]] = []
+    shown: list[Shown] = []
+    last: object = None
+
+    def note() -> None:
+        nonlocal last
+        found = learner.released(policy)
+        if found is not None and found[0] is not last:
+            last = found[0]
+            releases.append(found[1])
+
+    for feature, arm, answers, reward in rows:
+        choice = policy.select(np.array([feature]), [int(arm)] if given else None)
+        shown.append((choice.arm, choice.phase, choice.chance))
+        note()
+        for again in range(int(answers)):
+            with suppress(PrivacyError) if again else nullcontext():
+                policy.update(choice, reward)
+    policy.until_release()
+    note()
+    return releases, shown
+
+
+def released(learner: Learner) -> Callable[[Rows], NDArray[np.float64]]:
+    """All numbers that a stream with given arms makes the learner release."""
+    return lambda rows: np.concatenate(followed(learner, rows, secure(), given=True)[0])
+
+
+def distinguished(learner: Learner, a: Rows, b: Rows) -> tuple[str, ...]:
+    """What all others are shown that the releases do not explain; nothing if all is well."""
+    return tuple(
+        dict.fromkeys(found for seed in _SEEDS for found in _seen_apart(learner, a, b, seed))
+    )
+
+
+def _seen_apart(learner: Learner, a: Rows, b: Rows, seed: int) -> Iterator[str]:
+    first, noises, record = _replayed(learner, a, seed)
+    arms = [arm for arm, _, _ in first]
+    given = [np.column_stack([rows[:, 0], arms, rows[:, 2:]]) for rows in (a, b)]
+    moved = moves(released(learner), *given)
+    if moved.bare:
+        yield "something that is released moves without noise"
+        return
+    second, _, other = _replayed(learner, b, seed, noises, moved)
+    if record != other:
+        yield "the draws differ"
+    for visit in np.flatnonzero((a == b).all(axis=1)).tolist():
+        if first[visit] != second[visit]:
+            yield f"visit {visit} is shown something else although all releases agree"
+
+
+def _replayed(
+    learner: Learner,
+    rows: Rows,
+    seed: int,
+    before: NDArray[np.int64] | None = None,
+    moved: Moves | None = None,
+) -> tuple[list[Shown], NDArray[np.int64], list[str]]:
+    """What was shown, the noises, what was asked for. before, moved: noises to use, and to add."""
+    tape = Tape(seed)
+    drawn: list[NDArray[np.int64]] = []
+
+    def answer(asked: Asked) -> NDArray[np.int64]:
+        noisy = tape.answer(asked)
+        at = sum(part.size for part in drawn)
+        if before is not None and moved is not None:
+            upto = slice(at, at + noisy.size)
+            shift = before[upto] + moved.steps[upto]
+            noisy = asked.values + np.resize(shift, noisy.size).reshape(noisy.shape)
+        drawn.append((noisy - asked.values).ravel())
+        return noisy
+
+    with tapped(answer):
+        _, shown = followed(learner, rows, tape, given=False)
+    return shown, np.concatenate([*drawn, np.empty(0, dtype=np.int64)]), tape.record
+
+
+def without(rows: Rows, visit: int) -> Rows:
+    """The visit takes place, and is not learned."""
+    other = rows.copy()
+    other[visit, 2] = 0.0
+    return other
+
+
+def instead(rows: Rows, visit: int, feature: float, reward: float) -> Rows:
+    """Another visitor, elsewhere, with another reward."""
+    other = rows.copy()
+    other[visit, [0, 3]] = feature, reward
+    return other
+
 
 EPSILON = 1.0
 LARGE = 8.0
@@ -40,8 +158,6 @@ _LEFT, _RIGHT = 0.1, 0.9
 _FEW = 1_000_000  # the share of pairs that get as few samples as there can be
 _STREAM = 8
 """Visits of a stream, and the horizon."""
-
-
 _SMALL: dict[str, Any] = {
     "videos": 2,
     "neighbours": 1,
@@ -50,6 +166,12 @@ _SMALL: dict[str, Any] = {
     "epsilon": EPSILON,
     "neighbour_range": (-1.0, 2.0),
 }
+
+
+def sums(noise: SumNoise) -> Noised:
+    """A visit moves one pair by L1 1."""
+    # One step of the scale is asked for with a margin; the accountant's price has it.
+    return Noised(GRAIN, GRAIN / noise.epsilon)
 
 
 def setting(**changes: Any) -> JointSetting:
@@ -93,7 +215,7 @@ TIE = stream((_LEFT, 0, 1.0), (_LEFT, 1, 1.0), (_LEFT, 0, 0.0), (_LEFT, 1, 0.0))
 """Two arms alike, but for the visit that is left out."""
 FORWARDED = stream((_LEFT, 2, 2.0), (_LEFT, 0, 1.0))
 """A neighbour's reward, at the end of its range."""
-AGAIN = stream((_LEFT, 2, 2.0), (_LEFT, 0, 1.0))
+AGAIN = FORWARDED.copy()
 AGAIN[0, 2] = 2
 """The first visit is answered twice, and later ones never."""
 FULL = stream(*[(_LEFT, 0, 1.0)] * 4)
@@ -146,7 +268,8 @@ def linear_sums() -> Line:
         _gaussian(pair, learner, rows, without(rows, visit), 12 if place == 0 else _FEW)
         for place, (pair, rows, visit) in enumerate(PAIRS[:2])
     )
-    return replace(_line("private-linucb", 2 * LARGE, checks), delta=DELTA)
+    name, adjacency = "private-linucb", "learned or not"
+    return Line(name, 2 * LARGE, checks, delta=DELTA, unit="visit", adjacency=adjacency)
 
 
 def _joint(
@@ -156,11 +279,7 @@ def _joint(
         _sums(pair, chosen, rows, without(rows, visit), share if place == 0 else _FEW)
         for place, (pair, rows, visit) in enumerate(pairs)
     )
-    return _line(name, chosen.epsilon, checks)
-
-
-def _line(name: str, epsilon: float, checks: tuple[Check, ...]) -> Line:
-    return Line(name, epsilon, checks, unit="visit", adjacency="learned or not")
+    return Line(name, chosen.epsilon, checks, unit="visit", adjacency="learned or not")
 
 
 def _sums(name: str, chosen: JointSetting, a: Rows, b: Rows, share: int) -> Check:
@@ -169,10 +288,8 @@ def _sums(name: str, chosen: JointSetting, a: Rows, b: Rows, share: int) -> Chec
     def check(samples: int, alpha: float) -> Checked:
         learner = joint(chosen)
         times = 1 + bool((a[:, 0] != b[:, 0]).any())  # in one cell, or in two
-        whole = rules.sums(chosen.noise)
-        distance = times * getattr(whole, "distance", 0.0)
         pair = laplace_pair(
-            name, released(learner), a.tolist(), b.tolist(), distance=distance, share=share
+            name, released(learner), a.tolist(), b.tolist(), distance=times * GRAIN, share=share
         )
         found = on_the_bench(pair, samples=samples, alpha=alpha)
         return replace(found, differences=(*found.differences, *distinguished(learner, a, b)))
@@ -210,8 +327,8 @@ def _choices(name: str, learner: Learner, a: Rows, b: Rows, claim: float) -> Che
     def view(rows: Rows, source: Source) -> int:
         """The arms of all visits that are alike in both streams, as one number."""
         alike = (a == b).all(axis=1)
-        run = followed(learner, rows, source, given=False)
-        arms = [arm for (arm, _, _), same in zip(run.shown, alike, strict=True) if same]
+        _, shown = followed(learner, rows, source, given=False)
+        arms = [arm for (arm, _, _), same in zip(shown, alike, strict=True) if same]
         return sum(arm * 3**place for place, arm in enumerate(arms))
 
     def release(rows: Rows) -> Callable[[int], NDArray[np.int64]]:
@@ -229,10 +346,4 @@ def _choices(name: str, learner: Learner, a: Rows, b: Rows, claim: float) -> Che
     return check
 
 
-LINES: tuple[Callable[[], Line], ...] = (
-    in_epochs,
-    renewed,
-    replaced,
-    by_choices,
-    linear_sums,
-)
+LINES: tuple[Callable[[], Line], ...] = (in_epochs, renewed, replaced, by_choices, linear_sums)

@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 from tacit.accounting import PureAccountant
 from tacit.auditing.claims import Check, Checked, Line
 from tacit.auditing.output_distributions import Law, Words, check_of, law, responses
-from tacit.designs.pdap.audit import rules
+from tacit.auditing.rules import Answered
 from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host
 from tacit.designs.pdap.local import Context, ContextSetting, Device
 from tacit.designs.pdap.messages import Forward, Reward
-from tacit.designs.pdap.policy import Cell, Choice
+from tacit.designs.pdap.policy import Armed, Arms, Cell, Choice
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
+from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.randomness import Source, secure
 
 EPSILON = 1.0
@@ -37,6 +38,20 @@ COMES = 3
 PEERS = 3
 _NOT_EXPLORED = (1 << 63) - 1  # its last 20 bits are ones: above any chance to explore
 _REQUEST = bytes(16)
+
+
+def response_rule(epsilon: float, categories: int) -> Answered:
+    """Of a cell, and of a click with it, by randomised response."""
+    return Answered(KaryResponse(epsilon, categories).truth, categories)
+
+
+def forward_rule(agreement: Agreement) -> Answered:
+    return response_rule(agreement.epsilon, agreement.answers)
+
+
+def answer_rule(epsilon: float) -> Answered:
+    """Of a guest's reward."""
+    return Answered(BitRelease(epsilon).truth)
 
 
 class Told(Context):
@@ -104,10 +119,9 @@ def lived_law(
 
     Which visits are paid for is asked of the shipped device; metered False forgets to ask.
     """
-    one = visit_law(make, context, reward)
-    arms = range(make(secure()).n_own + make(secure()).n_neighbours)
-    free: dict[Hashable, Fraction] = {(arm, None): Fraction(1, len(arms)) for arm in arms}
-    policy = make(secure())
+    one, policy = visit_law(make, context, reward), make(secure())
+    arms = policy.n_own + policy.n_neighbours
+    free: dict[Hashable, Fraction] = {(arm, None): Fraction(1, arms) for arm in range(arms)}
     device = Device(policy, lifetime_epsilon=VISITS * price(policy))
     found: dict[Hashable, Fraction] = {(): Fraction(1)}
     for _ in range(COMES):
@@ -127,13 +141,13 @@ def price(policy: Context) -> float:
 
 def draws() -> Line:
     """What is asked for, alone: two cells whose winners swap."""
-    made = [
+    checks = (
         _draw("swapped winners of 2", 2),
         _draw("one liked, or all others, of 10", 10, share=4),
         _draw("the same without exploring", 10, explore=0.0, share=4),
         _draw("three of ten can be shown", 10, arms=(0, 1, 9), share=4),
-    ]
-    return Line("sound-context, draw", EPSILON, tuple(made), unit="context", adjacency="any other")
+    )
+    return Line("sound-context, draw", EPSILON, checks, unit="context", adjacency="any other")
 
 
 def visits() -> Line:
@@ -152,10 +166,7 @@ def lives() -> Line:
     make = partial(Told, setting(2), worst(2))
 
     def laws() -> tuple[Law, Law]:
-        return (
-            lived_law(make, LEFT, 1.0, metered=True),
-            lived_law(make, RIGHT, 0.0, metered=True),
-        )
+        return lived_law(make, LEFT, 1.0, True), lived_law(make, RIGHT, 0.0, True)
 
     sides = (_life(make, LEFT, 1.0), _life(make, RIGHT, 0.0))
     check = check_of(f"{COMES} visits, paid for {VISITS}", laws, sides, share=2)
@@ -165,10 +176,7 @@ def lives() -> Line:
 
 def forwards() -> Line:
     """All bytes that any number of neighbours get about one context."""
-    checks = tuple(
-        _forward(features, slices, share)
-        for features, slices, share in ((1, 2, 2), (2, 3, 5), (1, 5, 5))
-    )
+    checks = tuple(_forward(*case) for case in ((1, 2, 2), (2, 3, 5), (1, 5, 5)))
     return Line("messages, context", EPSILON, checks, unit="context", adjacency="any other")
 
 
@@ -178,7 +186,7 @@ def answers() -> Line:
         "clicked, or not",
         lambda: (answer_law(1.0), answer_law(0.0)),
         (partial(answered, 1.0, secure()), partial(answered, 0.0, secure())),
-        rule=rules.answer(EPSILON),
+        rule=answer_rule(EPSILON),
     )
     return Line("messages, reward", EPSILON, (check,), unit="reward", adjacency="0 or 1")
 
@@ -204,21 +212,15 @@ def answer_law(reward: float) -> Law:
     return responses(partial(answered, reward), None, truth)
 
 
-class _BySide(_Shows):
+class _BySide(Armed):
     """A learner that shows its own video on the left, and its last neighbour's on the right."""
 
-    n_neighbours = PEERS
+    _arms = Arms(1, PEERS)
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         return Choice(0 if context[0] < 0.5 else PEERS, "exploit", Cell(0, ()))
 
     def update(self, choice: Choice, reward: float) -> None: ...
-
-    def add_arm(self, *, neighbour: bool = False) -> int:
-        raise NotImplementedError
-
-    def remove_arm(self, arm: int) -> None:
-        raise NotImplementedError
 
 
 def sent(
@@ -258,7 +260,7 @@ def _forward(features: int, slices: int, share: int) -> Check:
         lambda: (sent_law(agreement, a), sent_law(agreement, b)),
         (partial(sent, agreement, a, secure()), partial(sent, agreement, b, secure())),
         share=share,
-        rule=rules.forward(agreement),
+        rule=forward_rule(agreement),
     )
 
 
@@ -297,13 +299,11 @@ def _life(
 
     def life() -> Hashable:
         device = Device(policy, lifetime_epsilon=budget)
-        seen: list[tuple[int, int | None]] = []
-        for _ in range(COMES):
-            choice = device.select(context)
-            paid = choice.phase != "train"
-            answer = policy.report(choice, reward).answer if paid else None
-            seen.append((choice.arm, answer))
-        return tuple(seen)
+        choices = [device.select(context) for _ in range(COMES)]
+        return tuple(
+            (one.arm, None if one.phase == "train" else policy.report(one, reward).answer)
+            for one in choices
+        )
 
     return life
 

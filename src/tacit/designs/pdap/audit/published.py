@@ -7,6 +7,7 @@ Source   Zhou, Zhou, Wu, Jin (2015); the claims and why they fail: the cards of
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
 from typing import Any
@@ -18,28 +19,42 @@ from tacit.auditing import bench
 from tacit.auditing.bench import check as on_the_bench
 from tacit.auditing.claims import Check, Checked, Line
 from tacit.auditing.output_distributions import choices, law
-from tacit.auditing.rules import Rule
+from tacit.auditing.rules import Branch, Chosen, Private, Public, Rule
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.audit import rules
 from tacit.designs.pdap.control import Setting
 from tacit.designs.pdap.policy import Cell, Choice
 from tacit.designs.pdap.published import ForwardedUsers, GPDap, PDap, Reading
+from tacit.designs.pdap.published_guarantees import DEEP_CASES
 from tacit.mechanisms.selection import draw_rows
 from tacit.randomness import secure
 
 PRIME = 0.1
 """epsilon' of the lines about contexts."""
-PAST = 0.5
-REWARD = 1.0
+PAST, REWARD = 0.5, 1.0
 GEOMETRIC = 0.01
 """epsilon_0 of GP-DAP."""
 LEFT, RIGHT = np.array([0.1]), np.array([0.9])
 Sides = tuple[Callable[[], Hashable], Callable[[], Hashable]]
-_LEVELS = (3, 5, 7)
+_LEVELS, _HORIZONS = (3, 5, 7), (2, 4, 8)
 _DEEP: dict[str, Any] = {"split_after": 1, "growth": 1e-9}  # a cell splits at each visit
 _MANY = 1000  # videos
 _SHARE = 2  # of the samples, for the smallest tree; others get a tenth of that
+
+
+LARGEST_MEAN = Private()
+"""The arm of the largest mean, which is one of true rewards."""
+UNEXPLORED = Private()
+"""Which arm is still to be tried: it follows from the counts of the visitor's cell."""
+OWN_OR_FORWARDED = Branch(Private(), Public("own"), Public("forwarded"))
+SPLIT = Branch(Private(), Public("children"), Public("parent"))
+"""Whether a cell was split, by its exact number of visits."""
+RAW_REWARD = Private()
+
+
+def draw(epsilon: float, level: int) -> Chosen:
+    """ExP-DAP's draw: means of two cells differ by up to 1, whatever Delta u is taken to be."""
+    return Chosen(1, theory.draw_exponent(epsilon, 1, 2, 1, level))
 
 
 def setting(**changes: Any) -> Setting:
@@ -107,19 +122,20 @@ def guests() -> Line:
 
 def tree_with_too_few_levels() -> Line:
     """Lemma 5's noise at M = 2: log2 T levels."""
-    return _line("lap-dap, log2 T levels", REWARD, "reward", _trees("lemma 5"), "0 or 1")
+    checks = tuple(_tree("lemma 5", horizon) for horizon in _HORIZONS)
+    return _line("lap-dap, log2 T levels", REWARD, "reward", checks, "0 or 1")
 
 
 def tree_with_all_levels() -> Line:
     """The noise of the binary mechanism, which holds for what is sent through the tree."""
     whole = "lap-dap, tree of floor(log2 T) + 1"
-    return Line(whole, REWARD, _trees("tree"), unit="reward", adjacency="0 or 1")
+    checks = tuple(_tree("tree", horizon) for horizon in _HORIZONS)
+    return Line(whole, REWARD, checks, unit="reward", adjacency="0 or 1")
 
 
 def geometric() -> Line:
     """Section VI at epsilon_0: the levels that T, A and p of the cards reach."""
-    cases = ((2e5, 1.0, 3.0), (2e5, 10.0, 2.0), (1e7, 1.0, 2.0))
-    trees = tuple(_geometric_tree(theory.deepest_level(*case, 2)) for case in cases)
+    trees = tuple(_geometric_tree(theory.deepest_level(*case, 2)) for case in DEEP_CASES)
     return _line("gp-dap", GEOMETRIC, "reward", trees, "0 or 1")
 
 
@@ -155,7 +171,7 @@ def _pair_of_contexts(
 
 def _two(level: int) -> Check:
     name, share = f"swapped winners, level {level}", 1 if level == 5 else 5
-    return _pair_of_contexts(name, partial(swapped, level), rules.draw(PRIME, level), share)
+    return _pair_of_contexts(name, partial(swapped, level), draw(PRIME, level), share)
 
 
 def a_thousand(level: int) -> Check:
@@ -173,7 +189,7 @@ def a_thousand(level: int) -> Check:
         name = f"one liked, or all others, of {_MANY:,}, level {level}"
         found = choices(name, partial(drawn, 0), partial(drawn, 1), share=10)(samples, alpha)
         sides: list[dict[Hashable, int]] = [dict(enumerate(row.tolist())) for row in weights]
-        return Checked(**{**vars(found), "exact": bench.loss(*sides)})
+        return replace(found, exact=bench.loss(*sides))
 
     return check
 
@@ -182,8 +198,7 @@ def _unexplored() -> Check:
     """Everything was tried on the left, and on the right one video was not."""
 
     def policy() -> PDap:
-        small = setting(**_DEEP, deepest=1)
-        found = PDap(small, epsilon=PRIME, randomness=secure())
+        found = PDap(setting(**_DEEP, deepest=1), epsilon=PRIME, randomness=secure())
         for context in (LEFT, RIGHT):
             deepened(found, context, 1)
         taught(found, LEFT, (1.0, 0.0))
@@ -191,7 +206,7 @@ def _unexplored() -> Check:
             found.update(choice, 1.0)
         return found
 
-    return _pair_of_contexts("a cell with an unexplored arm", policy, rules.UNEXPLORED)
+    return _pair_of_contexts("a cell with an unexplored arm", policy, UNEXPLORED)
 
 
 def _better_than_the_neighbour() -> Check:
@@ -208,7 +223,7 @@ def _better_than_the_neighbour() -> Check:
         return found
 
     name = "own videos above, or below, the neighbour's"
-    return _pair_of_contexts(name, policy, rules.OWN_OR_FORWARDED)
+    return _pair_of_contexts(name, policy, OWN_OR_FORWARDED)
 
 
 def _one_short() -> Check:
@@ -221,7 +236,7 @@ def _one_short() -> Check:
         return found
 
     name = "the visit that splits a cell"
-    return _pair(name, lambda: (shown(policy(4), LEFT), shown(policy(3), LEFT)), rules.SPLIT)
+    return _pair(name, lambda: (shown(policy(4), LEFT), shown(policy(3), LEFT)), SPLIT)
 
 
 def _one_reward(level: int, draws: int) -> Check:
@@ -229,7 +244,6 @@ def _one_reward(level: int, draws: int) -> Check:
 
     The level's Delta u with each video explored once, as L m^(-alpha l) of the whole cube.
     """
-
     name = f"{draws} draws after it, Delta u of level {level}"
     return lambda *_: Checked(name, furthest(level, draws), None, 0.0, 0.0, 0)
 
@@ -266,10 +280,9 @@ def furthest(level: int, draws: int) -> float:
 def _raw() -> Check:
     """A reward sent while its video is explored."""
     policy = ForwardedUsers(setting(neighbours=1, horizon=1 << 20), epsilon=REWARD)
-    policy.select(LEFT)  # so that the cell is there
-    choice = Choice(0, "explore", Cell(0, ()))
+    choice = policy.select(LEFT)
     sides = (partial(policy.answer, choice, 1.0), partial(policy.answer, choice, 0.0))
-    return choices("a reward while its video is explored", *sides, share=10, rule=rules.RAW_REWARD)
+    return choices("a reward while its video is explored", *sides, share=10, rule=RAW_REWARD)
 
 
 def _tie() -> Check:
@@ -281,15 +294,8 @@ def _tie() -> Check:
             found.update(found.select(LEFT), liked)
         return found
 
-    return _pair(
-        "which mean is the larger",
-        lambda: (shown(policy(1.0), LEFT), shown(policy(0.0), LEFT)),
-        rules.LARGEST_MEAN,
-    )
-
-
-def _trees(reading: Reading) -> tuple[Check, ...]:
-    return tuple(_tree(reading, horizon) for horizon in (2, 4, 8))
+    name = "which mean is the larger"
+    return _pair(name, lambda: (shown(policy(1.0), LEFT), shown(policy(0.0), LEFT)), LARGEST_MEAN)
 
 
 def _tree(reading: Reading, horizon: int) -> Check:
@@ -324,9 +330,8 @@ def _first_of(
     name: str, sent: Callable[[NDArray[np.float64]], list[float]], horizon: int, share: int
 ) -> Check:
     def check(samples: int, alpha: float) -> Checked:
-        a = [1.0, *[0.0] * (horizon - 1)]
-        distance = theory.levels(horizon)
-        pair = laplace_pair(name, sent, a, [0.0] * horizon, distance=distance, share=share)
+        a, b = [1.0, *[0.0] * (horizon - 1)], [0.0] * horizon
+        pair = laplace_pair(name, sent, a, b, distance=theory.levels(horizon), share=share)
         return on_the_bench(pair, samples=samples, alpha=alpha)
 
     return check
