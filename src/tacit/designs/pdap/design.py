@@ -219,7 +219,7 @@ DESIGN = Design(
         Served(
             "vendors",
             "serve.served:ServedVendor",
-            "serve.resources:router",
+            "serve.visits:router",
             "serve.served:make_demo",
             counts_names=True,
         ),

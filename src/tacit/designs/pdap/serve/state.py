@@ -73,7 +73,7 @@ UNLEARNED = Ticket(0, 0, 0, 0)
 
 
 @dataclass(frozen=True)
-class Shown:
+class Decision:
     """video: what is shown; None while a neighbour's offer is waited for. peer: whose offer is, or
     will be, shown. asks: who is sent `forward`, whatever is shown."""
 
@@ -132,18 +132,18 @@ class VendorState:
         for name in set(self.vendor.peers) - set(peers):
             self.vendor.part(name)
 
-    def begin(self, context: NDArray[np.float64], reached: Sequence[str]) -> Shown:
+    def begin(self, context: NDArray[np.float64], reached: Sequence[str]) -> Decision:
         """One visit more. reached: neighbours that can be asked now."""
         visit = self.vendor.choose(context, peers=reached)
         if visit.peer is not None:
             self._note(visit)
-        return Shown(self._ticket(visit), visit.video, visit.peer, visit.asks, visit.forward)
+        return Decision(self._ticket(visit), visit.video, visit.peer, visit.asks, visit.forward)
 
-    def unlearned(self, context: NDArray[np.float64]) -> Shown:
+    def unlearned(self, context: NDArray[np.float64]) -> Decision:
         """An own video for a user from whom nothing more is learned; not counted as a visit."""
-        return Shown(UNLEARNED, self.vendor.unlearned(context))
+        return Decision(UNLEARNED, self.vendor.unlearned(context))
 
-    def finish(self, number: int, context: NDArray[np.float64], answer: bytes | None) -> Shown:
+    def finish(self, number: int, context: NDArray[np.float64], answer: bytes | None) -> Decision:
         """Of a visit whose neighbour was to be shown. answer: None: there is none.
 
         A visit whose row was given to another meanwhile gets an own video, and is not learned.
@@ -153,7 +153,7 @@ class VendorState:
             return self.unlearned(context)
         self.vendor.offered(visit, answer)
         self._note(visit)
-        return Shown(self._ticket(visit), visit.video, visit.peer)
+        return Decision(self._ticket(visit), visit.video, visit.peer)
 
     def clicked(self, ticket: Ticket, reward: float) -> None:
         """What came of a visit; the first time counts.

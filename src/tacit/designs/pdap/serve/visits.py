@@ -13,6 +13,10 @@ Budget   A person without budget is served from what was learned from others, is
          and is not forwarded. When that is depends on how many visits of theirs there were.
 Name     Of a visit: its ticket, encrypted for the one who visited. It is stored with the answer for
          as long as the ledger is, and the ticket's cell says where their context was.
+
+What came of a visit, and what vendors send one another: once each, also if they are repeated. A
+nonce is the Idempotency-Key of its release: one that comes again gets the bytes that are stored,
+for as long as there is a ledger, and nothing is done a second time.
 """
 
 from __future__ import annotations
@@ -22,22 +26,29 @@ import json
 import struct
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
-from fastapi import Request, Response
+from fastapi import APIRouter, Path, Request, Response
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.designs.pdap.messages import Forward, MessageError, Offer
 from tacit.designs.pdap.serve.served import ServedVendor
-from tacit.designs.pdap.serve.state import Shown, Ticket, VendorState
+from tacit.designs.pdap.serve.settings import MOST_FEATURES
+from tacit.designs.pdap.serve.signatures import NotSigned, check_request, sign_answer
+from tacit.designs.pdap.serve.state import Decision, Ticket, VendorState
 from tacit.ledger import BudgetExhausted
-from tacit.service.access import outside
+from tacit.service import access
+from tacit.service.access import Asking, Here, IdempotencyKey, Octets, allow, allow_octets
 from tacit.service.deployment import Service
 from tacit.service.http_bodies import Refused, check_text
-from tacit.service.idempotency import Reply, reply
-from tacit.service.keys import Caller
+from tacit.service.idempotency import OCTETS, Reply, reply
+from tacit.service.keys import NAME, Caller, Role
 from tacit.service.problems import Problem
 
 VISIT = "POST /api/vendors/visits"
@@ -47,31 +58,180 @@ _TICKET = struct.Struct(">4Q")
 _SHOWN_WITHIN = 0.9
 """Seconds that are left to step 3: a busy ledger shortens the call, not the answer."""
 
+router = APIRouter(route_class=access.Operation, prefix="/api/vendors", tags=["vendors"])
+Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$", max_length=64)]
+VisitId = Annotated[str, Path(pattern=r"^[0-9a-f]{96}$", max_length=96)]
+Feature = Annotated[float, Field(ge=0, le=1)]
+RECEIVED = {"received": True}
+"""Whether it was used is not reported: that depends on what others did."""
 
-async def visit(
+
+class Body(BaseModel):
+    """Nothing but what is named."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Context(Body):
+    """Where a visitor stands: as many features as the vendor has."""
+
+    context: Annotated[list[Feature], Field(min_length=1, max_length=MOST_FEATURES)]
+
+
+class Click(Body):
+    """What came of a visit."""
+
+    clicked: bool
+
+
+class Shown(Body):
+    """visit: for its reward. vendor: whose video it is."""
+
+    visit: str
+    video: str
+    source: Literal["own", "neighbour"]
+    vendor: str
+
+
+class Described(Body):
+    """What everybody may know of a vendor."""
+
+    name: str
+    features: int
+    epsilon: float
+    lifetime: float
+    neighbours: list[str]
+    forward_epsilon: float | None
+
+
+class Vendors(Body):
+    """All of them."""
+
+    vendors: list[Described]
+
+
+class Received(Body):
+    """The same whatever was made of it."""
+
+    received: Literal[True]
+
+
+@router.get("", response_model=Vendors, **allow(Role.ANONYMOUS))
+def vendors(service: Here) -> dict[str, Any]:
+    """The vendors that are served here."""
+    found = service.deployment.all(ServedVendor).values()
+    return {"vendors": [vendor.described() for vendor in found]}
+
+
+@router.post("/{name}/visits", response_model=Shown, **allow(Role.SUBJECT))
+async def visits(
+    name: Name,
+    body: Context,
     request: Request,
-    service: Service,
-    vendor: ServedVendor,
-    caller: Caller,
-    key: str,
-    context: Sequence[float],
+    service: Here,
+    caller: Asking,
+    key: IdempotencyKey,
 ) -> Response:
-    """A video for this context. Waiting for a neighbour holds no thread and no place."""
-    latest = time.monotonic() + service.settings.answer_within - _SHOWN_WITHIN
-    visiting = Visitor(service, vendor, caller, key, context)
-    reached = () if vendor.reach is None else vendor.reach.now()
-    begun = await visiting.begin(reached)
-    if begun.status_code != _ASKS:
-        return begun
-    asks = json.loads(bytes(begun.body))
-    calls = _asked(vendor, asks, max(0.0, latest - time.monotonic()))
-    if asks["shown"] is not None:
-        return reply(asks["shown"]).response(repeated="idempotency-replayed" in begun.headers)
-    answer = None
-    if asks["peer"] in calls:
-        async with outside(request):
-            answer = await asyncio.shield(calls[asks["peer"]])
-    return await visiting.finish(asks, answer)
+    """A video for one visit, the vendor's own or a neighbour's."""
+    vendor = _vendor(service, caller, name)
+    if len(body.context) != vendor.settings.features:
+        raise Problem(422, "A context has as many features as GET /api/vendors says.")
+    context = np.array(body.context, dtype=np.float64)
+    return await Visitor(service, vendor, caller, key, context).visit(request)
+
+
+@router.post("/{name}/visits/{visit}/reward", response_model=Received, **allow(Role.SUBJECT))
+async def visit_reward(
+    name: Name, visit: VisitId, body: Click, service: Here, caller: Asking, key: IdempotencyKey
+) -> Response:
+    """Whether they clicked. Of a visit the first time counts."""
+    vendor = _vendor(service, caller, name)
+    ticket = ticket_of(service, vendor, caller, visit)
+
+    def take(desk: VendorState) -> Reply:
+        desk.clicked(ticket, float(body.clicked))
+        return reply(RECEIVED)
+
+    payload = f"{ticket} {int(body.clicked)}".encode()
+    return await vendor.step(service, caller, f"{VISIT}/reward", key, payload, take)
+
+
+@router.post(
+    "/{name}/forwards",
+    **allow_octets(
+        Role.VENDOR,
+        takes="A Forward, signed: a context that was randomised before it was sent.",
+        gives="An Offer or a Refusal, signed.",
+    ),
+)
+async def forwards(
+    name: Name,
+    request: Request,
+    forward: Octets,
+    service: Here,
+    caller: Asking,
+    key: IdempotencyKey,
+) -> Response:
+    """A neighbour asks for a video for one of its users. It is never passed on to a third."""
+    vendor = _vendor(service, caller, name)
+    _check(request, vendor, caller, forward)
+    _check_number(forward, key)
+
+    def take(desk: VendorState) -> Reply:
+        return Reply(200, OCTETS, desk.vendor.serve(caller.name, forward))
+
+    made = await vendor.step(service, caller, "POST /api/vendors/forwards", key, forward, take)
+    return _signed(vendor, caller, key, made)
+
+
+def _vendor(service: Service, caller: Caller, name: str) -> ServedVendor:
+    found = service.deployment.all(ServedVendor).get(name)
+    if found is None or caller.tenant != found.tenant:
+        raise Problem(404, "There is nothing at this address.")
+    return found
+
+
+def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes) -> None:
+    """Problem 401 unless it is signed by the neighbour whose key this is, for this vendor, now."""
+    sender = None
+    if vendor.calls is not None:
+        with suppress(NotSigned):
+            sender, _ = check_request(
+                [(name.decode("latin-1"), v.decode("latin-1")) for name, v in request.headers.raw],
+                senders={name: peer.public_key for name, peer in vendor.neighbours.items()},
+                audience=vendor.calls.audience,
+                path=request.url.path,
+                body=body,
+                now=time.time(),
+            )
+    if sender != caller.name:
+        raise Problem(401, "This is not signed as messages of a neighbour have to be.")
+
+
+def _check_number(body: bytes, key: str) -> None:
+    """A message is sent under its own number, so that no number is ever used for two."""
+    try:
+        message = Forward.decode(body)
+    except MessageError:
+        raise Problem(422, "This is no message of this kind.") from None
+    if message.request.hex() != key:
+        raise Problem(422, "A message is sent with its own number as Idempotency-Key.")
+
+
+def _signed(vendor: ServedVendor, caller: Caller, nonce: str, answer: Response) -> Response:
+    if answer.status_code == 200 and vendor.calls is not None:
+        answer.headers.update(
+            sign_answer(
+                vendor.calls.key,
+                sender=vendor.name,
+                audience=vendor.neighbours[caller.name].audience,
+                status=200,
+                body=bytes(answer.body),
+                nonce=nonce,
+                now=time.time(),
+            )
+        )
+    return answer
 
 
 def _asked(vendor: ServedVendor, asks: Any, left: float) -> dict[str, asyncio.Task[bytes | None]]:
@@ -86,27 +246,38 @@ def _asked(vendor: ServedVendor, asks: Any, left: float) -> dict[str, asyncio.Ta
     }
 
 
+@dataclass(frozen=True)
 class Visitor:
-    """One request for a video: the steps that are transactions."""
+    """One request for a video. context: (features,) in [0, 1]."""
 
-    def __init__(
-        self,
-        service: Service,
-        vendor: ServedVendor,
-        caller: Caller,
-        key: str,
-        context: Sequence[float],
-    ) -> None:
-        self._service, self._vendor, self._caller, self._key = service, vendor, caller, key
-        self._context = np.array(context, dtype=np.float64)
-        self._payload = self._context.astype("<f8").tobytes()
+    service: Service
+    vendor: ServedVendor
+    caller: Caller
+    key: str
+    context: NDArray[np.float64]
+
+    async def visit(self, request: Request) -> Response:
+        """A video. Waiting for a neighbour holds no thread and no place."""
+        latest = time.monotonic() + self.service.settings.answer_within - _SHOWN_WITHIN
+        reach = self.vendor.reach
+        begun = await self.begin(() if reach is None else reach.now())
+        if begun.status_code != _ASKS:
+            return begun
+        asks = json.loads(bytes(begun.body))
+        calls = _asked(self.vendor, asks, max(0.0, latest - time.monotonic()))
+        if asks["shown"] is not None:
+            return reply(asks["shown"]).response(repeated="idempotency-replayed" in begun.headers)
+        answer = None
+        if asks["peer"] in calls:
+            async with access.outside(request):
+                answer = await asyncio.shield(calls[asks["peer"]])
+        return await self.finish(asks, answer)
 
     async def begin(self, reached: Sequence[str]) -> Response:
         """Step 1, or all there is for a person whose budget is spent."""
-        vendor, user = self._vendor, self._caller.name
 
         def learned(desk: VendorState) -> Reply:
-            begun = desk.begin(self._context, reached)
+            begun = desk.begin(self.context, reached)
             shown = None if begun.video is None else self._shown(begun)
             if begun.forward is None:
                 return reply(shown)
@@ -114,12 +285,11 @@ class Visitor:
             return reply({**asks, "forward": begun.forward.hex(), "shown": shown}, _ASKS)
 
         def unlearned(desk: VendorState) -> Reply:
-            return reply(self._shown(desk.unlearned(self._context)))
+            return reply(self._shown(desk.unlearned(self.context)))
 
+        charges = self.vendor.charges(self.caller.name, asks=bool(reached))
         try:
-            return await self._step(
-                VISIT, learned, charges=vendor.charges(user, asks=bool(reached))
-            )
+            return await self._step(VISIT, learned, charges=charges)
         except BudgetExhausted:
             return await self._step(f"{VISIT}/unlearned", unlearned)
 
@@ -128,22 +298,23 @@ class Visitor:
         offer = _presentable(answer)
 
         def take(desk: VendorState) -> Reply:
-            return reply(self._shown(desk.finish(asks["number"], self._context, offer)))
+            return reply(self._shown(desk.finish(asks["number"], self.context, offer)))
 
         return await self._step(f"{VISIT}/shown", take, paid=True)
 
     async def _step(
         self, operation: str, take: Callable[[VendorState], Reply], **more: Any
     ) -> Response:
-        made = (self._service, self._caller, operation, self._key, self._payload)
-        return await self._vendor.step(*made, take, **more)
+        payload = self.context.astype("<f8").tobytes()
+        made = (self.service, self.caller, operation, self.key, payload)
+        return await self.vendor.step(*made, take, **more)
 
-    def _shown(self, shown: Shown) -> dict[str, str | None]:
+    def _shown(self, shown: Decision) -> dict[str, str | None]:
         return {
-            "visit": visit_id(self._service, self._vendor, self._caller, shown.ticket),
+            "visit": visit_id(self.service, self.vendor, self.caller, shown.ticket),
             "video": shown.video,
             "source": "own" if shown.peer is None else "neighbour",
-            "vendor": shown.peer or self._vendor.name,
+            "vendor": shown.peer or self.vendor.name,
         }
 
 
