@@ -16,9 +16,8 @@ from tacit.cli.app import app
 from tacit.data.clicks import log_of
 from tacit.data.ratings import Ratings
 from tacit.designs.pdap.control import regret_bound
-from tacit.designs.pdap.experiment.paper import PAPER, orderings, tables, verdict_of
 from tacit.designs.pdap.experiment.policies import NAMES, World, make
-from tacit.designs.pdap.experiment.report import page_of
+from tacit.designs.pdap.experiment.report import PAPER, orderings, page_of, tables, verdict_of
 from tacit.designs.pdap.experiment.simulation import Row, checkpoints, replay_log, simulate
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError

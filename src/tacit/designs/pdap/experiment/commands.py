@@ -14,8 +14,8 @@ from tacit.evaluation.result import REPORT, Result, Table, grouped, made_with
 
 if TYPE_CHECKING:
     from tacit.data.clicks import Log
-    from tacit.designs.pdap.experiment.paper import PaperTable
     from tacit.designs.pdap.experiment.policies import World
+    from tacit.designs.pdap.experiment.report import PaperTable
     from tacit.designs.pdap.experiment.simulation import Row
 
 _PACKAGES = ("tacit-rec", "numpy", "scipy", "opendp")
@@ -174,7 +174,7 @@ def _manifest(settings: SimulateSettings, world: World, data: dict[str, Any]) ->
 
 
 def _found(rows: list[Row], world: World) -> dict[str, Any]:
-    from tacit.designs.pdap.experiment.paper import orderings, tables
+    from tacit.designs.pdap.experiment.report import orderings, tables
 
     def laid_out(table: PaperTable) -> list[dict[str, Any]]:
         names = ("arrivals", "policy", "epsilon", "paper", "here")

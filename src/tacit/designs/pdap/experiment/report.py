@@ -1,31 +1,181 @@
-"""One self-contained page about vendors that learn together: curves, tables, orderings."""
+"""What the paper printed of vendors that learn together, beside what an experiment found; a page.
+
+Tables II, III and IV are as the paper lays them out, its figures beside ours: accuracies in %, on
+data that are not public, with settings that it does not give. Compare orderings, not levels.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
+from tacit.designs.pdap import theory
 from tacit.designs.pdap.control import regret_bound
-from tacit.designs.pdap.experiment.paper import (
-    Column,
-    Ordering,
-    PaperTable,
-    columns_of,
-    level,
-    orderings,
-    tables,
-)
 from tacit.designs.pdap.experiment.policies import PUBLISHED, World
-from tacit.designs.pdap.experiment.simulation import Row
+from tacit.designs.pdap.experiment.simulation import Column, Row, columns_of, level
 from tacit.evaluation.page import Cell, Figure, Mark, Page, Section, interval
-from tacit.evaluation.result import Interval, Table, Verdict
+from tacit.evaluation.result import Interval, Table, Verdict, mean_interval
 
+DAP = ("dap", math.inf)
+_HERE = (5000, 10000, 20000, 50000)
+PAPER: Mapping[str, tuple[str, tuple[int, ...], Mapping[Column, tuple[float, ...]]]] = {
+    "II": (
+        "without privacy",
+        _HERE,
+        {
+            ("cap", math.inf): (70.32, 75.36, 76.88, 77.34),
+            ("dup", math.inf): (73.32, 74.52, 74.78, 75.08),
+            DAP: (87.34, 90.21, 91.02, 92.17),
+        },
+    ),
+    "III": (
+        "P-DAP",
+        _HERE,
+        {
+            ("p-dap", 0.01): (77.54, 78.75, 79.92, 80.12),
+            ("p-dap", 0.1): (77.78, 79.35, 80.34, 81.16),
+            ("p-dap", 1.0): (78.96, 79.24, 81.06, 82.12),
+            DAP: (86.84, 89.28, 90.23, 91.56),
+        },
+    ),
+    "IV": (
+        "GP-DAP",
+        (5000, 10000, 15000, 20000, 25000, 30000),
+        {
+            ("gp-dap", 0.01): (82.44, 84.36, 85.23, 86.74, 87.33, 88.17),
+            ("p-dap", 0.01): (77.31, 77.87, 78.42, 79.14, 80.06, 81.64),
+        },
+    ),
+}
+"""Title, visits of the rows, and the column of each policy, in %."""
+ORDERINGS: tuple[tuple[str, str], ...] = (
+    ("dap", "cap"),
+    ("dap", "dup"),
+    ("gp-dap", "p-dap"),
+    ("dap", "gp-dap"),
+    ("p-dap", "cap"),
+    ("p-dap", "dup"),
+)
+"""The first is above the second in the paper, at each epsilon."""
 _COLOURS = tuple(f"var(--p{number})" for number in range(9))
 _DASHES: tuple[tuple[int, ...], ...] = ((), (6, 4), (2, 3), (9, 3, 2, 3))
-_POINTS = 12  # of a curve: a dozen is read more easily than forty
+_POINTS = 12  # of a curve, in equal steps: a dozen is read more easily than forty
+Outcome = Literal["holds", "not distinguished", "the reverse", "one seed only"]
+
+
+class Beside(NamedTuple):
+    """paper: in %; ours: an Interval of accuracy over seeds, None where it was not run."""
+
+    paper: float
+    ours: Interval | None
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """One table. lines: arrivals to cells, by column. why: what keeps it from being reproduced."""
+
+    number: str
+    title: str
+    columns: tuple[Column, ...]
+    lines: Mapping[int, tuple[Beside, ...]]
+    why: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """Paired over seeds, at the last visit: accuracy of `above` minus that of `below`."""
+
+    above: str
+    below: str
+    epsilon: float
+    difference: Interval
+    verdict: Outcome
+
+
+def tables(rows: Sequence[Row], world: World) -> list[PaperTable]:
+    """Those of which at least one column was run; figures are means over seeds."""
+    found = []
+    for number, (title, arrivals, paper) in PAPER.items():
+        columns = tuple(paper)
+        lines = {
+            n: tuple(Beside(paper[one][row], level(rows, one, "accuracy", n)) for one in columns)
+            for row, n in enumerate(arrivals)
+        }
+        if any(cell.ours for line in lines.values() for cell in line):
+            found.append(PaperTable(number, title, columns, lines, _why(number, columns, world)))
+    return found
+
+
+def orderings(rows: Sequence[Row]) -> list[Ordering]:
+    """Those between policies that were run."""
+    last = max(row.arrivals for row in rows)
+    ended = {
+        (row.policy, row.epsilon, row.seed): row.accuracy for row in rows if row.arrivals == last
+    }
+    epsilons = sorted({epsilon for _, epsilon, _ in ended if not math.isinf(epsilon)})
+
+    def at(name: str, epsilon: float, seed: int) -> float | None:
+        return ended.get((name, epsilon, seed), ended.get((name, math.inf, seed)))
+
+    found = []
+    for above, below in ORDERINGS:
+        private = above.endswith("p-dap") or below.endswith("p-dap")
+        for epsilon in epsilons if private else [math.inf]:
+            seeds = dict.fromkeys(seed for name, _, seed in ended if name == above)
+            pairs = [(at(above, epsilon, seed), at(below, epsilon, seed)) for seed in seeds]
+            gaps = [one - other for one, other in pairs if one is not None and other is not None]
+            if gaps and not any(math.isnan(gap) for gap in gaps):
+                difference = mean_interval(gaps)
+                found.append(Ordering(above, below, epsilon, difference, verdict_of(difference)))
+    return found
+
+
+def verdict_of(difference: Interval) -> Outcome:
+    """Whether the first is better, by the interval of the difference."""
+    if math.isinf(difference.low):
+        return "one seed only"
+    if difference.low > 0:
+        return "holds"
+    return "the reverse" if difference.high < 0 else "not distinguished"
+
+
+def _why(number: str, columns: Sequence[Column], world: World) -> tuple[str, ...]:
+    """Why the printed levels cannot come from the printed mechanisms at these epsilons."""
+    if number == "II":
+        often = "Levels depend on how often people click at all, which the paper does not tell: "
+        return (f"{often}compare the order of the columns.",)
+    s = world.setting
+    said = []
+    for name, epsilon in columns:
+        if math.isinf(epsilon) or (name, number) == ("p-dap", "IV"):
+            continue
+        scale = theory.noise_scale("tree", s.horizon, s.neighbours + 1, s.videos, epsilon)
+        share = math.exp(epsilon / (2 * theory.spread(s.lipschitz, s.slices, s.smoothness, 0)))
+        said.append(
+            f"{name} at epsilon {epsilon:g}: in the whole cube the best own video is at most "
+            f"{share:.4g} times as likely as the worst, and the noise of one node of a tree has "
+            f"scale {scale:,.0f} where clicks are 0 or 1. " + _waits(epsilon, world)
+        )
+    said.append(
+        "So the printed figures can come only from videos that are clicked often whichever is "
+        "shown, or from a Delta u far below what protects anybody."
+    )
+    return tuple(said)
+
+
+def _waits(epsilon: float, world: World) -> str:
+    s = world.setting
+    if s.neighbours == 0:
+        return "Here nobody has neighbours: own videos are all there is."
+    asked = theory.gamma(s.horizon, s.neighbours + 1, epsilon, 0.05) / 4
+    reach = "more than there are" if asked > s.horizon else f"of {s.horizon:,}"
+    said = f"Lemma 5 asks {asked:,.0f} visits of each neighbour before it is exploited, {reach}"
+    gamma = world.private.get("gamma")
+    return f"{said}." if gamma is None else f"{said}; Gamma was set to {gamma:g} here."
 
 
 def page_of(rows: Sequence[Row], world: World, manifest: Mapping[str, Any]) -> Page:
@@ -85,8 +235,8 @@ def verdict(found: Sequence[Ordering]) -> Verdict:
 def named(column: Column) -> str:
     """`P-DAP, epsilon 0.01` of a column."""
     name, epsilon = column
-    title = name.upper() if name in PUBLISHED else name.replace("-", " ")
-    title = title.replace("linucb", "LinUCB")
+    other = name.replace("-", " ").replace("linucb", "LinUCB")
+    title = name.upper() if name in PUBLISHED else other
     return title if math.isinf(epsilon) else f"{title}, ε = {epsilon:g}"
 
 
@@ -130,15 +280,12 @@ def _ordered(found: Sequence[Ordering], ends: bool) -> Table:
 
 def _laid_out(table: PaperTable, ends: bool) -> Table:
     """As the paper has it, with ours beside each of its columns."""
+
+    def beside(cell: Beside) -> tuple[object, object]:
+        return f"{cell.paper:.2f}%", interval(cell.ours, ".2%", ends=ends)
+
     rows = [
-        (
-            f"{arrivals:,}",
-            *(
-                each
-                for cell in cells
-                for each in (f"{cell.paper:.2f}%", interval(cell.ours, ".2%", ends=ends))
-            ),
-        )
+        (f"{arrivals:,}", *(each for cell in cells for each in beside(cell)))
         for arrivals, cells in table.lines.items()
     ]
     heads = [("", 1), *((named(column), 2) for column in table.columns)]
@@ -174,35 +321,28 @@ def _drawn(
     """over: of so many visits, what the field is divided by."""
     from tacit.evaluation.plots import Curve, curves
 
+    visits, bars = sorted({row.arrivals for row in rows}), len({row.seed for row in rows}) > 2
+    steps = [visits[-1] * step / _POINTS for step in range(1, _POINTS + 1)]
+    shown = sorted({min(visits, key=lambda n: abs(n - at)) for at in steps})
+
+    def points(column: Column) -> Iterator[tuple[float, float, float, float]]:
+        for n in shown:
+            if (found := level(rows, column, field, n)) is not None:
+                # One seed has no interval, and those of two would fill the plot.
+                alone = not bars or math.isinf(found.low)
+                low, high = (found.mean, found.mean) if alone else (found.low, found.high)
+                yield float(n), found.mean / over(n), low / over(n), high / over(n)
+
     lines = [
-        Curve(named(column), *_colour(number), points)
+        Curve(named(column), *_colour(number), drawn)
         for number, column in enumerate(columns)
-        if (points := tuple(_points(rows, column, field, over)))
+        if (drawn := tuple(points(column)))
     ]
-    drawn = curves(lines, x_title="visits of each vendor", y_title=axis)
+    plot = curves(lines, x_title="visits of each vendor", y_title=axis)
     said = "by visits, a line for each policy; the table above holds the last figures."
-    return Figure(title, f"Line plot: {title} {said}", (("", drawn),))
-
-
-def _points(
-    rows: Sequence[Row], column: Column, field: str, over: Callable[[int], float]
-) -> Iterator[tuple[float, float, float, float]]:
-    """Visits, and the mean with its interval, where there is one."""
-    bars = len({row.seed for row in rows}) > 2
-    for n in _spread(sorted({row.arrivals for row in rows})):
-        if (found := level(rows, column, field, n)) is not None:
-            # One seed has no interval, and those of two would fill the plot: points stand alone.
-            alone = not bars or math.isinf(found.low)
-            low, high = (found.mean, found.mean) if alone else (found.low, found.high)
-            yield float(n), found.mean / over(n), low / over(n), high / over(n)
-
-
-def _spread(every: Sequence[int]) -> list[int]:
-    """About a dozen of them, in equal steps, the last one included."""
-    wanted = [every[-1] * step / _POINTS for step in range(1, _POINTS + 1)]
-    return sorted({min(every, key=lambda n: abs(n - at)) for at in wanted})
+    return Figure(title, f"Line plot: {title} {said}", (("", plot),))
 
 
 def _colour(number: int) -> tuple[str, tuple[int, ...]]:
-    turn = number // len(_COLOURS) % len(_DASHES)
-    return _COLOURS[number % len(_COLOURS)], _DASHES[turn]
+    turn, place = divmod(number, len(_COLOURS))
+    return _COLOURS[place], _DASHES[turn % len(_DASHES)]

@@ -29,6 +29,7 @@ from tacit import randomness
 from tacit.data.clicks import Clicks, Log, contexts, generate
 from tacit.designs.pdap.experiment.policies import WITH_EPSILON, Made, Network, Shown, World, make
 from tacit.errors import ConfigError
+from tacit.evaluation.result import Interval, mean_interval
 
 CHECKPOINTS = 40
 """Points of a curve, in equal steps."""
@@ -272,3 +273,23 @@ def checkpoints(arrivals: int) -> list[int]:
     steps = min(CHECKPOINTS, arrivals)
     found = {round(arrivals * number / steps) for number in range(1, steps + 1)}
     return sorted(found | {number for number in PAPERS_ARRIVALS if number <= arrivals})
+
+
+Column = tuple[str, float]
+"""A policy, and its epsilon: inf for those without."""
+
+
+def level(rows: Sequence[Row], column: Column, field: str, arrivals: int) -> Interval | None:
+    """A figure of the rows, with its interval over seeds; None where there is none."""
+    values = [
+        getattr(row, field)
+        for row in rows
+        if (row.policy, row.epsilon, row.arrivals) == (*column, arrivals)
+    ]
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    return mean_interval(known) if known else None
+
+
+def columns_of(rows: Sequence[Row]) -> list[Column]:
+    """Policies and their epsilons, in the order they were run."""
+    return list(dict.fromkeys((row.policy, row.epsilon) for row in rows))
