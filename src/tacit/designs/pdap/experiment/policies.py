@@ -238,10 +238,7 @@ class Network:
         self._offers, self._rewards = dict(offers or {}), dict(rewards or {})
 
     def visit(
-        self,
-        home: str,
-        context: NDArray[np.float64],
-        click: Callable[[str, str], float | None],
+        self, home: str, context: NDArray[np.float64], click: Callable[[str, str], float | None]
     ) -> Shown:
         """One visit, end to end. click: vendor and video -> 0, 1, or None if it is not known."""
         vendor = self.vendors[home]

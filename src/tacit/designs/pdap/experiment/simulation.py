@@ -77,11 +77,7 @@ def simulate(
     one learned from; their accuracy stands in the last row. clicks: of `generate`.
     """
     truth = generate(
-        vendors=world.vendors,
-        videos=world.videos,
-        dimension=world.dimension,
-        seed=seed,
-        **clicks,
+        vendors=world.vendors, videos=world.videos, dimension=world.dimension, seed=seed, **clicks
     )
     stated = epsilon if name in WITH_EPSILON else math.inf
     with randomness.simulation():

@@ -20,7 +20,7 @@ from tacit.data.clicks import Clicks, generate
 from tacit.designs.pdap import guarantees as sound_guarantees
 from tacit.designs.pdap.guarantees import forwarded, learned_about_neighbours
 from tacit.designs.pdap.serve.neighbours import Calls, Neighbour, Reach
-from tacit.designs.pdap.serve.settings import VendorLines, VendorSettings, peers_of
+from tacit.designs.pdap.serve.settings import VendorSettings, peers_of
 from tacit.designs.pdap.serve.signatures import new_vendor_key, read_private_key
 from tacit.designs.pdap.serve.state import VERSION, VendorState, unpack
 from tacit.designs.pdap.vendor import Vendor
@@ -111,7 +111,7 @@ OTHERS = "This vendor's settings are others than those it learned with: tell the
 class ServedVendor:
     """One [vendors.NAME]. calls, reach: only with neighbours."""
 
-    SETTINGS: ClassVar = VendorLines
+    SETTINGS: ClassVar = VendorSettings
 
     tenant: str
     name: str
@@ -309,6 +309,6 @@ class StateCache:
             return last[1]
         desk = VendorState.decode(kept, self._made, self._settings.lasting)
         if desk is not None and not self._since < desk.since <= time.time_ns():
-            desk.rename(self._settings.videos, self._settings.peers)
+            desk.rename(self._settings.videos, tuple(self._settings.peers or ()))
             desk.since = self._since
         return desk

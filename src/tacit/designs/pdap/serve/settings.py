@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
@@ -28,12 +28,12 @@ MOST_FEATURES = 16
 MOST_VIDEOS = 1000
 _ARMS = 20  # that the grid is made for: it must not change when a video joins
 _LASTING = ("features", "cells", "horizon", "epsilon", "caution_epsilon", "epoch", "share")
-"""What must stay the same for a kept state to be gone on from, in the order of `lasting`."""
+"""What must stay the same for a kept state to be gone on from."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class VendorLines:
-    """The lines of [vendors.NAME]."""
+class VendorSettings:
+    """The lines of [vendors.NAME]: public numbers. A kept state goes on under the same ones."""
 
     videos: list[str] = setting(
         "the names of what it shows",
@@ -98,52 +98,20 @@ class VendorLines:
         table=PeerLines,
     )
 
-
-@dataclass(frozen=True, kw_only=True)
-class VendorSettings:
-    """Public numbers of a vendor. A state that was kept goes on under the same ones."""
-
-    videos: tuple[str, ...]
-    peers: tuple[str, ...]
-    features: int
-    horizon: int
-    epsilon: float
-    lifetime: float
-    forward_epsilon: float
-    slices: int
-    cells: int
-    caution: TrustSettings = field(repr=False)
-
     @classmethod
     def read(cls, section: Section) -> Self:
         """ConfigError in a sentence for whatever cannot be served."""
-        given = section.read(VendorLines)
-        if not 1 <= given.features <= MOST_FEATURES:
-            raise ConfigError(f"A vendor's contexts have 1 to {MOST_FEATURES} features.")
-        cells = given.cells
-        return cls(
-            videos=_videos(section.name, given.videos),
-            peers=tuple(given.peers or ()),
-            features=given.features,
-            horizon=given.horizon,
-            epsilon=given.epsilon,
-            lifetime=given.lifetime,
-            forward_epsilon=given.forward_epsilon,
-            slices=given.slices,
-            cells=slices_for(given.horizon, given.features, _ARMS) if cells is None else cells,
-            caution=TrustSettings(
-                believed=False,
-                share=given.share,
-                epsilon=given.caution_epsilon,
-                epoch=given.epoch,
-            ),
-        )
+        settings = section.read(cls)
+        _check_videos(section.name, settings.videos)
+        return settings
 
     def __post_init__(self) -> None:
-        private = [self.epsilon, self.forward_epsilon, self.caution.epsilon]
+        if not 1 <= self.features <= MOST_FEATURES:
+            raise ConfigError(f"A vendor's contexts have 1 to {MOST_FEATURES} features.")
+        private = (self.epsilon, self.forward_epsilon, self.caution_epsilon)
         if not all(math.isfinite(one) for one in private):
             raise ConfigError("A vendor that is served has finite epsilons: inf protects nobody.")
-        if min(self.cells, self.slices) < 1:
+        if min(self.grid_cells, self.slices) < 1:
             raise ConfigError("A vendor's grids have at least one cell per feature.")
         visit = self.visit(asks=bool(self.peers))
         if self.cap.amount < visit.amount:
@@ -152,16 +120,28 @@ class VendorSettings:
                 f"{visit.amount / 1e6:g}."
             )
 
+    @property
+    def grid_cells(self) -> int:
+        """Of each feature, in what is learned."""
+        return slices_for(self.horizon, self.features, _ARMS) if self.cells is None else self.cells
+
+    @cached_property
+    def caution(self) -> TrustSettings:
+        """No neighbour reports rewards, so none has to be believed."""
+        return TrustSettings(
+            believed=False, share=self.share, epsilon=self.caution_epsilon, epoch=self.epoch
+        )
+
     @cached_property
     def joint(self) -> JointSetting:
         """Of the learner, when it began."""
         return JointSetting(
             videos=len(self.videos),
-            neighbours=len(self.peers),
+            neighbours=len(self.peers or ()),
             dimension=self.features,
             horizon=self.horizon,
             epsilon=self.epsilon,
-            slices=self.cells,
+            slices=self.grid_cells,
             at_horizon="renew",
         )
 
@@ -214,7 +194,7 @@ class VendorSettings:
             home,
             self.videos,
             guests=Host(home, epsilon=self.epsilon, randomness=source),
-            peers=self.peers,
+            peers=tuple(self.peers or ()),
             forwarder=self.forwarder() if self.peers else None,
             agreement=self.agreement,
             caution=self.caution,
@@ -224,13 +204,9 @@ class VendorSettings:
 
     @property
     def lasting(self) -> str:
-        """The numbers of `_LASTING`, as a kept state holds them. Names may change."""
-        caution = self.caution
-        numbers = [
-            *(self.features, self.cells, self.horizon, self.epsilon),
-            *(caution.epsilon, caution.epoch, caution.share),
-        ]
-        return json.dumps(numbers)
+        """These numbers as a kept state holds them. Names of videos may change."""
+        changed = {"cells": self.grid_cells}
+        return json.dumps([changed.get(name, getattr(self, name)) for name in _LASTING])
 
     def others_than(self, lasting: str) -> tuple[str, ...]:
         """Settings that are others than those of a kept state, by name."""
@@ -238,7 +214,7 @@ class VendorSettings:
         return tuple(name for name, now, then in pairs if now != then)
 
 
-def _videos(name: str, videos: list[str]) -> tuple[str, ...]:
+def _check_videos(name: str, videos: list[str]) -> None:
     """Names that a message and a page can hold."""
     if not 1 <= len(videos) <= MOST_VIDEOS or not all(isinstance(video, str) for video in videos):
         raise ConfigError(f"{FILE}: {name}.videos is a list of 1 to {MOST_VIDEOS} names.")
@@ -249,7 +225,6 @@ def _videos(name: str, videos: list[str]) -> tuple[str, ...]:
             raise ConfigError(f"{FILE}: {name}.videos holds a name with control signs.") from None
         if not 1 <= len(video.encode()) <= MOST_VIDEO_BYTES:
             raise ConfigError(f"{FILE}: a video's name has 1 to {MOST_VIDEO_BYTES} bytes.")
-    return tuple(videos)
 
 
 def peers_of(section: Section) -> Mapping[str, Section]:

@@ -35,14 +35,7 @@ LASTS = 60
 SKEW = 30
 OCTETS = "application/octet-stream"
 AUDIENCE = "tacit-audience"
-_REQUEST = (
-    "@method",
-    "@path",
-    "content-digest",
-    "content-type",
-    "idempotency-key",
-    AUDIENCE,
-)
+_REQUEST = ("@method", "@path", "content-digest", "content-type", "idempotency-key", AUDIENCE)
 _ANSWER = ("@status", "content-digest", "content-type", AUDIENCE)
 _TAGS = {_REQUEST: "tacit-vendors", _ANSWER: "tacit-vendors-answer"}
 _PARAMETERS = re.compile(

@@ -125,12 +125,7 @@ def vendors(service: Here) -> dict[str, Any]:
 
 @router.post("/{name}/visits", response_model=Shown, **allow(Role.SUBJECT))
 async def visits(
-    name: Name,
-    body: Context,
-    request: Request,
-    service: Here,
-    caller: Asking,
-    key: IdempotencyKey,
+    name: Name, body: Context, request: Request, service: Here, caller: Asking, key: IdempotencyKey
 ) -> Response:
     """A video for one visit, the vendor's own or a neighbour's."""
     vendor = _vendor(service, caller, name)
