@@ -91,7 +91,7 @@ def test_the_noise_is_that_of_what_is_charged():
         caution = TrustSettings(low=low, high=high)
         peer = NoisyPeer(caution, epsilon=0.5)
         assert peer.release.scale * 0.5 >= 3 * GRAINS + largest_gap(caution)
-        assert PureAccountant().add(peer.event).epsilon() <= 0.5
+        assert PureAccountant().add(peer.release.event).epsilon() <= 0.5
 
 
 def test_nothing_happens_between_two_releases():

@@ -19,7 +19,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ from tacit.designs.pdap.messages import (
     Refusal,
     Reward,
 )
-from tacit.designs.pdap.policy import Cell, Choice, Learns, checked_context
+from tacit.designs.pdap.policy import Cell, Choice, checked_context
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.randomized_response import MOST_CATEGORIES, BitRelease, KaryResponse
 from tacit.mechanisms.samplers import check_epsilon, check_whole
@@ -208,6 +208,9 @@ class _Guest:
 class Neighbour:
     """guests, agreement, keeps: see `Vendor`."""
 
+    _known: Mapping[str, object]
+    """Those that are served."""
+
     def __init__(
         self,
         videos: Sequence[str],
@@ -217,13 +220,10 @@ class Neighbour:
         keeps: int,
     ) -> None:
         self.guests, self.shared = guests, isinstance(guests, Host)
+        self._guest_learner: Any = None if self.shared else guests
         self._agreement, self._keeps = agreement, keeps
         self._guest_videos = dict(enumerate(videos))
         self._open_guests: OrderedDict[tuple[str, bytes], _Guest] = OrderedDict()
-
-    def _knows(self, peer: str) -> bool:
-        """Whether it is one of those that are served."""
-        raise NotImplementedError
 
     def serve(self, peer: str, data: bytes) -> bytes:
         """The answer to another vendor's Forward: an Offer or a Refusal. Any input is accepted.
@@ -234,7 +234,7 @@ class Neighbour:
             asked = Forward.decode(data)
         except MessageError:
             return Refusal(bytes(REQUEST_BYTES), "malformed").encode()
-        if not self._knows(peer):
+        if peer not in self._known:
             return Refusal(asked.request, "unknown").encode()
         before = self._open_guests.get((peer, asked.request))
         if before is not None:
@@ -270,18 +270,15 @@ class Neighbour:
     def _add_guest_video(self, arm: int, name: str) -> None:
         """arm: its number for the vendor's own users."""
         if self.guests is not None:
-            self._guest_videos[arm if self.shared else self._of_guests().add_arm()] = name
+            learner = self._guest_learner
+            self._guest_videos[arm if learner is None else learner.add_arm()] = name
 
     def _remove_guest_video(self, name: str) -> None:
         if self.guests is not None:
             arm = arm_of(self._guest_videos, name, "video")
             if not self.shared:
-                self._of_guests().remove_arm(arm)
+                self._guest_learner.remove_arm(arm)
             del self._guest_videos[arm]
-
-    def _of_guests(self) -> Learns:
-        assert self.guests is not None
-        return self.guests  # type: ignore[return-value]  # unless shared, a policy of its own
 
 
 def arm_of(names: Mapping[int, str], name: str, what: str) -> int:

@@ -48,7 +48,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting import Event
 from tacit.errors import ConfigError
 from tacit.mechanisms.noise import LaplaceRelease
 from tacit.mechanisms.samplers import check_epsilon, check_whole
@@ -97,6 +96,9 @@ class TrustSettings:
         """Whether any rule asks what happened at visits."""
         return self.believed or self.share < 1 or self.failures < NEVER
 
+    def clamped(self, word: float) -> float:
+        return min(max(word, self.low), self.high)
+
 
 @dataclass(slots=True)
 class Peer:
@@ -124,9 +126,6 @@ class Peer:
         proved = self.seen >= self.caution.proof and self.believed == self.caution.believed
         # Some visits at the start are nobody's share of anything.
         return proved or self.sent < max(4 * self.caution.proof, self.caution.share * visits)
-
-    def clamped(self, word: float) -> float:
-        return min(max(word, self.caution.low), self.caution.high)
 
     def compared(self, word: float, click: bool) -> bool:
         """Note a visit with both. True if that is the one from which on it is not believed."""
@@ -162,6 +161,7 @@ GRAINS = 1 << 10
 """Of one visit, or of one width of the range: sums are whole numbers of these."""
 _BALANCE, _SEEN, _BOTH, _GAP = 0, 1, 2, 4
 _MOST = 2.0**40
+_NUMBERS = ("releases", "balance", "epochs", "pauses", "back")
 
 
 def largest_gap(caution: TrustSettings) -> int:
@@ -191,16 +191,9 @@ class NoisyPeer:
         self.believed = caution.believed
         self.proved = caution.share >= 1
         self._largest = largest_gap(caution)
-        self._sums = np.zeros(6, dtype=np.int64)
-        self._known = np.zeros(6)
-        self._releases = 0
-        self._balance, self._epochs = 0.0, 0
-        self._pauses = self._back = 0
-
-    @property
-    def event(self) -> Event:
-        """What one visit costs."""
-        return self.release.event
+        self._sums, self._released = np.zeros(6, dtype=np.int64), np.zeros(6)
+        self._balance = 0.0
+        self._releases = self._epochs = self._pauses = self._back = 0
 
     def open(self, visits: int) -> bool:
         """Whether it may be asked at this visit of home's."""
@@ -209,9 +202,6 @@ class NoisyPeer:
         slot = visits % math.ceil(1 / self.caution.share) == 0
         proved = self.proved and self.believed == self.caution.believed
         return proved or slot or visits <= 4 * self.caution.proof
-
-    def clamped(self, word: float) -> float:
-        return min(max(word, self.caution.low), self.caution.high)
 
     def asked(self) -> None:
         """Counted once it is known whether an offer came."""
@@ -238,10 +228,10 @@ class NoisyPeer:
         """An epoch is over. True if that is the one from which on words are not believed."""
         released = self.release(self._sums / GRAINS)
         self._sums = np.zeros(6, dtype=np.int64)
-        self._known += released
+        self._released += released
         self._releases += 1
         chance = self.caution.alarm / (self._releases * (self._releases + 1))
-        seen = self._known[_SEEN] - self._noise(self._releases, chance)
+        seen = self._released[_SEEN] - self._noise(self._releases, chance)
         self.proved = self.proved or seen >= self.caution.proof
         self._pause(visits, released)
         before = self.believed
@@ -250,32 +240,24 @@ class NoisyPeer:
 
     def kept(self) -> dict[str, Any]:
         """All of it in numbers that JSON can hold, the sums of this epoch among them: exactly."""
-        return {
-            "believed": bool(self.believed),
-            "proved": bool(self.proved),
-            "sums": self._sums.tolist(),
-            "released": self._known.tolist(),
-            "releases": self._releases,
-            "balance": self._balance,
-            "epochs": self._epochs,
-            "pauses": self._pauses,
-            "back": self._back,
-        }
+        flags = {"believed": bool(self.believed), "proved": bool(self.proved)}
+        tables = {"sums": self._sums.tolist(), "released": self._released.tolist()}
+        return flags | tables | {name: getattr(self, f"_{name}") for name in _NUMBERS}
 
     def resume(self, kept: Mapping[str, Any]) -> None:
         """Go on from what `kept` gave; under the same caution."""
         self.believed, self.proved = kept["believed"], kept["proved"]
         self._sums = np.array(kept["sums"], dtype=np.int64)
-        self._known = np.array(kept["released"], dtype=np.float64)
-        self._releases, self._balance = kept["releases"], kept["balance"]
-        self._epochs, self._pauses, self._back = kept["epochs"], kept["pauses"], kept["back"]
+        self._released = np.array(kept["released"], dtype=np.float64)
+        for name in _NUMBERS:
+            setattr(self, f"_{name}", kept[name])
 
     def _off(self, click: int, chance: float) -> bool:
         """Whether the gaps are more than an honest neighbour's, and the noise of all releases."""
         c, noise = self.caution, self._noise(self._releases, chance)
-        both = max(0.0, float(self._known[_BOTH + click]) + noise)
+        both = max(0.0, float(self._released[_BOTH + click]) + noise)
         tolerated = c.tolerance / (c.high - c.low) * both + c.errors / 2 * math.sqrt(both)
-        return abs(float(self._known[_GAP + click])) > tolerated + noise
+        return abs(float(self._released[_GAP + click])) > tolerated + noise
 
     def _pause(self, visits: int, released: NDArray[np.float64]) -> None:
         """Calls since the last pause, or since offers were last known to be more than failures."""

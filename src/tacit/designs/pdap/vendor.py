@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -99,7 +99,7 @@ class Vendor(Neighbour):
         self._forwarder, self._caution = forwarder, caution or TrustSettings()
         self._videos = dict(enumerate(videos))
         self._peers = dict(enumerate(peers, len(videos)))
-        self._known = {peer: self._stranger() for peer in peers}
+        self._known: dict[str, Peer | NoisyPeer] = {peer: self._stranger() for peer in peers}
         self._waiting: OrderedDict[tuple[str, bytes], Visit] = OrderedDict()
         self.visits = 0
 
@@ -157,7 +157,9 @@ class Vendor(Neighbour):
         """
         self.visits += 1
         self._pass_time()
-        own = self._named(videos)
+        own = list(self._videos) if videos is None else self._among(videos)
+        if videos is not None and len(own) < len(set(videos)):
+            raise ConfigError("A video that is to be shown is none of this vendor's.")
         reached = set(self._known if peers is None else peers)
         open_to = [
             arm
@@ -237,7 +239,7 @@ class Vendor(Neighbour):
         if visit is None or known is None or visit.video is None:
             return False
         del self._waiting[peer, message.request]
-        visit.word = known.clamped(message.reward / MICRO)
+        visit.word = self._caution.clamped(message.reward / MICRO)
         if visit.click is not None:
             self._compare(peer, known, visit.word, visit.click)
         elif known.believed:
@@ -273,9 +275,6 @@ class Vendor(Neighbour):
         self.home.remove_arm(arm)
         del self._peers[arm], self._known[peer]
 
-    def _knows(self, peer: str) -> bool:
-        return peer in self._known
-
     @property
     def _noise_epsilon(self) -> float:
         """The non-private variant has trust settings without noise."""
@@ -300,19 +299,12 @@ class Vendor(Neighbour):
             if isinstance(known, NoisyPeer) and known.ended(self.visits):
                 self._forget(name)
 
-    def _named(self, videos: Sequence[str] | None) -> list[int]:
-        if videos is None:
-            return list(self._videos)
-        wanted = set(videos)
-        own = [arm for arm, name in self._videos.items() if name in wanted]
-        if len(own) < len(wanted):
-            raise ConfigError("A video that is to be shown is none of this vendor's.")
-        return own
+    def _among(self, allowed: Collection[str]) -> list[int]:
+        return [arm for arm, name in self._videos.items() if name in allowed]
 
     def _locally(self, visit: Visit) -> None:
         """An own video instead. A second choice of the same visit: the first is not learned."""
-        allowed = visit.allowed
-        own = [arm for arm, name in self._videos.items() if allowed is None or name in allowed]
+        own = list(self._videos) if visit.allowed is None else self._among(visit.allowed)
         if not own:
             raise ConfigError("The neighbour has nothing, and there is no own video to show.")
         if isinstance(self.home, Settles):
@@ -322,8 +314,8 @@ class Vendor(Neighbour):
         visit.video, visit.peer = self._videos[visit.choice.arm], None
 
     def _learn(self, visit: Visit, reward: float) -> None:
-        gone = visit.choice.arm not in self._videos and visit.choice.arm not in self._peers
-        if not visit.learned and not gone:
+        here = visit.choice.arm in self._videos or visit.choice.arm in self._peers
+        if here and not visit.learned:
             visit.learned = True
             self.home.update(visit.choice, reward)
 
