@@ -1,7 +1,7 @@
 """A bandit over cells that split, compiled: millions of choices a second, one or many at a time.
 
 The readable learner is `designs/pdap/published.py`; given the same contexts and
-rewards, this one makes the same choices; `compiled` of control.py makes it from the same settings.
+rewards, this one makes the same choices; `compiled` of model.py makes it from the same settings.
 It has no noise, and no arms that come and go.
 
 Memory   Only visited cells are stored: 56 + 8 (3 K + 4 (M - 1)) bytes and two to four places of 8

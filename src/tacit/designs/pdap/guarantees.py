@@ -8,7 +8,6 @@ from typing import Any
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import JointSetting
-from tacit.designs.pdap.joint_sums import SumNoise
 from tacit.designs.pdap.local import Context
 from tacit.designs.pdap.published_guarantees import without_noise as without_noise
 from tacit.designs.pdap.trust import TrustSettings, release_for
@@ -49,7 +48,7 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
     """visits_per_person: how many are learned at most; None: nothing limits them."""
     if math.isinf(setting.epsilon):
         return without_noise("sound-joint")
-    epsilon = joint_price(setting.noise)
+    epsilon = PureAccountant().add(setting.noise.event).epsilon()
     return _proved(
         name="Sound joint privacy: noisy sums per cell and arm",
         sentence=(
@@ -81,11 +80,6 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
         ),
         sources=(*_JOINT, _DISCRETE),
     )
-
-
-def joint_price(noise: SumNoise) -> float:
-    """epsilon of one visit, from the noise that is really drawn."""
-    return PureAccountant().add(noise.event).epsilon()
 
 
 def answer(epsilon: float) -> Guarantee:

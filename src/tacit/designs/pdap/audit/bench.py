@@ -119,10 +119,13 @@ def _raw_first(reward: int, bug: bool) -> dict[Hashable, Fraction]:
     return {reward: Fraction(1)} if bug else dict(local.answer_law(float(reward)))
 
 
+_AGREED = Agreement(1, 2, local.EPSILON)
+_SIDES = (local.LEFT, local.RIGHT)
+
+
 def _fresh_for_each(side: int, bug: bool) -> Law:
     """Every neighbour gets a randomisation of its own."""
-    agreement = Agreement(1, 2, local.EPSILON)
-    once = local.sent_law(agreement, (local.LEFT, local.RIGHT)[side])
+    once = local.sent_law(_AGREED, _SIDES[side])
     if not bug:
         return once
     found: dict[Hashable, Fraction] = {}
@@ -134,15 +137,13 @@ def _fresh_for_each(side: int, bug: bool) -> Law:
 
 def _asked(side: int, bug: bool) -> Law:
     """Only the neighbour that was chosen is asked, and nobody where an own video was."""
-    agreement = Agreement(1, 2, local.EPSILON)
-    return local.sent_law(agreement, (local.LEFT, local.RIGHT)[side], asks_all=not bug)
+    return local.sent_law(_AGREED, _SIDES[side], asks_all=not bug)
 
 
 def _lived(side: int, bug: bool) -> Law:
     """Three visits; nobody asks the budget, which is for two."""
     make = partial(local.Told, local.setting(2), local.worst(2))
-    context = (local.LEFT, local.RIGHT)[side]
-    return local.lived_law(make, context, float(1 - side), metered=not bug)
+    return local.lived_law(make, _SIDES[side], float(1 - side), metered=not bug)
 
 
 def _noised(bug: Rule, repaired: Rule) -> Described:
@@ -182,8 +183,7 @@ BUGS: tuple[Bug, ...] = (
         [(0, 1)],
         local.EPSILON,
         described=_noised(
-            Together((local.forward_rule(Agreement(1, 2, local.EPSILON)),) * local.PEERS),
-            local.forward_rule(Agreement(1, 2, local.EPSILON)),
+            Together((local.forward_rule(_AGREED),) * local.PEERS), local.forward_rule(_AGREED)
         ),
     ),
     Enumerated("a neighbour asked because of the cell", _asked, [(0, 1)], local.EPSILON),
@@ -217,11 +217,6 @@ class Step:
         return upper_bound(self.rule)
 
 
-def tree(horizon: int, levels: float, epsilon: float) -> Rule:
-    """A tree with Laplace noise of scale levels / epsilon: a reward is in all of its levels."""
-    return Noised(theory.levels(horizon), levels / epsilon)
-
-
 _EXPLORATION = "which arm is explored"
 _SPLIT = "when a cell splits"
 
@@ -236,10 +231,11 @@ def _of_own_users(policy: str, epsilon: float) -> tuple[Step, ...]:
 
 
 def _of_guests(policy: str, epsilon: float) -> tuple[Step, ...]:
+    levels = theory.levels(1024)  # a reward is in all levels of its tree
     return (
         Step(policy, "reward", "reward sent while exploring", published.RAW_REWARD),
         Step(policy, "reward", "largest mean", published.LARGEST_MEAN),
-        Step(policy, "reward", "noisy total, T = 1,024", tree(1024, theory.levels(1024), epsilon)),
+        Step(policy, "reward", "noisy total, T = 1,024", Noised(levels, levels / epsilon)),
         Step(policy, "visit", _SPLIT, published.SPLIT),
     )
 

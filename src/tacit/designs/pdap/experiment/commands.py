@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -149,10 +150,9 @@ def _simulated(settings: SimulateSettings, world: World, log: Log | None, run: R
     rows: list[Row] = []
     total = len(tasks) * len(simulation.checkpoints(world.arrivals))
     with run.progress("Simulating", total) as advance:
-        for task in tasks:
-            for row in one(*task):
-                rows.append(row)
-                advance(1)
+        for row in chain.from_iterable(one(*task) for task in tasks):
+            rows.append(row)
+            advance(1)
     return rows
 
 
@@ -177,11 +177,10 @@ def _found(rows: list[Row], world: World) -> dict[str, Any]:
     from tacit.designs.pdap.experiment.report import orderings, tables
 
     def laid_out(table: PaperTable) -> list[dict[str, Any]]:
-        names = ("arrivals", "policy", "epsilon", "paper", "here")
         return [
-            dict(zip(names, (arrivals, *column, *cell), strict=True))
-            for arrivals, cells in table.lines.items()
-            for column, cell in zip(table.columns, cells, strict=True)
+            {"arrivals": n, "policy": policy, "epsilon": epsilon, "paper": paper, "here": here}
+            for n, cells in table.lines.items()
+            for (policy, epsilon), (paper, here) in zip(table.columns, cells, strict=True)
         ]
 
     return {
@@ -201,10 +200,10 @@ def _shown(found: dict[str, Any]) -> list[Table | str]:
     columns: dict[str, Callable[[list[Row]], object]] = {
         "policy": lambda some: some[0].policy,
         "epsilon": lambda some: "–" if math.isinf(some[0].epsilon) else f"{some[0].epsilon:g}",
-        "accuracy": lambda some: _mean([row.accuracy for row in some]),
-        "tested": lambda some: _mean([row.test_accuracy for row in some]),
-        "average regret": lambda some: _mean([row.average_regret for row in some]),
-        "forwarded": lambda some: _mean([row.forwarded for row in some]),
+        "accuracy": lambda some: _mean(some, "accuracy"),
+        "tested": lambda some: _mean(some, "test_accuracy"),
+        "average regret": lambda some: _mean(some, "average_regret"),
+        "forwarded": lambda some: _mean(some, "forwarded"),
         "spent per visit": lambda some: _spent(some[0].epsilon_spent_per_visit),
     }
     settings = grouped(ended, lambda row: (row.policy, row.epsilon)).values()
@@ -228,8 +227,8 @@ def _spent(nats: float) -> str:
     return "nothing holds" if math.isinf(nats) else f"{nats:.3g}"
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
+def _mean(rows: Sequence[Row], field: str) -> float | None:
+    known = [value for row in rows if (value := getattr(row, field)) is not None]
     return sum(known) / len(known) if known else None
 
 

@@ -74,6 +74,9 @@ class World:
     def names(self) -> tuple[str, ...]:
         return tuple(f"vendor {number}" for number in range(self.vendors))
 
+    def others(self, vendor: int) -> tuple[str, ...]:
+        return self.names[:vendor] + self.names[vendor + 1 :]
+
     def videos_of(self, vendor: int) -> tuple[str, ...]:
         return tuple(str(vendor * self.videos + number) for number in range(self.videos))
 
@@ -150,15 +153,8 @@ def _published(name: str, epsilon: float, world: World, vendor: int, source: Sou
         guests = ForwardedUsers(setting, epsilon=epsilon, geometric=name == "gp-dap")
     forwarder = Forwarder(Agreement(world.dimension, CLEAR, math.inf), randomness=source)
     unlimited = TrustSettings(low=-1e9, high=1e9, share=1.0)  # the paper believes every word
-    made = Vendor(
-        home,
-        videos,
-        guests=guests,
-        peers=_others(world, vendor),
-        forwarder=forwarder,
-        caution=unlimited,
-    )
-    return Made(made, math.inf)
+    asks: dict[str, Any] = {"peers": world.others(vendor), "forwarder": forwarder}
+    return Made(Vendor(home, videos, guests=guests, caution=unlimited, **asks), math.inf)
 
 
 def _joint(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
@@ -191,16 +187,12 @@ def _hosting(
         home,
         world.videos_of(vendor),
         guests=guest,
-        peers=_others(world, vendor),
+        peers=world.others(vendor),
         forwarder=forwarder,
         caution=caution,
         asks_all=features > 0,
     )
     return Made(made, forwarder.visit_epsilon + made.caution_epsilon, seen=1.0, reported=False)
-
-
-def _others(world: World, vendor: int) -> tuple[str, ...]:
-    return tuple(name for number, name in enumerate(world.names) if number != vendor)
 
 
 _PARTS = 1 << 20

@@ -79,14 +79,9 @@ def simulate(
     truth = generate(
         vendors=world.vendors, videos=world.videos, dimension=world.dimension, seed=seed, **clicks
     )
-    stated = epsilon if name in WITH_EPSILON else math.inf
-    with randomness.simulation():
-        run = Run(_made(name, epsilon, world, seed), world, truth, seed, groups, test)
-        for arrivals in checkpoints(world.arrivals):
-            run.until(arrivals)
-            row = run.row(name, stated, seed)
-            last = arrivals == world.arrivals
-            yield replace(row, test_accuracy=run.tested()) if last else row
+    return _rows(
+        name, epsilon, world, seed, lambda made: Run(made, world, truth, seed, groups, test)
+    )
 
 
 def replay_log(name: str, epsilon: float, world: World, log: Log, *, seed: int) -> Iterator[Row]:
@@ -96,17 +91,21 @@ def replay_log(name: str, epsilon: float, world: World, log: Log, *, seed: int) 
             f"The log has {len(log.videos)} videos; {world.vendors} vendors with {world.videos} "
             "need another number."
         )
+    return _rows(name, epsilon, world, seed, lambda made: _Replay(made, world, log, seed))
+
+
+def _rows(
+    name: str, epsilon: float, world: World, seed: int, start: Callable[[list[Made]], Run | _Replay]
+) -> Iterator[Row]:
     stated = epsilon if name in WITH_EPSILON else math.inf
     with randomness.simulation():
-        run = _Replay(_made(name, epsilon, world, seed), world, log, seed)
+        sources = [randomness.replay(f"{seed} {vendor}") for vendor in range(world.vendors)]
+        run = start(make(name, epsilon, world, sources))
         for arrivals in checkpoints(world.arrivals):
             run.until(arrivals)
-            yield run.row(name, stated, seed)
-
-
-def _made(name: str, epsilon: float, world: World, seed: int) -> list[Made]:
-    sources = [randomness.replay(f"{seed} {vendor}") for vendor in range(world.vendors)]
-    return make(name, epsilon, world, sources)
+            row = run.row(name, stated, seed)
+            last = arrivals == world.arrivals
+            yield replace(row, test_accuracy=run.tested()) if last else row
 
 
 class _Vendors:
@@ -132,6 +131,10 @@ class _Vendors:
         self.clicks += shown.reward or 0.0
         self.forwarded += shown.vendor != home
         return shown
+
+    def tested(self) -> float | None:
+        """The mean chance of a click after the last visit learned from; None if none is known."""
+        return None
 
     def _row(self, name: str, epsilon: float, seed: int, **found: Any) -> Row:
         return Row(
@@ -185,7 +188,6 @@ class Run(_Vendors):
         self.done = arrivals
 
     def tested(self) -> float | None:
-        """The mean chance of a click at `test` more visits of each vendor; none is learned."""
         if not len(self._tests):
             return None
         names = self.world.names

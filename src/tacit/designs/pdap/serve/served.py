@@ -78,7 +78,12 @@ def make_two(
         parts = [
             f'tenant = "{TENANT}"\n',
             _section(own, videos, key='"vendor.pem"', **more),
-            _neighbour(own, other, addresses[other], public[other]),
+            _table(
+                f"vendors.{NAMES[own]}.peers.{NAMES[other]}",
+                url=f'"{addresses[other]}/api/vendors/{NAMES[other]}"',
+                public_key=f'"{public[other]}"',
+                api_key='"neighbour.key"',
+            ),
         ]
         write_whole(folders[own] / FILE, "\n".join(parts).encode())
         keys.append({"operator": add_key(folders[own] / _KEYS, "operator", Role.OPERATOR, TENANT)})
@@ -87,21 +92,12 @@ def make_two(
 
 def _section(vendor: int, videos: int, **more: str) -> str:
     names = ", ".join(f'"{video(vendor, number)}"' for number in range(videos))
-    lines = [f"videos = [{names}]", f"features = {FEATURES}"]
-    lines += [f"{name} = {value}" for name, value in more.items()]
-    return "\n".join([f"[vendors.{NAMES[vendor]}]", *lines, ""])
+    given = {"videos": f"[{names}]", "features": str(FEATURES)} | more
+    return _table(f"vendors.{NAMES[vendor]}", **given)
 
 
-def _neighbour(own: int, other: int, address: str, public_key: str) -> str:
-    return "\n".join(
-        [
-            f"[vendors.{NAMES[own]}.peers.{NAMES[other]}]",
-            f'url = "{address}/api/vendors/{NAMES[other]}"',
-            f'public_key = "{public_key}"',
-            'api_key = "neighbour.key"',
-            "",
-        ]
-    )
+def _table(name: str, **values: str) -> str:
+    return "\n".join([f"[{name}]", *(f"{key} = {value}" for key, value in values.items()), ""])
 
 
 OTHERS = "This vendor's settings are others than those it learned with: tell the operator."
@@ -192,16 +188,14 @@ class ServedVendor:
 
     def released(self) -> str:
         """What cannot be taken back."""
-        settings = self.settings
-        extra = (
-            f"; contexts that neighbours got at random, each at epsilon "
-            f"{settings.forward_epsilon:g}"
-            if self.neighbours
-            else ""
-        )
+        s, extra = self.settings, ""
+        if self.neighbours:
+            extra = (
+                f"; contexts that neighbours got at random, each at epsilon {s.forward_epsilon:g}"
+            )
         return (
-            f"noisy sums that hold visits of all, each at epsilon {settings.epsilon:g}{extra}; all "
-            f"of one person's within {settings.lifetime:g}. Stored answers hold which video was "
+            f"noisy sums that hold visits of all, each at epsilon {s.epsilon:g}{extra}; all "
+            f"of one person's within {s.lifetime:g}. Stored answers hold which video was "
             "shown at each visit, and the random bytes of one that was forwarded"
         )
 

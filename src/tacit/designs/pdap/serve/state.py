@@ -100,8 +100,8 @@ class VendorState:
     def encode(self, settings: str) -> bytes:
         """settings: what must be unchanged to continue from here."""
         numbers, arrays = saved(self.vendor)
-        numbers |= {"version": VERSION, "settings": settings, "since": self.since}
-        numbers |= {"names": self.names}
+        numbers |= {"version": VERSION, "settings": settings}
+        numbers |= {"since": self.since, "names": self.names}
         rows = self.visits.view(np.uint8).reshape(len(self.visits), _VISIT.itemsize)
         return pack(numbers, arrays | {"visit_rows": rows})
 
@@ -112,12 +112,8 @@ class VendorState:
         if numbers["settings"] != settings:
             return None
         restore(vendor, numbers, arrays)
-        return cls(
-            vendor,
-            arrays["visit_rows"].reshape(-1).view(_VISIT).copy(),
-            numbers["names"],
-            numbers["since"],
-        )
+        rows = arrays["visit_rows"].reshape(-1).view(_VISIT).copy()
+        return cls(vendor, rows, numbers["names"], numbers["since"])
 
     def rename(self, videos: Sequence[str], peers: Sequence[str]) -> None:
         """What joined and left the settings since; the last video leaves when others have come."""
@@ -181,13 +177,11 @@ class VendorState:
         assert isinstance(choice, Choice)
         turn, cell = choice.visit, self._home.grid.number(choice.cell)
         assert turn is not None
-        assert cell is not None
         return Ticket(visit.number, turn, choice.arm, cell)
 
     @property
     def _home(self) -> Joint:
-        assert isinstance(self.vendor.home, Joint)
-        return self.vendor.home
+        return _joint(self.vendor)
 
     def _place(self, name: str) -> int:
         if name not in self.names:
