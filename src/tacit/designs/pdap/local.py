@@ -106,8 +106,7 @@ class Context(Armed):
         self._arms = Arms(setting.videos, setting.neighbours)
         self._source = randomness
         self.response = KaryResponse(setting.report_epsilon, 2 * len(self.grid))
-        truth, lies = self.response.truth, self.response.categories - 1
-        self._lie = 0.0 if math.isinf(setting.report_epsilon) else float((1 - truth) / lies)
+        self._lie = float((1 - self.response.truth) / (self.response.categories - 1))
         """Chance of each single answer that is not the true one."""
         self._answers = np.zeros((self._arms.numbered, 2 * len(self.grid)), dtype=np.int64)
         self.explore = Fraction(math.ceil(setting.explore * _PARTS), _PARTS)

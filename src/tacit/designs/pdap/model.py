@@ -35,14 +35,13 @@ class Bandit:
     def __init__(self, arms: Sequence[Hashable], make: Callable[[int], Learns]) -> None:
         if not arms or len(set(arms)) < len(arms):
             raise ConfigError("A bandit has one or more arms, each named once.")
-        self._start = list(arms)
         self._make = make
-        self._numbers: dict[Hashable, int] = {}
+        self._numbers = {arm: number for number, arm in enumerate(arms)}
         self._policy: Learns | None = None
 
     @property
     def arms(self) -> list[Hashable]:
-        return list(self._numbers) if self._policy is not None else list(self._start)
+        return list(self._numbers)
 
     @property
     def policy(self) -> Learns:
@@ -56,12 +55,11 @@ class Bandit:
 
         A logged decision is learned as if this policy had made it.
         """
-        self._start = self.arms
-        policy = self._make(len(self._start))
+        policy = self._make(len(self._numbers))
         if policy.n_neighbours:
             raise ConfigError("A bandit has arms of its own only: make a policy with 0 neighbours.")
         self._policy = policy
-        self._numbers = {arm: number for number, arm in enumerate(self._start)}
+        self._numbers = {arm: number for number, arm in enumerate(self._numbers)}
         return self.partial_fit(decisions, rewards, contexts)
 
     def partial_fit(
@@ -90,19 +88,14 @@ class Bandit:
     def add_arm(self, arm: Hashable) -> None:
         if arm in self.arms:
             raise ConfigError(f"There is an arm {arm!r} already.")
-        if self._policy is None:
-            self._start.append(arm)
-        else:
-            self._numbers[arm] = self._policy.add_arm()
+        self._numbers[arm] = len(self.arms) if self._policy is None else self._policy.add_arm()
 
     def remove_arm(self, arm: Hashable) -> None:
         if arm not in self.arms:
             raise ConfigError(f"There is no arm {arm!r}: it never joined, or has left.")
-        if self._policy is None:
-            self._start.remove(arm)
-        else:
+        if self._policy is not None:
             self._policy.remove_arm(self._numbers[arm])
-            del self._numbers[arm]
+        del self._numbers[arm]
 
     def _number(self, arm: Hashable) -> int:
         number = self._numbers.get(arm) if isinstance(arm, Hashable) else None

@@ -152,12 +152,7 @@ def draws() -> Line:
 
 def visits() -> Line:
     """Draw and report together: any other context, liked or not."""
-    make = partial(Told, setting(2), worst(2))
-    whole = check_of(
-        "another cell, and no click",
-        lambda: (visit_law(make, LEFT, 1.0), visit_law(make, RIGHT, 0.0)),
-        (_visit(make, LEFT, 1.0), _visit(make, RIGHT, 0.0)),
-    )
+    whole = _visits("another cell, and no click", partial(Told, setting(2), worst(2)))
     return Line("sound-context", EPSILON, (whole, _learned()), unit="visit", adjacency="any other")
 
 
@@ -278,6 +273,16 @@ def _draw(
     )
 
 
+def _visits(name: str, make: Callable[[Source], Context], share: int = 1) -> Check:
+    """Liked on the left, and not on the right."""
+    return check_of(
+        name,
+        lambda: (visit_law(make, LEFT, 1.0), visit_law(make, RIGHT, 0.0)),
+        (_visit(make, LEFT, 1.0), _visit(make, RIGHT, 0.0)),
+        share=share,
+    )
+
+
 def _visit(
     make: Callable[[Source], Context], context: NDArray[np.float64], reward: float
 ) -> Callable[[], Hashable]:
@@ -311,27 +316,17 @@ def _life(
 def _learned() -> Check:
     """Tables as the shipped vendor makes them, from the reports of a few hundred visits."""
 
-    def policy() -> Context:
-        found = Context(setting(2), randomness=secure())
+    def check(samples: int, alpha: float) -> Checked:
+        taught = Context(setting(2), randomness=secure())
         for context, liked in ((LEFT, 0), (RIGHT, 1)):
             for visit in range(150):
-                arm = visit % 2
-                choice = Choice(arm, "explore", found.grid.cell(context))
-                found.update(choice, float(arm == liked))
-        return found
-
-    def check(samples: int, alpha: float) -> Checked:
-        taught = policy()
+                choice = Choice(visit % 2, "explore", taught.grid.cell(context))
+                taught.update(choice, float(visit % 2 == liked))
 
         def make(source: Source) -> Context:
             return Told(taught.setting, taught.means(), source)
 
-        return check_of(
-            "the same, with a table that was learned",
-            lambda: (visit_law(make, LEFT, 1.0), visit_law(make, RIGHT, 0.0)),
-            (_visit(make, LEFT, 1.0), _visit(make, RIGHT, 0.0)),
-            share=4,
-        )(samples, alpha)
+        return _visits("the same, with a table that was learned", make, share=4)(samples, alpha)
 
     return check
 

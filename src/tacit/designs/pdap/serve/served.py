@@ -142,10 +142,6 @@ class ServedVendor:
         """None of a data set: every person has their own."""
         return iter(())
 
-    def holder(self, user: str) -> Holder:
-        """Their budget here."""
-        return Holder.subject(self.tenant, f"vendors/{self.name}/{user}")
-
     def check_opened(self, balances: Iterable[Balance]) -> None:
         """ConfigError where a person's budget is larger than the cards say: a cap is for life."""
         ours = f"vendors/{self.name}/"
@@ -182,17 +178,16 @@ class ServedVendor:
                 "or take another name for the vendor, where everybody has a budget of its own."
             )
 
-    def holders(self, user: str) -> Iterable[Holder]:
-        """The same, for the list of a person's budgets."""
-        return (self.holder(user),)
+    def holders(self, user: str) -> tuple[Holder]:
+        """Their one budget here."""
+        return (Holder.subject(self.tenant, f"vendors/{self.name}/{user}"),)
 
     def released(self) -> str:
         """What cannot be taken back."""
         s, extra = self.settings, ""
         if self.neighbours:
-            extra = (
-                f"; contexts that neighbours got at random, each at epsilon {s.forward_epsilon:g}"
-            )
+            extra = "; contexts that neighbours got at random, each at epsilon "
+            extra += f"{s.forward_epsilon:g}"
         return (
             f"noisy sums that hold visits of all, each at epsilon {s.epsilon:g}{extra}; all "
             f"of one person's within {s.lifetime:g}. Stored answers hold which video was "
@@ -201,8 +196,8 @@ class ServedVendor:
 
     def charges(self, user: str, *, asks: bool) -> list[Charge]:
         """What a visit is charged; a first one opens a budget. asks: neighbours are up."""
-        cost = self.settings.visit(asks=asks)
-        return [Charge(self.holder(user), cost, opens=self.settings.cap)]
+        cost, (holder,) = self.settings.visit(asks=asks), self.holders(user)
+        return [Charge(holder, cost, opens=self.settings.cap)]
 
     async def step(
         self,
@@ -215,15 +210,9 @@ class ServedVendor:
         **more: Any,
     ) -> Response:
         """One transaction over its state, once for each key. more: as of `idempotency.step`."""
+        named, taken = self.name.encode() + b"\x00" + payload, self.keeper.step(take)
         return await idempotency.step(
-            service,
-            caller,
-            operation,
-            key,
-            self.name.encode() + b"\x00" + payload,
-            state=self.state,
-            take=self.keeper.step(take),
-            **more,
+            service, caller, operation, key, named, state=self.state, take=taken, **more
         )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
