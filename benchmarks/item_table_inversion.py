@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data import generate
-from tacit.designs.standard_scheme.item_table import LARGEST_COLUMN, LIKED
+from tacit.designs.standard_scheme.messages import LARGEST_COLUMN, LIKED
 from tacit.designs.standard_scheme.training.ease import eligible, products, weigh
 from tacit.designs.standard_scheme.training.people import to_levels
 from tacit.engine.ridge import gram, item_weights

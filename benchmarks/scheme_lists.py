@@ -27,7 +27,7 @@ from scipy import sparse
 from tacit.data import generate, read_movielens
 from tacit.data.ratings import Ratings
 from tacit.designs.standard_scheme import RELEASES
-from tacit.designs.standard_scheme.item_table import LIKED
+from tacit.designs.standard_scheme.messages import LIKED
 from tacit.designs.standard_scheme.training.ease import choose_penalty, ease, weigh
 from tacit.designs.standard_scheme.training.people import (
     Consenting,

@@ -9,7 +9,7 @@ from typing import Any
 from golden_vectors import Item, Vector, message, outcome, readable, tagged
 
 from tacit.designs.sketches.sensing import below, words
-from tacit.designs.standard_scheme.item_table import ItemTable, liked_levels
+from tacit.designs.standard_scheme.messages import ItemTable, liked_levels
 
 ITEMS: tuple[Item, ...] = (12, "12", "é", "😀", -7, 2**53, 2**60, "", 'a "b"\\\n\u2028', 40)
 DIGEST = "0123456789abcdef"

@@ -10,19 +10,17 @@ from typing import Any
 from golden_vectors import completion, readable, release
 
 from tacit.designs.sketches.sensing import below, words
-from tacit.designs.standard_scheme.drawing import secret_dice
-from tacit.designs.standard_scheme.memory import Record, State
-from tacit.designs.standard_scheme.messages import (
-    MICRO,
+from tacit.designs.standard_scheme.disclosure import (
+    CAP,
+    FLOOR,
     RELEASES,
-    WEEK,
     AttributeTable,
     Disclosure,
-    Release,
     Rule,
-    Scores,
 )
-from tacit.designs.standard_scheme.refusing import CAP, FLOOR
+from tacit.designs.standard_scheme.drawing import secret_dice
+from tacit.designs.standard_scheme.memory import Record, State
+from tacit.designs.standard_scheme.messages import MICRO, WEEK, Release, Scores
 
 SECRETS = (bytes([9]) * 32, bytes(range(40, 140)))
 GENDER = ("gender", ("F", "M"))

@@ -18,9 +18,10 @@ from version_1 import Entry, migrated
 
 from tacit.designs.sketches.sensing import below, words
 from tacit.designs.standard_scheme.account import Account
+from tacit.designs.standard_scheme.disclosure import RELEASES, Disclosure
 from tacit.designs.standard_scheme.drawing import calendar, moment, start
 from tacit.designs.standard_scheme.memory import Log, State, forgotten, opened
-from tacit.designs.standard_scheme.messages import DAY, MICRO, RELEASES, WEEK, Disclosure
+from tacit.designs.standard_scheme.messages import DAY, MICRO, WEEK
 
 CREATED = 1_700_000_000
 FIRST = calendar(CREATED, WEEK)

@@ -21,8 +21,8 @@ from golden_scheme import (
 )
 from golden_vectors import completion, message, release
 
-from tacit.designs.standard_scheme.messages import MICRO, RELEASES, Disclosure, Release, Scores
-from tacit.designs.standard_scheme.refusing import CAP, FLOOR
+from tacit.designs.standard_scheme.disclosure import CAP, FLOOR, RELEASES, Disclosure
+from tacit.designs.standard_scheme.messages import MICRO, Release, Scores
 
 SHOWN = disclosure(RELEASES["coupling+selection"], items=("a", "b"))
 RELEASED = Release("0123456789abcdef", 2810, (("é", 1_250_000), (7, 0)))

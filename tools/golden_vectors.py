@@ -12,8 +12,9 @@ from typing import Any
 from tacit.designs.sketches import device as sketches
 from tacit.designs.sketches.messages import Campaign, Clusters
 from tacit.designs.standard_scheme import device as scheme
+from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.memory import State
-from tacit.designs.standard_scheme.messages import Disclosure, Scores
+from tacit.designs.standard_scheme.messages import Scores
 
 Item = int | str
 History = Mapping[Item, float]

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import json
 
+from tacit.designs.standard_scheme.disclosure import RELEASES, AttributeTable, Disclosure
 from tacit.designs.standard_scheme.drawing import calendar
-from tacit.designs.standard_scheme.item_table import ItemTable
-from tacit.designs.standard_scheme.messages import (
-    RELEASES,
-    WEEK,
-    AttributeTable,
-    Disclosure,
-    Release,
-    Scores,
-)
+from tacit.designs.standard_scheme.messages import WEEK, ItemTable, Release, Scores
 
 FILMS = (12, "12", "é", *range(40, 77))
 """Items of the disclosure."""

@@ -23,18 +23,10 @@ from tacit.client import PassingAccount, PassingMemory
 from tacit.client.device_memory import Sharing
 from tacit.client.letters import Letters
 from tacit.client.transport import ServiceError, Transport
+from tacit.designs.standard_scheme.disclosure import CAP, RELEASES, AttributeTable, Disclosure
 from tacit.designs.standard_scheme.drawing import calendar
 from tacit.designs.standard_scheme.memory import State
-from tacit.designs.standard_scheme.messages import (
-    DAY,
-    RELEASES,
-    WEEK,
-    AttributeTable,
-    Disclosure,
-    Release,
-    Scores,
-)
-from tacit.designs.standard_scheme.refusing import CAP
+from tacit.designs.standard_scheme.messages import DAY, WEEK, Release, Scores
 from tacit.designs.standard_scheme.synchronised import Shared
 from tacit.errors import PrivacyError, TacitError
 

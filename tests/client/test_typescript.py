@@ -23,18 +23,10 @@ from tacit.designs.sketches.messages import (
     Report,
     catalogue_digest,
 )
+from tacit.designs.standard_scheme.disclosure import RELEASES, Disclosure, Rule
 from tacit.designs.standard_scheme.drawing import calendar
-from tacit.designs.standard_scheme.item_table import ItemTable
 from tacit.designs.standard_scheme.memory import State
-from tacit.designs.standard_scheme.messages import (
-    DAY,
-    RELEASES,
-    WEEK,
-    Disclosure,
-    Release,
-    Rule,
-    Scores,
-)
+from tacit.designs.standard_scheme.messages import DAY, WEEK, ItemTable, Release, Scores
 from tacit.errors import ConfigError
 
 CASES = settings(

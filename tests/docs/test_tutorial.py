@@ -25,8 +25,8 @@ import pytest
 
 import tacit
 from tacit.cli.app import EXIT_CODES, main
-from tacit.designs.standard_scheme import canonical
-from tacit.designs.standard_scheme.messages import Disclosure, Release, Scores
+from tacit.designs.standard_scheme.disclosure import Disclosure
+from tacit.designs.standard_scheme.messages import Release, Scores, encode
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
@@ -191,7 +191,7 @@ def test_the_messages_shown_are_messages() -> None:
     release, scores, disclosure = (code.strip() for code in shown)
     assert Release.decode(release.encode()).ratings
     assert Scores.decode(scores.encode()).scores
-    assert Disclosure.decode(canonical.encode(json.loads(disclosure))).attributes
+    assert Disclosure.decode(encode(json.loads(disclosure))).attributes
 
 
 def test_the_exit_codes_listed_are_those_of_the_program() -> None:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pages import Page
 
+from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment.experiment import JUDGED
 from tacit.designs.standard_scheme.experiment.report import ATTACK_NAMES, page_of
 from tacit.designs.standard_scheme.experiment.table import (
@@ -25,7 +26,6 @@ from tacit.designs.standard_scheme.experiment.table import (
     WorstRow,
     verdict,
 )
-from tacit.designs.standard_scheme.messages import RELEASES
 from tacit.errors import OutputError
 from tacit.evaluation.plots import tenths, tradeoff
 

@@ -19,8 +19,8 @@ from tacit.designs.standard_scheme import (
     drawing,
 )
 from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding
-from tacit.designs.standard_scheme.item_table import ItemTable
 from tacit.designs.standard_scheme.memory import State
+from tacit.designs.standard_scheme.messages import ItemTable
 from tacit.designs.standard_scheme.serve import disclosures as served_disclosures
 from tacit.designs.standard_scheme.serve.digest_log import DigestLog
 from tacit.designs.standard_scheme.serve.disclosures import ServedDisclosure

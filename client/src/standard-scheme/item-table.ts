@@ -7,7 +7,7 @@
  * Guarantee   none for the people whose ratings the table was fitted to: it goes out with their
  *             consent only.
  *
- * Mirrors src/tacit/designs/standard_scheme/item_table.py. All numbers are integers, so that
+ * Mirrors src/tacit/designs/standard_scheme/messages.py. All numbers are integers, so that
  * two languages rank alike.
  */
 

@@ -5,8 +5,9 @@
  * Release      device -> recommender   obfuscated stars of the items the device decided to show
  * Scores       recommender -> device   predicted level and preference of each item
  *
- * Mirrors src/tacit/designs/standard_scheme/messages.py, which says what the numbers mean. A
- * message is checked when it is made: what does not hold together throws MessageError.
+ * Mirrors disclosure.py and messages.py in src/tacit/designs/standard_scheme, which say what the
+ * numbers mean. A message is checked when it is made: what does not hold together throws
+ * MessageError.
  */
 
 import { hex, type Bytes } from "../bytes.js";

@@ -5,7 +5,7 @@
  * can make is a certificate. Whether the numbers are honest it cannot know. Every check looks at all
  * values of an attribute at once, so that a refusal tells nothing about the owner's.
  *
- * Mirrors src/tacit/designs/standard_scheme/refusing.py.
+ * Mirrors src/tacit/designs/standard_scheme/disclosure.py.
  */
 
 import { Refused } from "../refused.js";

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 from tacit.designs.sketches.device import new_secret
-from tacit.designs.standard_scheme.canonical import is_integer
+from tacit.designs.standard_scheme.messages import is_integer
 from tacit.errors import ConfigError, DataError, OutputError
 
 PRIVATE = (os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

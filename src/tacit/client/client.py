@@ -18,7 +18,8 @@ from tacit.client.letters import History, Letters
 from tacit.client.transport import Transport, quoted
 from tacit.designs.sketches import device as sketches
 from tacit.designs.sketches.messages import Campaign
-from tacit.designs.standard_scheme.messages import Disclosure, ItemId
+from tacit.designs.standard_scheme.disclosure import Disclosure
+from tacit.designs.standard_scheme.messages import ItemId
 from tacit.designs.standard_scheme.synchronised import Store
 from tacit.errors import ConfigError, PrivacyError
 

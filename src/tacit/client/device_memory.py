@@ -26,10 +26,9 @@ from typing import Any, Protocol
 from tacit.client.account import PRIVATE, kept_at, read_json, replace
 from tacit.designs.standard_scheme import synchronised
 from tacit.designs.standard_scheme.account import Account
-from tacit.designs.standard_scheme.canonical import MessageError
 from tacit.designs.standard_scheme.device import History
 from tacit.designs.standard_scheme.memory import Record, State, lost
-from tacit.designs.standard_scheme.messages import WEEK, ItemId
+from tacit.designs.standard_scheme.messages import WEEK, ItemId, MessageError
 from tacit.designs.standard_scheme.synchronised import Shared, Store
 from tacit.errors import DataError, OutputError
 

@@ -17,12 +17,10 @@ from tacit.client.device_memory import Kept, Memory, Sharing
 from tacit.client.transport import Public, ServiceError, Transport, decoded, quoted
 from tacit.designs.standard_scheme import account as scheme
 from tacit.designs.standard_scheme import drawing
-from tacit.designs.standard_scheme.canonical import LARGEST
 from tacit.designs.standard_scheme.device import Device, renamed
-from tacit.designs.standard_scheme.item_table import ItemTable
+from tacit.designs.standard_scheme.disclosure import Disclosure, Refused
 from tacit.designs.standard_scheme.memory import State, forgotten, identified, opened
-from tacit.designs.standard_scheme.messages import Disclosure, ItemId, Release, Scores
-from tacit.designs.standard_scheme.refusing import Refused
+from tacit.designs.standard_scheme.messages import LARGEST, ItemId, ItemTable, Release, Scores
 from tacit.errors import ConfigError, PrivacyError
 
 PAUSE = 600

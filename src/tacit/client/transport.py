@@ -21,10 +21,10 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 from tacit.client.account import read_json
 from tacit.designs.private.device import DeviceLists
 from tacit.designs.sketches.messages import Campaign, Clusters, MessageError, catalogue_digest
-from tacit.designs.standard_scheme.canonical import MessageError as NotCanonical
-from tacit.designs.standard_scheme.item_table import ItemTable
+from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.memory import Log
-from tacit.designs.standard_scheme.messages import Disclosure, ItemId
+from tacit.designs.standard_scheme.messages import ItemId, ItemTable
+from tacit.designs.standard_scheme.messages import MessageError as NotCanonical
 from tacit.errors import ConfigError, ModelFileError, TacitError
 
 M = TypeVar("M")

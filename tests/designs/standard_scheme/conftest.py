@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tacit.designs.standard_scheme.disclosure import CAP, RELEASES
 from tacit.designs.standard_scheme.memory import State
-from tacit.designs.standard_scheme.messages import MICRO, RELEASES
-from tacit.designs.standard_scheme.refusing import CAP
+from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.training.disclosure import Tables, to_message
 
 ITEMS = 6

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tacit.designs.standard_scheme.account import Account, checked
+from tacit.designs.standard_scheme.disclosure import RELEASES, Refused
 from tacit.designs.standard_scheme.drawing import calendar, moment, start
 from tacit.designs.standard_scheme.memory import State
-from tacit.designs.standard_scheme.messages import DAY, RELEASES, WEEK, Release
-from tacit.designs.standard_scheme.refusing import Refused
+from tacit.designs.standard_scheme.messages import DAY, WEEK, Release
 
 CREATED = 1_700_000_000
 FIRST = calendar(CREATED, WEEK)

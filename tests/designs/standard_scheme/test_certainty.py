@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tacit import generate
-from tacit.designs.standard_scheme.messages import MICRO, RELEASES
-from tacit.designs.standard_scheme.refusing import CAP
+from tacit.designs.standard_scheme.disclosure import CAP, RELEASES
+from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.training.people import consenting, estimate
 from tacit.designs.standard_scheme.training.population import over_epochs
 from tacit.randomness import replay, simulation

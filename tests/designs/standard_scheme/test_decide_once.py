@@ -10,9 +10,9 @@ import pytest
 from scripted_dice import always, never, seeded
 
 from tacit.designs.standard_scheme.device import Device
+from tacit.designs.standard_scheme.disclosure import Refused
 from tacit.designs.standard_scheme.memory import Record, State
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.refusing import Refused
 
 OWN = {"gender": "F"}
 HISTORY = {f"item {number}": float(1 + number % 5) for number in range(6)}

@@ -17,13 +17,13 @@ from scripted_dice import always, never, script, seeded
 import tacit
 from tacit.designs.standard_scheme import device as device_module
 from tacit.designs.standard_scheme.device import Device, renamed
+from tacit.designs.standard_scheme.disclosure import CAP, RELEASES, Refused, Rule
 from tacit.designs.standard_scheme.memory import State
-from tacit.designs.standard_scheme.messages import MICRO, RELEASES, Release, Rule, Scores
-from tacit.designs.standard_scheme.refusing import CAP, Refused
+from tacit.designs.standard_scheme.messages import MICRO, Release, Scores
 
 OWN = {"gender": "F"}
 HOME = "tacit.designs.standard_scheme."
-HALF = ("account", "device", "drawing", "item_table", "synchronised")
+HALF = ("account", "device", "drawing", "synchronised")
 SOURCES = str(Path(tacit.__file__).parents[1])
 HISTORY = {f"item {number}": float(1 + number % 5) for number in range(6)}
 
@@ -49,7 +49,7 @@ def test_needs_the_standard_library_alone():
                 waiting |= {module.removeprefix(HOME)} - reached
             else:
                 assert module.partition(".")[0] in sys.stdlib_module_names, (name, module)
-    assert reached == {*HALF, "taste", "canonical", "memory", "messages", "refusing"}
+    assert reached == {*HALF, "disclosure", "memory", "messages"}
 
 
 def test_runs_where_nothing_is_installed():

@@ -9,9 +9,9 @@ import pytest
 from scipy import sparse
 
 from tacit.designs.standard_scheme.device import Device
+from tacit.designs.standard_scheme.disclosure import CAP, FLOOR, MOST_OFFSET
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.refusing import CAP, FLOOR, MOST_OFFSET
 from tacit.designs.standard_scheme.training.disclosure import (
     FEWEST,
     Tables,

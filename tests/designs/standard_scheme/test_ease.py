@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.designs.standard_scheme.item_table import LIKED, SHOWN, liked_levels
+from tacit.designs.standard_scheme.messages import LIKED, SHOWN, liked_levels
 from tacit.designs.standard_scheme.training import ease as module
 from tacit.designs.standard_scheme.training.ease import UNIT, choose_penalty, ease, fit_ease
 from tacit.engine import ridge as engine

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.designs.standard_scheme import item_table as module
-from tacit.designs.standard_scheme.canonical import MessageError
-from tacit.designs.standard_scheme.item_table import ItemTable
+from tacit.designs.standard_scheme import messages as module
+from tacit.designs.standard_scheme.messages import ItemTable, MessageError
 
 ITEMS = ("a", "b", 3, "d", "e")
 TABLE = ItemTable(

@@ -10,8 +10,7 @@ import pytest
 from tacit import StandardScheme, load_model
 from tacit import generate as generated
 from tacit.designs.standard_scheme import storing
-from tacit.designs.standard_scheme.item_table import ItemTable
-from tacit.designs.standard_scheme.messages import MICRO, Release
+from tacit.designs.standard_scheme.messages import MICRO, ItemTable, Release
 from tacit.designs.standard_scheme.training.people import consenting
 from tacit.errors import ConfigError, DataError, ModelFileError, PrivacyError
 

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from version_1 import migrated
 
-from tacit.designs.standard_scheme.canonical import MessageError
 from tacit.designs.standard_scheme.drawing import latest_ended
 from tacit.designs.standard_scheme.memory import Record, State, forgotten, lost, opened
-from tacit.designs.standard_scheme.messages import DAY, MICRO, WEEK
+from tacit.designs.standard_scheme.messages import DAY, MICRO, WEEK, MessageError
 
 NOW = 1_700_000_000
 ids = st.integers(-(2**60), 2**60) | st.text(st.characters(exclude_categories=["Cs"]), max_size=3)

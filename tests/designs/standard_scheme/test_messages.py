@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.designs.standard_scheme.canonical import MessageError
-from tacit.designs.standard_scheme.messages import RELEASES, Disclosure, Release, Scores
+from tacit.designs.standard_scheme.disclosure import RELEASES, Disclosure
+from tacit.designs.standard_scheme.messages import MessageError, Release, Scores
 
 KINDS = {"disclosure": Disclosure, "release": Release, "scores": Scores}
 

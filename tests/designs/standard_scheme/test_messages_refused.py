@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tacit.designs.standard_scheme.canonical import MessageError
-from tacit.designs.standard_scheme.messages import MICRO, Disclosure, Release, Rule, Scores
+from tacit.designs.standard_scheme.disclosure import Disclosure, Rule
+from tacit.designs.standard_scheme.messages import MICRO, MessageError, Release, Scores
 
 KINDS = {"disclosure": Disclosure, "release": Release, "scores": Scores}
 RELEASE = Release("0123456789abcdef", 2810, (("é", 1_250_000), (7, 0)))

@@ -9,18 +9,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tacit.designs.standard_scheme.account import Account
-from tacit.designs.standard_scheme.drawing import calendar, start
-from tacit.designs.standard_scheme.memory import Record, State
-from tacit.designs.standard_scheme.messages import (
-    DAY,
-    MICRO,
+from tacit.designs.standard_scheme.disclosure import (
+    CAP,
     RELEASES,
-    WEEK,
     AttributeTable,
     Disclosure,
-    Release,
+    Refused,
 )
-from tacit.designs.standard_scheme.refusing import CAP, Refused
+from tacit.designs.standard_scheme.drawing import calendar, start
+from tacit.designs.standard_scheme.memory import Record, State
+from tacit.designs.standard_scheme.messages import DAY, MICRO, WEEK, Release
 
 CREATED = 1_700_000_000
 FIRST = calendar(CREATED, WEEK)

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from tacit import generate
 from tacit.designs.standard_scheme.account import Account
+from tacit.designs.standard_scheme.disclosure import RELEASES, Disclosure
 from tacit.designs.standard_scheme.drawing import calendar, end
 from tacit.designs.standard_scheme.memory import State, opened
-from tacit.designs.standard_scheme.messages import DAY, MICRO, RELEASES, WEEK, Disclosure, Release
+from tacit.designs.standard_scheme.messages import DAY, MICRO, WEEK, Release
 from tacit.designs.standard_scheme.training.people import consenting, estimate
 
 PEOPLE, ITEMS = 400, 60

@@ -13,8 +13,9 @@ from scipy import sparse
 from scripted_dice import script
 
 from tacit.designs.standard_scheme.device import Device
+from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.memory import State
-from tacit.designs.standard_scheme.messages import MICRO, RELEASES
+from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.training.population import over_epochs, release
 
 OWN = {"gender": "F"}

@@ -11,9 +11,9 @@ import pytest
 from scipy.stats import chi2_contingency, chisquare
 
 from tacit.designs.standard_scheme.device import Device
+from tacit.designs.standard_scheme.disclosure import CAP
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.refusing import CAP
 from tacit.designs.standard_scheme.theory import (
     keep_probability,
     log_ratio,

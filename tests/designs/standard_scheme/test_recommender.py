@@ -15,7 +15,8 @@ from tacit.auditing.attacks import ATTACKS, OneVersusRest, distance
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.standard_scheme import State
 from tacit.designs.standard_scheme import recommender as module
-from tacit.designs.standard_scheme.messages import MICRO, RELEASES, Release
+from tacit.designs.standard_scheme.disclosure import RELEASES
+from tacit.designs.standard_scheme.messages import MICRO, Release
 from tacit.designs.standard_scheme.training.people import Consenting, consenting, estimate
 from tacit.designs.standard_scheme.training.population import release as simulated
 from tacit.errors import ConfigError, DataError, NotFittedError, PrivacyError

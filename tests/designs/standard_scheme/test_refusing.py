@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tacit.designs.standard_scheme.disclosure import CAP, FLOOR, MOST_OFFSET, Refused, refuse_unsafe
 from tacit.designs.standard_scheme.messages import DAY, MICRO
-from tacit.designs.standard_scheme.refusing import CAP, FLOOR, MOST_OFFSET, Refused, refuse_unsafe
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from passing_store import PassingStore
 
 from tacit.client.device_memory import FileStore
 from tacit.designs.standard_scheme.account import Account
+from tacit.designs.standard_scheme.disclosure import Refused
 from tacit.designs.standard_scheme.drawing import calendar, start
 from tacit.designs.standard_scheme.memory import Record, State, forgotten
 from tacit.designs.standard_scheme.messages import DAY, MICRO, WEEK, Release
-from tacit.designs.standard_scheme.refusing import Refused
 from tacit.designs.standard_scheme.synchronised import (
     LEASE,
     LEAST_BYTES,

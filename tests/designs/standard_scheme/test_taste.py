@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tacit.designs.standard_scheme import Disclosure, StandardScheme
-from tacit.designs.standard_scheme.canonical import MessageError, encode
 from tacit.designs.standard_scheme.device import Device
+from tacit.designs.standard_scheme.disclosure import CAP, FLOOR, RELEASES, Refused
+from tacit.designs.standard_scheme.drawing import MOST_EXCESS, Shown, by_taste, kept
 from tacit.designs.standard_scheme.guarantees import for_the_person
 from tacit.designs.standard_scheme.memory import State
-from tacit.designs.standard_scheme.messages import MICRO, RELEASES
-from tacit.designs.standard_scheme.refusing import CAP, FLOOR, Refused
-from tacit.designs.standard_scheme.taste import MOST_EXCESS, Shown, by_taste, kept
+from tacit.designs.standard_scheme.messages import MICRO, MessageError, encode
 from tacit.designs.standard_scheme.training import taste as taste_fitting
 from tacit.designs.standard_scheme.training.disclosure import Tables, TasteArrays
 from tacit.designs.standard_scheme.training.people import Consenting, estimate

@@ -10,10 +10,10 @@ import pytest
 
 from tacit.designs.private.device import DeviceLists
 from tacit.designs.standard_scheme.device import Device
+from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.guarantees import ONLY_FOR
-from tacit.designs.standard_scheme.item_table import ItemTable
 from tacit.designs.standard_scheme.memory import State
-from tacit.designs.standard_scheme.messages import Disclosure, Release, Scores
+from tacit.designs.standard_scheme.messages import ItemTable, Release, Scores
 
 STARS = (5, 4, 1, 3, 5, 2, 4, 5, 4, 1, 3, 5, 2, 4)
 """Of the first films, in the page's order."""

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from tacit.designs.standard_scheme.device import Device
+from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.memory import State
-from tacit.designs.standard_scheme.messages import MICRO, Disclosure, Release
+from tacit.designs.standard_scheme.messages import MICRO, Release
 
 CODE = "v" * 42 + "o"
 """A visitor whose device holds films back and moves stars, when they are rated as below."""

@@ -7,13 +7,13 @@ Source   US patent application "Privacy protection against curious recommenders"
 paper             here                              where
 x0                attribute value (label)           device.py, training/people.py
 v_i0              offset of an item (half gap)      training/estimates.py
-L(v_i)            Disclosure                        messages.py
+L(v_i)            Disclosure                        disclosure.py
 y_i = r_i - x0 v_i0   Device.release                device.py (training/population.py: many people)
 p_i^{+-}, eq. 7   keep                              estimates.estimate_shown,
                                                     theory.keep_probability
 p = argmin ...    Profiles.estimate                 server.py, engine/ridge.py
 v_i (d = 20)      item factors                      training/profiles.py
-alpha             mix                               messages.Rule
+alpha             mix                               disclosure.Rule
 eq. 4             estimation_loss                   theory.py
 
 Deviations of the sound variant, each with its reason in the docs: offsets are shrunk by
@@ -32,8 +32,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tacit.designs.standard_scheme.device import Device
+from tacit.designs.standard_scheme.disclosure import RELEASES, Disclosure, Rule
 from tacit.designs.standard_scheme.memory import State
-from tacit.designs.standard_scheme.messages import RELEASES, Disclosure, Release, Rule, Scores
+from tacit.designs.standard_scheme.messages import Release, Scores
 
 if TYPE_CHECKING:
     from tacit.designs.standard_scheme.recommender import Exchange, StandardScheme

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tacit.designs.standard_scheme.device import Device, History, renamed, standing
+from tacit.designs.standard_scheme.disclosure import Disclosure, Refused, refuse_unsafe
 from tacit.designs.standard_scheme.drawing import calendar, due, end, latest_ended
 from tacit.designs.standard_scheme.memory import Log, State, spelled
-from tacit.designs.standard_scheme.messages import Disclosure, ItemId, Release
-from tacit.designs.standard_scheme.refusing import Refused, refuse_unsafe
+from tacit.designs.standard_scheme.messages import ItemId, Release
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,8 +13,10 @@ Deviations  rounding probabilities and the selection rule are the corrected ones
             the first and prints max for min in the second); every draw is an integer below an
             integer; no chance to show an item is 1.
 
-When a device speaks is decided in account.py. Standard library only, and short enough to read in
-one sitting: this is the code people must trust.
+When a device speaks is decided in account.py. Experiments make the same decisions for many people
+at once, in training/population.py: a test compares the two.
+Standard library only, and short enough to read in one sitting: this is the code that people must
+trust.
 """
 
 from __future__ import annotations
@@ -24,19 +26,17 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from tacit.designs.standard_scheme.canonical import encode
-from tacit.designs.standard_scheme.drawing import Dice, Draw, secret_dice
+from tacit.designs.standard_scheme.disclosure import Disclosure, Refused, refuse_unsafe
+from tacit.designs.standard_scheme.drawing import TURNS, Dice, Draw, by_taste, secret_dice
 from tacit.designs.standard_scheme.memory import Record, State
 from tacit.designs.standard_scheme.messages import (
     CONTINUOUS_LEVELS,
     MICRO,
-    Disclosure,
     ItemId,
     Release,
     Scores,
+    encode,
 )
-from tacit.designs.standard_scheme.refusing import Refused, refuse_unsafe
-from tacit.designs.standard_scheme.taste import TURNS, by_taste
 
 T = TypeVar("T")
 History = Mapping[ItemId, float]

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, TypeVar
 
-from tacit.designs.standard_scheme.canonical import Message, is_id, is_integer, require
+from tacit.designs.standard_scheme.disclosure import Refused
 from tacit.designs.standard_scheme.drawing import latest_ended
-from tacit.designs.standard_scheme.messages import DAY, ItemId
-from tacit.designs.standard_scheme.refusing import Refused
+from tacit.designs.standard_scheme.messages import DAY, ItemId, Message, is_id, is_integer, require
 
 T = TypeVar("T")
 Log = tuple[tuple[int, str], ...]

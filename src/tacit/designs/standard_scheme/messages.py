@@ -1,276 +1,145 @@
-"""What crosses between a device and the recommender in the standard scheme, and nothing else.
+"""What crosses between a device and the recommender, and the one spelling of it.
 
-Disclosure   recommender -> device   public numbers about items, the same for everybody
+Disclosure   recommender -> device   public numbers about items: see `disclosure.py`
 Release      device -> recommender   obfuscated stars of all items the device has shown so far
 Scores       recommender -> device   predicted levels, without the effect of the hidden attribute,
                                      and preferences, by which lists are ranked
+ItemTable    recommender -> device   item-item weights, for lists from true stars; nothing is sent
 
 All numbers are integers, so that two languages agree to the byte: stars travel as levels (0 is the
 lowest star), offsets and unrounded levels in micro-levels (one level = 1,000,000), probabilities in
-parts per million. Encoding: see `canonical.py`. A message is checked when it is made: what does not
-hold together raises MessageError, wherever it came from.
+parts per million. Messages are canonical JSON in UTF-8: sorted keys, no spaces, no NaN or infinity.
+Whatever is decoded is encoded again and compared byte by byte, so that equal messages are equal
+bytes. A message is checked when it is made: what does not hold together raises MessageError,
+wherever it came from.
 Standard library only: the device half imports this file.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from sys import float_info
-from typing import Any, Literal, get_args
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self, TypeVar
 
-from tacit.designs.standard_scheme.canonical import (
-    LARGEST,
-    Message,
-    frozen,
-    is_id,
-    is_integer,
-    is_table,
-    require,
-)
-
+VERSION = 2
+"""Of every message."""
+LARGEST = 1 << 53
+"""Integers up to here are exact in every language that reads JSON."""
 MICRO = 1_000_000
 DAY, WEEK = 86_400, 604_800
 """Seconds."""
 CONTINUOUS_LEVELS = 4
 """A continuous scale is this many levels long."""
 
-Table = tuple[tuple[int, ...], ...]
-Transform = Literal["none", "scheme", "coupling", "movie-average", "attribute-average"]
+LIKED, SHOWN = 10, 3
+"""What a star in the top two fifths of the scale counts for, and any other: 1 and 0.3 in tenths."""
+LARGEST_COLUMN = 256
+"""Most weights that an item may have, so that a table stays small enough to send."""
+LARGEST_WEIGHT = 10**9
+
 ItemId = int | str
 
 
-@dataclass(frozen=True)
-class Rule:
-    """How a device turns its owner's stars into a release.
-
-    mix: parts per million, the chance that a rating is obfuscated and not shown as it is
-    """
-
-    transform: Transform
-    selection: bool
-    rounding: bool
-    mix: int = MICRO
-
-    def __post_init__(self) -> None:
-        switches = (self.selection, self.rounding)
-        require(self.transform in get_args(Transform), "a rule names a transform")
-        require(all(type(switch) is bool for switch in switches), "a rule's switches are on or off")
-        require(is_integer(self.mix, 0, MICRO), "a rule's mix is a chance in parts per million")
-
-    def to_wire(self) -> dict[str, Any]:
-        return dict(vars(self))
+class MessageError(ValueError):
+    """A message that is not exactly what this version writes."""
 
 
-RELEASES = {
-    "none": Rule("none", selection=False, rounding=False),
-    "selection": Rule("none", selection=True, rounding=False),
-    "scheme": Rule("scheme", selection=False, rounding=False),
-    "scheme+rounding": Rule("scheme", selection=False, rounding=True),
-    "scheme+selection": Rule("scheme", selection=True, rounding=False),
-    "scheme+selection+rounding": Rule("scheme", selection=True, rounding=True),
-    "movie-average": Rule("movie-average", selection=False, rounding=False),
-    "attribute-average": Rule("attribute-average", selection=False, rounding=False),
-    "coupling": Rule("coupling", selection=False, rounding=False),
-    "coupling+selection": Rule("coupling", selection=True, rounding=False),
-}
-"""The releases by the names used in tables and on the command line."""
+class Message:
+    """A dataclass with canonical bytes, which hold its fields under their names unless it says
+    otherwise. kind: what the bytes say that they are."""
 
+    kind: ClassVar[str]
 
-@dataclass(frozen=True)
-class Taste:
-    """Public numbers of the experimental chances in `taste.py`; an attribute has two values.
-
-    levels     (items,) usual level, thousandths
-    basis      (items, k) what an item says about taste by being shown, thousandths
-    stars      (items, s) what it says for each level above the usual, thousandths
-    base       (items,) log ratio of the second value to the first, micro-nats
-    slope      (items,) what a level above the usual adds to it
-    response   (items, k + s + 1 + squares) what a unit of the state adds to it; the state: scaled
-               sums of `basis` and of `stars`, the number of items, and squares of the first sums
-    """
-
-    levels: tuple[int, ...]
-    basis: Table
-    stars: Table
-    base: tuple[int, ...]
-    slope: tuple[int, ...]
-    response: Table
-
-    def check(self, items: int) -> None:
-        """MessageError unless every item has its numbers, in bounds."""
-        rows = (self.basis, self.stars, self.response)
-        filled = all(type(table) is tuple and table and type(table[0]) is tuple for table in rows)
-        require(filled, "a taste has tables")
-        k, s, width = (len(table[0]) for table in rows)
-        require(k + s < width <= 2 * k + s + 1, "a taste has an answer to each part of a state")
-        for table, shape in (
-            (self.levels, (items,)),
-            (self.base, (items,)),
-            (self.slope, (items,)),
-            (self.basis, (items, k)),
-            (self.stars, (items, s)),
-            (self.response, (items, width)),
-        ):
-            require(is_table(table, shape, -LARGEST, LARGEST), "a taste has numbers of every item")
-
-    def to_wire(self) -> dict[str, Any]:
-        return dict(vars(self))
+    def encode(self) -> bytes:
+        """The canonical bytes."""
+        return encode({"version": VERSION, "message": self.kind, **self._content()})
 
     @classmethod
-    def from_wire(cls, content: dict[str, Any]) -> Taste:
-        return cls(**{key: frozen(table) for key, table in content.items()})
-
-
-@dataclass(frozen=True)
-class AttributeTable:
-    """One attribute's public numbers; tables are indexed [value][item].
-
-    offsets    micro-levels to subtract for a person with this value (they sum to 0 over values)
-    keep       parts per million, chance that a rated item is shown; 0: it is not decided
-    means      micro-levels: average level that such people give; () unless the rule needs it
-    coupling   [value][item][level]: cumulative parts per million over the released levels; ()
-               unless the rule couples
-    taste      experimental: by it, not by `keep`, each item is shown that `keep` has a chance for
-    """
-
-    name: str
-    values: tuple[str, ...]
-    offsets: tuple[tuple[int, ...], ...]
-    keep: tuple[tuple[int, ...], ...]
-    means: tuple[tuple[int, ...], ...]
-    coupling: tuple[tuple[tuple[tuple[int, ...], ...], ...], ...]
-    taste: Taste | None = None
-
-    def check(self, items: int, levels: int, transform: Transform) -> None:
-        """MessageError unless the tables are those of the rule and have one entry for each value
-        and item, in bounds."""
-        values = len(self.values)
-        named = type(self.name) is str and all(type(value) is str for value in self.values)
-        require(named and len(set(self.values)) == values > 1, "an attribute has several values")
-        averaged = (values, items) if transform == "attribute-average" else (0,)
-        coupled = (values, items, levels, levels) if transform == "coupling" else (0,)
-        for what, table, shape, lowest, highest in (
-            ("offsets", self.offsets, (values, items), -LARGEST, LARGEST),
-            ("chances", self.keep, (values, items), 0, MICRO),
-            ("means", self.means, averaged, -LARGEST, LARGEST),
-            ("coupling", self.coupling, coupled, 0, MICRO),
-        ):
-            require(is_table(table, shape, lowest, highest), f"wrong {what}")
-        for row in (row for value in self.coupling for item in value for row in item):
-            require(list(row) == sorted(row) and row[-1] == MICRO, "a coupling adds up to 1")
-        if self.taste is not None:
-            require(values == 2, "chances by taste are for two values")
-            self.taste.check(items)
-
-    def to_wire(self) -> dict[str, Any]:
-        content = vars(self) | {"values": list(self.values)}  # a text is no list
-        del content["taste"]
-        return content if self.taste is None else content | {"taste": self.taste.to_wire()}
-
-    @classmethod
-    def from_wire(cls, content: dict[str, Any]) -> AttributeTable:
-        fields = {key: frozen(value) for key, value in content.items()}
-        if "taste" in content:
-            fields["taste"] = Taste.from_wire(content["taste"])
-        return cls(**fields)
-
-
-@dataclass(frozen=True)
-class Disclosure(Message):
-    """Everything a device needs.
-
-    minimum, step   the lowest star, and the stars in one level
-    levels          how many whole levels; 0 on a continuous scale, which is CONTINUOUS_LEVELS long
-                    and is rounded to its quarters
-    epoch_length    seconds between two ends of an epoch
-    aliases         (old id, new id) of items that were renamed, merged or split; an old id comes
-                    once and is no item any more, and no alias leads to another
-    item_means      (items,) micro-levels; () unless the rule needs them
-    """
-
-    kind = "disclosure"
-
-    rule: Rule
-    minimum: float
-    step: float
-    levels: int
-    items: tuple[ItemId, ...]
-    epoch_length: int
-    aliases: tuple[tuple[ItemId, ItemId], ...]
-    item_means: tuple[int, ...]
-    attributes: tuple[AttributeTable, ...]
-
-    def __post_init__(self) -> None:
-        for number in (self.minimum, self.step):
-            # A float cannot hold every integer, but compares with each of them.
-            finite = type(number) in (int, float) and abs(number) <= float_info.max
-            require(finite, "a scale has two numbers")
-        require(self.step > 0 and is_integer(self.levels, 0), "a scale has levels")
-        require(self.levels != 1, "a scale has two levels or none")
-        distinct = all(map(is_id, self.items)) and len(set(self.items)) == len(self.items)
-        require(distinct, "items are integers or strings, each once")
-        require(is_integer(self.epoch_length, 1), "an epoch has a length in whole seconds")
-        self._check_aliases()
-        averaged = len(self.items) if self.rule.transform == "movie-average" else 0
-        averages = is_table(self.item_means, (averaged,), -LARGEST, LARGEST)
-        require(averages, "an item has an average where the rule needs it")
-        names = [table.name for table in self.attributes]
-        require(len(set(names)) == len(names) > 0, "a disclosure names attributes, each once")
-        coupled = self.rule.transform == "coupling"
-        require(self.levels > 0 or not coupled, "no levels to couple")
-        for table in self.attributes:
-            table.check(len(self.items), self.levels, self.rule.transform)
-
-    def _check_aliases(self) -> None:
-        require(type(self.aliases) is tuple, "aliases are a list")
-        for pair in self.aliases:
-            two = type(pair) is tuple and len(pair) == 2 and all(map(is_id, pair))
-            require(two, "an alias is an old id and a new one")
-        old = {pair[0] for pair in self.aliases}
-        require(len(old) == len(self.aliases), "an old id has one new id")
-        later = {pair[1] for pair in self.aliases}
-        require(not old & {*self.items, *later}, "an old id is never used again")
+    def decode(cls, data: bytes) -> Self:
+        """Back from them; MessageError for anything but canonical bytes."""
+        return decode(data, cls.kind, cls._from_content)
 
     def _content(self) -> dict[str, Any]:
-        return {
-            "rule": self.rule.to_wire(),
-            "scale": self.scale_to_wire(),
-            "items": list(self.items),  # a text is no list
-            "epoch_length": self.epoch_length,
-            "aliases": self.aliases,
-            "item_means": list(self.item_means),
-            "attributes": [table.to_wire() for table in self.attributes],
-        }
-
-    def scale_to_wire(self) -> dict[str, Any]:
-        return {"minimum": self.minimum, "step": self.step, "levels": self.levels}
+        return {name: getattr(self, name) for name in _names(self)}
 
     @classmethod
-    def _from_content(cls, content: dict[str, Any]) -> Disclosure:
-        scale = content["scale"]
-        return cls(
-            rule=Rule(**content["rule"]),
-            minimum=scale["minimum"],
-            step=scale["step"],
-            levels=scale["levels"],
-            items=frozen(content["items"]),
-            epoch_length=content["epoch_length"],
-            aliases=frozen(content["aliases"]),
-            item_means=frozen(content["item_means"]),
-            attributes=tuple(map(AttributeTable.from_wire, content["attributes"])),
+    def _from_content(cls, content: dict[str, Any]) -> Self:
+        return cls(**{name: frozen(content[name]) for name in _names(cls)})
+
+
+def decode(data: bytes, kind: str, build: Callable[[dict[str, Any]], M]) -> M:
+    """What `build` makes of the content; MessageError for anything but canonical bytes.
+
+    `build` may fail on a content it does not expect in any way that indexing and calling can fail.
+    """
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError):
+        raise MessageError(f"a {kind} is canonical JSON in UTF-8") from None
+    if not isinstance(content, dict) or content.get("message") != kind:
+        raise MessageError(f"expected a {kind}")
+    found = content.get("version")
+    require(is_integer(found), f"a {kind} has a version, a whole number")
+    if found != VERSION:
+        raise MessageError(
+            f"this message is of version {found}; this program reads version {VERSION}: "
+            "update the older side"
         )
+    try:
+        message = build(content)
+        again = message.encode()
+    except MessageError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        raise MessageError(f"not a {kind} of version {VERSION}") from None
+    if again != data:
+        raise MessageError("the message is not in canonical form")
+    return message
 
-    @cached_property
-    def digest(self) -> str:
-        """Names this disclosure in releases: first 16 hex digits of its SHA-256."""
-        return hashlib.sha256(self.encode()).hexdigest()[:16]
 
-    @cached_property
-    def item_number(self) -> Mapping[ItemId, int]:
-        return {item: number for number, item in enumerate(self.items)}
+def _names(message: Any) -> list[str]:
+    return [each.name for each in fields(message)]
+
+
+M = TypeVar("M", bound=Message)
+
+
+def encode(content: dict[str, Any]) -> bytes:
+    """The canonical bytes."""
+    return json.dumps(
+        content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    ).encode()
+
+
+def frozen(value: Any) -> Any:
+    """Lists as tuples, at every depth."""
+    return tuple(map(frozen, value)) if isinstance(value, list | tuple) else value
+
+
+def require(true: bool, what: str) -> None:
+    """MessageError saying `what` should be so."""
+    if not true:
+        raise MessageError(what)
+
+
+def is_id(value: Any) -> bool:
+    """An integer or a string; True and False are neither."""
+    return type(value) is int or type(value) is str
+
+
+def is_integer(value: Any, lowest: int = -LARGEST, highest: int = LARGEST) -> bool:
+    """A whole number within bounds, ends included; 1.0 and True are none."""
+    return type(value) is int and lowest <= value <= highest
+
+
+def is_table(value: Any, shape: tuple[int, ...], lowest: int, highest: int) -> bool:
+    """Tuples nested to this shape, holding whole numbers within bounds."""
+    if not isinstance(value, tuple) or len(value) != shape[0]:
+        return False
+    if len(shape) > 1:
+        return all(is_table(row, shape[1:], lowest, highest) for row in value)
+    return all(type(entry) is int and lowest <= entry <= highest for entry in value)
 
 
 @dataclass(frozen=True)
@@ -315,3 +184,70 @@ def _check_rows(disclosure: str, rows: tuple[tuple[ItemId, *tuple[int, ...]], ..
         require(type(row) is tuple and len(row) == n, "an item and its numbers")
         require(is_id(row[0]) and all(map(is_integer, row[1:])), "an item and whole numbers")
     require(len({row[0] for row in rows}) == len(rows), "an item comes once")
+
+
+def liked_levels(levels: int) -> tuple[int, ...]:
+    """What each whole level of a scale of this many counts for."""
+    top = max(1, 2 * levels // 5)
+    return (SHOWN,) * (levels - top) + (LIKED,) * top
+
+
+@dataclass(frozen=True)
+class ItemTable(Message):
+    """Which items go together: what a device needs to rank by its owner's true stars.
+
+    Fitted in `training/profiles.py`. It goes out with the consent of the people whose ratings it
+    was fitted to, and protects none of them. A preference is a sum of products of whole numbers, so
+    that two languages rank alike.
+
+    disclosure   digest of the disclosure whose items, in its order, the columns belong to
+    liked        what each whole level counts for, from the lowest level up
+    columns      for each item: numbers of other items, ascending, and their weights in 1/1000;
+                 no weights at all for an item that the table leaves out
+    """
+
+    kind = "item-table"
+
+    disclosure: str
+    liked: tuple[int, ...]
+    columns: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+
+    def __post_init__(self) -> None:
+        require(type(self.disclosure) is str, "an item table names a disclosure")
+        counts = is_table(self.liked, (len(self.liked),), 0, LIKED)
+        require(counts and len(self.liked) > 1, "an item table says what a level counts for")
+        for number, (rows, weights) in enumerate(self.columns):
+            size = len(rows)
+            require(size <= LARGEST_COLUMN, "an item has too many weights")
+            known = is_table(rows, (size,), 0, len(self.columns) - 1)
+            require(known and list(rows) == sorted(set(rows)), "items of a column go up")
+            require(number not in rows, "an item has no weight for itself")
+            bounded = is_table(weights, (size,), -LARGEST_WEIGHT, LARGEST_WEIGHT)
+            whole = bounded and 0 not in weights
+            require(whole, "an item has a weight for each item of its column")
+
+    def rank(
+        self, items: Sequence[ItemId], levels: Mapping[ItemId, int]
+    ) -> list[tuple[ItemId, int]]:
+        """Unseen items with their preference in ten-thousandths, best first.
+
+        items: those of the disclosure, in its order, which also orders ties. levels: the person's
+        own whole levels, from 0; unknown items count for nothing. Items that the table leaves out
+        come last, with preference 0. Raises ValueError for other items or levels than the table's.
+        """
+        if len(items) != len(self.columns):
+            raise ValueError("this item table was made for another disclosure")
+        if not all(is_integer(level, 0, len(self.liked) - 1) for level in levels.values()):
+            raise ValueError("a level lies off the scale of this item table")
+        weight = {number: self.liked[levels[i]] for number, i in enumerate(items) if i in levels}
+        unseen = [number for number in range(len(items)) if number not in weight]
+        preference = {
+            number: sum(
+                weight[row] * each
+                for row, each in zip(*self.columns[number], strict=True)
+                if row in weight
+            )
+            for number in unseen
+        }
+        unseen.sort(key=lambda number: (not self.columns[number][0], -preference[number]))
+        return [(items[number], preference[number]) for number in unseen]

@@ -20,12 +20,11 @@ from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.designs.standard_scheme import guarantees, storing
-from tacit.designs.standard_scheme.canonical import LARGEST
 from tacit.designs.standard_scheme.device import Device, renamed
+from tacit.designs.standard_scheme.disclosure import Disclosure, Rule
 from tacit.designs.standard_scheme.drawing import Dice
-from tacit.designs.standard_scheme.item_table import ItemTable
 from tacit.designs.standard_scheme.memory import State
-from tacit.designs.standard_scheme.messages import WEEK, Disclosure, Release, Rule, Scores
+from tacit.designs.standard_scheme.messages import LARGEST, WEEK, ItemTable, Release, Scores
 from tacit.designs.standard_scheme.server import Server
 from tacit.designs.standard_scheme.training import disclosure, fitting
 from tacit.designs.standard_scheme.training.ease import AT_HOME, SERVED
@@ -64,7 +63,7 @@ class StandardScheme:
     attributes     names in `ratings.user_attributes` that people want to hide; each has two or more
                    values
     variant        "sound", or "published": raw gaps, add-one smoothing and the patent's penalties
-    release        what a device sends, a name in `messages.RELEASES`
+    release        what a device sends, a name in `disclosure.RELEASES`
     mix            chance that a rating is obfuscated and not shown as it is, 0 to 1
     profiles       what describes an item where stars are predicted: "latent" factors, public
                    "features" (genres and year), or "both"
@@ -83,7 +82,7 @@ class StandardScheme:
     aliases        old item id to new one, of items that were renamed, merged or split; an old id
                    is never used again
     second_order   "off", or "taste" (experimental): the chance to show an item depends on what is
-                   shown already, so that what goes together tells less; see `taste.py`
+                   shown already, so that what goes together tells less; see `drawing.py`
     random_state   seeds the start of the factorisation and the parts of the cross-validation; no
                    draw of a device and no privacy noise depends on it
     """

@@ -16,11 +16,20 @@ from math import isfinite
 from typing import Any, Protocol
 
 from tacit.designs.standard_scheme.account import Account
-from tacit.designs.standard_scheme.canonical import Message, decode, is_id, is_integer, require
 from tacit.designs.standard_scheme.device import History
+from tacit.designs.standard_scheme.disclosure import Refused
 from tacit.designs.standard_scheme.memory import Record, State, in_order
-from tacit.designs.standard_scheme.messages import MICRO, WEEK, ItemId, Release
-from tacit.designs.standard_scheme.refusing import Refused
+from tacit.designs.standard_scheme.messages import (
+    MICRO,
+    WEEK,
+    ItemId,
+    Message,
+    Release,
+    decode,
+    is_id,
+    is_integer,
+    require,
+)
 
 LEAST_BYTES = 1 << 16
 LEASE = 2 * WEEK

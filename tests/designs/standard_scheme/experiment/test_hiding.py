@@ -12,6 +12,7 @@ from cells import cell_of
 from tacit import generate
 from tacit.auditing.attacks import QUICK, auc, distance, readers_of_epochs
 from tacit.data.ratings import RatingScale
+from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment import experiment as hiding_experiment
 from tacit.designs.standard_scheme.experiment import fold, releases
 from tacit.designs.standard_scheme.experiment.experiment import (
@@ -24,7 +25,7 @@ from tacit.designs.standard_scheme.experiment.experiment import (
     weeks_of,
 )
 from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
-from tacit.designs.standard_scheme.messages import MICRO, RELEASES
+from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.training.people import consenting, estimate
 from tacit.designs.standard_scheme.training.population import release
 from tacit.errors import ConfigError, DataError

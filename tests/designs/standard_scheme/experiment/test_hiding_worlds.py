@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 
 from tacit.auditing.attacks import FULL, Panel, Public, Seen, pooled_ranks, simultaneous
+from tacit.designs.standard_scheme.disclosure import CAP, RELEASES
 from tacit.designs.standard_scheme.experiment.elsewhere import KnownCount
-from tacit.designs.standard_scheme.messages import MICRO, RELEASES
-from tacit.designs.standard_scheme.refusing import CAP
+from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.training.disclosure import Tables
 from tacit.designs.standard_scheme.training.population import over_epochs
 from tacit.randomness import replay, simulation

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.design import Command, Run, option
+from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment.experiment import DEFAULT_RELEASE
-from tacit.designs.standard_scheme.messages import RELEASES
 from tacit.evaluation.result import REPORT, SEED, WORKERS, Result, Table, manifest
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Ratings
+from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
 from tacit.designs.standard_scheme.drawing import FIRST_END, start
-from tacit.designs.standard_scheme.messages import DAY, RELEASES, WEEK, Rule
+from tacit.designs.standard_scheme.messages import DAY, WEEK
 from tacit.designs.standard_scheme.training.disclosure import Tables
 from tacit.designs.standard_scheme.training.people import Consenting, estimate, estimate_privately
 from tacit.designs.standard_scheme.training.population import release

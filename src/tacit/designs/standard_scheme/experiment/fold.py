@@ -24,6 +24,7 @@ from tacit.auditing.attacks import (
     permuted,
     readers_of_epochs,
 )
+from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment.elsewhere import KnownCount, known_items, vanished
 from tacit.designs.standard_scheme.experiment.experiment import (
     REFITTED,
@@ -39,7 +40,7 @@ from tacit.designs.standard_scheme.experiment.releases import (
     fraction_scores,
     two_rows,
 )
-from tacit.designs.standard_scheme.messages import MICRO, RELEASES
+from tacit.designs.standard_scheme.messages import MICRO
 from tacit.randomness import simulation
 
 Floats = NDArray[np.float64]

@@ -18,6 +18,7 @@ from tacit.auditing.attacks import panel_names
 from tacit.auditing.attacks.panel import checked
 from tacit.data.ratings import Ratings
 from tacit.data.splits import k_fold_users
+from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
 from tacit.designs.standard_scheme.experiment.experiment import (
     DEFAULT_RELEASE,
     QUICK_SCHEDULES,
@@ -32,7 +33,6 @@ from tacit.designs.standard_scheme.experiment.fold import run_fold
 from tacit.designs.standard_scheme.experiment.pooled import table_of
 from tacit.designs.standard_scheme.experiment.releases import best_penalty
 from tacit.designs.standard_scheme.experiment.table import HidingTable
-from tacit.designs.standard_scheme.messages import RELEASES, Rule
 from tacit.designs.standard_scheme.training.people import consenting, unit
 from tacit.designs.standard_scheme.training.profiles import (
     PROFILES,

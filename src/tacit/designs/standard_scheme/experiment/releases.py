@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.auditing.attacks import Public, Seen, stacked
+from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
 from tacit.designs.standard_scheme.experiment.experiment import (
     REFITTED,
     Experiment,
@@ -23,7 +24,7 @@ from tacit.designs.standard_scheme.experiment.experiment import (
     released,
     some,
 )
-from tacit.designs.standard_scheme.messages import MICRO, RELEASES, Rule
+from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.training.disclosure import Tables
 from tacit.designs.standard_scheme.training.ease import choose_penalty, ease
 from tacit.designs.standard_scheme.training.population import over_epochs

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.container import refusal, write_whole
-from tacit.designs.standard_scheme.canonical import is_integer
+from tacit.designs.standard_scheme.messages import is_integer
 from tacit.errors import ConfigError
 
 KIND = "tacit digest log"

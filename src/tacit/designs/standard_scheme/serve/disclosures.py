@@ -24,8 +24,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tacit.designs.standard_scheme import Disclosure, Release, StandardScheme, drawing
-from tacit.designs.standard_scheme.canonical import LARGEST, MessageError
-from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO, ItemId
+from tacit.designs.standard_scheme.messages import (
+    CONTINUOUS_LEVELS,
+    LARGEST,
+    MICRO,
+    ItemId,
+    MessageError,
+)
 from tacit.designs.standard_scheme.serve.digest_log import DigestLog
 from tacit.designs.standard_scheme.training.fitting import WHO_MAY_USE_IT
 from tacit.errors import ConfigError, TacitError

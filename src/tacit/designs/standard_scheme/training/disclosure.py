@@ -17,16 +17,16 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.designs.standard_scheme.messages import (
-    MICRO,
-    WEEK,
+from tacit.designs.standard_scheme.disclosure import (
+    CAP,
+    FLOOR,
+    MOST_OFFSET,
     AttributeTable,
     Disclosure,
-    ItemId,
     Rule,
     Taste,
 )
-from tacit.designs.standard_scheme.refusing import CAP, FLOOR, MOST_OFFSET
+from tacit.designs.standard_scheme.messages import MICRO, WEEK, ItemId
 from tacit.designs.standard_scheme.theory import keep_probability
 from tacit.designs.standard_scheme.training.estimates import (
     estimate_coupling,
@@ -73,12 +73,12 @@ class TasteArrays:
 
 @dataclass(frozen=True)
 class Tables:
-    """One attribute's integers, as in `messages.AttributeTable` but as arrays.
+    """One attribute's integers, as in `disclosure.AttributeTable` but as arrays.
 
     offsets, keep, means   (values, items)
     coupling               (values, items, levels, levels), or None if not asked for
     item_means             (items,) average level over all consenting people
-    taste                  experimental chances, or None; see `taste.py`
+    taste                  experimental chances, or None; see `drawing.py`
     """
 
     values: tuple[str, ...]

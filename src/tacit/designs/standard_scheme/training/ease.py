@@ -24,8 +24,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from tacit.designs.standard_scheme.item_table import LARGEST_COLUMN, LIKED, ItemTable, liked_levels
-from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS
+from tacit.designs.standard_scheme.messages import (
+    CONTINUOUS_LEVELS,
+    LARGEST_COLUMN,
+    LIKED,
+    ItemTable,
+    liked_levels,
+)
 from tacit.designs.standard_scheme.training.disclosure import FEWEST
 from tacit.designs.standard_scheme.training.estimates import ROUNDED_TO, rounded
 from tacit.designs.standard_scheme.training.statistics import chosen, with_data

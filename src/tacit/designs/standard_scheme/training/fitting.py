@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.designs.standard_scheme.messages import DAY, MICRO, RELEASES, Rule
-from tacit.designs.standard_scheme.refusing import MOST_LEVELS
+from tacit.designs.standard_scheme.disclosure import MOST_LEVELS, RELEASES, Rule
+from tacit.designs.standard_scheme.messages import DAY, MICRO
 from tacit.designs.standard_scheme.server import Profiles
 from tacit.designs.standard_scheme.training.disclosure import Tables
 from tacit.designs.standard_scheme.training.ease import Ease, fit_ease

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO, Rule
-from tacit.designs.standard_scheme.refusing import FLOOR
-from tacit.designs.standard_scheme.taste import (
+from tacit.designs.standard_scheme.disclosure import FLOOR, Rule
+from tacit.designs.standard_scheme.drawing import (
     MILLI,
     MOST_EXCESS,
     START,
@@ -25,6 +24,7 @@ from tacit.designs.standard_scheme.taste import (
     scaled,
     shown_fraction,
 )
+from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO
 from tacit.designs.standard_scheme.training.disclosure import Tables, TasteArrays
 from tacit.designs.standard_scheme.training.statistics import chosen, entry_rows, with_data
 from tacit.randomness import Source, integers_below

@@ -1,11 +1,11 @@
-"""Fitting the chances of `taste.py` to consenting people.
+"""Fitting the chances of `drawing.by_taste` to consenting people.
 
 Runs at     the recommender.
 Sees        the consenting people's ratings and attributes in the clear.
 Releases    the numbers of a `Taste`. They say more about the consenting people than the plain
             tables do, and have no epsilon.
 
-The ratio of `taste.py` is fitted as a logistic regression: every rating of a consenting person is a
+Its ratio is fitted as a logistic regression: every rating of a consenting person is a
 case, its label the person's value, its predictors the item, its released level and the state of the
 person's device just before the item's turn. With equal chances so far, the odds of the values given
 state and item are the prior odds times the ratio. The state depends on the chances, so devices are
@@ -22,8 +22,8 @@ from scipy import sparse
 from scipy.sparse.linalg import svds
 from scipy.special import expit
 
+from tacit.designs.standard_scheme.drawing import MILLI, TURNS
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.taste import MILLI, TURNS
 from tacit.designs.standard_scheme.training.disclosure import Tables, TasteArrays
 from tacit.designs.standard_scheme.training.people import Consenting
 from tacit.designs.standard_scheme.training.population import Drawn, passed_by_taste

@@ -1,0 +1,348 @@
+"""The disclosure: public numbers about items, the same for everybody; and which are not followed.
+
+A device refuses a rule or numbers that would tell the attribute. It checks what can be checked
+without the consenting people's ratings: that no decision it can make is a certificate. Whether the
+numbers are honest it cannot know. Every check looks at all values of an attribute at once, so that
+a refusal tells nothing about the owner's.
+Standard library only: the device half imports this file. Units and encoding: see `messages.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from sys import float_info
+from typing import Any, Literal, get_args
+
+from tacit.designs.standard_scheme.messages import (
+    DAY,
+    LARGEST,
+    MICRO,
+    ItemId,
+    Message,
+    frozen,
+    is_id,
+    is_integer,
+    is_table,
+    require,
+)
+
+CAP = 950_000
+"""Parts per million: the largest chance to show an item. Below 1 for every value, so that no item
+known to be rated and not shown is a certificate."""
+FLOOR = 20_000
+"""Parts per million: an item that any value would show with less is decided for nobody."""
+MOST_OFFSET = MICRO // 2
+"""Micro-levels, summed over the attributes."""
+MOST_LEVELS = 11
+"""Of a scale. On a finer one people give round numbers, and a star that rounding moved by one level
+shows the sign of its offset."""
+
+Table = tuple[tuple[int, ...], ...]
+Transform = Literal["none", "scheme", "coupling", "movie-average", "attribute-average"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a device turns its owner's stars into a release.
+
+    mix: parts per million, the chance that a rating is obfuscated and not shown as it is
+    """
+
+    transform: Transform
+    selection: bool
+    rounding: bool
+    mix: int = MICRO
+
+    def __post_init__(self) -> None:
+        switches = (self.selection, self.rounding)
+        require(self.transform in get_args(Transform), "a rule names a transform")
+        require(all(type(switch) is bool for switch in switches), "a rule's switches are on or off")
+        require(is_integer(self.mix, 0, MICRO), "a rule's mix is a chance in parts per million")
+
+    def to_wire(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+RELEASES = {
+    "none": Rule("none", selection=False, rounding=False),
+    "selection": Rule("none", selection=True, rounding=False),
+    "scheme": Rule("scheme", selection=False, rounding=False),
+    "scheme+rounding": Rule("scheme", selection=False, rounding=True),
+    "scheme+selection": Rule("scheme", selection=True, rounding=False),
+    "scheme+selection+rounding": Rule("scheme", selection=True, rounding=True),
+    "movie-average": Rule("movie-average", selection=False, rounding=False),
+    "attribute-average": Rule("attribute-average", selection=False, rounding=False),
+    "coupling": Rule("coupling", selection=False, rounding=False),
+    "coupling+selection": Rule("coupling", selection=True, rounding=False),
+}
+"""The releases by the names used in tables and on the command line."""
+
+
+@dataclass(frozen=True)
+class Taste:
+    """Public numbers of the experimental chances in `taste.py`; an attribute has two values.
+
+    levels     (items,) usual level, thousandths
+    basis      (items, k) what an item says about taste by being shown, thousandths
+    stars      (items, s) what it says for each level above the usual, thousandths
+    base       (items,) log ratio of the second value to the first, micro-nats
+    slope      (items,) what a level above the usual adds to it
+    response   (items, k + s + 1 + squares) what a unit of the state adds to it; the state: scaled
+               sums of `basis` and of `stars`, the number of items, and squares of the first sums
+    """
+
+    levels: tuple[int, ...]
+    basis: Table
+    stars: Table
+    base: tuple[int, ...]
+    slope: tuple[int, ...]
+    response: Table
+
+    def check(self, items: int) -> None:
+        """MessageError unless every item has its numbers, in bounds."""
+        rows = (self.basis, self.stars, self.response)
+        filled = all(type(table) is tuple and table and type(table[0]) is tuple for table in rows)
+        require(filled, "a taste has tables")
+        k, s, width = (len(table[0]) for table in rows)
+        require(k + s < width <= 2 * k + s + 1, "a taste has an answer to each part of a state")
+        for table, shape in (
+            (self.levels, (items,)),
+            (self.base, (items,)),
+            (self.slope, (items,)),
+            (self.basis, (items, k)),
+            (self.stars, (items, s)),
+            (self.response, (items, width)),
+        ):
+            require(is_table(table, shape, -LARGEST, LARGEST), "a taste has numbers of every item")
+
+    def to_wire(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    @classmethod
+    def from_wire(cls, content: dict[str, Any]) -> Taste:
+        return cls(**{key: frozen(table) for key, table in content.items()})
+
+
+@dataclass(frozen=True)
+class AttributeTable:
+    """One attribute's public numbers; tables are indexed [value][item].
+
+    offsets    micro-levels to subtract for a person with this value (they sum to 0 over values)
+    keep       parts per million, chance that a rated item is shown; 0: it is not decided
+    means      micro-levels: average level that such people give; () unless the rule needs it
+    coupling   [value][item][level]: cumulative parts per million over the released levels; ()
+               unless the rule couples
+    taste      experimental: by it, not by `keep`, each item is shown that `keep` has a chance for
+    """
+
+    name: str
+    values: tuple[str, ...]
+    offsets: Table
+    keep: Table
+    means: Table
+    coupling: tuple[tuple[Table, ...], ...]
+    taste: Taste | None = None
+
+    def check(self, items: int, levels: int, transform: Transform) -> None:
+        """MessageError unless the tables are those of the rule and have one entry for each value
+        and item, in bounds."""
+        values = len(self.values)
+        named = type(self.name) is str and all(type(value) is str for value in self.values)
+        require(named and len(set(self.values)) == values > 1, "an attribute has several values")
+        averaged = (values, items) if transform == "attribute-average" else (0,)
+        coupled = (values, items, levels, levels) if transform == "coupling" else (0,)
+        for what, table, shape, lowest, highest in (
+            ("offsets", self.offsets, (values, items), -LARGEST, LARGEST),
+            ("chances", self.keep, (values, items), 0, MICRO),
+            ("means", self.means, averaged, -LARGEST, LARGEST),
+            ("coupling", self.coupling, coupled, 0, MICRO),
+        ):
+            require(is_table(table, shape, lowest, highest), f"wrong {what}")
+        for row in (row for value in self.coupling for item in value for row in item):
+            require(list(row) == sorted(row) and row[-1] == MICRO, "a coupling adds up to 1")
+        if self.taste is not None:
+            require(values == 2, "chances by taste are for two values")
+            self.taste.check(items)
+
+    def to_wire(self) -> dict[str, Any]:
+        content = vars(self) | {"values": list(self.values)}  # a text is no list
+        del content["taste"]
+        return content if self.taste is None else content | {"taste": self.taste.to_wire()}
+
+    @classmethod
+    def from_wire(cls, content: dict[str, Any]) -> AttributeTable:
+        fields = {key: frozen(value) for key, value in content.items()}
+        if "taste" in content:
+            fields["taste"] = Taste.from_wire(content["taste"])
+        return cls(**fields)
+
+
+@dataclass(frozen=True)
+class Disclosure(Message):
+    """Everything a device needs.
+
+    minimum, step   the lowest star, and the stars in one level
+    levels          how many whole levels; 0 on a continuous scale, which is CONTINUOUS_LEVELS long
+                    and is rounded to its quarters
+    epoch_length    seconds between two ends of an epoch
+    aliases         (old id, new id) of items that were renamed, merged or split; an old id comes
+                    once and is no item any more, and no alias leads to another
+    item_means      (items,) micro-levels; () unless the rule needs them
+    """
+
+    kind = "disclosure"
+
+    rule: Rule
+    minimum: float
+    step: float
+    levels: int
+    items: tuple[ItemId, ...]
+    epoch_length: int
+    aliases: tuple[tuple[ItemId, ItemId], ...]
+    item_means: tuple[int, ...]
+    attributes: tuple[AttributeTable, ...]
+
+    def __post_init__(self) -> None:
+        for number in (self.minimum, self.step):
+            # A float cannot hold every integer, but compares with each of them.
+            finite = type(number) in (int, float) and abs(number) <= float_info.max
+            require(finite, "a scale has two numbers")
+        require(self.step > 0 and is_integer(self.levels, 0), "a scale has levels")
+        require(self.levels != 1, "a scale has two levels or none")
+        distinct = all(map(is_id, self.items)) and len(set(self.items)) == len(self.items)
+        require(distinct, "items are integers or strings, each once")
+        require(is_integer(self.epoch_length, 1), "an epoch has a length in whole seconds")
+        self._check_aliases()
+        averaged = len(self.items) if self.rule.transform == "movie-average" else 0
+        averages = is_table(self.item_means, (averaged,), -LARGEST, LARGEST)
+        require(averages, "an item has an average where the rule needs it")
+        names = [table.name for table in self.attributes]
+        require(len(set(names)) == len(names) > 0, "a disclosure names attributes, each once")
+        coupled = self.rule.transform == "coupling"
+        require(self.levels > 0 or not coupled, "no levels to couple")
+        for table in self.attributes:
+            table.check(len(self.items), self.levels, self.rule.transform)
+
+    def _check_aliases(self) -> None:
+        require(type(self.aliases) is tuple, "aliases are a list")
+        for pair in self.aliases:
+            two = type(pair) is tuple and len(pair) == 2 and all(map(is_id, pair))
+            require(two, "an alias is an old id and a new one")
+        old = {pair[0] for pair in self.aliases}
+        require(len(old) == len(self.aliases), "an old id has one new id")
+        later = {pair[1] for pair in self.aliases}
+        require(not old & {*self.items, *later}, "an old id is never used again")
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "rule": self.rule.to_wire(),
+            "scale": self.scale_to_wire(),
+            "items": list(self.items),  # a text is no list
+            "epoch_length": self.epoch_length,
+            "aliases": self.aliases,
+            "item_means": list(self.item_means),
+            "attributes": [table.to_wire() for table in self.attributes],
+        }
+
+    def scale_to_wire(self) -> dict[str, Any]:
+        return {"minimum": self.minimum, "step": self.step, "levels": self.levels}
+
+    @classmethod
+    def _from_content(cls, content: dict[str, Any]) -> Disclosure:
+        return cls(
+            rule=Rule(**content["rule"]),
+            **content["scale"],
+            items=frozen(content["items"]),
+            epoch_length=content["epoch_length"],
+            aliases=frozen(content["aliases"]),
+            item_means=frozen(content["item_means"]),
+            attributes=tuple(map(AttributeTable.from_wire, content["attributes"])),
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """Names this disclosure in releases: first 16 hex digits of its SHA-256."""
+        return hashlib.sha256(self.encode()).hexdigest()[:16]
+
+    @cached_property
+    def item_number(self) -> Mapping[ItemId, int]:
+        return {item: number for number, item in enumerate(self.items)}
+
+
+class Refused(ValueError):
+    """The device will not take part: what was asked of it would tell the attribute."""
+
+
+def refuse_unsafe(disclosure: Disclosure) -> None:
+    """Refused unless a device may follow this disclosure."""
+    _check_rule(disclosure.rule)
+    if disclosure.rule.transform == "scheme" and disclosure.levels > MOST_LEVELS:
+        raise Refused(
+            f"the scale has {disclosure.levels} levels, and on more than {MOST_LEVELS} a released "
+            "star beside the round number that people give shows the attribute"
+        )
+    if disclosure.epoch_length < DAY:
+        raise Refused("the disclosure asks for more than one message a day")
+    if disclosure.rule.transform == "scheme":
+        _check_offsets(disclosure)
+    for table in disclosure.attributes:
+        if disclosure.rule.selection:
+            _check_chances(table)
+        alone = disclosure.rule.selection and len(disclosure.attributes) == 1
+        if table.taste is not None and not alone:
+            raise Refused("chances by taste are for a rule with selection and one attribute")
+    if disclosure.rule.transform == "coupling":
+        for number in range(len(disclosure.items)):
+            _check_couplings(disclosure, number)
+
+
+def _check_rule(rule: Rule) -> None:
+    if rule.transform == "scheme" and not rule.rounding:
+        raise Refused(
+            "unrounded releases tell the attribute exactly: the stars people give end after a "
+            "digit or two, and the released value plus or minus the public offset does for the "
+            "true value only"
+        )
+    if rule.transform == "none" or rule.mix < MICRO:
+        raise Refused("the disclosure asks for true stars")
+
+
+def _check_offsets(disclosure: Disclosure) -> None:
+    largest = (
+        [max(map(abs, item)) for item in zip(*table.offsets, strict=True)]
+        for table in disclosure.attributes
+    )
+    if any(sum(item) > MOST_OFFSET for item in zip(*largest, strict=True)):
+        raise Refused("the disclosure would move a star by more than half a level")
+
+
+def _check_chances(table: AttributeTable) -> None:
+    for chances in zip(*table.keep, strict=True):
+        decided = max(chances) == CAP and min(chances) >= FLOOR
+        if any(chances) and not decided:
+            raise Refused(
+                "the disclosure's chances to show an item are not those of the rule: the largest "
+                f"is {CAP} and none is below {FLOOR}, or all are 0"
+            )
+
+
+def _check_couplings(disclosure: Disclosure, number: int) -> None:
+    """Whatever the owner's values, the same levels can be released for an item."""
+    reached = set(range(disclosure.levels))
+    for table in disclosure.attributes:
+        ways = [
+            set().union(*(_levels(item[number][level]) for level in reached))
+            for item in table.coupling
+        ]
+        if any(way != ways[0] for way in ways):
+            raise Refused("the disclosure's couplings release levels that only one value can give")
+        reached = ways[0]
+
+
+def _levels(cumulative: tuple[int, ...]) -> set[int]:
+    """Those of positive chance."""
+    return {level for level, (low, high) in enumerate(pairwise((0, *cumulative))) if low < high}
