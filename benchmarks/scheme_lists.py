@@ -28,15 +28,16 @@ from tacit.data import generate, read_movielens
 from tacit.data.ratings import Ratings
 from tacit.designs.standard_scheme import RELEASES
 from tacit.designs.standard_scheme.messages import LIKED
-from tacit.designs.standard_scheme.training.ease import choose_penalty, ease, weigh
-from tacit.designs.standard_scheme.training.people import (
-    Consenting,
-    consenting,
-    estimate,
-    to_levels,
-)
+from tacit.designs.standard_scheme.server import weigh
+from tacit.designs.standard_scheme.training.people import Consenting, consenting, to_levels
 from tacit.designs.standard_scheme.training.population import release
-from tacit.designs.standard_scheme.training.profiles import factorization, train_profiles
+from tacit.designs.standard_scheme.training.profiles import (
+    choose_penalty,
+    ease,
+    factorization,
+    train_profiles,
+)
+from tacit.designs.standard_scheme.training.tables import estimate
 from tacit.evaluation.metrics import ranking_metrics
 from tacit.evaluation.result import manifest, mean_interval
 from tacit.randomness import replay, simulation

@@ -10,7 +10,7 @@ import pytest
 from tacit.designs.standard_scheme.disclosure import CAP, RELEASES
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.disclosure import Tables, to_message
+from tacit.designs.standard_scheme.training.tables import Tables, to_message
 
 ITEMS = 6
 TENTH = MICRO // 10

@@ -10,8 +10,9 @@ import pytest
 from tacit import generate
 from tacit.designs.standard_scheme.disclosure import CAP, RELEASES
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.people import consenting, estimate
+from tacit.designs.standard_scheme.training.people import consenting
 from tacit.designs.standard_scheme.training.population import over_epochs
+from tacit.designs.standard_scheme.training.tables import estimate
 from tacit.randomness import replay, simulation
 
 PEOPLE, EPOCHS, KNOWN = 2_000, 8, 10

@@ -12,18 +12,18 @@ from tacit.designs.standard_scheme.device import Device
 from tacit.designs.standard_scheme.disclosure import CAP, FLOOR, MOST_OFFSET
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.disclosure import (
-    FEWEST,
-    Tables,
-    estimate_tables,
-    within_bounds,
-)
 from tacit.designs.standard_scheme.training.estimates import (
     estimate_coupling,
     estimate_offsets,
     estimate_shown,
 )
-from tacit.designs.standard_scheme.training.statistics import Statistics, collect
+from tacit.designs.standard_scheme.training.people import Statistics, collect
+from tacit.designs.standard_scheme.training.tables import (
+    FEWEST,
+    Tables,
+    estimate_tables,
+    within_bounds,
+)
 
 LEVELS = 5
 

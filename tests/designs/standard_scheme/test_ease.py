@@ -7,8 +7,9 @@ import pytest
 from scipy import sparse
 
 from tacit.designs.standard_scheme.messages import LIKED, SHOWN, liked_levels
-from tacit.designs.standard_scheme.training import ease as module
-from tacit.designs.standard_scheme.training.ease import UNIT, choose_penalty, ease, fit_ease
+from tacit.designs.standard_scheme.server import UNIT, Ease, weigh
+from tacit.designs.standard_scheme.training import profiles as module
+from tacit.designs.standard_scheme.training.profiles import choose_penalty, ease, fit_ease
 from tacit.engine import ridge as engine
 from tacit.engine.ridge import gram
 
@@ -58,7 +59,7 @@ def test_textbook(penalty):
 
 def test_blocks(monkeypatch):
     """X'X is the same whatever the size of the blocks it is made in."""
-    weights = module.weigh(some_levels(), 5)
+    weights = weigh(some_levels(), 5)
     whole = gram(weights)
     monkeypatch.setattr(engine, "_BLOCK", 7)
     assert np.array_equal(gram(weights), whole)
@@ -122,7 +123,7 @@ def test_most_items(monkeypatch):
 def test_preferences_by_hand():
     """Preferences are sums of weights, 1 for a like and .3 for another star, in thousandths."""
     weights = sparse.csc_array(np.array([[0, 400, 0], [200, 0, 0], [0, 100, 0]]))
-    made = module.Ease(weights, np.arange(3), 5)
+    made = Ease(weights, np.arange(3), 5)
     shown = sparse.csr_array(
         (np.array([4.0, 0.2]), np.array([0, 2]), np.array([0, 2])), shape=(1, 3)
     )

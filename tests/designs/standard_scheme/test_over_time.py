@@ -17,7 +17,8 @@ from tacit.designs.standard_scheme.disclosure import RELEASES, Disclosure
 from tacit.designs.standard_scheme.drawing import calendar, end
 from tacit.designs.standard_scheme.memory import State, opened
 from tacit.designs.standard_scheme.messages import DAY, MICRO, WEEK, Release
-from tacit.designs.standard_scheme.training.people import consenting, estimate
+from tacit.designs.standard_scheme.training.people import consenting
+from tacit.designs.standard_scheme.training.tables import estimate
 
 PEOPLE, ITEMS = 400, 60
 CREATED = 1_700_000_000

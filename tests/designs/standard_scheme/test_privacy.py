@@ -21,7 +21,7 @@ from tacit.designs.standard_scheme.theory import (
     rating_distribution,
     rounding_distribution,
 )
-from tacit.designs.standard_scheme.training.disclosure import Tables
+from tacit.designs.standard_scheme.training.tables import Tables
 
 FALSE_ALARM = 1e-6
 PEOPLE = 20_000

@@ -17,8 +17,9 @@ from tacit.designs.standard_scheme import State
 from tacit.designs.standard_scheme import recommender as module
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.messages import MICRO, Release
-from tacit.designs.standard_scheme.training.people import Consenting, consenting, estimate
+from tacit.designs.standard_scheme.training.people import Consenting, consenting
 from tacit.designs.standard_scheme.training.population import release as simulated
+from tacit.designs.standard_scheme.training.tables import estimate
 from tacit.errors import ConfigError, DataError, NotFittedError, PrivacyError
 from tacit.privacy import Basis, Measurement
 from tacit.randomness import replay, simulation

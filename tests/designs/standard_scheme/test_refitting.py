@@ -10,7 +10,7 @@ import pytest
 from tacit import load_model
 from tacit.data import generate, on_catalogue
 from tacit.designs.standard_scheme import StandardScheme
-from tacit.designs.standard_scheme.training.fitting import FEWEST_CHANGED
+from tacit.designs.standard_scheme.training.people import FEWEST_CHANGED
 from tacit.errors import ConfigError
 
 PEOPLE = generate(users=200, items=30, ratings=4000, seed=1)

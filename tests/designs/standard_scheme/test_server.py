@@ -7,8 +7,7 @@ import pytest
 from scipy import sparse
 
 from tacit.designs.standard_scheme.messages import MICRO, Release
-from tacit.designs.standard_scheme.server import Profiles, Server
-from tacit.designs.standard_scheme.training.ease import Ease
+from tacit.designs.standard_scheme.server import Ease, Profiles, Server
 
 ITEMS = ("a", "b", 3, "rare")
 DIGEST = "0123456789abcdef"

@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.stats import chisquare
 
-from tacit.designs.standard_scheme.training.people import Consenting, estimate_privately
-from tacit.designs.standard_scheme.training.statistics import collect, limit_contributions, private
+from tacit.designs.standard_scheme.training.people import (
+    Consenting,
+    collect,
+    limit_contributions,
+    private,
+)
+from tacit.designs.standard_scheme.training.tables import estimate_privately
 from tacit.errors import ConfigError
 from tacit.randomness import replay, secure, simulation
 

@@ -21,9 +21,9 @@ from tacit.designs.standard_scheme.guarantees import for_the_person
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import MICRO, MessageError, encode
 from tacit.designs.standard_scheme.training import taste as taste_fitting
-from tacit.designs.standard_scheme.training.disclosure import Tables, TasteArrays
-from tacit.designs.standard_scheme.training.people import Consenting, estimate
+from tacit.designs.standard_scheme.training.people import Consenting
 from tacit.designs.standard_scheme.training.population import Drawn, passed_by_taste, release
+from tacit.designs.standard_scheme.training.tables import Tables, TasteArrays, estimate
 from tacit.errors import ConfigError
 from tacit.randomness import replay, simulation
 

@@ -30,7 +30,8 @@ from tacit.auditing.random_sizes import (
     whole,
 )
 from tacit.designs.private.audit.worlds import DELTA, answers
-from tacit.designs.standard_scheme.training.people import Consenting, estimate_privately
+from tacit.designs.standard_scheme.training.people import Consenting
+from tacit.designs.standard_scheme.training.tables import estimate_privately
 from tacit.designs.xmap.audit.bench import fit
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Stars, ratings
 from tacit.mechanisms.sums import Contributions, GramRelease, SumRelease

@@ -21,7 +21,7 @@ from tacit.auditing.random_sizes import Found, examine
 from tacit.designs.private import popular, stars
 from tacit.designs.random_sizes.bench import BY_NAME
 from tacit.designs.standard_scheme.training import people as training
-from tacit.designs.standard_scheme.training import statistics
+from tacit.designs.standard_scheme.training import tables
 from tacit.mechanisms import samplers, topk
 from tacit.mechanisms.noise import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
@@ -59,7 +59,7 @@ _laplace, _sum, _clipped = LaplaceRelease.__call__, SumRelease.__call__, SumRele
 _rows, _noisy, _noisy_sum = GramRelease.clipped, GramRelease._noisy, SumRelease.noisy
 _selection_rate, _noisy_max_rate = Selection.rate.fget, NoisyMax.rate.fget  # type: ignore[attr-defined]
 _weights, _one, _add, _top = Selection.weights, LaplaceAhead.one, TreeRun._add, TopSelection._drawn
-_gate_noise, _private = ThresholdGate._noise, statistics.private
+_gate_noise, _private = ThresholdGate._noise, training.private
 _shipped_laplace, _shipped_gaussian = samplers.discrete_laplace, samplers.discrete_gaussian
 
 
@@ -300,21 +300,21 @@ def twice(ahead: LaplaceAhead, needed: int = 256) -> int:
 
 
 @_fault(
-    "composition", _SCHEME, training, "private",
+    "composition", _SCHEME, tables, "private",
     "the head count left out of the disclosure's sensitivity",
 )  # fmt: skip
-def without_head_count(given: Any, *, epsilon: float, contributions: int) -> statistics.Statistics:
+def without_head_count(given: Any, *, epsilon: float, contributions: int) -> training.Statistics:
     more = epsilon * (contributions + 1) / contributions
     return _private(given, epsilon=more, contributions=contributions)
 
 
-@_fault("composition", _SCHEME, training, "private", "one rating charged for all of a person's")
-def one_rating_charged(given: Any, *, epsilon: float, contributions: int) -> statistics.Statistics:
+@_fault("composition", _SCHEME, tables, "private", "one rating charged for all of a person's")
+def one_rating_charged(given: Any, *, epsilon: float, contributions: int) -> training.Statistics:
     more = epsilon * (contributions + 1) / 2
     return _private(given, epsilon=more, contributions=contributions)
 
 
-@_fault("composition", _SCHEME, training, "limit_contributions", "contributions not limited")
+@_fault("composition", _SCHEME, tables, "limit_contributions", "contributions not limited")
 def not_limited(levels: Any, _most: int, _source: Any) -> Any:
     return levels
 
@@ -323,13 +323,13 @@ def _but_for(cells: int, values: Any, scale: float) -> NDArray[np.int64]:
     return np.where(values == cells, values, samplers.discrete_laplace(values, scale))
 
 
-@_fault("branch", _SCHEME, statistics, "discrete_laplace", "no noise on cells of one rating")
+@_fault("branch", _SCHEME, training, "discrete_laplace", "no noise on cells of one rating")
 def exact_ones(values: Any, scale: float) -> NDArray[np.int64]:
     return _but_for(1, values, scale)
 
 
 @_fault(
-    "support", _SCHEME, statistics, "discrete_laplace", "empty cells of the disclosure stay empty"
+    "support", _SCHEME, training, "discrete_laplace", "empty cells of the disclosure stay empty"
 )
 def exact_zeros(values: Any, scale: float) -> NDArray[np.int64]:
     return _but_for(0, values, scale)

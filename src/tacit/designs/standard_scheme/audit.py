@@ -14,7 +14,7 @@ from tacit.auditing.bench import Pair, Subject, lines
 from tacit.auditing.bugs import OnTheBench
 from tacit.auditing.claims import Bench
 from tacit.auditing.shipped_noise import laplace_pair
-from tacit.designs.standard_scheme.training.statistics import Statistics, collect, private
+from tacit.designs.standard_scheme.training.people import Statistics, collect, private
 
 EPSILON, ITEMS, LEVELS, CONTRIBUTIONS = 1.0, 3, 2, 3
 _OTHERS = 80  # in every cell: no noise takes a count below 0, where it would be cut off

@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.designs.standard_scheme import guarantees, storing
+from tacit.designs.standard_scheme import guarantees
 from tacit.designs.standard_scheme.device import Device, renamed
 from tacit.designs.standard_scheme.disclosure import Disclosure, Rule
 from tacit.designs.standard_scheme.drawing import Dice
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import LARGEST, WEEK, ItemTable, Release, Scores
-from tacit.designs.standard_scheme.server import Server
-from tacit.designs.standard_scheme.training import disclosure, fitting
-from tacit.designs.standard_scheme.training.ease import AT_HOME, SERVED
+from tacit.designs.standard_scheme.server import AT_HOME, SERVED, Server
+from tacit.designs.standard_scheme.training import fitting
 from tacit.designs.standard_scheme.training.people import unit
 from tacit.designs.standard_scheme.training.profiles import Profile
+from tacit.designs.standard_scheme.training.tables import to_message
 from tacit.errors import DataError, NotFittedError, PrivacyError
 from tacit.privacy import Guarantee, Measurement
 from tacit.recommenders.base import Floats, History, Recommendation, Recommendations, pick, top_n
@@ -274,13 +274,13 @@ class StandardScheme:
     def save(self, path: str | Path) -> None:
         """Write items, public tables, what scores, and a keyed hash of each consenting person."""
         self._fitted()
-        storing.write(self, path)
+        fitting.write(self, path)
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> StandardScheme:
         """Back from a checked model file; ValueError for one of an earlier version."""
-        model = cls(**storing.settings_of(header))
-        storing.restore(model, header, arrays)
+        model = cls(**fitting.settings_of(header))
+        fitting.restore(model, header, arrays)
         return model
 
     def hold(
@@ -296,7 +296,7 @@ class StandardScheme:
         self.tables_, self.profiles_, self.ease_ = fitted.tables, fitted.profiles, fitted.ease
         self.n_consenting_, self.measurements_ = fitted.n_consenting, measurements
         self.people_ = fitted.people
-        self.disclosure_: Disclosure = disclosure.to_message(
+        self.disclosure_: Disclosure = to_message(
             self.tables_,
             self.rule(scale),
             minimum=scale.minimum,

@@ -12,16 +12,31 @@ Deviations  ridge 10 instead of 0.1 on centred levels in the sound variant (0.1 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.designs.standard_scheme.messages import MICRO, ItemId, Release, Scores
-from tacit.designs.standard_scheme.training.ease import Ease
-from tacit.engine.ridge import fitted, solve
+from tacit.designs.standard_scheme.messages import (
+    LIKED,
+    MICRO,
+    ItemId,
+    ItemTable,
+    Release,
+    Scores,
+    liked_levels,
+)
+from tacit.engine.ridge import solve
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+UNIT = 1000
+"""Parts of 1 in which weights are stored."""
+AT_HOME, SERVED = LIKED * UNIT, 1000
+"""Parts of 1 in which a preference is given on the device, and by the recommender."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +54,7 @@ class Profiles:
     def estimate(self, released: sparse.csr_array) -> Floats:
         """(people, d) ridge estimates of a (people, items) CSR of released levels."""
         centred = sparse.csr_array(
-            (
-                released.data - self.intercepts[released.indices],
-                released.indices,
-                released.indptr,
-            ),
+            (released.data - self.intercepts[released.indices], released.indices, released.indptr),
             shape=released.shape,
         )
         return solve(centred, self.factors, self.ridge)
@@ -53,10 +64,63 @@ class Profiles:
         levels: Floats = self.intercepts + self.estimate(released) @ self.factors.T
         return levels
 
-    def predict(self, people: Floats, entries: sparse.csr_array) -> Floats:
-        """(entries,) predicted levels at every stored entry of a (people, items) CSR."""
-        levels: Floats = self.intercepts[entries.indices] + fitted(entries, people, self.factors)
-        return levels
+
+@dataclass(frozen=True)
+class Ease:
+    """Item-item weights and the order of items for a person about whom nothing is known.
+
+    weights      (items, items) CSC int64 in 1/1000; the column of an item left out is empty
+    popularity   (items,) place of each item by likes, 0 for the most liked
+    n_levels     whole levels of the scale
+    """
+
+    weights: sparse.csc_array
+    popularity: Ints
+    n_levels: int
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """(items,) which items are ranked by weights."""
+        found: NDArray[np.bool_] = np.diff(self.weights.indptr) > 0
+        return found
+
+    def preferences(self, levels: sparse.csr_array, stars: Floats) -> Ints:
+        """(people, items) preferences in thousandths, for released (people, items) CSR levels.
+
+        stars: (people, items) predicted levels. They order the items left out, below all others.
+        Where a person shows no item that has weights, items are ordered by popularity.
+        """
+        inside = self.inside
+        shown = weigh(levels, self.n_levels)
+        sums = (shown @ self._rows).toarray()
+        found: Ints = (sums + AT_HOME // SERVED // 2) // (AT_HOME // SERVED)
+        found[shown @ inside.astype(np.int64) == 0] = -self.popularity
+        rest = np.flatnonzero(~inside)
+        lowest = found[:, inside].min(axis=1, initial=0)
+        order = np.argsort(-stars[:, rest], axis=1, kind="stable")
+        found[:, rest] = lowest[:, None] - 1 - np.argsort(order, axis=1)
+        return found
+
+    @cached_property
+    def _rows(self) -> sparse.csr_array:
+        """The weights in the order in which a few people's preferences are summed."""
+        return sparse.csr_array(self.weights)
+
+    def table(self, disclosure: str) -> ItemTable:
+        """What devices rank with, for the disclosure with this digest."""
+        ends = self.weights.indptr.tolist()
+        rows, weights = self.weights.indices.tolist(), self.weights.data.tolist()
+        columns = tuple(
+            (tuple(rows[start:end]), tuple(weights[start:end])) for start, end in pairwise(ends)
+        )
+        return ItemTable(disclosure, liked_levels(self.n_levels), columns)
+
+
+def weigh(levels: sparse.csr_array, n_levels: int) -> sparse.csr_array:
+    """CSR int64 of what each level counts for, in tenths; released levels count as the nearest."""
+    whole = np.clip(np.floor(levels.data + 0.5), 0, n_levels - 1).astype(np.int64)
+    counts = np.array(liked_levels(n_levels))[whole]
+    return sparse.csr_array((counts, levels.indices, levels.indptr), shape=levels.shape)
 
 
 class Server:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from tacit.designs.standard_scheme.training import estimates
-from tacit.designs.standard_scheme.training.statistics import collect
+from tacit.designs.standard_scheme.training.people import collect
 
 PEOPLE_PER_STRATUM, MOST_STRATA, PARTS = 50, 8, 8
 

@@ -26,8 +26,9 @@ from tacit.designs.standard_scheme.experiment.experiment import (
 )
 from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.people import consenting, estimate
+from tacit.designs.standard_scheme.training.people import consenting
 from tacit.designs.standard_scheme.training.population import release
+from tacit.designs.standard_scheme.training.tables import estimate
 from tacit.errors import ConfigError, DataError
 from tacit.privacy import control, figure, worst
 from tacit.randomness import replay, simulation

@@ -10,8 +10,8 @@ from tacit.auditing.attacks import FULL, Panel, Public, Seen, pooled_ranks, simu
 from tacit.designs.standard_scheme.disclosure import CAP, RELEASES
 from tacit.designs.standard_scheme.experiment.elsewhere import KnownCount
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.disclosure import Tables
 from tacit.designs.standard_scheme.training.population import over_epochs
+from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.randomness import replay, simulation
 
 pytestmark = pytest.mark.long

@@ -15,11 +15,10 @@ from tacit.data.ratings import Ratings
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
 from tacit.designs.standard_scheme.drawing import FIRST_END, start
 from tacit.designs.standard_scheme.messages import DAY, WEEK
-from tacit.designs.standard_scheme.training.disclosure import Tables
-from tacit.designs.standard_scheme.training.people import Consenting, estimate, estimate_privately
+from tacit.designs.standard_scheme.training.people import Consenting, entry_rows, with_data
 from tacit.designs.standard_scheme.training.population import release
 from tacit.designs.standard_scheme.training.profiles import Factorization
-from tacit.designs.standard_scheme.training.statistics import entry_rows, with_data
+from tacit.designs.standard_scheme.training.tables import Tables, estimate, estimate_privately
 from tacit.designs.standard_scheme.training.taste import with_taste
 from tacit.randomness import replay, secure
 

@@ -25,11 +25,10 @@ from tacit.designs.standard_scheme.experiment.experiment import (
     some,
 )
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.disclosure import Tables
-from tacit.designs.standard_scheme.training.ease import choose_penalty, ease
+from tacit.designs.standard_scheme.training.people import chosen, entry_rows, ranks, with_data
 from tacit.designs.standard_scheme.training.population import over_epochs
-from tacit.designs.standard_scheme.training.profiles import train_profiles
-from tacit.designs.standard_scheme.training.statistics import chosen, entry_rows, ranks, with_data
+from tacit.designs.standard_scheme.training.profiles import choose_penalty, ease, train_profiles
+from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.evaluation.metrics import RankingMetrics, mae, ranking_metrics, rmse
 from tacit.randomness import replay, simulation
 

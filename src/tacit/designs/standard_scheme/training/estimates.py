@@ -1,7 +1,7 @@
 """What is to be known about people with each value: how they rate an item, and how often.
 
 Runs at     the recommender.
-Sees        statistics (see `statistics.py`); nothing else.
+Sees        statistics (see `people.Statistics`); nothing else.
 Why shrink  A raw half gap is the true one plus an error e. Subtracting it plants -x0 e in the
             release, and an attacker who knows the same public gaps finds it: on real ratings that
             alone
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from tacit.designs.standard_scheme.theory import quantile_coupling
-from tacit.designs.standard_scheme.training.statistics import Statistics
+from tacit.designs.standard_scheme.training.people import Statistics
 
 Floats = NDArray[np.float64]
 

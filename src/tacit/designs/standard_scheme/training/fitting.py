@@ -1,51 +1,54 @@
-"""From settings, which are checked, and consenting people's ratings to all that a model holds.
+"""From checked settings and consenting people's ratings to all that a model holds, and its file.
 
 Runs at     the recommender.
 Sees        the consenting people's ratings and attributes in the clear.
 Guarantee   none for them, but for the tables if these are estimated privately.
-
-Two models that differ by few people show, by their difference, what these people like. So a model
-keeps a keyed hash of each consenting person with all their ratings, and the next fit is refused
-where some changed, but fewer than FEWEST_CHANGED. A hash shows anyone who has the file whether a
-guess of all of a person's ratings is right: the file stays with the recommender.
 """
 
 from __future__ import annotations
 
 import math
-import secrets
-from dataclasses import dataclass, replace
-from hashlib import blake2b
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from tacit import container
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.standard_scheme.disclosure import MOST_LEVELS, RELEASES, Rule
 from tacit.designs.standard_scheme.messages import DAY, MICRO
-from tacit.designs.standard_scheme.server import Profiles
-from tacit.designs.standard_scheme.training.disclosure import Tables
-from tacit.designs.standard_scheme.training.ease import Ease, fit_ease
+from tacit.designs.standard_scheme.server import UNIT, Ease, Profiles
 from tacit.designs.standard_scheme.training.people import (
     Consenting,
     Ints,
+    People,
     consenting,
-    estimate,
-    estimate_privately,
+    people_of,
     unit,
 )
 from tacit.designs.standard_scheme.training.population import release
 from tacit.designs.standard_scheme.training.profiles import (
     PROFILES,
     factorization,
+    fit_ease,
     of_kind,
     train_profiles,
 )
+from tacit.designs.standard_scheme.training.tables import Tables, estimate, estimate_privately
 from tacit.designs.standard_scheme.training.taste import with_taste
 from tacit.errors import ConfigError, PrivacyError
+from tacit.privacy import Measurement
 from tacit.randomness import replay, secure, simulation
+from tacit.recommenders.inputs import (
+    TAKEN,
+    ids_from_header,
+    items_to_header,
+    shaped,
+    titles_from_header,
+)
 
 if TYPE_CHECKING:
     from tacit.designs.standard_scheme.recommender import StandardScheme
@@ -57,21 +60,8 @@ WHO_MAY_USE_IT = (
     "bought, opened or rated: from ten items known to be rated the attribute was read with AUC "
     ".94 (MovieLens 100K), and from their number with .93."
 )
-Hashes = NDArray[np.uint64]
-
-FEWEST_CHANGED = 50
-KEY_BYTES = 16
-
-
-@dataclass(frozen=True)
-class People:
-    """Keyed hashes of people with their ratings. key: drawn by the first fit, and kept since.
-
-    hashes: (people,) in ascending order.
-    """
-
-    key: bytes
-    hashes: Hashes
+FORMAT = 2
+"""Of the tables in a model file."""
 
 
 @dataclass(frozen=True)
@@ -141,41 +131,6 @@ def _ease(people: Consenting, tables: dict[str, Tables], rule: Rule, seed: int) 
     return fit_ease(people.levels, people.n_levels, simulate, seed=seed)
 
 
-def people_of(ratings: Ratings, numbers: NDArray[np.int64], former: People | None) -> People:
-    """The people with these numbers; ConfigError where too few of them are other than before."""
-    key = secrets.token_bytes(KEY_BYTES) if former is None else former.key
-    found = People(key, np.sort(_hashes(key, ratings)[numbers]))
-    if former is not None:
-        _check(former.hashes, found.hashes)
-    return found
-
-
-def _check(before: Hashes, now: Hashes) -> None:
-    changed = max(len(np.setdiff1d(now, before)), len(np.setdiff1d(before, now)))
-    if 0 < changed < FEWEST_CHANGED:
-        raise ConfigError(
-            f"Only {changed} of the training people changed since the model before was fitted, and "
-            "the difference of two models shows what so few people like. Keep that model, or fit "
-            f"again when {FEWEST_CHANGED} changed."
-        )
-
-
-def _hashes(key: bytes, ratings: Ratings) -> Hashes:
-    """(people,) of a person's id and of the sum over the ratings of item hash times stars' hash."""
-    items = _hash_each(key, b"item", ratings.item_ids)[ratings.items]
-    distinct, which = np.unique(ratings.values, return_inverse=True)
-    rated = items * (_hash_each(key, b"stars", distinct)[which] | np.uint64(1))
-    sums = np.zeros(ratings.n_users, dtype=np.uint64)
-    np.add.at(sums, ratings.users, rated)
-    return _hash_each(key, b"person", zip(ratings.user_ids.tolist(), sums.tolist(), strict=True))
-
-
-def _hash_each(key: bytes, kind: bytes, values: Any) -> Hashes:
-    listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
-    made = (blake2b(repr(one).encode(), digest_size=8, key=key, person=kind) for one in listed)
-    return np.array([int.from_bytes(each.digest(), "big") for each in made], dtype=np.uint64)
-
-
 def check_use(model: StandardScheme) -> None:
     """PrivacyError unless it is stated that the service learns nothing of this otherwise."""
     if model.variant == "sound" and model.service_sees_items is not False:
@@ -188,7 +143,6 @@ def check_use(model: StandardScheme) -> None:
 def check_settings(model: StandardScheme) -> None:
     """ConfigError for what cannot be, PrivacyError for what would tell the attribute."""
     _check_release(model)
-    _check_mix_and_epochs(model)
     _check_factorization(model)
     _check_epsilon(model)
     _check_publishing(model)
@@ -231,9 +185,6 @@ def _check_release(model: StandardScheme) -> None:
             f"'{model.release}' sends true stars. Use 'scheme+selection+rounding', or "
             "variant='published' to measure what true stars give away."
         )
-
-
-def _check_mix_and_epochs(model: StandardScheme) -> None:
     if not 0 <= model.mix <= 1:
         raise ConfigError(f"The mix is a chance from 0 to 1; got {model.mix}.")
     if model.variant == "sound" and round(model.mix * MICRO) < MICRO:
@@ -300,3 +251,99 @@ def _check_second_order(model: StandardScheme) -> None:
             "second_order='taste' needs the sound variant, one attribute, exact tables and a "
             "release with selection."
         )
+
+
+def write(model: StandardScheme, path: str | Path) -> None:
+    """A fitted model to a file."""
+    epsilon = model.disclosure_epsilon
+    header = {
+        "recommender": "standard-scheme",
+        "format": FORMAT,
+        "settings": {each.name: getattr(model, each.name) for each in fields(model)}
+        | {
+            "disclosure_epsilon": None if math.isinf(epsilon) else epsilon,
+            "aliases": list(model.aliases.items()),
+        },
+        **items_to_header(model.item_ids_, model.titles_),
+        "scale": [model.scale_.minimum, model.scale_.maximum, model.scale_.step],
+        "values": {name: list(table.values) for name, table in model.tables_.items()},
+        "ridge": model.profiles_.ridge,
+        "levels": model.ease_.n_levels,
+        "unit": UNIT,
+        "key": "" if model.people_ is None else model.people_.key.hex(),
+        "people": model.n_consenting_,
+        "taken": list(model.taken_),
+        "measurements": [vars(measured) for measured in model.measurements_],
+    }
+    weights = model.ease_.weights
+    arrays = {
+        "intercepts": model.profiles_.intercepts,
+        "factors": model.profiles_.factors,
+        "popularity": model.ease_.popularity,
+        "weights": weights.data.astype(np.int32),
+        "rows": weights.indices.astype(np.int32),
+        "columns": weights.indptr.astype(np.int64),
+    }
+    if model.people_ is not None:
+        arrays["hashes"] = model.people_.hashes.view(np.int64)
+    for position, table in enumerate(model.tables_.values()):
+        for name, array in table.by_name().items():
+            arrays[f"{position}.{name}"] = array
+    container.write(path, header, arrays)
+
+
+def settings_of(header: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings in a file's header; ValueError if an earlier version wrote it."""
+    if header.get("format") != FORMAT:
+        raise ValueError("an earlier version wrote it, and its public tables are other ones")
+    settings = dict(header["settings"])
+    settings["aliases"] = dict(settings["aliases"])
+    settings["disclosure_epsilon"] = settings["disclosure_epsilon"] or math.inf
+    return settings
+
+
+def restore(model: StandardScheme, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    """What a checked file holds, into a model with its settings."""
+    model.taken_ = tuple(name for name in TAKEN if name in header.get("taken", TAKEN))
+    items = ids_from_header(header["items"])
+    tables = {}
+    for position, name in enumerate(model.attributes):
+        prefix, values = f"{position}.", header["values"][name]
+        own = {key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)}
+        tables[name] = Tables.from_arrays(values, own)
+        shaped(arrays, f"{prefix}item_means", len(items))
+        shaped(arrays, f"{prefix}means", len(values), len(items))
+    profiles = Profiles(
+        shaped(arrays, "intercepts", len(items)),
+        shaped(arrays, "factors", len(items), None),
+        header["ridge"],
+    )
+    key, people = header.get("key"), None  # a file of an earlier version has none
+    if key:
+        hashes = shaped(arrays, "hashes", header["people"]).view(np.uint64)
+        people = People(bytes.fromhex(key), hashes)
+    ease = _stored_ease(arrays, len(items), header)
+    model.hold(
+        items,
+        titles_from_header(header),
+        RatingScale(*header["scale"]),
+        Fitted(header["people"], tables, profiles, ease, people),
+        tuple(Measurement(**entry) for entry in header["measurements"]),
+    )
+
+
+def _stored_ease(arrays: Mapping[str, Any], n_items: int, header: Mapping[str, Any]) -> Ease:
+    """Weights of an earlier version, which were finer, are rounded."""
+    finer = header.get("unit", 100_000) // UNIT
+    weights = sparse.csc_array(
+        (
+            np.rint(shaped(arrays, "weights", None) / finer).astype(np.int64),
+            shaped(arrays, "rows", None),
+            shaped(arrays, "columns", n_items + 1),
+        ),
+        shape=(n_items, n_items),
+        copy=True,
+    )
+    weights.check_format(full_check=True)
+    weights.eliminate_zeros()
+    return Ease(weights, shaped(arrays, "popularity", n_items), header["levels"])

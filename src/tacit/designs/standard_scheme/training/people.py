@@ -1,41 +1,41 @@
-"""People who agreed to show ratings and attribute, and the tables estimated from them.
+"""People who agreed to show ratings and attribute, and what is summed up over them.
 
 Runs at     the recommender.
 Sees        the consenting people's ratings and attributes in the clear.
-Releases    tables for the disclosure.
-Guarantee   none for the consenting people, unless the disclosure is estimated privately.
+Guarantee   none for the exact statistics; `private` releases a whole set of them with
+            epsilon-differential privacy for one consenting person (add or remove).
+
+Two models that differ by few people show, by their difference, what these people like. So a model
+keeps a keyed hash of each consenting person with all their ratings, and the next fit is refused
+where some changed, but fewer than FEWEST_CHANGED. A hash shows anyone who has the file whether a
+guess of all of a person's ratings is right: the file stays with the recommender.
 """
 
 from __future__ import annotations
 
+import math
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO
-from tacit.designs.standard_scheme.training.disclosure import Tables, estimate_tables, within_bounds
-from tacit.designs.standard_scheme.training.statistics import (
-    collect,
-    entry_rows,
-    limit_contributions,
-    private,
-    random_parts,
-    with_data,
-)
+from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS
 from tacit.errors import ConfigError, DataError
-from tacit.randomness import Source
+from tacit.mechanisms.noise import discrete_laplace
+from tacit.randomness import Source, integers_below
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
 
-PARTS = 8
-"""Disjoint parts of the people over which shrinkage is validated."""
-PRIVATE_PARTS = 2
-"""Fewer when every part pays with noise of its own."""
+FEWEST_CHANGED = 50
+KEY_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -107,79 +107,182 @@ def consenting(
     return people, known
 
 
-def estimate(
-    people: Consenting, *, shrink: bool = True, coupling: bool = False, seed: int = 0
-) -> dict[str, Tables]:
-    """Tables of every attribute from exact statistics. The seed places people in parts.
+@dataclass(frozen=True)
+class Statistics:
+    """Sums over people, kept apart for disjoint parts of them so that estimates can be validated.
 
-    With several attributes each one's tables are estimated on what the others leave: offsets by
-    backfitting (effects add up), shown sets and couplings one after the other.
+    people      (parts, values) how many people
+    counts      (parts, values, items) how many ratings
+    sums        (parts, values, items) sum of the levels given
+    histogram   (parts, values, items, levels) how many of each level, or None on a continuous scale
     """
-    parts = np.random.default_rng(seed).integers(0, PARTS, people.n_people)
-    raters = np.bincount(people.levels.indices, minlength=people.levels.shape[1]).astype(float)
-    tables: dict[str, Tables] = {}
-    for _ in range(1 if len(people.names) == 1 else 3):
-        for position, name in enumerate(people.names):
-            others = {other: table for other, table in tables.items() if other != name}
-            levels, weights, spread = _left_by(people, others)
-            labels, values = people.labels[:, position], people.values[position]
-            statistics = collect(
-                levels,
-                labels,
-                parts,
-                n_values=len(values),
-                n_levels=people.n_levels,
-                n_parts=PARTS,
-                weights=weights,
-                spread=spread,
-            )
-            tables[name] = estimate_tables(
-                values, statistics, raters, shrink=shrink, coupling=coupling
-            )
-    return within_bounds(tables) if shrink else tables
+
+    people: Floats
+    counts: Floats
+    sums: Floats
+    histogram: Floats | None
+
+    @property
+    def raters(self) -> Floats:
+        """(items,) how many ratings of each item."""
+        total: Floats = self.counts.sum(axis=(0, 1))
+        return total
 
 
-def estimate_privately(
-    people: Consenting,
-    source: Source,
+def collect(
+    levels: sparse.csr_array,
+    labels: Ints,
+    parts: Ints,
     *,
-    epsilon: float,
-    contributions: int,
-    coupling: bool = False,
-) -> dict[str, Tables]:
-    """The tables of one attribute, epsilon-DP for adding or removing one consenting person."""
-    if len(people.names) != 1:
-        raise ConfigError(f"A private disclosure covers one attribute; got {people.names}.")
-    limited = limit_contributions(people.levels, contributions, source)
-    exact = collect(
-        limited,
-        people.labels[:, 0],
-        random_parts(people.n_people, PRIVATE_PARTS, source),
-        n_values=len(people.values[0]),
-        n_levels=people.n_levels,
-        n_parts=PRIVATE_PARTS,  # never counted from the data: the shape is released too
+    n_values: int,
+    n_levels: int,
+    n_parts: int,
+    weights: Floats | None = None,
+    spread: Floats | None = None,
+) -> Statistics:
+    """Sum up ratings by part, value and item.
+
+    levels    (people, items) CSR of levels, real-valued if something was subtracted already
+    labels    (people,) value of the attribute; parts: (people,) which of the n_parts parts
+    n_levels  how many whole levels the scale has; 0 for none, which leaves the histogram out
+    weights   (ratings,) chance that a rating is shown at all, default 1
+    spread    (ratings, n_levels) chances of the level shown, default the level itself
+    """
+    n_items = levels.shape[1]
+    rows = entry_rows(levels)
+    cell = (parts[rows] * n_values + labels[rows]) * n_items + levels.indices
+    shape = (n_parts, n_values, n_items)
+    size = n_parts * n_values * n_items
+    weight = np.ones(len(cell)) if weights is None else weights
+    histogram = None
+    if n_levels:
+        if spread is None:
+            whole = np.round(levels.data).astype(np.int64).clip(0, n_levels - 1)
+            tallied = _tally(cell * n_levels + whole, weight, size * n_levels)
+            histogram = tallied.reshape(*shape, n_levels)
+        else:
+            columns = [_tally(cell, weight * column, size) for column in spread.T]
+            histogram = np.stack(columns, axis=-1).reshape(*shape, n_levels)
+    return Statistics(
+        people=np.bincount(parts * n_values + labels, minlength=n_parts * n_values)
+        .reshape(n_parts, n_values)
+        .astype(np.float64),
+        counts=_tally(cell, weight, size).reshape(shape),
+        sums=_tally(cell, weight * levels.data, size).reshape(shape),
+        histogram=histogram,
     )
-    noisy = private(exact, epsilon=epsilon, contributions=contributions)
-    tables = estimate_tables(people.values[0], noisy, noisy.raters, coupling=coupling)
-    return within_bounds({people.names[0]: tables})
 
 
-def _left_by(
-    people: Consenting, others: dict[str, Tables]
-) -> tuple[sparse.csr_array, Floats | None, Floats | None]:
-    """What some attributes' tables leave for the next one's: levels, and `collect`'s weights and
-    spread."""
-    levels = people.levels
-    if not others:
-        return levels, None, None
-    rows, values, items = entry_rows(levels), levels.data.copy(), levels.indices
-    weights = np.ones(len(values))
-    spread = np.eye(people.n_levels)[values.astype(np.int64)] if people.n_levels else None
-    for name, table in others.items():
-        own = people.labels[rows, people.names.index(name)]
-        values -= table.offsets[own, items] / MICRO
-        weights *= table.keep[own, items] / MICRO
-        if spread is not None and table.coupling is not None:
-            chances = np.diff(table.coupling[own, items], axis=-1, prepend=0) / MICRO
-            spread = np.einsum("nl,nlk->nk", spread, chances)
-    return with_data(levels, values), weights, spread
+def _tally(cells: Ints, weights: Floats, size: int) -> Floats:
+    """(size,) sum of the weights that fall into each cell."""
+    return np.bincount(cells, weights, minlength=size).astype(np.float64)
+
+
+def random_parts(count: int, n_parts: int, source: Source) -> Ints:
+    """Which part each of `count` people falls into, independently of their data."""
+    return integers_below(source, n_parts, count)
+
+
+def limit_contributions(levels: sparse.csr_array, most: int, source: Source) -> sparse.csr_array:
+    """At most `most` ratings a person, chosen uniformly at random."""
+    if most < 1:
+        raise ConfigError(f"A person contributes at least one rating; got {most}.")
+    return chosen(levels, ranks(levels, integers_below(source, 1 << 62, levels.nnz)) < most)
+
+
+def private(statistics: Statistics, *, epsilon: float, contributions: int) -> Statistics:
+    """The same statistics with noise: epsilon-DP for adding or removing one consenting person.
+
+    One release of all histograms and head counts together. A person stands in one part, changes at
+    most `contributions` histogram cells by one and one head count by one, so the L1 sensitivity is
+    contributions + 1 and every number gets discrete Laplace noise of scale
+    (contributions + 1) / epsilon. Negative counts are set to 0 afterwards (post-processing).
+    `statistics` must come from ratings that `limit_contributions` cut to `contributions`.
+    """
+    if statistics.histogram is None:
+        raise ConfigError(
+            "A private disclosure needs a scale of whole stars; this one is continuous."
+        )
+    scale = math.nextafter((contributions + 1) / epsilon, math.inf)  # never a hair too little
+    exact = np.concatenate([statistics.people.ravel(), statistics.histogram.ravel()])
+    noisy = np.maximum(discrete_laplace(np.round(exact).astype(np.int64), scale), 0).astype(float)
+    people = np.maximum(noisy[: statistics.people.size].reshape(statistics.people.shape), 1.0)
+    histogram: Floats = noisy[statistics.people.size :].reshape(statistics.histogram.shape)
+    levels: Floats = np.arange(histogram.shape[-1]).astype(np.float64)
+    return Statistics(
+        people=people,
+        counts=histogram.sum(axis=-1),
+        sums=histogram @ levels,
+        histogram=histogram,
+    )
+
+
+def entry_rows(matrix: sparse.csr_array) -> Ints:
+    """(entries,) person of each entry."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
+def with_data(pattern: sparse.csr_array, data: NDArray[Any]) -> sparse.csr_array:
+    """Other numbers in the same places."""
+    return sparse.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
+
+
+def chosen(matrix: sparse.csr_array, mask: NDArray[np.bool_]) -> sparse.csr_array:
+    """The entries of the mask alone."""
+    ends = np.concatenate([[0], np.cumsum(mask)])[matrix.indptr].astype(np.int32)
+    return sparse.csr_array((matrix.data[mask], matrix.indices[mask], ends), shape=matrix.shape)
+
+
+def ranks(matrix: sparse.csr_array, keys: NDArray[Any]) -> Ints:
+    """(entries,) place of each entry among its person's, from 0, by ascending keys."""
+    rows = entry_rows(matrix)
+    order = np.lexsort((keys, rows))
+    found = np.empty(len(rows), dtype=np.int64)
+    found[order] = np.arange(len(rows)) - matrix.indptr[rows[order]]
+    return found
+
+
+@dataclass(frozen=True)
+class People:
+    """Keyed hashes of people with their ratings. key: drawn by the first fit, and kept since.
+
+    hashes: (people,) in ascending order.
+    """
+
+    key: bytes
+    hashes: Hashes
+
+
+def people_of(ratings: Ratings, numbers: NDArray[np.int64], former: People | None) -> People:
+    """The people with these numbers; ConfigError where too few of them are other than before."""
+    key = secrets.token_bytes(KEY_BYTES) if former is None else former.key
+    found = People(key, np.sort(_hashes(key, ratings)[numbers]))
+    if former is not None:
+        _check(former.hashes, found.hashes)
+    return found
+
+
+def _check(before: Hashes, now: Hashes) -> None:
+    changed = max(len(np.setdiff1d(now, before)), len(np.setdiff1d(before, now)))
+    if 0 < changed < FEWEST_CHANGED:
+        raise ConfigError(
+            f"Only {changed} of the training people changed since the model before was fitted, and "
+            "the difference of two models shows what so few people like. Keep that model, or fit "
+            f"again when {FEWEST_CHANGED} changed."
+        )
+
+
+def _hashes(key: bytes, ratings: Ratings) -> Hashes:
+    """(people,) of a person's id and of the sum over the ratings of item hash times stars' hash."""
+    items = _hash_each(key, b"item", ratings.item_ids)[ratings.items]
+    distinct, which = np.unique(ratings.values, return_inverse=True)
+    rated = items * (_hash_each(key, b"stars", distinct)[which] | np.uint64(1))
+    sums = np.zeros(ratings.n_users, dtype=np.uint64)
+    np.add.at(sums, ratings.users, rated)
+    return _hash_each(key, b"person", zip(ratings.user_ids.tolist(), sums.tolist(), strict=True))
+
+
+def _hash_each(key: bytes, kind: bytes, values: Any) -> Hashes:
+    listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    made = (blake2b(repr(one).encode(), digest_size=8, key=key, person=kind) for one in listed)
+    return np.array([int.from_bytes(each.digest(), "big") for each in made], dtype=np.uint64)

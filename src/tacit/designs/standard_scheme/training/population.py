@@ -25,8 +25,8 @@ from tacit.designs.standard_scheme.drawing import (
     shown_fraction,
 )
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO
-from tacit.designs.standard_scheme.training.disclosure import Tables, TasteArrays
-from tacit.designs.standard_scheme.training.statistics import chosen, entry_rows, with_data
+from tacit.designs.standard_scheme.training.people import chosen, entry_rows, with_data
+from tacit.designs.standard_scheme.training.tables import Tables, TasteArrays
 from tacit.randomness import Source, integers_below
 
 Ints = NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Item profiles: latent factors of consenting people's ratings, and public features.
+"""What the recommender predicts and ranks by: item profiles, and item-item weights for lists.
 
 Source      US patent application "Privacy protection against curious recommenders", where an item's
             profile is either a vector of known features or comes from a factorisation.
@@ -8,34 +8,59 @@ Releases    nothing: item profiles stay with the recommender.
 Guarantee   none for the consenting people: profiles are fitted to their exact ratings.
 Deviations  alternating ridge regressions where the patent uses 20 rounds of gradient descent; item
             means are taken out first, so that a ridge pulls towards the item's mean and not to 0.
+
+Item-item weights: which items people like together.
+
+Source      Steck (WWW 2019), as in `tacit.engine.ridge`.
+Runs at     the recommender.
+Sees        the consenting people's true stars.
+Releases    nothing by itself. Anyone who holds B can compute X'X from it: how many people like two
+            items. So X'X is rounded to multiples of 5 before B is made of it, items with few raters
+            are left out, weights are rounded to 1/1000, and at most 256 of an item are kept. That
+            is no guarantee.
+Cost        one dense array of n_items^2 float64, twice that while the penalty is chosen.
+Deviations  weights are 1 for a star in the top two fifths of the scale and 0.3 for another one,
+            where the paper has 1 for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from tacit.data.domains import listed
 from tacit.data.ratings import Ratings
-from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO
-from tacit.designs.standard_scheme.server import Profiles
-from tacit.designs.standard_scheme.training.disclosure import FEWEST, Tables
-from tacit.designs.standard_scheme.training.statistics import entry_rows, with_data
-from tacit.engine.ridge import alternating_ridge
+from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, LARGEST_COLUMN, LIKED, MICRO
+from tacit.designs.standard_scheme.server import UNIT, Ease, Profiles, weigh
+from tacit.designs.standard_scheme.training.estimates import ROUNDED_TO, rounded
+from tacit.designs.standard_scheme.training.people import chosen, entry_rows, with_data
+from tacit.designs.standard_scheme.training.tables import FEWEST, Tables
+from tacit.engine.ridge import alternating_ridge, gram, item_weights
 from tacit.errors import DataError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Simulate = Callable[[sparse.csr_array, Ints], sparse.csr_array]
+"""What devices would release of the levels of these people; the second: their numbers."""
+
 Profile = Literal["latent", "features", "both"]
 
 PROFILES = get_args(Profile)
 """What describes an item where stars are predicted."""
 _MEAN_PSEUDO_RATINGS = 5.0
+PENALTIES = (50, 150, 400, 500, 1000, 2000)
+MOST_ITEMS = 10_000
+ITEMS_TO_CHOOSE_ON = 2_000
+"""The penalty grows with the people and not with the items: it is chosen on the most liked ones."""
+_LEFT_OUT_PEOPLE = 500
+_LEFT_OUT = 0.3
+_LIST = 10
 
 
 @dataclass(frozen=True)
@@ -178,3 +203,104 @@ def _year(value: object) -> float:
         return np.nan if value is None else float(str(value))
     except ValueError:
         raise DataError("the year of an item is not a number", column="year", found=value) from None
+
+
+def fit_ease(levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, seed: int = 0) -> Ease:
+    """The weights of (people, items) CSR levels, with the penalty that ranks left-out likes best.
+
+    n_levels: whole levels of the scale, 0 for a continuous one. The seed draws who is left out.
+    """
+    n_levels = n_levels or CONTINUOUS_LEVELS + 1
+    with threadpool_limits(1):
+        penalty = choose_penalty(levels, n_levels, simulate, seed=seed)
+        return ease(levels, n_levels, penalty)
+
+
+def ease(levels: sparse.csr_array, n_levels: int, penalty: float) -> Ease:
+    """The weights at one penalty."""
+    weights = weigh(levels, n_levels)
+    kept = eligible(weights, MOST_ITEMS)
+    dense = item_weights(products(weights[:, kept]), penalty)
+    popularity = np.empty(levels.shape[1], dtype=np.int64)
+    popularity[_most_liked(weights)] = np.arange(levels.shape[1])
+    return Ease(_stored(dense, kept, levels.shape[1]), popularity, n_levels)
+
+
+def choose_penalty(
+    levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, seed: int = 0
+) -> int:
+    """The one of PENALTIES with the best NDCG@10 on left-out likes of left-out people."""
+    generator = np.random.default_rng(seed)
+    n_people = levels.shape[0]
+    held = generator.permutation(n_people)[: min(_LEFT_OUT_PEOPLE, n_people // 5)]
+    weights = weigh(levels, n_levels)
+    kept = eligible(weights, ITEMS_TO_CHOOSE_ON)
+    together = products(weights[np.setdiff1d(np.arange(n_people), held)][:, kept])
+    rated = levels[held]
+    left_out = generator.random(rated.nnz) < _LEFT_OUT
+    now, later = chosen(rated, ~left_out), chosen(rated, left_out)
+    shown = weigh(simulate(now, held), n_levels)[:, kept].astype(float)
+    liked = weigh(later, n_levels)[:, kept].toarray() == LIKED
+    seen = now[:, kept].astype(bool).toarray()
+
+    def quality(penalty: int) -> tuple[float, int]:
+        scores = shown @ item_weights(together.copy(order="F"), penalty)
+        return _ndcg(np.where(seen, -np.inf, scores), liked), penalty
+
+    return max(PENALTIES, key=quality)
+
+
+def eligible(weights: sparse.csr_array, most: int) -> Ints:
+    """Numbers of the `most` most liked items, ascending; those with few raters are left out."""
+    raters = np.bincount(weights.indices, minlength=weights.shape[1])
+    order = _most_liked(weights)
+    kept: Ints = np.sort(order[raters[order] >= FEWEST][:most])
+    return kept
+
+
+def products(weights: sparse.csr_array) -> Floats:
+    """(items, items) X'X in Fortran order, for X in units of 1, to the nearest multiples of 5."""
+    found = gram(weights / LIKED)
+    found /= ROUNDED_TO
+    np.round(found, out=found)
+    found *= ROUNDED_TO
+    return found
+
+
+def _stored(dense: Floats, kept: Ints, n_items: int) -> sparse.csc_array:
+    """The largest weights of each column as whole numbers, among all items."""
+    rows, weights = [], []
+    sizes = np.zeros(n_items, dtype=np.int64)
+    for column, item in enumerate(kept):
+        whole = np.round(dense[:, column] * UNIT).astype(np.int64)
+        largest = np.argsort(-np.abs(whole), kind="stable")[:LARGEST_COLUMN]
+        largest = np.sort(largest[whole[largest] != 0])
+        rows.append(kept[largest])
+        weights.append(whole[largest])
+        sizes[item] = len(largest)
+    return sparse.csc_array(
+        (
+            np.concatenate([*weights, np.empty(0, np.int64)]),
+            np.concatenate([*rows, np.empty(0, np.int64)]),
+            np.concatenate([[0], np.cumsum(sizes)]),
+        ),
+        shape=(n_items, n_items),
+    )
+
+
+def _most_liked(weights: sparse.csr_array) -> Ints:
+    """Numbers of all items by how many like them, and then by how many rated them, in fives."""
+    size = weights.shape[1]
+    likes = np.bincount(weights.indices, weights.data == LIKED, minlength=size).astype(float)
+    raters = np.bincount(weights.indices, minlength=size).astype(float)
+    return np.lexsort((-rounded(raters), -rounded(likes)))
+
+
+def _ndcg(scores: Floats, liked: NDArray[np.bool_]) -> float:
+    """Mean NDCG@10 over the people who like something; 0 where nobody does."""
+    discounts = 1.0 / np.log2(np.arange(2, _LIST + 2))[: scores.shape[1]]
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :_LIST]
+    gained = np.take_along_axis(liked, best, axis=1) @ discounts
+    possible = np.append(0.0, np.cumsum(discounts))[np.minimum(liked.sum(axis=1), len(discounts))]
+    some = possible > 0
+    return float((gained[some] / possible[some]).mean()) if some.any() else 0.0

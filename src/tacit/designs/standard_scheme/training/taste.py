@@ -24,10 +24,9 @@ from scipy.special import expit
 
 from tacit.designs.standard_scheme.drawing import MILLI, TURNS
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.disclosure import Tables, TasteArrays
-from tacit.designs.standard_scheme.training.people import Consenting
+from tacit.designs.standard_scheme.training.people import Consenting, entry_rows, with_data
 from tacit.designs.standard_scheme.training.population import Drawn, passed_by_taste
-from tacit.designs.standard_scheme.training.statistics import entry_rows, with_data
+from tacit.designs.standard_scheme.training.tables import Tables, TasteArrays
 from tacit.errors import ConfigError
 
 Floats = NDArray[np.float64]

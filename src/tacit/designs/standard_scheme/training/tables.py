@@ -1,9 +1,10 @@
 """What the recommender discloses about items, estimated from consenting people's statistics.
 
 Runs at     the recommender.
-Sees        statistics (see `statistics.py`); nothing else.
+Sees        the consenting people's ratings and attributes in the clear.
 Releases    per item and value: an offset, a chance of being shown, a coupling of stars; how they
             are estimated: `estimates.py`.
+Guarantee   none for the consenting people, unless the tables are estimated privately.
 Coarse      Counts are rounded to multiples of ROUNDED_TO before any table is computed, and so are
             the sums by which a value's stars deviate; items with fewer than FEWEST raters have no
             chance to be shown and no offset. That is no guarantee; it keeps single raters out.
@@ -16,6 +17,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit.designs.standard_scheme.disclosure import (
     CAP,
@@ -35,13 +37,28 @@ from tacit.designs.standard_scheme.training.estimates import (
     means,
     rounded,
 )
-from tacit.designs.standard_scheme.training.statistics import Statistics
+from tacit.designs.standard_scheme.training.people import (
+    Consenting,
+    Statistics,
+    collect,
+    entry_rows,
+    limit_contributions,
+    private,
+    random_parts,
+    with_data,
+)
+from tacit.errors import ConfigError
+from tacit.randomness import Source
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 ARRAYS = ("offsets", "keep", "means", "coupling", "item_means")
 FEWEST = 10
+PARTS = 8
+"""Disjoint parts of the people over which shrinkage is validated."""
+PRIVATE_PARTS = 2
+"""Fewer when every part pays with noise of its own."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +138,84 @@ class Tables:
             () if coupling is None else _tuples(coupling),
             None if self.taste is None else self.taste.to_message(),
         )
+
+
+def estimate(
+    people: Consenting, *, shrink: bool = True, coupling: bool = False, seed: int = 0
+) -> dict[str, Tables]:
+    """Tables of every attribute from exact statistics. The seed places people in parts.
+
+    With several attributes each one's tables are estimated on what the others leave: offsets by
+    backfitting (effects add up), shown sets and couplings one after the other.
+    """
+    parts = np.random.default_rng(seed).integers(0, PARTS, people.n_people)
+    raters = np.bincount(people.levels.indices, minlength=people.levels.shape[1]).astype(float)
+    tables: dict[str, Tables] = {}
+    for _ in range(1 if len(people.names) == 1 else 3):
+        for position, name in enumerate(people.names):
+            others = {other: table for other, table in tables.items() if other != name}
+            levels, weights, spread = _left_by(people, others)
+            labels, values = people.labels[:, position], people.values[position]
+            statistics = collect(
+                levels,
+                labels,
+                parts,
+                n_values=len(values),
+                n_levels=people.n_levels,
+                n_parts=PARTS,
+                weights=weights,
+                spread=spread,
+            )
+            tables[name] = estimate_tables(
+                values, statistics, raters, shrink=shrink, coupling=coupling
+            )
+    return within_bounds(tables) if shrink else tables
+
+
+def estimate_privately(
+    people: Consenting,
+    source: Source,
+    *,
+    epsilon: float,
+    contributions: int,
+    coupling: bool = False,
+) -> dict[str, Tables]:
+    """The tables of one attribute, epsilon-DP for adding or removing one consenting person."""
+    if len(people.names) != 1:
+        raise ConfigError(f"A private disclosure covers one attribute; got {people.names}.")
+    limited = limit_contributions(people.levels, contributions, source)
+    exact = collect(
+        limited,
+        people.labels[:, 0],
+        random_parts(people.n_people, PRIVATE_PARTS, source),
+        n_values=len(people.values[0]),
+        n_levels=people.n_levels,
+        n_parts=PRIVATE_PARTS,  # never counted from the data: the shape is released too
+    )
+    noisy = private(exact, epsilon=epsilon, contributions=contributions)
+    tables = estimate_tables(people.values[0], noisy, noisy.raters, coupling=coupling)
+    return within_bounds({people.names[0]: tables})
+
+
+def _left_by(
+    people: Consenting, others: dict[str, Tables]
+) -> tuple[sparse.csr_array, Floats | None, Floats | None]:
+    """What some attributes' tables leave for the next one's: levels, and `collect`'s weights and
+    spread."""
+    levels = people.levels
+    if not others:
+        return levels, None, None
+    rows, values, items = entry_rows(levels), levels.data.copy(), levels.indices
+    weights = np.ones(len(values))
+    spread = np.eye(people.n_levels)[values.astype(np.int64)] if people.n_levels else None
+    for name, table in others.items():
+        own = people.labels[rows, people.names.index(name)]
+        values -= table.offsets[own, items] / MICRO
+        weights *= table.keep[own, items] / MICRO
+        if spread is not None and table.coupling is not None:
+            chances = np.diff(table.coupling[own, items], axis=-1, prepend=0) / MICRO
+            spread = np.einsum("nl,nlk->nk", spread, chances)
+    return with_data(levels, values), weights, spread
 
 
 def estimate_tables(
