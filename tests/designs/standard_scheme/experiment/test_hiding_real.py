@@ -13,8 +13,8 @@ import rule_of_strata as old
 
 from tacit.auditing.attacks import Panel, Public, Seen, simultaneous, stacked
 from tacit.data import load
-from tacit.designs.standard_scheme.experiment.elsewhere import KnownCount, vanished
 from tacit.designs.standard_scheme.experiment.experiment import at_entries, order_of
+from tacit.designs.standard_scheme.experiment.fold import KnownCount, vanished
 from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding
 from tacit.designs.standard_scheme.training.people import consenting
 
@@ -78,7 +78,7 @@ def moments(letters, order, tables, labels):
         late = after.copy()
         rows = np.repeat(np.arange(len(labels)), np.diff(after.indptr))
         late.data = np.where(at_entries(after, order).data < at[rows], after.data, np.nan)
-        events = vanished([before, after], np.zeros(before.shape[1])).events
+        events = vanished([before, after], np.zeros(before.shape[1]))[0]
         events = events + came_late(late, before)
         speaks = [np.isin(at, tables.bounds[value]).astype(int) for value in (0, 1)]
         found += (events > 0) * (speaks[1] - speaks[0])
@@ -104,7 +104,7 @@ def test_items_vanished_under_version_1(crowd, sides):
     scores = {}
     for fold, made in sides.items():
         inside, tables, letters = made[fold]
-        signs = vanished(letters, old.drops(tables)).scores
+        signs = vanished(letters, old.drops(tables))[1]
         scores[fold] = signs + 100 * moments(letters, order[inside], tables, labels[inside])
     assert pooled(crowd, scores) > 0.859 - 0.04
 

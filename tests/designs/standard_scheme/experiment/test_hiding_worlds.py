@@ -8,7 +8,7 @@ from scipy import sparse
 
 from tacit.auditing.attacks import FULL, Panel, Public, Seen, pooled_ranks, simultaneous
 from tacit.designs.standard_scheme.disclosure import CAP, RELEASES
-from tacit.designs.standard_scheme.experiment.elsewhere import KnownCount
+from tacit.designs.standard_scheme.experiment.fold import KnownCount
 from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.training.population import over_epochs
 from tacit.designs.standard_scheme.training.tables import Tables

@@ -1,13 +1,17 @@
 """One fold of the standard scheme's experiment: people the recommender never saw, attacked.
 
 An attacker is frozen (trained on true stars) or retrained: it knows the method and trains on
-releases of people whose attribute it knows.
+releases of people whose attribute it knows. At the end are attackers who know more than releases:
+items known to be rated, their number, earlier letters. None of them is part of the panel: they show
+what a release does not protect from, and that a letter never says more than the last one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +28,10 @@ from tacit.auditing.attacks import (
     permuted,
     readers_of_epochs,
 )
+from tacit.auditing.attacks.base import Labels
+from tacit.auditing.attacks.features import space_of
+from tacit.auditing.attacks.modern import boosting, log_odds
 from tacit.designs.standard_scheme.disclosure import RELEASES
-from tacit.designs.standard_scheme.experiment.elsewhere import KnownCount, known_items, vanished
 from tacit.designs.standard_scheme.experiment.experiment import (
     REFITTED,
     UNION,
@@ -41,6 +47,7 @@ from tacit.designs.standard_scheme.experiment.releases import (
     two_rows,
 )
 from tacit.designs.standard_scheme.messages import MICRO
+from tacit.designs.standard_scheme.training.people import entry_rows
 from tacit.randomness import simulation
 
 Floats = NDArray[np.float64]
@@ -50,6 +57,8 @@ MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
 KNOWN_ITEMS = (1, 3, 10)
 VANISH = "vanish or appear"
 """An attacker without training."""
+SURE = 1e6
+"""Stands for infinite log odds."""
 
 
 @dataclass
@@ -160,9 +169,9 @@ class _Fold:
 
     def _vanished(self, name: str, schedule: str, target: int, public: Public) -> None:
         """The attacker without training: what a letter held, and a later one does not."""
-        lost = vanished(self.releases.sequence(name, schedule), public.log_keep[0])
-        self.found.lost[schedule] = int(lost.events.sum())
-        self._add(name, schedule, "nothing", target, {VANISH: lost.scores})
+        events, scores = vanished(self.releases.sequence(name, schedule), public.log_keep[0])
+        self.found.lost[schedule] = int(events.sum())
+        self._add(name, schedule, "nothing", target, {VANISH: scores})
 
     def _outside(self, target: int, train: Seen, test: Seen) -> None:
         """Attackers who know items or their number beside the release."""
@@ -170,11 +179,11 @@ class _Fold:
         keep = np.stack([two_rows(table.keep, target) / MICRO for table in tables])
         rated = self.experiment.people.levels
         for number in KNOWN_ITEMS:
-            found = known_items(
+            scores, certain = known_items(
                 rated[self.test], test.ratings, keep[0], number, self.experiment.seed
             )
-            self.found.known_items[number, target] = found.scores
-            self.found.certain[number] = float(found.certain.mean())
+            self.found.known_items[number, target] = scores
+            self.found.certain[number] = float(certain.mean())
         counts = np.diff(rated.indptr)
         known = _is(self.train_labels, target)
         attacker = KnownCount().fit(train, counts[self.train], keep, known)
@@ -225,3 +234,94 @@ class _Fold:
 def _is(labels: Ints, target: int) -> Ints:
     found: Ints = (labels == target).astype(np.int64)
     return found
+
+
+def known_items(
+    rated: sparse.csr_array, shown: sparse.csr_array, keep: Floats, number: int, seed: int
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """(people,) log odds of label 1 from some items known to be rated, and for whom nothing but
+    the value found is possible. Nothing is learned: the chances to be shown are public.
+
+    rated, shown: (people, items) CSR of the same people; keep: (2, items) chances by label. The
+    attacker knows `number` of each person's items, drawn at random (all, of people with fewer).
+    """
+    rows = entry_rows(rated)
+    order = np.lexsort((np.random.default_rng(seed).random(len(rows)), rows))
+    drawn = order[np.arange(len(rows)) - rated.indptr[rows] < number]
+    rows, items = rows[drawn], rated.indices[drawn]
+    there = np.isfinite(_values(shown, rows, items))
+    ratio = np.where(there, _log_ratio(keep[:, items]), _log_ratio(1 - keep[:, items]))
+    undecided = keep[:, items].max(axis=0) == 0  # never shown, no matter who rated it
+    ratio = np.where(undecided & ~there, 0.0, ratio)
+    finite = np.clip(ratio, -SURE, SURE)
+    sums = np.bincount(rows, finite, minlength=rated.shape[0])
+    certain = np.bincount(rows[np.abs(finite) == SURE], minlength=rated.shape[0]) > 0
+    return sums.astype(np.float64), certain
+
+
+class KnownCount:
+    """Boosted trees on summaries, where the number of rated items is known.
+
+    Under each value v the sum of 1 / keep_v over shown items estimates that number; under the right
+    value it comes near.
+    """
+
+    def fit(self, seen: Seen, counts: Ints, keep: Floats, labels: Labels) -> Self:
+        """counts: (people,) rated items; keep: (tables, 2, items) chances by label."""
+        self._space = space_of(seen)
+        (self._model,) = boosting(labels)
+        self._model.fit(self._features(seen, counts, keep), labels)
+        return self
+
+    def score(self, seen: Seen, counts: Ints, keep: Floats) -> Floats:
+        return log_odds(self._model, self._features(seen, counts, keep))
+
+    def _features(self, seen: Seen, counts: Ints, keep: Floats) -> Floats:
+        """Summaries, and how far each estimate lies from the number, plain and in its sd."""
+        rows, people = seen.rows, seen.ratings.shape[0]
+        columns = []
+        for label in (0, 1):
+            chance = np.maximum(keep[seen.table[rows], label, seen.ratings.indices], 1e-6)
+            away = np.bincount(rows, 1 / chance, minlength=people) - counts
+            variance = np.bincount(rows, (1 - chance) / chance**2, minlength=people)
+            columns += [away / np.maximum(counts, 1), away / np.sqrt(1 + variance)]
+        return np.hstack([np.stack(columns, axis=1), self._space.blocks(seen).summaries()])
+
+
+def vanished(letters: Sequence[sparse.csr_array], log_keep: Floats) -> tuple[Ints, Floats]:
+    """(people,) how many items of a letter are missing from a later one, or have another star
+    there; and scores from that, higher = more likely label 1.
+
+    letters: (people, items) CSR each, in order of time. log_keep: (items,) log of the chance to be
+    shown under label 1 over that under label 0. An item vanishes where its chance is low, so each
+    speaks for the label with the lower one. Under the rule none ever vanishes.
+    """
+    people = letters[0].shape[0]
+    events, scores = np.zeros(people, dtype=np.int64), np.zeros(people)
+    for before, after in pairwise(letters):
+        rows = entry_rows(before)
+        gone = _values(after, rows, before.indices) != before.data
+        events += np.bincount(rows[gone], minlength=people)
+        signs = np.sign(log_keep[before.indices[gone]])
+        scores -= np.bincount(rows[gone], signs, minlength=people)
+    return events, scores
+
+
+def _values(matrix: sparse.csr_array, rows: Ints, items: Ints) -> Floats:
+    """Stored entries at these places, NaN where nothing is stored."""
+    width = matrix.shape[1]
+    places = entry_rows(matrix) * width + matrix.indices
+    order = np.argsort(places)
+    known = np.append(places[order], -1)
+    at = np.searchsorted(known[:-1], rows * width + items)
+    values = np.append(matrix.data[order], np.nan)
+    found: Floats = np.where(known[at] == rows * width + items, values[at], np.nan)
+    return found
+
+
+def _log_ratio(chances: Floats) -> Floats:
+    """Log of the second over the first; 0 where both are 0, infinite where one is."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.log(chances[1]) - np.log(chances[0])
+    cleaned: Floats = np.nan_to_num(ratio, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    return cleaned

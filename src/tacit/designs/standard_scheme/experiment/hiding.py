@@ -8,34 +8,45 @@ the strongest attacker, with a bound that holds for all of them at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.attacks import panel_names
+from tacit.auditing.attacks import Bound, auc, panel_names, permuted, simultaneous
 from tacit.auditing.attacks.panel import checked
 from tacit.data.ratings import Ratings
 from tacit.data.splits import k_fold_users
-from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
+from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment.experiment import (
     DEFAULT_RELEASE,
+    EPOCHS,
     QUICK_SCHEDULES,
+    REFUSED,
     SCHEDULES,
+    UNION,
     WEEKLY,
     Experiment,
+    Key,
     order_of,
     tables_without,
     weeks_of,
 )
-from tacit.designs.standard_scheme.experiment.fold import run_fold
-from tacit.designs.standard_scheme.experiment.pooled import table_of
-from tacit.designs.standard_scheme.experiment.releases import best_penalty
-from tacit.designs.standard_scheme.experiment.table import HidingTable
+from tacit.designs.standard_scheme.experiment.fold import KNOWN_ITEMS, FoldResult, run_fold
+from tacit.designs.standard_scheme.experiment.releases import accuracy_row, best_penalty, mix_point
+from tacit.designs.standard_scheme.experiment.table import (
+    AttackRow,
+    HidingTable,
+    KnownRow,
+    SingleRow,
+    TimeRow,
+    WorstRow,
+)
+from tacit.designs.standard_scheme.training.fitting import check_names
 from tacit.designs.standard_scheme.training.people import consenting, unit
 from tacit.designs.standard_scheme.training.profiles import (
-    PROFILES,
     Profile,
     factorization,
     genres_of,
@@ -44,8 +55,11 @@ from tacit.designs.standard_scheme.training.profiles import (
 )
 from tacit.errors import ConfigError
 from tacit.evaluation.parallel import Pool, Progress
+from tacit.evaluation.result import grouped
+from tacit.privacy import too_few
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 def evaluate_hiding(
@@ -82,19 +96,26 @@ def evaluate_hiding(
         schedules = SCHEDULES if panel == "full" else QUICK_SCHEDULES
     if ratings.timestamps is None:
         schedules = [schedule for schedule in schedules if schedule != WEEKLY]
+    if folds < 3:
+        # A retrained attacker learns from releases of tables without its people and the attacked.
+        raise ConfigError(f"Hiding needs at least 3 folds; got {folds}.")
+    check_names(variant=variant, profiles=profiles, second_order=second_order)
+    for name in releases:
+        check_names(release=name)
     if not ratings.scale.discrete:  # coupling has no meaning here; the rest is measured
-        releases = [name for name in releases if _known(name).transform != "coupling"]
-    _check(folds, releases, variant, second_order, profiles)
+        releases = [name for name in releases if RELEASES[name].transform != "coupling"]
     people, numbers = consenting(ratings, [attribute])
     weekly = weeks_of(ratings)
-    genres, years = genres_of(ratings), years_of(ratings)
+    labels, fold_of = people.labels[:, 0], np.empty(people.n_people, dtype=np.int64)
+    for number, (_, test) in enumerate(k_fold_users(len(labels), folds, seed=seed, labels=labels)):
+        fold_of[test] = number
     experiment = Experiment(
         people=people,
-        fold_of=_folds(people.labels[:, 0], folds, seed),
+        fold_of=fold_of,
         order=order_of(ratings, seed)[numbers],
         weekly=None if weekly is None else weekly[numbers],
-        genres=genres,
-        years=years,
+        genres=genres_of(ratings),
+        years=years_of(ratings),
         minimum=ratings.scale.minimum,
         step=unit(ratings.scale),
         factorization=of_kind(
@@ -131,33 +152,182 @@ def _run(experiment: Experiment, workers: int, advance: Progress) -> HidingTable
         for fold in range(folds)
     ]
     with Pool(experiment, workers=workers) as pool:
-        return table_of(experiment, pool.run(run_fold, tasks, advance))
+        return _table(experiment, pool.run(run_fold, tasks, advance))
 
 
-def _check(
-    folds: int, releases: Sequence[str], variant: str, second_order: str, profiles: str
-) -> None:
-    if folds < 3:
-        # A retrained attacker learns from releases of tables without its people and the attacked.
-        raise ConfigError(f"Hiding needs at least 3 folds; got {folds}.")
-    for name in releases:
-        _known(name)
-    if variant not in ("sound", "published"):
-        raise ConfigError(f"No variant '{variant}'. Known: sound, published.")
-    if profiles not in PROFILES:
-        raise ConfigError(f"Profiles are one of {', '.join(PROFILES)}; got '{profiles}'.")
-    if second_order not in ("off", "taste"):
-        raise ConfigError(f"second_order is 'off' or 'taste'; got '{second_order}'.")
+def _table(experiment: Experiment, results: Sequence[FoldResult]) -> HidingTable:
+    """Everybody's out-of-fold scores judged together."""
+    pooled = _Pooled(experiment, results)
+    accuracy = tuple(
+        accuracy_row(name, [found.accuracy[name] for found in results])
+        for name in experiment.releases
+    )
+    return HidingTable(
+        attribute=experiment.people.names[0],
+        values=experiment.people.values[0],
+        people=experiment.people.n_people,
+        judged=experiment.judged,
+        rows=pooled.rows(),
+        worst=tuple(pooled.worst(name) for name in experiment.releases),
+        over_time=pooled.over_time(),
+        known_items=pooled.known_items(),
+        counts=pooled.counts(),
+        control=pooled.control_rows(),
+        accuracy=accuracy,
+        fractions={
+            name: float(np.mean([result.fractions[name] for result in results]))
+            for name in experiment.releases
+        },
+        lost={
+            schedule: sum(result.lost[schedule] for result in results)
+            for schedule in results[0].lost
+        },
+        tradeoff=tuple(
+            mix_point(mix, [found.mixed[mix] for found in results]) for mix in results[0].mixed
+        ),
+        scores=pooled.frozen_scores(),
+    )
 
 
-def _known(release: str) -> Rule:
-    if release not in RELEASES:
-        raise ConfigError(f"No release '{release}'. Known: {', '.join(RELEASES)}.")
-    return RELEASES[release]
+class _Pooled:
+    """All people's scores, fold after fold, and bounds from them."""
 
+    def __init__(self, experiment: Experiment, results: Sequence[FoldResult]) -> None:
+        self._experiment = experiment
+        self._results = results
+        order = np.concatenate([experiment.inside(fold) for fold in range(experiment.folds)])
+        self._fold_of = experiment.fold_of[order]
+        self._labels = experiment.labels[order]
+        self._dealt = permuted(experiment.labels, experiment.seed)[order].astype(np.int64)
+        self._scores = self._joined(lambda result: result.scores)
+        self._control = self._joined(lambda result: result.control)
+        self._all = self._bound(self._labels, self._scores)
 
-def _folds(labels: NDArray[np.int64], folds: int, seed: int) -> NDArray[np.int64]:
-    fold_of = np.empty(len(labels), dtype=np.int64)
-    for number, (_, test) in enumerate(k_fold_users(len(labels), folds, seed=seed, labels=labels)):
-        fold_of[test] = number
-    return fold_of
+    def rows(self) -> tuple[AttackRow, ...]:
+        views = {UNION: UNION, WEEKLY: EPOCHS}
+        return tuple(
+            AttackRow(
+                keys[0].release,
+                views[keys[0].view],
+                keys[0].attack,
+                keys[0].trained_on,
+                *self._area(self._all, keys),
+                self._by_fold(keys),
+            )
+            for keys in self._by_target(self._scores)
+            if keys[0].view in views
+        )
+
+    def worst(self, release: str) -> WorstRow:
+        family = {
+            key: scores
+            for key, scores in self._scores.items()
+            if key.release == release and key.view not in REFUSED
+        }
+        bound = self._bound(self._labels, family)
+        chance = None
+        if release == (self._experiment.judged or "none"):
+            chance = self._bound(self._dealt, self._control)
+        people, rarest = len(self._labels), int(np.bincount(self._labels).min())
+        found = bound.worst
+        return WorstRow(
+            release=release,
+            auc=0.5 + bound.distance,
+            upper=0.5 + bound.upper,
+            lower=0.5 + bound.lower,
+            attack=found.attack,
+            view=found.view,
+            trained_on=found.trained_on,
+            attackers=len(self._experiment.attacks),
+            control=None if chance is None else 0.5 + chance.distance,
+            control_upper=None if chance is None else 0.5 + chance.upper,
+            control_holds=None if chance is None else chance.lower == 0,
+            people=people,
+            rarest=rarest,
+            too_few=too_few(people, rarest),
+        )
+
+    def over_time(self) -> tuple[TimeRow, ...]:
+        rows = []
+        for schedule in self._experiment.schedules:
+            for keys in self._by_target(self._scores):
+                if keys[0].view == schedule:
+                    area = self._area(self._all, keys)
+                    rows.append(TimeRow(schedule, keys[0].attack, *area, schedule in REFUSED))
+        return tuple(rows)
+
+    def known_items(self) -> tuple[KnownRow, ...]:
+        scores = self._joined(lambda result: result.known_items)
+        if not scores:
+            return ()
+        bound = self._bound(self._labels, scores, target=lambda key: key[1])
+        rows = []
+        for number in KNOWN_ITEMS:
+            keys = [key for key in scores if key[0] == number]
+            certain = float(np.mean([result.certain[number] for result in self._results]))
+            rows.append(KnownRow(number, *self._area(bound, keys), certain))
+        return tuple(rows)
+
+    def counts(self) -> tuple[SingleRow, ...]:
+        scores = self._joined(lambda result: result.known_count)
+        if not scores:
+            return ()
+        bound = self._bound(self._labels, scores, target=lambda key: key)
+        name = "number of rated items known"
+        return (SingleRow(name, *self._area(bound, list(scores))),)
+
+    def control_rows(self) -> tuple[SingleRow, ...]:
+        bound = self._bound(self._dealt, self._control)
+        return tuple(
+            SingleRow(keys[0].attack, *self._area(bound, keys))
+            for keys in self._by_target(self._control)
+        )
+
+    def frozen_scores(self) -> dict[tuple[str, str], tuple[Ints, Floats]]:
+        target = self._experiment.targets[0]
+        return {
+            (key.release, key.attack): (self._labels, scores)
+            for key, scores in self._scores.items()
+            if (key.view, key.trained_on, key.target) == (UNION, "raw", target)
+        }
+
+    def _joined(self, part: Callable[[FoldResult], dict[Any, Floats]]) -> dict[Any, Floats]:
+        parts = [part(result) for result in self._results]
+        return {key: np.concatenate([each[key] for each in parts]) for key in parts[0]}
+
+    def _bound(
+        self,
+        labels: Ints,
+        scores: dict[Any, Floats],
+        target: Callable[[Any], int] = lambda key: key.target,
+    ) -> Bound[Any]:
+        return simultaneous(
+            labels, scores, self._fold_of, target=target, seed=self._experiment.seed
+        )
+
+    @staticmethod
+    def _by_target(scores: Iterable[Key]) -> list[list[Key]]:
+        """Keys that differ in the attacked value alone."""
+        return list(grouped(scores, lambda key: key._replace(target=0)).values())
+
+    @staticmethod
+    def _area(bound: Bound[Any], keys: Sequence[Any]) -> tuple[float, float, float]:
+        """AUC and ends of its interval; of several attacked values, means."""
+        ends = [bound.interval(key) for key in keys]
+        return (
+            float(np.mean([bound.areas[key] for key in keys])),
+            float(np.mean([low for low, _ in ends])),
+            float(np.mean([high for _, high in ends])),
+        )
+
+    def _by_fold(self, keys: Sequence[Key]) -> tuple[float, ...]:
+        areas = []
+        for fold in range(self._experiment.folds):
+            inside = self._fold_of == fold
+            found = []
+            for key in keys:
+                ones = (self._labels[inside] == key.target).astype(np.int64)
+                if 0 < ones.sum() < len(ones):
+                    found.append(auc(ones, self._scores[key][inside]))
+            areas.append(float(np.mean(found)) if found else 0.5)
+        return tuple(areas)

@@ -24,12 +24,15 @@ from tacit.designs.standard_scheme.experiment.experiment import (
     released,
     some,
 )
+from tacit.designs.standard_scheme.experiment.table import AccuracyRow
 from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.training.people import chosen, entry_rows, ranks, with_data
 from tacit.designs.standard_scheme.training.population import over_epochs
 from tacit.designs.standard_scheme.training.profiles import choose_penalty, ease, train_profiles
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.evaluation.metrics import RankingMetrics, mae, ranking_metrics, rmse
+from tacit.evaluation.page import MixPoint
+from tacit.evaluation.result import auc_interval, mean_interval
 from tacit.randomness import replay, simulation
 
 Floats = NDArray[np.float64]
@@ -292,3 +295,33 @@ def _split(
         np.round(HELD_OUT * counts), 1, np.maximum(counts - 1, 0)
     )
     return chosen(levels, ~held), chosen(levels, held)
+
+
+def accuracy_row(release: str, folds: Sequence[Figures]) -> AccuracyRow:
+    """Means over folds, with intervals."""
+    means = {name: float(np.mean([fold[name] for fold in folds])) for name in folds[0]}
+    error = mean_interval([fold["rmse"] for fold in folds])
+    lists = mean_interval([fold["ndcg"] for fold in folds], bounds=(0.0, 1.0))
+    ranking = {name: means.pop(name) for name in folds[0] if name.endswith("_at_10")}
+    return AccuracyRow(
+        release=release,
+        rmse_low=error.low,
+        rmse_high=error.high,
+        ndcg_low=lists.low,
+        ndcg_high=lists.high,
+        ranking=ranking,
+        **means | {"rmse": error.mean, "ndcg": lists.mean},
+    )
+
+
+def mix_point(mix: float, points: Sequence[tuple[dict[str, float], float]]) -> MixPoint:
+    """From each fold's AUC by attacker, and RMSE."""
+    areas = {a: auc_interval([aucs[a] for aucs, _ in points]) for a in points[0][0]}
+    error = mean_interval([rmse for _, rmse in points])
+    return MixPoint(
+        mix,
+        {attack: area.mean for attack, area in areas.items()},
+        error.mean,
+        {attack: (area.low, area.high) for attack, area in areas.items()},
+        (error.low, error.high),
+    )

@@ -60,6 +60,12 @@ WHO_MAY_USE_IT = (
     "bought, opened or rated: from ten items known to be rated the attribute was read with AUC "
     ".94 (MovieLens 100K), and from their number with .93."
 )
+_NAMES = {
+    "variant": ("sound", "published"),
+    "release": tuple(RELEASES),
+    "profiles": PROFILES,
+    "second_order": ("off", "taste"),
+}
 FORMAT = 2
 """Of the tables in a model file."""
 
@@ -87,11 +93,8 @@ def fit(model: StandardScheme, ratings: Ratings, rule: Rule, former: People | No
         tables = with_taste(people, tables, seed=model.random_state)
     seed, factors = model.random_state, model.factors
     how = factorization(people.n_levels, variant=model.variant, factors=factors, seed=seed)
-    given: dict[str, Any] = {
-        name: getattr(model, name)
-        for name in ("regularization", "ridge", "sweeps")
-        if getattr(model, name) is not None
-    }
+    chosen = {name: getattr(model, name) for name in ("regularization", "ridge", "sweeps")}
+    given: dict[str, Any] = {name: it for name, it in chosen.items() if it is not None}
     profiles = train_profiles(
         people.levels,
         people.labels,
@@ -140,13 +143,19 @@ def check_use(model: StandardScheme) -> None:
         )
 
 
+def check_names(**given: str) -> None:
+    """ConfigError for a variant, release and so on that there is not."""
+    for setting, name in given.items():
+        if name not in _NAMES[setting]:
+            raise ConfigError(f"No {setting} '{name}'. Known: {', '.join(_NAMES[setting])}.")
+
+
 def check_settings(model: StandardScheme) -> None:
     """ConfigError for what cannot be, PrivacyError for what would tell the attribute."""
+    check_names(**{name: getattr(model, name) for name in _NAMES})
     _check_release(model)
-    _check_factorization(model)
     _check_epsilon(model)
     _check_publishing(model)
-    _check_second_order(model)
 
 
 def checked_rule(model: StandardScheme, scale: RatingScale) -> Rule:
@@ -176,10 +185,6 @@ def checked_rule(model: StandardScheme, scale: RatingScale) -> Rule:
 def _check_release(model: StandardScheme) -> None:
     if not model.attributes or len(set(model.attributes)) < len(model.attributes):
         raise ConfigError("Name at least one attribute to hide, each once.")
-    if model.variant not in ("sound", "published"):
-        raise ConfigError(f"The variant is 'sound' or 'published'; got {model.variant!r}.")
-    if model.release not in RELEASES:
-        raise ConfigError(f"No release '{model.release}'. Known: {', '.join(RELEASES)}.")
     if model.variant == "sound" and model.release in ("none", "selection"):
         raise PrivacyError(
             f"'{model.release}' sends true stars. Use 'scheme+selection+rounding', or "
@@ -194,9 +199,6 @@ def _check_release(model: StandardScheme) -> None:
         )
     if model.epoch_length < DAY:
         raise ConfigError(f"An epoch is {DAY} seconds long or more; got {model.epoch_length}.")
-
-
-def _check_factorization(model: StandardScheme) -> None:
     if model.factors < 1 or (model.sweeps is not None and model.sweeps < 1):
         raise ConfigError("Factors and sweeps are at least 1.")
     for penalty in (model.regularization, model.ridge):
@@ -229,18 +231,11 @@ def _check_publishing(model: StandardScheme) -> None:
                 "values are two or more, each once, of an attribute that is hidden, such as "
                 f"gender=F,M; got {len(values)} for '{name}'."
             )
-    if model.profiles not in PROFILES:
-        raise ConfigError(f"Profiles are one of {', '.join(PROFILES)}; got {model.profiles!r}.")
     if model.item_table and not math.isinf(model.disclosure_epsilon):
         raise ConfigError(
             "An item table has no epsilon: publish it without disclosure_epsilon, of people who "
             "agreed to it, or leave item_table out."
         )
-
-
-def _check_second_order(model: StandardScheme) -> None:
-    if model.second_order not in ("off", "taste"):
-        raise ConfigError(f"second_order is 'off' or 'taste'; got {model.second_order!r}.")
     if model.second_order == "taste" and (
         model.variant == "published"
         or len(model.attributes) > 1
