@@ -29,8 +29,8 @@ from tacit.designs.prec.serve import rounds as served_rounds
 from tacit.designs.sketches import Report
 from tacit.designs.sketches.serve import campaigns as served_campaigns
 from tacit.designs.sketches.serve import resources as campaigns
-from tacit.designs.standard_scheme.serve import disclosures as served_disclosures
-from tacit.designs.standard_scheme.serve import resources as disclosures
+from tacit.designs.standard_scheme.serve import disclosures
+from tacit.designs.standard_scheme.serve import operator as served_disclosures
 from tacit.service import Service, Settings
 from tacit.service.idempotency import unsalted
 from tacit.service.keys import Caller, Role
@@ -58,7 +58,7 @@ def key() -> str:
 def kinds(running: Service) -> dict[str, Ask]:
     """Each POST of a person, for the request of that number."""
     campaign = running.deployment.all(served_campaigns.ServedCampaign)["taste"].campaign
-    disclosure = running.deployment.all(served_disclosures.ServedDisclosure)["gender"]
+    disclosure = running.deployment.all(disclosures.ServedDisclosure)["gender"]
     clients = running.deployment.all(served_rounds.ServedRounds)["films"].settings.clients or 1
     items = dict.fromkeys(disclosure.disclosure.items[:40], 4.0)
     device = disclosure.model.device({"gender": "F"})

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tacit.designs.standard_scheme.serve.digest_log import DigestLog
+from tacit.designs.standard_scheme.serve.operator import DigestLog
 from tacit.errors import ConfigError, OutputError
 
 WEEK = 604_800

@@ -102,8 +102,8 @@ DESIGN = Design(
         Served(
             "disclosures",
             "serve.disclosures:ServedDisclosure",
-            "serve.resources:router",
-            "serve.disclosures:make_demo",
+            "serve.disclosures:router",
+            "serve.operator:make_demo",
         ),
     ),
 )

@@ -18,31 +18,48 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
+from fastapi import APIRouter, Path, Request, Response
 
 from tacit.designs.standard_scheme import Disclosure, Release, StandardScheme, drawing
-from tacit.designs.standard_scheme.messages import (
-    CONTINUOUS_LEVELS,
-    LARGEST,
-    MICRO,
-    ItemId,
-    MessageError,
+from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, LARGEST, MICRO, MessageError
+from tacit.designs.standard_scheme.serve.operator import (
+    DigestLog,
+    DisclosureSettings,
+    log_path,
+    model_of,
 )
-from tacit.designs.standard_scheme.serve.digest_log import DigestLog
-from tacit.designs.standard_scheme.training.fitting import WHO_MAY_USE_IT
-from tacit.errors import ConfigError, TacitError
-from tacit.ledger import Cap, Holder
-from tacit.privacy import Guarantee, Measurement
+from tacit.errors import TacitError
+from tacit.ledger import Cap, Holder, KeyReused
+from tacit.privacy import Guarantee
 from tacit.randomness import Source
-from tacit.recommenders.inputs import load_model
-from tacit.service.deployment import Section
-from tacit.service.idempotency import Reply, Step, refusal, reply, salted, state_of, unsalted
+from tacit.service.access import (
+    Asking,
+    Here,
+    IdempotencyKey,
+    Octets,
+    Operation,
+    allow,
+    allow_octets,
+    in_thread,
+)
+from tacit.service.deployment import Section, Service
+from tacit.service.idempotency import (
+    OCTETS,
+    Reply,
+    Step,
+    refusal,
+    reply,
+    salted,
+    state_of,
+    step,
+    unsalted,
+)
+from tacit.service.keys import NAME, Role
 from tacit.service.people import Kept
 from tacit.service.problems import Problem
-from tacit.service.settings import FILE, setting
 
 _UNREAD = Problem(422, "This is not a letter for this disclosure. Fetch the disclosure again.")
 _OLD = Problem(
@@ -53,30 +70,6 @@ _OLD = Problem(
 _EARLY = Problem(422, "The epoch of this letter has not ended. Send it when it has.")
 _NO_LOG = Problem(503, "The log of this disclosure cannot be kept: tell the operator.")
 _FORGOTTEN = b"forgotten"
-
-
-@dataclass(frozen=True, kw_only=True)
-class DisclosureSettings:
-    """The lines of [disclosures.NAME]."""
-
-    file: str = setting(
-        "a saved `StandardScheme`", refused="another recommender, or the published variant"
-    )
-    service_sees_items: bool = setting(
-        "a statement about the whole service: whether it learns what people rated or watched",
-        refused="`true`, and a missing line",
-    )
-    item_table: bool = setting(
-        "publish the table by which devices make lists of true stars",
-        False,
-        refused="`true` for a model that was fitted without its people's consent to it",
-    )
-    log: str | None = setting(
-        "the file of the public log of digests",
-        None,
-        said="`NAME.digests` beside the model",
-        refused="outside of the folder, or changed by hand",
-    )
 
 
 @dataclass(frozen=True)
@@ -95,27 +88,14 @@ class ServedDisclosure:
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
-        """From `file`, a saved StandardScheme. `service_sees_items` is false, and stands there.
-
-        There may be `item_table`, and `log`: the file of the digests, by default beside the model.
-        """
-        _check_promise(section)
-        given = section.read(DisclosureSettings)
-        path = section.file("file")
-        try:
-            model = load_model(path)
-        except TacitError as error:
-            raise ConfigError(f"{FILE}: {section.name}.file cannot be served. {error}") from None
-        _check(section.name, model)
-        log = DigestLog(_log_path(section, path), model.disclosure_.epoch_length)
+        """From the lines of `DisclosureSettings`; ConfigError for what is not served."""
+        given, model = model_of(section)
+        log = DigestLog(log_path(section), model.disclosure_.epoch_length)
         served = cls(section.name, model, log, given.item_table)
-        if served.item_table and not model.item_table:
-            raise ConfigError(
-                f"{FILE}: {section.name}.item_table is true, but the model was fitted without its "
-                "people's consent to publish that table. Fit it with item_table=True, or take the "
-                "line out."
-            )
-        served._warm()
+        # Compile what scores and make what is fetched, before the first person waits for it.
+        shown = tuple((item, 0) for item in served.disclosure.items[:1])
+        served.scores(Release(served.disclosure.digest, 0, shown))
+        _ = served.encoded, served.encoded_item_table, served.most_bytes
         return served
 
     def budgets(self) -> Iterator[tuple[Holder, Cap]]:
@@ -165,10 +145,6 @@ class ServedDisclosure:
         """The table for lists on devices; None where it is not published."""
         table = self.model.item_table_ if self.item_table else None
         return None if table is None else table.encode()
-
-    def popular(self) -> list[ItemId]:
-        """All items, the most liked first; likes are counted in fives."""
-        return [self.disclosure.items[number] for number in np.argsort(self.model.ease_.popularity)]
 
     @cached_property
     def most_bytes(self) -> int:
@@ -247,8 +223,7 @@ class ServedDisclosure:
         return (
             numbers == sorted(numbers)
             and -1 not in numbers
-            and all(0 <= level <= self._highest for _, level in letter.ratings)
-            and all(level % whole == 0 for _, level in letter.ratings)
+            and all(0 <= n <= self._highest and n % whole == 0 for _, n in letter.ratings)
         )
 
     def _logged(self) -> int:
@@ -261,29 +236,6 @@ class ServedDisclosure:
         """Micro-levels. Whatever leaves a device lies on the scale."""
         return ((self.disclosure.levels or CONTINUOUS_LEVELS + 1) - 1) * MICRO
 
-    def _warm(self) -> None:
-        """Compile what scores and make what is fetched, before the first person waits for it."""
-        shown = tuple((item, 0) for item in self.disclosure.items[:1])
-        self.scores(Release(self.disclosure.digest, 0, shown))
-        _ = self.encoded, self.encoded_item_table, self.most_bytes
-
-
-def _check_promise(section: Section) -> None:
-    if section.values.get("service_sees_items") is not False:
-        raise ConfigError(
-            f"{FILE}: {section.name}.service_sees_items is not false. {WHO_MAY_USE_IT} Write  "
-            "service_sees_items = false  where the service does not."
-        )
-
-
-def _log_path(section: Section, model: Path) -> Path:
-    if "log" not in section.values:
-        return model.with_name(f"{section.name}.digests")
-    path = (section.folder / section.text("log")).resolve()
-    if not path.is_relative_to(section.folder.resolve()) or path.is_dir():
-        raise ConfigError(f"{FILE}: {section.name}.log names no file in the folder.")
-    return path
-
 
 def _version(data: bytes) -> Any:
     try:
@@ -292,53 +244,106 @@ def _version(data: bytes) -> Any:
         return None
 
 
-def _check(name: str, model: Any) -> None:
-    if not isinstance(model, StandardScheme):
-        raise ConfigError(
-            f"{FILE}: {name}.file holds another recommender. A disclosure is a StandardScheme; "
-            "others are served as [models.NAME]."
-        )
-    if model.variant == "published":
-        raise ConfigError(
-            f"{FILE}: {name} is the published variant, which tells the attribute. It is for "
-            "reproducing the paper and is not served: fit it as variant='sound'."
-        )
-    if model.second_order != "off":
-        raise ConfigError(
-            f"{FILE}: {name} has chances by taste (second_order='taste'), an experiment that no "
-            "client but the Python library's can follow. It is not served: fit it with "
-            "second_order='off'."
-        )
+router = APIRouter(route_class=Operation, prefix="/api/disclosures", tags=["disclosures"])
+Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$")]
 
 
-_ON = "600 generated people in 5 folds"
-MEASURED = (
-    Measurement(
-        "strongest of 8 attackers (boosting-meta, three refits, trained on released data)",
-        *("panel", "scheme+selection+rounding", 0.6591, 0.5936, 0.7247, _ON, 600, 180),
-    ),
-    Measurement(
-        "strongest attacker",
-        *("permuted labels", "scheme+selection+rounding", 0.5602, 0.5, 0.6232, _ON, 600, 180),
-    ),
-    Measurement("logistic-svd", "raw", "none", 0.817, 0.7819, 0.8521, _ON),
+@router.get("", **allow(Role.ANONYMOUS))
+def disclosures(service: Here) -> dict[str, list[dict[str, Any]]]:
+    """What is disclosed to devices, and what that protects."""
+    served = service.deployment.all(ServedDisclosure).values()
+    return {"disclosures": [one.described() for one in served]}
+
+
+@router.get("/{name}", **allow_octets(Role.ANONYMOUS, gives="A disclosure, in canonical JSON."))
+def disclosure(service: Here, name: Name) -> Response:
+    """The public tables that a device obfuscates by."""
+    served = _named(service, name)
+    served.today()
+    return Response(served.encoded, media_type=OCTETS)
+
+
+@router.get("/{name}/log", **allow(Role.ANONYMOUS))
+def log(service: Here, name: Name) -> dict[str, list[dict[str, Any]]]:
+    """The digest of every epoch in which the disclosure was served. It is only ever added to."""
+    served = _named(service, name)
+    served.today()
+    return {"log": served.log.entries()}
+
+
+@router.get(
+    "/{name}/item-table",
+    **allow_octets(Role.ANONYMOUS, gives="An item table, in canonical JSON."),
 )
-"""Of the demonstration's model: half a minute, so a long test measures it again."""
+def item_table(service: Here, name: Name) -> Response:
+    """The table by which a device ranks, where the operator publishes it."""
+    table = _named(service, name).encoded_item_table
+    if table is None:
+        raise Problem(404, "There is nothing at this address.")
+    return Response(table, media_type=OCTETS)
 
 
-def make_demo(folder: Path) -> str:
-    """Write the model of a disclosure that hides the generated people's gender.
+@router.get("/{name}/popular", **allow(Role.ANONYMOUS))
+def popular(service: Here, name: Name) -> dict[str, list[int | str]]:
+    """All items, those that most people like first: the list of a person who sent no letter yet."""
+    model = _named(service, name).model
+    order = np.argsort(model.ease_.popularity)  # by likes, which are counted in fives
+    return {"items": [model.disclosure_.items[number] for number in order]}
 
-    No real people are concerned: the item table is published, so devices make lists at once.
-    """
-    from tacit.service.demo import population
 
-    model = StandardScheme(attributes=("gender",), service_sees_items=False, item_table=True)
-    model.fit(population())
-    model.measurements_ = MEASURED
-    model.save(folder / "gender.tacit")
-    return """[disclosures.gender]
-file = "gender.tacit"
-service_sees_items = false  # nobody but the device learns what a person rated
-item_table = true           # devices make lists at once; the first letter is due after 30 minutes
-"""
+@router.get("/{name}/latest", **allow(Role.SUBJECT))
+def latest(service: Here, caller: Asking, name: Name) -> dict[str, int]:
+    """The epoch of your latest letter that was accepted, -1 for none. A device that knows of none
+    so late is not the only one of your account."""
+    served = _named(service, name)
+    kept = service.ledger.state(f"{caller.tenant}/{served.state(caller.name)}")
+    return {"latest": served.latest(kept)}
+
+
+@router.post(
+    "/{name}/letters",
+    **allow_octets(
+        Role.SUBJECT,
+        takes="A letter: obfuscated stars and their epoch, as a device made it.",
+        gives="Scores of all items, without the hidden attribute's effect.",
+    ),
+)
+async def letters(
+    service: Here,
+    request: Request,
+    caller: Asking,
+    key: IdempotencyKey,  # noqa: ARG001  # as for every POST; what counts once is the epoch
+    name: Name,
+    letter: Octets,
+) -> Response:
+    """Scores for a letter, one of each epoch. The ledger keeps a keyed hash of it alone."""
+    served = _named(service, name)
+    read = served.letter(letter)
+    try:  # the ledger's own rule is the calendar's: one key of one person takes one payload
+        stored = await step(
+            service,
+            caller,
+            f"POST /api/disclosures/{name}/letters",
+            str(read.epoch),
+            letter,
+            state=served.state(caller.name),
+            take=served.take(read),
+        )
+    except KeyReused:
+        raise Problem(
+            409, "Another letter of yours came in this epoch. A device sends one letter in each."
+        ) from None
+    if stored.status_code != 200:
+        return stored
+    repeated = {
+        name: value for name, value in stored.headers.items() if name == "idempotency-replayed"
+    }
+    scores = await in_thread(request, lambda: served.scores(read))
+    return Response(scores, media_type=OCTETS, headers=repeated)
+
+
+def _named(service: Service, name: str) -> ServedDisclosure:
+    found = service.deployment.all(ServedDisclosure).get(name)
+    if found is None:
+        raise Problem(404, "There is nothing at this address.")
+    return found
