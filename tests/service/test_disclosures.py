@@ -21,9 +21,8 @@ from tacit.designs.standard_scheme import (
 from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import ItemTable
-from tacit.designs.standard_scheme.serve import operator
 from tacit.designs.standard_scheme.serve.disclosures import ServedDisclosure
-from tacit.designs.standard_scheme.serve.operator import DigestLog
+from tacit.designs.standard_scheme.serve.operator import MEASURED, DigestLog
 from tacit.errors import ConfigError
 from tacit.recommenders.baselines import Popularity
 from tacit.service.demo import population
@@ -452,7 +451,7 @@ def test_another_kind_of_model(tmp_path):
 @pytest.mark.long
 def test_the_demonstration_shows_what_was_measured():
     """Its card's attacks, made again on the same generated people: the same figures."""
-    shown = operator.MEASURED
+    shown = MEASURED
     table = evaluate_hiding(
         population(),
         "gender",

@@ -130,7 +130,7 @@ def for_the_consenting(
         adjacency=Adjacency("user", "add or remove"),
         against="everybody who reads the disclosure",
         trust=Trust.PLATFORM,
-        basis=_basis(private, taken),
+        basis=(Basis.CONDITIONAL if taken else Basis.PROVED) if private else Basis.NONE,
         epsilon=epsilon if private else None,
         delta=0.0 if private else None,
         lifetime="per disclosure: fitting again on the same people spends again",
@@ -161,12 +161,6 @@ def for_the_consenting(
             "Canonne, Kamath, Steinke: The discrete Gaussian (2020), for the sampler",
         ),
     )
-
-
-def _basis(private: bool, taken: Sequence[str]) -> Basis:
-    if not private:
-        return Basis.NONE
-    return Basis.CONDITIONAL if taken else Basis.PROVED
 
 
 def _assumptions(hidden: str, release: str, mix: float, second_order: str) -> tuple[str, ...]:

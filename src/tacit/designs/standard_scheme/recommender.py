@@ -314,20 +314,13 @@ class StandardScheme:
         self,
         preferences: NDArray[np.int64],
         history: History,
-        *,
-        user: Any = None,
-        n: int = 10,
         exclude: Collection[Any] = (),
-        candidates: Collection[Any] | None = None,
+        **wanted: Any,
     ) -> Recommendations:
-        return top_n(
-            preferences / SERVED,
-            self.item_ids_,
-            n=n,
-            user=user,
-            left_out={*history, *checked_ids(exclude, "exclude")},
-            candidates=candidates,
-        ).named(self.titles_)
+        wanted = {"n": 10, "user": None, "candidates": None} | wanted
+        left_out = {*history, *checked_ids(exclude, "exclude")}
+        found = top_n(preferences / SERVED, self.item_ids_, left_out=left_out, **wanted)
+        return found.named(self.titles_)
 
     def _levels(self, history: History) -> sparse.csr_array:
         """(1, n_items) CSR of true levels; DataError for stars off the scale."""

@@ -155,11 +155,6 @@ class Server:
             raise ValueError(f"item {unknown[0]!r} is none that the disclosure has")
         columns = [self._number[item] for item, _ in release.ratings]
         levels = np.array([level for _, level in release.ratings], dtype=float) / MICRO
-        return sparse.csr_array(
-            (
-                levels,
-                np.array(columns, dtype=np.int32),
-                np.array([0, len(columns)], dtype=np.int32),
-            ),
-            shape=(1, len(self._items)),
-        )
+        ends = np.array([0, len(columns)], dtype=np.int32)
+        shape = (1, len(self._items))
+        return sparse.csr_array((levels, np.array(columns, dtype=np.int32), ends), shape=shape)

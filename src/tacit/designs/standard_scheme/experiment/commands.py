@@ -70,15 +70,8 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     """
     from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
 
-    names = [
-        "folds",
-        "second_order",
-        "panel",
-        "variant",
-        "disclosure_epsilon",
-        "profiles",
-        "factors",
-    ]
+    names = ["folds", "second_order", "panel", "variant"]
+    names += ["disclosure_epsilon", "profiles", "factors"]
     facts = {name: getattr(settings, name) for name in names}
     ratings = run.read()
     with run.progress("Evaluating", steps(settings.folds)) as advance:
@@ -219,12 +212,8 @@ def attacks(rows: Sequence[Row]) -> Iterator[Table]:
 
 def over_time(rows: Sequence[Row]) -> Iterator[Table]:
     """Attackers who see every letter, by schedule."""
-    columns = {
-        "schedule": lambda row: (
-            row["schedule"] + (" (refused by devices)" if row["refused"] else "")
-        ),
-        **_AREA,
-    }
+    refused = {True: " (refused by devices)", False: ""}
+    columns = {"schedule": lambda row: row["schedule"] + refused[row["refused"]], **_AREA}
     if rows:
         yield Table.of("All letters seen: AUC", columns, rows)
 
@@ -251,10 +240,7 @@ def fractions(areas: Mapping[str, float]) -> Iterator[str]:
 def intervals(rows: Iterable[Row]) -> Iterator[Table]:
     """Few releases, each figure with its 95 % interval; a table per kind of attacker."""
     ordered = sorted(rows, key=lambda row: str(row["attack"]))
-    columns = {
-        "release": lambda row: row["release"],
-        **_AREA,
-    }
+    columns = {"release": lambda row: row["release"], **_AREA}
     for trained_on, title in TITLES.items():
         yield Table.of(title, columns, [row for row in ordered if row["trained_on"] == trained_on])
 
@@ -276,11 +262,7 @@ def accuracy(rows: Sequence[AccuracyRow]) -> Table:
 
 def control(rows: Sequence[Row]) -> Table:
     """The same attacks where nothing can be found."""
-    columns = {
-        "attack": lambda row: row["attack"],
-        "AUC": lambda row: row["auc"],
-        "interval": _ends,
-    }
+    columns = {"attack": _AREA["attacker"], "AUC": _AREA["AUC"], "interval": _ends}
     return Table.of("Control: the same attacks on permuted labels", columns, rows)
 
 

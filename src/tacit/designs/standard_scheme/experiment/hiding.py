@@ -199,8 +199,7 @@ class _Pooled:
         self._fold_of = experiment.fold_of[order]
         self._labels = experiment.labels[order]
         self._dealt = permuted(experiment.labels, experiment.seed)[order].astype(np.int64)
-        self._scores = self._joined(lambda result: result.scores)
-        self._control = self._joined(lambda result: result.control)
+        self._scores, self._control = self._joined("scores"), self._joined("control")
         self._all = self._bound(self._labels, self._scores)
 
     def rows(self) -> tuple[AttackRow, ...]:
@@ -257,19 +256,18 @@ class _Pooled:
         return tuple(rows)
 
     def known_items(self) -> tuple[KnownRow, ...]:
-        scores = self._joined(lambda result: result.known_items)
+        scores = self._joined("known_items")
         if not scores:
             return ()
         bound = self._bound(self._labels, scores, target=lambda key: key[1])
-        rows = []
-        for number in KNOWN_ITEMS:
-            keys = [key for key in scores if key[0] == number]
-            certain = float(np.mean([result.certain[number] for result in self._results]))
-            rows.append(KnownRow(number, *self._area(bound, keys), certain))
-        return tuple(rows)
+        certain = {n: float(np.mean([r.certain[n] for r in self._results])) for n in KNOWN_ITEMS}
+        return tuple(
+            KnownRow(number, *self._area(bound, keys), certain[number])
+            for number, keys in grouped(scores, lambda key: key[0]).items()
+        )
 
     def counts(self) -> tuple[SingleRow, ...]:
-        scores = self._joined(lambda result: result.known_count)
+        scores = self._joined("known_count")
         if not scores:
             return ()
         bound = self._bound(self._labels, scores, target=lambda key: key)
@@ -291,8 +289,8 @@ class _Pooled:
             if (key.view, key.trained_on, key.target) == (UNION, "raw", target)
         }
 
-    def _joined(self, part: Callable[[FoldResult], dict[Any, Floats]]) -> dict[Any, Floats]:
-        parts = [part(result) for result in self._results]
+    def _joined(self, part: str) -> dict[Any, Floats]:
+        parts = [getattr(result, part) for result in self._results]
         return {key: np.concatenate([each[key] for each in parts]) for key in parts[0]}
 
     def _bound(

@@ -88,7 +88,7 @@ def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
     )
     panel = f"The panel on {_spaced(judged)}"
     sections = [
-        Section(panel, [_panel(table, judged, names)], key=_LEVEL_KEY),
+        Section(panel, [_panel(table, names)], key=_LEVEL_KEY),
         Section(TIME, [_over_time(table, names)] if table.over_time else ()),
         Section(BREAKS, [_known(table)] if table.known_items else ()),
         Section(COST, [_releases(table)], notes=_read(table)),
@@ -149,20 +149,20 @@ def _attacked(row: AttackRow | TimeRow | KnownRow | SingleRow | None) -> Cell | 
     return None if row is None else _area(row.auc, f"{row.low:.2f}–{row.high:.2f}")
 
 
-def _panel(table: HidingTable, judged: str, names: Mapping[str, str]) -> Table:
-    cells = {(r.release, r.view, r.trained_on, r.attack): r for r in table.rows}
+def _cells(table: HidingTable) -> dict[tuple[str | None, str, str, str], AttackRow]:
+    return {(r.release, r.view, r.trained_on, r.attack): r for r in table.rows}
+
+
+def _panel(table: HidingTable, names: Mapping[str, str]) -> Table:
+    cells = _cells(table)
     there = {place[:3] for place in cells}
     wanted = {
         "true stars": ("none", "union", "raw"),
-        "frozen": (judged, "union", "raw"),
-        "retrained": (judged, "union", "released"),
-        "retrained, with weeks": (judged, "epochs", "released"),
+        "frozen": (table.judged, "union", "raw"),
+        "retrained": (table.judged, "union", "released"),
+        "retrained, with weeks": (table.judged, "epochs", "released"),
     }
-    places = {
-        name: place
-        for name, place in wanted.items()
-        if place in there and (judged != "none" or name == "true stars")
-    }
+    places = {name: place for name, place in wanted.items() if place in there}
     control = {row.attack: row for row in table.control}
     rows = [
         (
@@ -172,11 +172,8 @@ def _panel(table: HidingTable, judged: str, names: Mapping[str, str]) -> Table:
         )
         for attack, name in names.items()
     ]
-    return Table(
-        "AUC of every attacker with its 95% interval",
-        ("attacker", *places, "permuted labels"),
-        rows,
-    )
+    columns = ("attacker", *places, "permuted labels")
+    return Table("AUC of every attacker with its 95% interval", columns, rows)
 
 
 def _over_time(table: HidingTable, names: Mapping[str, str]) -> Table:
@@ -195,15 +192,11 @@ def _over_time(table: HidingTable, names: Mapping[str, str]) -> Table:
 
 
 def _known(table: HidingTable) -> Table:
-    rows: list[tuple[object, ...]] = [
-        (
-            f"{row.known} rated item{'s' if row.known > 1 else ''}",
-            _attacked(row),
-            f"{row.certain:.1%}",
-        )
-        for row in table.known_items
-    ]
-    rows += [(row.attack, _attacked(row), None) for row in table.counts]
+    rows: list[tuple[object, ...]] = []
+    for row in table.known_items:
+        items = f"{row.known} rated item{'s' if row.known > 1 else ''}"
+        rows.append((items, _attacked(row), f"{row.certain:.1%}"))
+    rows += [(count.attack, _attacked(count), None) for count in table.counts]
     heads = ("known beside the release", "AUC", "people read with certainty")
     return Table("Table of attackers with other knowledge", heads, rows)
 
@@ -254,12 +247,8 @@ def _read(table: HidingTable) -> list[str]:
 
 def _tradeoff(table: HidingTable, names: Mapping[str, str]) -> Figure:
     rows = [
-        (
-            f"{point.mix:.0%}",
-            f"{point.rmse:.4f}",
-            *(_area(point.aucs.get(attack)) for attack in names),
-        )
-        for point in table.tradeoff
+        (f"{p.mix:.0%}", f"{p.rmse:.4f}", *(_area(p.aucs.get(attack)) for attack in names))
+        for p in table.tradeoff
     ]
     key = [
         Mark(name, plots.ATTACK_COLOURS[place % 4], sign="●■▲◆"[place % 4])
@@ -279,7 +268,7 @@ def _tradeoff(table: HidingTable, names: Mapping[str, str]) -> Figure:
 def _groups(
     table: HidingTable, names: Mapping[str, str]
 ) -> Iterator[tuple[str, str, str, tuple[float, ...]]]:
-    cells = {(r.release, r.view, r.trained_on, r.attack): r for r in table.rows}
+    cells = _cells(table)
     places = {
         "before": ("none", "union", "raw"),
         "frozen": (table.judged, "union", "raw"),
@@ -287,7 +276,7 @@ def _groups(
     }
     for attack, name in names.items():
         for group, place in places.items():
-            row = cells.get((*place, attack))  # type: ignore[arg-type]  # nothing judged: no row
+            row = cells.get((*place, attack))
             if row is not None:
                 yield name, group, f"var(--{group})", row.folds
 
@@ -299,17 +288,11 @@ def _bars(table: HidingTable, names: Mapping[str, str]) -> Iterator[Figure]:
         return
     target = table.values[_target(table)]
     others = f"{table.attribute} {table.values[0]}" if len(table.values) == 2 else "all others"
-    highest = max([0.2, *(float(share.max()) * 1.08 for _, share in shares)])
+    highest = max([0.2, *(float(share.max()) * 1.08 for share in shares.values())])
     yield Figure(
         f"What one attacker sees: {names[attack]}, frozen",
         "Bar plot: share of each group in every tenth of the attacker’s scores.",
-        [
-            (
-                "Before" if name == "none" else f"After {_spaced(name)}",
-                plots.score_bars(share, highest),
-            )
-            for name, share in shares
-        ],
+        [(title, plots.score_bars(share, highest)) for title, share in shares.items()],
         "Everybody in the order of the attacker’s score: it believes those on the right to be "
         f"{target}. Where two bars are equally high, the score says nothing.",
         [
@@ -320,21 +303,22 @@ def _bars(table: HidingTable, names: Mapping[str, str]) -> Iterator[Figure]:
     )
 
 
-def _score_shares(table: HidingTable, attacks: list[str]) -> tuple[str | None, list[Any]]:
-    """The frozen attack that sees most in true ratings, and `tenths` before and after."""
-    names = [name for name in ("none", table.judged) if name is not None]
+def _score_shares(table: HidingTable, attacks: list[str]) -> tuple[str | None, dict[str, Any]]:
+    """The frozen attack that sees most in true ratings, and `tenths` by title."""
+    names = {"none": "Before"}
+    if table.judged is not None:
+        names[table.judged] = f"After {_spaced(table.judged)}"
     raw = {(r.release, r.attack): r for r in table.rows if r.trained_on == "raw"}
     for release in names:
         able = [a for a in attacks if (release, a) in table.scores and (release, a) in raw]
         if able:
             attack = max(able, key=lambda each: abs(raw[release, each].auc - 0.5))
-            shares = [
-                (name, plots.tenths(*table.scores[name, attack], _target(table)))
-                for name in names
+            return attack, {
+                title: plots.tenths(*table.scores[name, attack], _target(table))
+                for name, title in names.items()
                 if (name, attack) in table.scores
-            ]
-            return attack, shares
-    return None, []
+            }
+    return None, {}
 
 
 def _target(table: HidingTable) -> int:

@@ -170,28 +170,22 @@ class HidingTable:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
+        found: dict[str, Any] = {
             "attribute": self.attribute,
             "values": list(self.values),
             "people": self.people,
             "default_release": self.judged or DEFAULT_RELEASE,
-            "worst": [vars(row) | {} for row in self.worst],
-            "rows": [vars(row) | {"folds": list(row.folds)} for row in self.rows],
-            "over_time": [
-                vars(row) | ({"note": EACH_RATING_NOTE} if row.refused else {})
-                for row in self.over_time
-            ],
-            "known_items": [vars(row) | {} for row in self.known_items],
-            "counts": [vars(row) | {} for row in self.counts],
-            "control": [vars(row) | {} for row in self.control],
-            "accuracy": [
-                {k: v for k, v in vars(row).items() if k != "ranking"} | row.ranking
-                for row in self.accuracy
-            ],
-            "fractions": self.fractions,
-            "lost": self.lost,
-            "tradeoff": [vars(point) | {} for point in self.tradeoff],
         }
+        for name in ("worst", "rows", "over_time", "known_items", "counts", "control", "accuracy"):
+            found[name] = [dict(vars(row)) for row in getattr(self, name)]
+        for row in found["rows"]:
+            row["folds"] = list(row["folds"])
+        for row in found["over_time"]:
+            row |= {"note": EACH_RATING_NOTE} if row["refused"] else {}
+        for row in found["accuracy"]:
+            row |= row.pop("ranking")
+        tradeoff = [dict(vars(point)) for point in self.tradeoff]
+        return found | {"fractions": self.fractions, "lost": self.lost, "tradeoff": tradeoff}
 
 
 def _figures(found: WorstRow, data: str) -> tuple[Measurement, ...]:

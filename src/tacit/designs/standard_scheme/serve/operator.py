@@ -21,7 +21,7 @@ from typing import Any
 
 from tacit.container import refusal, write_whole
 from tacit.designs.standard_scheme import StandardScheme
-from tacit.designs.standard_scheme.messages import is_integer
+from tacit.designs.standard_scheme.messages import encode, is_integer
 from tacit.designs.standard_scheme.training.fitting import WHO_MAY_USE_IT
 from tacit.errors import ConfigError, TacitError
 from tacit.privacy import Measurement
@@ -168,13 +168,9 @@ class DigestLog:
 
 def _line(content: dict[str, Any], before: bytes | None = None) -> bytes:
     if before is not None:
-        seal = hashlib.sha256(before + _canonical(content)).hexdigest()
+        seal = hashlib.sha256(before + encode(content)).hexdigest()
         content = {**content, "sha256": seal}
-    return _canonical(content) + b"\n"
-
-
-def _canonical(content: dict[str, Any]) -> bytes:
-    return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+    return encode(content) + b"\n"
 
 
 def _entry(line: bytes, before: bytes) -> tuple[int, str] | None:
@@ -182,11 +178,10 @@ def _entry(line: bytes, before: bytes) -> tuple[int, str] | None:
     try:
         content = json.loads(line)
         epoch, digest = content["epoch"], content["digest"]
+        written = is_integer(epoch) and line == _line({"digest": digest, "epoch": epoch}, before)
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
-    if not is_integer(epoch) or line != _line({"digest": digest, "epoch": epoch}, before):
-        return None
-    return epoch, digest
+    return (epoch, digest) if written else None
 
 
 @contextmanager

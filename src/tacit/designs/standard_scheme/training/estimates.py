@@ -4,11 +4,10 @@ Runs at     the recommender.
 Sees        statistics (see `people.Statistics`); nothing else.
 Why shrink  A raw half gap is the true one plus an error e. Subtracting it plants -x0 e in the
             release, and an attacker who knows the same public gaps finds it: on real ratings that
-            alone
-            tells the attribute *better*, with the sign turned. If what is subtracted is the best
-            prediction of the gap for unseen people, the planted error has mean zero against every
-            attack built on the same data. So every shrinkage here is chosen by predicting people
-            who were left out, or is a posterior mean.
+            alone tells the attribute *better*, with the sign turned. If what is subtracted is the
+            best prediction of the gap for unseen people, the planted error has mean zero against
+            every attack built on the same data. So every shrinkage here is chosen by predicting
+            people who were left out, or is a posterior mean.
 Coarse      Counts, and the sums by which a value's stars deviate, are rounded to multiples of
             ROUNDED_TO. How much is shrunk is chosen before that: it is one number of sixteen.
 """
@@ -61,12 +60,7 @@ def rounded(counts: Floats) -> Floats:
     return nearest
 
 
-def _offsets(
-    counts: Floats,
-    sums: Floats,
-    pseudo: float,
-    coarse: bool = False,
-) -> Floats:
+def _offsets(counts: Floats, sums: Floats, pseudo: float, coarse: bool = False) -> Floats:
     """Deviations of the groups' means from the item's, centred over values. coarse: of rounded
     counts and sums."""
     deviating = sums - means(sums.sum(axis=0), counts.sum(axis=0), 0.0) * counts

@@ -178,11 +178,6 @@ def _tally(cells: Ints, weights: Floats, size: int) -> Floats:
     return np.bincount(cells, weights, minlength=size).astype(np.float64)
 
 
-def random_parts(count: int, n_parts: int, source: Source) -> Ints:
-    """Which part each of `count` people falls into, independently of their data."""
-    return integers_below(source, n_parts, count)
-
-
 def limit_contributions(levels: sparse.csr_array, most: int, source: Source) -> sparse.csr_array:
     """At most `most` ratings a person, chosen uniformly at random."""
     if most < 1:

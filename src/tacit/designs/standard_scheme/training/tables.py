@@ -44,16 +44,14 @@ from tacit.designs.standard_scheme.training.people import (
     entry_rows,
     limit_contributions,
     private,
-    random_parts,
     with_data,
 )
 from tacit.errors import ConfigError
-from tacit.randomness import Source
+from tacit.randomness import Source, integers_below
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ARRAYS = ("offsets", "keep", "means", "coupling", "item_means")
 FEWEST = 10
 PARTS = 8
 """Disjoint parts of the people over which shrinkage is validated."""
@@ -122,9 +120,9 @@ class Tables:
 
     def by_name(self) -> dict[str, Ints]:
         """The arrays that there are, by names for a file."""
-        own = {key: getattr(self, key) for key in ARRAYS}
-        taste = {} if self.taste is None else self.taste.by_name()
-        return {key: array for key, array in (own | taste).items() if array is not None}
+        names = ("offsets", "keep", "means", "coupling", "item_means")
+        own = {key: getattr(self, key) for key in names if getattr(self, key) is not None}
+        return own if self.taste is None else own | self.taste.by_name()
 
     def to_message(self, name: str, rule: Rule) -> AttributeTable:
         """What devices need for this rule, and nothing else."""
@@ -187,7 +185,7 @@ def estimate_privately(
     exact = collect(
         limited,
         people.labels[:, 0],
-        random_parts(people.n_people, PRIVATE_PARTS, source),
+        integers_below(source, PRIVATE_PARTS, people.n_people),  # independent of their data
         n_values=len(people.values[0]),
         n_levels=people.n_levels,
         n_parts=PRIVATE_PARTS,  # never counted from the data: the shape is released too
