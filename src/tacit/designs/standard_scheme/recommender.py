@@ -21,7 +21,7 @@ from scipy import sparse
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.designs.standard_scheme import guarantees
 from tacit.designs.standard_scheme.device import Device, renamed
-from tacit.designs.standard_scheme.disclosure import Disclosure, Rule
+from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.drawing import Dice
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import LARGEST, WEEK, ItemTable, Release, Scores
@@ -123,15 +123,11 @@ class StandardScheme:
         checked_ratings(ratings)
         fitting.check_use(self)
         former = None if previous is None else previous.people_
-        fitted = fitting.fit(self, ratings, self.rule(ratings.scale), former)
+        fitted = fitting.fit(self, ratings, former)
         unlisted = set(self.attributes) - set(self.values)
         self.taken_ = (*taken_for_public(ratings), *(("values",) if unlisted else ()))
         self.hold(ratings.item_ids, titles_of(ratings), ratings.scale, fitted)
         return self
-
-    def rule(self, scale: RatingScale) -> Rule:
-        """What devices will be asked to do on this scale; unsafe rules are refused here already."""
-        return fitting.checked_rule(self, scale)
 
     def device(
         self,
@@ -298,7 +294,7 @@ class StandardScheme:
         self.people_ = fitted.people
         self.disclosure_: Disclosure = to_message(
             self.tables_,
-            self.rule(scale),
+            fitting.checked_rule(self, scale),
             minimum=scale.minimum,
             step=unit(scale),
             levels=scale.levels,

@@ -81,11 +81,9 @@ class Fitted:
     people: People | None
 
 
-def fit(model: StandardScheme, ratings: Ratings, rule: Rule, former: People | None) -> Fitted:
-    """Learn with the settings of a model, for devices that follow this rule.
-
-    former: the people of the fit before.
-    """
+def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> Fitted:
+    """Learn with the settings of a model. former: the people of the fit before."""
+    rule = checked_rule(model, ratings.scale)
     people, numbers = consenting(ratings, model.attributes, model.values)
     known = people_of(ratings, numbers, former)
     tables = _tables(model, people, coupling=rule.transform == "coupling")
