@@ -315,7 +315,7 @@ def test_the_switch_needs_one_exact_attribute_and_selection(others):
 
 def test_no_other_second_order_is_known():
     """The error names what there is."""
-    with pytest.raises(ConfigError, match="'off' or 'taste'"):
+    with pytest.raises(ConfigError, match="Known: off, taste"):
         StandardScheme(second_order="transport")
 
 

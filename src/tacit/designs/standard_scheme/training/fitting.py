@@ -145,8 +145,7 @@ def check_names(**given: str) -> None:
     """ConfigError for a variant, release and so on that there is not."""
     for setting, name in given.items():
         if name not in _NAMES[setting]:
-            known = " or ".join(map(repr, _NAMES[setting]))
-            raise ConfigError(f"{setting}: expected {known}; got {name!r}.")
+            raise ConfigError(f"No {setting} '{name}'. Known: {', '.join(_NAMES[setting])}.")
 
 
 def check_settings(model: StandardScheme) -> None:
