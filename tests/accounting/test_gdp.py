@@ -152,6 +152,12 @@ def test_no_filter_rests_on_it():
         PrivacyFilter(GDPAccountant, epsilon=1.0, delta=1e-6)
 
 
+def test_no_release_costs_nothing():
+    """Not even a delta of 0."""
+    assert GDPAccountant().mu == 0
+    assert epsilon_of(0.0, 0.0) == 0
+
+
 def test_a_delta_of_one_costs_nothing():
     """It promises nothing, whatever the noise; so does zCDP's."""
     for accountant in (GDPAccountant, ZCDPAccountant):
@@ -162,6 +168,8 @@ DEEP = [
     *((mu, mu * (mu / 2 + far)) for mu in (1e-6, 0.3, 2.0, 8.0) for far in (0.0, 1.0, 6.0, 20.0)),
     *((mu, 0.0) for mu in (1e-9, 1e-3, 1.0, 8.0)),
     (30.0, 480.0),
+    (1.1974075101373492e-06, 4.4357979539880706e-11),  # here the second term is rounded up
+    (0.0004499758204362616, 1.8556115155366816e-07),
 ]
 
 

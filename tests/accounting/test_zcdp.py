@@ -111,6 +111,11 @@ def test_laplace_keeps_its_digits(epsilon):
     assert rho(Laplace(1 / epsilon)) == pytest.approx(epsilon**2 / 2, rel=1e-5)
 
 
+def test_hardly_any_epsilon_costs_half_its_square():
+    """Below the rounding of epsilon - 1 + e^-epsilon."""
+    assert rho(Laplace(1e20)) == pytest.approx(5e-41, rel=1e-12, abs=0)
+
+
 @pytest.mark.parametrize(
     ("spent", "delta", "expected"),
     [(1 / 32, 1e-3, 0.6880024554878085), (0.125, 1e-6, 2.419093176867195)],
