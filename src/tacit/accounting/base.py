@@ -258,7 +258,7 @@ def smallest_noise(
     accountant: Callable[[], Accountant],
     precision: float = 1e-9,
 ) -> float:
-    """The smallest noise multiplier whose event costs at most (epsilon, delta).
+    """The smallest noise multiplier whose event costs at most (epsilon, delta); or ConfigError.
 
     make_event: noise multiplier -> everything that will be released, e.g.
     `lambda noise: repeat(Gaussian(noise), 10)`; more noise has to cost less. For events that take

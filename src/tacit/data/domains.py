@@ -160,7 +160,7 @@ def domain_names(ratings: Ratings) -> tuple[str, ...]:
 
 
 def items_in(ratings: Ratings, domain: str) -> NDArray[np.int64]:
-    """Numbers of a domain's items, sorted; never none, because an unknown domain is refused."""
+    """(k,) numbers of a domain's items, sorted; never none, as an unknown domain is refused."""
     numbers = np.flatnonzero(domain_of(ratings) == domain)
     if not numbers.size:
         raise DataError(
@@ -187,7 +187,7 @@ def within(ratings: Ratings, domain: str) -> Ratings:
 
 
 def straddlers(ratings: Ratings, source: str, target: str) -> NDArray[np.int64]:
-    """Numbers of the people with ratings in both domains, sorted."""
+    """(k,) numbers of the people with ratings in both domains, sorted; ConfigError if alike."""
     if source == target:
         raise ConfigError(f"The source and the target are two domains; both are {source!r}.")
     first, second = (_counts(of_domain(ratings, name)) for name in (source, target))
@@ -214,7 +214,7 @@ def cross_domain_split(
     with one `at_least`, a smaller `keep` holds out more ratings of the same test people.
     Leaks: time. Later ratings help to predict earlier ones, a test person's own of the source
     domain and everybody's of the target domain. Test people are known from training by what they
-    rated in the source domain.
+    rated in the source domain. ConfigError for shares out of range, DataError if nobody is left.
     """
     least = keep + 1 if at_least is None else at_least
     refuse_share(share)
@@ -258,7 +258,8 @@ def split_by_genre(
 
     column: item metadata, genres joined by '|'. Genres with equally many items are dealt in
     alphabetical order. An item with as many genres on one side as on the other goes to the side of
-    its most common genre, so that no item's place hangs on another tied item.
+    its most common genre, so that no item's place hangs on another tied item. DataError if one
+    domain would be empty.
     """
     if len(set(names)) != 2 or not all(name.strip() for name in names):
         raise ConfigError(f"Two domains need two different names; got {names}.")

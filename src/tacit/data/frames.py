@@ -41,8 +41,8 @@ def ratings_from(
                SciPy sparse matrix, rows people and columns items, numbered from 0; a list of tuples
                (person, item, rating, time), the last one or two left out
     Columns are guessed by name and content unless they are named, ids keep the type they have.
-    on_bad="drop" leaves bad rows out. The other options are those of `read_ratings`; an error names
-    the record, counted from 1.
+    on_bad="drop" leaves bad rows out. The other options are those of `read_ratings`; a DataError
+    names the record, counted from 1.
     """
     table = Table(None, _frame(frame))
     asked: dict[Role, str | None] = {

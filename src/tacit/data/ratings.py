@@ -205,7 +205,7 @@ class Ratings:
         return replace(self, values=np.ones(len(self)), scale=EVENTS, scale_given=True)
 
     def attribute(self, name: str) -> Column:
-        """One private or public attribute per person."""
+        """(n_users,) of one private or public attribute; DataError if there is none."""
         if name not in self.user_attributes:
             known = ", ".join(sorted(self.user_attributes))
             raise DataError(
@@ -253,7 +253,7 @@ class Ratings:
         )
 
     def of_users(self, numbers: NDArray[np.integer[Any]]) -> Ratings:
-        """Only these people, renumbered in the order of their ids; items keep their numbers."""
+        """Only these (people,), renumbered in the order of their ids; DataError for others."""
         chosen = np.unique(np.asarray(numbers))
         if chosen.dtype.kind not in "iu" and chosen.size:
             raise DataError("people are chosen by their numbers", found=str(chosen.dtype))
@@ -287,7 +287,7 @@ class Ratings:
         )
 
     def at_least(self, *, per_user: int = 1, per_item: int = 1) -> Ratings:
-        """Repeatedly drop people and items with fewer ratings until none is left to drop.
+        """Drop people and items with fewer ratings until none is left to; DataError if none stay.
 
         One person may decide whether others' ratings stay, so nothing private may follow.
         """

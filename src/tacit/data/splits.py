@@ -48,7 +48,7 @@ def random_per_user(
 def temporal(ratings: Ratings, share: float = 0.2) -> Split:
     """Hold out everything after one moment, the same for all, with about `share` after it.
 
-    Ratings of the very moment of the cut stay in training.
+    Ratings of the very moment of the cut stay in training. DataError without different times.
     Leaks: nothing backwards in time. But it does not judge everybody: people without late ratings
     have no test ratings, and people who came late have no training ratings.
     """
@@ -82,10 +82,10 @@ def k_fold_users(
     seed: int,
     labels: Sequence[Any] | NDArray[Any] | None = None,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield (training, test) user numbers, sorted; everybody is a test person in one fold.
+    """Yield (training, test) user numbers, (k,) each, sorted; all are test people in one fold.
 
     people: ratings, or how many people there are. labels: one per person; every fold then has its
-    share of each label to within one person.
+    share of each label to within one person. ConfigError for more folds than people.
     Leaks: item statistics. Test people are unseen, but items are known from training people of the
     same time and later; nothing a test person did takes part in training.
     """

@@ -205,7 +205,7 @@ class Public:
         return replace(made, scale_given=stars is None or self.scale is not None)
 
     def scale_of(self, stars: NDArray[np.float64] | None) -> RatingScale:
-        """The scale that is given, or that these different stars have."""
+        """The scale that is given, or of these (k,) different stars; DataError if none fits."""
         if stars is None:
             if self.scale is not None:
                 raise ConfigError("Events have no stars, so a scale has no meaning for them.")

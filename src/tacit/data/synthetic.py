@@ -72,6 +72,7 @@ def generate(
     labels, telling   item metadata "genres", as in `generate_domains`; they change nothing else
     The ids are 1, 2, ...; every item is rated at least once where there are enough ratings. The
     same arguments and seed give the same ratings; with which=how=0 they do not depend on `share`.
+    ConfigError for numbers out of range.
     """
     if min(users, items) < 1 or not users <= ratings <= users * items:
         raise ConfigError(

@@ -169,8 +169,8 @@ def read_history(
 ) -> dict[Any, float]:
     """One person's own ratings, item id -> stars; of an item rated twice the last row counts.
 
-    item_ids: the ids a model knows. An id of the file that is written like one of them becomes that
-    one, so that a file with items 7 and 8 serves a model whose ids are strings. events: items alone
+    item_ids: (items,) a model knows. An id of the file that is written like one of them becomes it,
+    so that a file with items 7 and 8 serves a model whose ids are strings. events: items alone
     are enough, and each is a 1.
     """
     opened = open_table(path, delimiter=delimiter, asked=(item, rating))
@@ -193,8 +193,7 @@ def load(path: str | Path, **options: Any) -> Ratings:
     """Read an imported or a MovieLens folder, or a file with options of `read_ratings`.
 
     An option that is None is not given. Without `items`, the file NAME-items next to the ratings
-    has the item metadata, if it is there.
-
+    has the item metadata, if it is there. DataError for a folder of something else.
     """
     path = Path(path)
     given = {name: value for name, value in options.items() if value is not None}

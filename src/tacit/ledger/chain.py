@@ -74,7 +74,7 @@ def anchor_of(key: bytes) -> str:
 
 
 def token_of(key: bytes, epoch: int) -> str:
-    """What advances a ledger from `epoch - 1` to `epoch`, 1 to 10,000. Show them in order."""
+    """Advances a ledger from `epoch - 1` to `epoch`, 1 to 10,000, else ConfigError. In order."""
     if len(key) < SHORTEST_KEY:
         raise ConfigError(f"An operator's key has at least {SHORTEST_KEY} random bytes.")
     if not 0 <= epoch <= MOST:

@@ -122,7 +122,7 @@ class Balance:
 
 
 def canonical(payload: Mapping[str, Any]) -> bytes:
-    """JSON with sorted keys and no spaces: equal payloads give equal bytes. No NaN, no infinity."""
+    """JSON with sorted keys and no spaces: equal payloads, equal bytes. ConfigError of no JSON."""
     try:
         _check_keys(payload)
         text = json.dumps(
@@ -219,7 +219,7 @@ class Cost:
 
     @classmethod
     def of(cls, event: Event, unit: Unit) -> Self:
-        """The price of an event of `tacit.accounting`, for a budget kept in pure or zcdp."""
+        """The price of an event, for a budget kept in pure or zcdp; ConfigError for another."""
         if unit is Unit.PURE:
             return cls.pure(PureAccountant().add(event).epsilon())
         if unit is Unit.ZCDP:

@@ -112,7 +112,8 @@ class Recommender(Protocol):
 
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
-    ) -> Floats: ...
+    ) -> Floats:
+        """(len(items),) predicted stars or scores."""
 
     def guarantees(self) -> tuple[Guarantee, ...]: ...
 

@@ -146,7 +146,7 @@ BASELINES = {
 
 
 def load_model(path: str | Path) -> Any:
-    """The fitted recommender in a model file. Loading runs no code from the file."""
+    """The fitted recommender in a model file, of which no code is run; or ModelFileError."""
     header, arrays = container.read(path)
     kind = header.get("recommender")
     reader = model_reader(kind) if isinstance(kind, str) else None

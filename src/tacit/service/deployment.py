@@ -211,7 +211,7 @@ class Service:
 
     @classmethod
     def open(cls, settings: Settings, *, owns: bool = True) -> Self:
-        """Read the folder, open the ledger and the budgets of what is served.
+        """Read the folder, open the ledger and the budgets of what is served; or ConfigError.
 
         owns: False in a worker whose ledger another process owns.
         """

@@ -88,6 +88,7 @@ class LinearDiscriminant:
         self.model: LinearModel | None = None
 
     def fit(self, ratings: sparse.csr_array, labels: Labels) -> Self:
+        """ratings: (people, items). labels: (people,) of 0 and 1."""
         known = check_training(ratings, labels)
         signs = 2.0 * known - 1.0
         gaps = group_gaps(ratings, known, seed=self.seed) / 2
@@ -101,7 +102,7 @@ class LinearDiscriminant:
         return self
 
     def score(self, ratings: sparse.csr_array) -> Floats:
-        """Log odds of 1."""
+        """(people,) log odds of 1; NotFittedError before `fit`."""
         if self.model is None:
             raise not_fitted(self.name)
         check_ratings(ratings, len(self.model.centres))

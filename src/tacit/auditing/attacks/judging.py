@@ -30,7 +30,7 @@ MOST = 0.5
 
 
 def auc(labels: Labels, scores: Floats) -> float:
-    """Chance that a random 1 scores above a random 0, a tie counting half.
+    """Chance that a random 1 scores above a random 0, a tie counting half; (people,) each.
 
     The rank statistic of Mann and Whitney, exact. Undefined where all labels agree: `DataError`.
     """
@@ -54,7 +54,7 @@ def distance(area: float) -> float:
 
 
 def permuted(labels: NDArray[np.generic], seed: int) -> NDArray[np.generic]:
-    """The same labels dealt out at random: the control on which every attack must end near 0.5."""
+    """(people,) labels in random order: the control on which every attack must end near 0.5."""
     return np.random.default_rng(seed).permutation(labels)
 
 
@@ -121,7 +121,7 @@ def simultaneous(
 ) -> Bound[Key]:
     """labels, scores and folds of the same people: (people,) each.
 
-    target: the label that an attacker's scores speak of.
+    target: the label that an attacker's scores speak of. DataError without any scores.
     """
     if not scores:
         raise DataError("a bound needs the scores of at least one attacker")
@@ -194,7 +194,8 @@ class OneVersusRest:
         self._attacks: dict[Any, AttributeAttack] = {}
 
     def fit(self, ratings: sparse.csr_array, labels: Column) -> Self:
-        """A value held by fewer than two training people, or by all but one, gets no attack."""
+        """A value of fewer than two of the (people,) labels, or of all but one, gets no attack;
+        DataError if none gets one."""
         attacks = {}
         for value in self.targets:
             ones = (np.asarray(labels) == value).astype(np.int64)
@@ -209,13 +210,13 @@ class OneVersusRest:
         return self
 
     def score(self, ratings: sparse.csr_array) -> dict[Any, Floats]:
-        """Each attacked value's (n_users,) scores."""
+        """Each attacked value's (n_users,) scores; NotFittedError before `fit`."""
         if not self._attacks:
             raise NotFittedError("The attack has learned nothing yet: call fit first.")
         return {value: attack.score(ratings) for value, attack in self._attacks.items()}
 
     def auc(self, ratings: sparse.csr_array, labels: Column) -> float:
-        """Macro average: every value's AUC weighs the same, however few people hold it.
+        """Macro average: every value's AUC weighs the same, however few of the (people,) hold it.
 
         Values that nobody or everybody here holds have no AUC and are left out. With more than two
         values, AUCs on either side of 0.5 cancel in the mean: `aucs` tells them apart.
@@ -223,7 +224,7 @@ class OneVersusRest:
         return float(np.mean(list(self.aucs(ratings, labels).values())))
 
     def aucs(self, ratings: sparse.csr_array, labels: Column) -> dict[Any, float]:
-        """The AUC of every value that has one; `DataError` if none has."""
+        """The AUC of every value of the (people,) labels that has one; `DataError` if none has."""
         areas = {}
         for value, scores in self.score(ratings).items():
             ones = (np.asarray(labels) == value).astype(np.int64)

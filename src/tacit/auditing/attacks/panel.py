@@ -69,6 +69,7 @@ class NaiveBayes:
         self._minimum = 0.0
 
     def fit(self, ratings: sparse.csr_array, labels: Labels) -> Self:
+        """ratings: (people, items). labels: (people,) of 0 and 1."""
         from sklearn.naive_bayes import MultinomialNB
 
         known = check_training(ratings, labels)
@@ -77,7 +78,7 @@ class NaiveBayes:
         return self
 
     def score(self, ratings: sparse.csr_array) -> Floats:
-        """Log odds of 1; far too sure of themselves, for items are not independent."""
+        """(people,) log odds of 1, far too sure: items are not independent. NotFittedError."""
         if self._model is None:
             raise not_fitted(self.name)
         check_ratings(ratings, self._model.n_features_in_)
@@ -241,7 +242,7 @@ def attackers() -> dict[str, Callable[[], Attacker]]:
 
 
 def panel_names(panel: str) -> tuple[str, ...]:
-    """Names of the attackers of a panel. `full` holds those of installed packages too."""
+    """Names of a panel's attackers, in `full` of installed packages, too; else ConfigError."""
     if panel == "quick":
         return QUICK
     if panel == "full":
@@ -272,7 +273,7 @@ class Panel:
         self._attackers: dict[str, Attacker] = {name: known[name]() for name in wanted}
 
     def fit(self, seen: Seen, labels: Labels) -> Self:
-        """Each attacker learns from the same people. Labels 0 and 1."""
+        """Each attacker learns from the same people. labels: (people,) of 0 and 1."""
         for attacker in self._attackers.values():
             attacker.fit(seen, labels)
         return self

@@ -77,7 +77,7 @@ class OutputDistribution:
         return chances
 
     def draw(self, counts: Counts, source: Source) -> int:
-        """The place of one object, with exactly its chance."""
+        """The place of one object, with exactly its chance. counts: (objects,)."""
         gamma = self.gamma
         if counts.sum() == 0 or uniform(gamma.denominator, source) < gamma.numerator:
             return uniform(len(counts), source)

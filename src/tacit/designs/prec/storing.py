@@ -197,7 +197,7 @@ def replay(
 
     number: of the run (`PRec.number`), from which abstainers' votes follow. left: clients who left;
     nobody's state depends on them, but their runs count and they cannot begin another. It serves
-    no replayed client.
+    no replayed client. DataError for a transcript of rounds that are not given.
     """
     server = PRec(settings, randomness=randomness, number=number)
     for client in left:

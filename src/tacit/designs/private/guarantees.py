@@ -230,7 +230,7 @@ def plan(
 ) -> Plan:
     """Before any data. across: from one domain to another. epsilon: of all releases together,
     which share it alike; their Gaussian noise adds up in mu^2, also where a release looks at
-    earlier ones."""
+    earlier ones. ConfigError for no people, or for an epsilon that needs no noise."""
     if min(users, items) < 2 or releases < 1:
         raise ConfigError("A plan is for 2 or more people and items and 1 release or more.")
     settings = Settings(epsilon=epsilon, delta=delta)

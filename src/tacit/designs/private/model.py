@@ -148,7 +148,7 @@ class Private(ItemRecommender):
 
     @property
     def history_ids_(self) -> Column:
-        """Ids that a history may hold."""
+        """(items,) ids that a history may hold."""
         return self.item_ids_ if self.joint_ else np.union1d(self.context_ids_, self.item_ids_)
 
     def recommend(
@@ -215,7 +215,7 @@ class Private(ItemRecommender):
         return pick(made, self.item_ids_, items)
 
     def similar_items(self, item: Any, *, n: int = 10) -> Recommendations:
-        """The n items that liking `item` alone speaks most for, beyond their popularity."""
+        """The n items that liking `item` alone speaks most for, beyond popularity; or DataError."""
         own = self._own(None, [item])
         if item not in self.history_ids_.tolist():
             raise DataError("no such item", found=item)
@@ -231,7 +231,7 @@ class Private(ItemRecommender):
         """Up to n own items and up to n features that add most to an item's score, largest first.
 
         Made from the release and the person's own rows: it spends nothing. Nothing where everybody
-        gets the same list.
+        gets the same list; DataError for an item of no list.
         """
         profile, n = self._profile(self._own(user, history)), inputs.checked_n(n)
         ids = self.item_ids_.tolist()
@@ -262,7 +262,7 @@ class Private(ItemRecommender):
         container.write(path, *self.parts())
 
     def parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Header and arrays of the model file."""
+        """Header of the model file, and the arrays of it."""
         self._fitted()
         header = {
             "recommender": "private",
@@ -281,7 +281,7 @@ class Private(ItemRecommender):
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Private:
-        """Back from a checked model file."""
+        """Back from the arrays of a checked model file; ValueError for what no version wrote."""
         settings = storing.settings_from_header(header["settings"])
         model = cls(
             settings.epsilon, settings.delta, mode=settings.mode, like_at=settings.like_at,

@@ -229,7 +229,7 @@ class Account:
         return _read(self.ledger.state(self._state))
 
     def lifetime(self, given: float | None, delta: float) -> tuple[float, Cap]:
-        """Epsilon of all fits, and the same as a cap in zCDP. given: None for an open budget's."""
+        """Epsilon of all fits, and as a cap in zCDP; or ConfigError. None for an open budget's."""
         from tacit.ledger import Cap, Unit, UnknownBudget
         from tacit.ledger.refusals import CapChanged, UnitsDiffer
 
@@ -264,7 +264,7 @@ class Account:
         """The model file, and whether it was made before.
 
         asked: what else the fit depends on, without the ratings; only its hash is kept, and a
-        digest of ratings would be a release.
+        digest of ratings would be a release. PrivacyError or ConfigError: nothing is released.
         """
         from tacit.ledger import Charge, Cost, KeyReused, Request, Unit, canonical
 

@@ -148,7 +148,10 @@ def bit_loss(campaign: Campaign) -> float:
 
 
 def cards(campaign: Campaign) -> tuple[Guarantee, ...]:
-    """The cards of one campaign, one for each unit; of pairs of rated items, for values alone."""
+    """The cards of a campaign, one for each unit; of pairs of rated items, for values alone.
+
+    ConfigError without noise.
+    """
     if campaign.truth == WHOLE:
         raise ConfigError("Without noise there is no guarantee: epsilon has to be finite.")
     if campaign.method == "pairwise-rated":

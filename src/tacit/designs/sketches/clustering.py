@@ -131,7 +131,7 @@ def _spectrum(matrix: Floats, dimensions: int) -> tuple[Floats, Floats]:
 
 
 def publish(campaign: Campaign, clustering: Clustering) -> Clusters:
-    """The message for all devices."""
+    """The message for all devices; ConfigError for more than 256 clusters or other items."""
     if clustering.clusters > 256:
         raise ConfigError(f"A label is one byte: at most 256 clusters, not {clustering.clusters}.")
     scale = max(1.0, float(np.abs(clustering.scores).max()))

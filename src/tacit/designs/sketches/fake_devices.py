@@ -50,7 +50,7 @@ class Findings:
 
 
 def inspect(server: Server, false_alarm: float = FALSE_ALARM) -> Findings:
-    """The tests on a campaign that senses sets; not on pairs."""
+    """The tests on a campaign that senses sets; ConfigError for pairs."""
     campaign, counts = server.campaign, item_counts(server)
     if not 0 < false_alarm < 1:
         raise ConfigError(f"A chance of a false alarm lies between 0 and 1; got {false_alarm}.")
@@ -95,7 +95,7 @@ class Bound:
 def manipulation(
     campaign: Campaign, *, people: int, fakes: float, false_alarm: float = FALSE_ALARM
 ) -> Bound:
-    """The bound for a share `fakes` (0 to 1) among so many reports."""
+    """The bound for a share `fakes` (0 to 1) among so many reports; or ConfigError."""
     if not 0 <= fakes < 1 or people < 1:
         raise ConfigError(f"Fakes are a share below 1 of 1 or more people; got {fakes}, {people}.")
     if not campaign.senses:

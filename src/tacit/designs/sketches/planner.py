@@ -102,6 +102,7 @@ def plan(
     'rating', 'moved rating'); the lower bounds are for 'user' alone. questions: of Multi-MaxSense,
     the best number by default. blocks: who likes what; by default an assumed world,
     `synthetic_blocks.example`. The methods' numbers depend on it, the lower bounds do not.
+    ConfigError for numbers out of range.
     """
     world = example(clusters) if blocks is None else blocks
     asked = _Asked(items, rated, epsilon, eta, unit, world)

@@ -120,7 +120,7 @@ class Server:
         return _receipt(codes)
 
     def merge(self, other: Server) -> None:
-        """Take in the counts of another shard; the other one is not to be used any more."""
+        """Take in the counts of another shard, which ends with it; ConfigError if they overlap."""
         if other.campaign != self.campaign or other.shard_count != self.shard_count:
             raise ConfigError("Only shards of one campaign, equally many, can be merged.")
         if self.shards & other.shards:
@@ -284,7 +284,7 @@ class PairCounts:
 
 
 def item_counts(server: Server) -> ItemCounts:
-    """Of a campaign that senses sets."""
+    """Of a campaign that senses sets; ConfigError for pairs."""
     if not server.campaign.senses:
         raise ConfigError("This campaign asks about pairs: use pair_counts.")
     totals = server.totals[:, : server.campaign.items]
@@ -292,7 +292,7 @@ def item_counts(server: Server) -> ItemCounts:
 
 
 def pair_counts(server: Server) -> PairCounts:
-    """Of a campaign that asks about pairs."""
+    """Of a campaign that asks about pairs; ConfigError for sets."""
     if server.campaign.senses:
         raise ConfigError("This campaign senses sets: use item_counts.")
     totals = server.totals

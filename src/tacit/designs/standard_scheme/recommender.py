@@ -137,7 +137,8 @@ class StandardScheme:
     ) -> Device:
         """One person's device. Keep `memory` and the secret: two decisions on one item tell.
 
-        dice: the account's secret, or where draws come from; by default a new secret.
+        dice: the account's secret, or where draws come from; by default a new secret. DataError
+        for an attribute or value that the disclosure does not name.
         """
         self._fitted()
         memory = State(created=0) if memory is None else memory
@@ -159,7 +160,7 @@ class StandardScheme:
     ) -> Exchange:
         """A list made the way it is made in production: release, scores, the best of them.
 
-        wanted: n, exclude and candidates, as for `recommend`.
+        wanted: n, exclude and candidates, as for `recommend`. DataError for stars off the scale.
         """
         device = self.device(attributes, memory)
         try:
@@ -214,7 +215,8 @@ class StandardScheme:
         exclude: Collection[Any] = (),
         candidates: Collection[Any] | None = None,
     ) -> Recommendations:
-        """The list that a device makes from true stars and the published item table alone."""
+        """The list that a device makes from true stars and the published item table alone;
+        PrivacyError where none is published."""
         if self.item_table_ is None:
             raise PrivacyError(
                 "A list at the device needs the item table, which is published with the consent of "
@@ -287,7 +289,7 @@ class StandardScheme:
         fitted: fitting.Fitted,
         measurements: tuple[Measurement, ...] = (),
     ) -> None:
-        """Take this as what was fitted."""
+        """Take this as what was fitted. item_ids: (items,)."""
         self.item_ids_, self.titles_, self.scale_ = item_ids, titles, scale
         self.tables_, self.profiles_, self.ease_ = fitted.tables, fitted.profiles, fitted.ease
         self.n_consenting_, self.measurements_ = fitted.n_consenting, measurements

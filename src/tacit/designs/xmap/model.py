@@ -246,7 +246,7 @@ class XMap(ItemRecommender):
         """The n likes of theirs that add most to an item's predicted stars, largest first; of the
         sound variant, as `Private.explain`: own items and features that add most to its score.
 
-        Made from the released model and their own ratings: it spends nothing.
+        It spends nothing. DataError for an item of no target domain.
         """
         if item not in self._listed(None):
             raise DataError("no such item in a target domain", found=item)
@@ -300,7 +300,7 @@ class XMap(ItemRecommender):
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> XMap:
-        """Back from a checked model file."""
+        """Back from the arrays of a checked model file; ValueError for what no version wrote."""
         model = cls(
             source=header["source"],
             target=header["target"],

@@ -60,7 +60,7 @@ class SparkRatings(StoredRatings):
         close(self._blocks.unpersist, self._session.stop)
 
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
-        """One pass over the cluster's blocks."""
+        """The sum, of add's shape, in one pass over the cluster's blocks."""
         known = self.catalogue
         zero = add(Block.empty().ratings(known.n_items, known.scale))
         work = partial(workers.summed, add=add, n_items=known.n_items, scale=known.scale)
@@ -86,7 +86,7 @@ class SparkRatings(StoredRatings):
         return _by_line(rows)
 
     def spread(self, work: Callable[[slice], NDArray[Any]], parts: list[slice]) -> Arrays:
-        """Some at a time, for the memory of this machine."""
+        """The arrays of all parts, some at a time for this machine's memory; or ClusterError."""
         for start in range(0, len(parts), _AT_ONCE):
             some = parts[start : start + _AT_ONCE]
             with answering():
@@ -158,7 +158,7 @@ def gathered(
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The sum of the tables that `work` makes of each task, and of what they have seen.
 
-    zero: a table of zeros. Pieces of the same number are added on the cluster first.
+    zero: zeros in the shape of the sum. Pieces of the same number are added on the cluster first.
     """
     merging = max(1, min(tasks, zero.size // workers.PIECE))
     with answering():
@@ -177,7 +177,7 @@ def gathered(
 
 def check_once(seen: NDArray[np.int64]) -> None:
     """ClusterError where a hash was in several tasks, none was seen at all, or the blocks have not
-    the people that their task began with."""
+    the people that their task began with. seen: (1 or 3, hashes) counts of tasks and people."""
     lacking = len(seen) == 3 and not np.array_equal(seen[1], seen[2])
     if seen[0].max() > 1 or not seen.any() or lacking:
         raise ClusterError(_NOT_ONCE)

@@ -184,6 +184,7 @@ class RemoteUser(Baseline):
 
     @property
     def history_ids_(self) -> Column:
+        """(items,) ids of both domains."""
         return np.concatenate([self.source_ids_, self.item_ids_])
 
     def _score(self, history: History) -> Floats:

@@ -160,7 +160,7 @@ def members(
 ) -> list[AttackRow]:
     """A fixed recommender: who of the people is known, so one row without reference.
 
-    inside: (n_users,) who was there. They were not in by a coin: there is no bound.
+    inside: (n_users,) who was there, not by a coin: there is no bound. DataError if all were.
     """
     chosen = _targets(ratings, ratings.n_users, seed)
     if not 0 < inside[chosen].sum() < len(chosen):
@@ -229,7 +229,7 @@ def least(labels: Labels, scores: Floats, *, delta: float, level: float) -> floa
 
 
 def found_at(labels: Labels, scores: Floats, share: float) -> float:
-    """Share of those in whose score is above all but `share` of the scores of those out."""
+    """Share of those in whose score is above all but `share` of those out; (people,) each."""
     out = np.sort(scores[~labels])[::-1]
     return float((scores[labels] > out[math.floor(share * len(out))]).mean())
 

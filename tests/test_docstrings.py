@@ -1,0 +1,95 @@
+"""Docstrings of what packages export: arrays have a shape, and errors a name."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1] / "src"
+SHAPE = re.compile(
+    r"\([\w ()]+,[\w ,]*\)|arrays of|scalar|shape|matrix|column|one (for each|per) |as long as"
+)
+ERROR = re.compile(r"Error|Refused|Unavailable|Unknown|MissingExtra|[Rr]efuse")
+LAZY = re.compile(r'"(\w+)": "(tacit[\w.]+)"')
+Definition = ast.FunctionDef | ast.ClassDef
+
+
+def exported() -> set[tuple[str, str]]:
+    """Module and name of what an `__init__` imports, at once or lazily."""
+    found = set()
+    for file in PACKAGE.rglob("__init__.py"):
+        text = file.read_text()
+        found |= {(module, name) for name, module in LAZY.findall(text)}
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                found |= {(node.module, one.name) for one in node.names}
+    return found
+
+
+def arrays(files: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
+    """By module, the annotations that hold an array: numpy's and scipy's names, and aliases."""
+    own = {
+        module: {*re.findall(r"^(\w+) = NDArray\[", text, re.MULTILINE)}
+        for module, text in files.items()
+    }
+    found = {}
+    for module, text in files.items():
+        aliases = {"NDArray", "csr_array"} | own[module]
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom):
+                aliases |= {one.name for one in node.names} & own.get(node.module or "", set())
+        found[module] = re.compile(rf"\b({'|'.join(sorted(aliases))})\b")
+    return found
+
+
+def functions(tree: ast.Module, names: set[str]) -> Iterator[tuple[ast.FunctionDef, str]]:
+    """Public functions and methods under these names, each with all docstrings that speak of it."""
+    for node in tree.body:
+        if isinstance(node, Definition) and node.name in names:
+            about = ast.get_docstring(node) or ""
+            inside = node.body if isinstance(node, ast.ClassDef) else [node]
+            for one in inside:
+                if isinstance(one, ast.FunctionDef) and not one.name.startswith("_"):
+                    yield one, about + (ast.get_docstring(one) or "")
+
+
+def faults(tree: ast.Module, names: set[str], array: re.Pattern[str]) -> Iterator[str]:
+    for function, about in functions(tree, names):
+        given = [one.annotation for one in (*function.args.args, *function.args.kwonlyargs)]
+        typed = " ".join(ast.unparse(one) for one in (*given, function.returns) if one)
+        if array.search(typed) and not SHAPE.search(about):
+            yield f"{function.name}: no shape of its arrays"
+        raised = [one.exc for one in ast.walk(function) if isinstance(one, ast.Raise) and one.exc]
+        named = [text for one in raised if (text := ast.unparse(one).split("(")[0])[0].isupper()]
+        if {*named} - {"NotImplementedError", "AssertionError"} and not ERROR.search(about):
+            yield f"{function.name}: raises {sorted({*named})}, and names no error"
+
+
+def test_arrays_have_a_shape_and_errors_a_name():
+    """Of every exported function and of public methods of exported classes."""
+    files = {
+        ".".join(file.relative_to(PACKAGE).with_suffix("").parts): file.read_text()
+        for file in PACKAGE.rglob("*.py")
+    }
+    array, public = arrays(files), exported()
+    assert len(public) > 150
+    found = {
+        module: [
+            *faults(ast.parse(text), {name for at, name in public if at == module}, array[module])
+        ]
+        for module, text in files.items()
+    }
+    assert {module: lines for module, lines in found.items() if lines} == {}
+
+
+def test_a_planted_docstring_is_found():
+    """Without a shape, and without the name of what it raises."""
+    planted = 'def f(x: NDArray[float]) -> None:\n    """Of x."""\n    raise DataError("no")\n'
+    array = arrays({"m": "Floats = NDArray[np.float64]"})["m"]
+    assert len([*faults(ast.parse(planted), {"f"}, array)]) == 2
+    mended = planted.replace("Of x.", "x: (people,); or DataError.").replace(
+        "NDArray[float]", "Floats"
+    )
+    assert [*faults(ast.parse(mended), {"f"}, array)] == []
