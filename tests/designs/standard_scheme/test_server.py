@@ -99,13 +99,6 @@ def test_largest_levels_do_no_harm(server):
     assert len(got.scores) == 4
 
 
-def test_predictions_stand_where_the_entries_stand():
-    """`predict` gives <v_i, p_u> plus the intercept at each stored entry, in order."""
-    entries = sparse.csr_array(np.array([[0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]]))
-    people = np.array([[2.0], [4.0]])
-    assert PROFILES.predict(people, entries).tolist() == [1.0, 2.0, 6.0]
-
-
 def test_scores_are_micro_levels(server):
     """Scores are whole millionths of a level."""
     got = server.score(Release(DIGEST, 0, (("a", 1_234_567),)))
