@@ -152,3 +152,21 @@ def _some(kind):
         for field in dataclasses.fields(kind)
         if field.default is dataclasses.MISSING
     }
+
+
+@pytest.mark.parametrize("steps", [0, -1, 1.5, True])
+def test_steps_are_a_whole_number_or_not_known(steps):
+    """The sensitivity in steps of the grid may be left out, but not be 0 or a fraction."""
+    from tacit.accounting import DiscreteGaussian
+
+    assert DiscreteGaussian(1.0, steps=None).steps is None
+    with pytest.raises(ConfigError, match="steps is a whole number, at least 1"):
+        DiscreteGaussian(1.0, steps=steps)
+
+
+def test_what_is_no_sensitivity_may_not_be_left_out():
+    """Only steps may be None."""
+    from tacit.accounting import Tree
+
+    with pytest.raises(ConfigError, match="levels is a whole number"):
+        Tree(levels=None, noise_multiplier=1.0)

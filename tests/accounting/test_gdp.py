@@ -266,3 +266,9 @@ def test_a_delta_used_up_by_entries_leaves_the_price_in_rho():
     event = DiscreteGaussianVector(1.0, 1e9, MANY)
     spent = [one().add(event).epsilon(1e-6) for one in (GDPAccountant, ZCDPAccountant)]
     assert spent[0] == spent[1] < math.inf
+
+
+def test_no_noise_at_all_is_seen_for_sure():
+    """At an infinite mu delta is 1 at every finite epsilon, and 0 at none."""
+    assert delta_of(math.inf, 5.0) == 1.0
+    assert delta_of(math.inf, math.inf) == 0.0

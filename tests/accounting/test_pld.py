@@ -270,3 +270,12 @@ def test_the_table_of_a_discrete_gaussian_reaches_far_enough(monkeypatch):
         beyond = math.fsum(weights[reach - steps :]) / (0.5 + math.fsum(weights))
         assert 1e-40 < beyond < 1e-29
     assert len(asked) == 3
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+def test_two_trees_are_twice_the_levels(gaussian):
+    """Each life of a tree is paid for."""
+    small, large = (Tree(levels, 8.0, gaussian=gaussian) for levels in (2, 4))
+    twice = PLDAccountant().add(repeat(small, 2)).epsilon(1e-3)
+    assert twice == pytest.approx(PLDAccountant().add(large).epsilon(1e-3), rel=1e-6)
+    assert twice > 0.25

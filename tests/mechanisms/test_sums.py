@@ -318,3 +318,11 @@ def test_fields_in_range(fields):
     """A field that makes no sense is refused."""
     with pytest.raises(ConfigError):
         SumRelease(*fields)
+
+
+def test_places_of_one_person_are_sorted():
+    """Each place is compared with the one before it, not with the person's first."""
+    places = np.array([0, 2, 1])
+    block = Contributions(np.zeros(3, dtype=int), places, np.zeros((3, 1)))
+    with pytest.raises(DataError, match="sorted by person, then place"):
+        SumRelease(1.0, 3, 1, 1.0, 2.0**-6).total([block])

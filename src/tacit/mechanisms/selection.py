@@ -76,8 +76,8 @@ def falling_weights(rate: Fraction, steps: int, bits: int) -> NDArray[np.int64]:
     """w[0] = 2**bits, and for 0 <= d < steps: w[d] * e**-rate <= w[d + 1] <= w[d]; read-only.
 
     Each weight is the one before it times a number not below e**-rate, rounded up. So w[d] is about
-    2**bits * e**(-rate * d) until it levels off, at 1 / rate or so: far below any chance that
-    can be noticed, and never at 0, which would be an infinite loss.
+    2**bits * e**(-rate * d) until it levels off, at 1 / rate or so: scores more than some 40
+    nats below the highest possible one are all alike. It is never 0: an infinite loss.
     """
     factor = int(exp_minus_above(rate) * (1 << _BITS))
     weights = np.empty(steps + 1, dtype=np.int64)

@@ -56,6 +56,39 @@ def test_shipped_mechanisms_cost_what_is_planned():
     assert spent <= plan.epsilon
 
 
+def test_the_shipped_noise_covers_a_whole_table():
+    """k similarities that may change by the whole range each: L1 2 k, at half the epsilon. The
+    weights of a choice tell scores apart over the whole range."""
+    from tacit.designs.xmap.private_neighbours import SPREAD, mechanisms_for
+
+    select, noise = mechanisms_for(4, 3, 1.0)
+    assert noise.sensitivity == SPREAD * 3
+    assert noise.epsilon == 0.5
+    select, _ = mechanisms_for(4, 2, 100.0)
+    weights = select.one.weights(np.array([[0.9, 0.5, -0.5, -0.9]]))[0]
+    for better, worse in ((0, 1), (2, 3)):
+        nats = 100 / (2 * 2) / (2 * SPREAD) * 0.4
+        assert weights[better] / weights[worse] == pytest.approx(math.exp(nats), rel=0.02)
+
+
+def test_items_without_length_are_like_nothing():
+    """An item that nobody rated apart from their own mean has similarity 0 with all; one whose
+    stars are next to the means has that of the formula."""
+    stars = np.array([[3, 4, 2, 3], [3, 5, 1, 3], [3, 2, 4, 3], [0, 4, 2, 3.006]])
+    matrix = sparse.csr_array(stars)
+    made = Profiles(matrix, np.zeros(matrix.nnz), None)
+    with simulation():
+        found = constant_neighbours(
+            made, np.full(4, 3.0), k=3, significance=0, epsilon=1e8, source=replay(0)
+        )
+    dense = baseline(made.stars).table.values.toarray()
+    lengths = np.linalg.norm(dense, axis=0)
+    products = np.outer(lengths, lengths)
+    exact = np.divide(dense.T @ dense, products, out=np.zeros((4, 4)), where=products > 0)
+    for item in range(4):
+        assert found.similarities[item] == pytest.approx(exact[item, found.items[item]], abs=1e-3)
+
+
 def draw(epsilon, seed=0, k=3, **changes):
     with simulation():
         return constant_neighbours(
