@@ -116,7 +116,7 @@ def ours(counts: bool) -> Any:
         import numpy as np
         from scipy import sparse
 
-        from tacit.engine.base import Table
+        from tacit.engine import Table
         from tacit.engine.local import CompiledEngine
 
         values = centred(folder)

@@ -67,7 +67,7 @@ def measure(shape: str, rounds: int) -> dict[str, Any]:
 def stages(width: int) -> list[Any]:
     import numpy as np
 
-    from tacit.engine.base import as_stage
+    from tacit.engine import as_stage
 
     generator = np.random.default_rng(1)
     made = []

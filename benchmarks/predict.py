@@ -81,7 +81,7 @@ def prepare(folder: Path) -> dict[str, int]:
     import numpy as np
     from scipy import sparse
 
-    from tacit.engine.base import Table
+    from tacit.engine import Table
     from tacit.engine.local import CompiledEngine
 
     data, indices, indptr, shape = read(str(folder / "ratings.npz"))

@@ -38,8 +38,8 @@ from tacit.designs.standard_scheme.training.profiles import (
     train_profiles,
 )
 from tacit.designs.standard_scheme.training.tables import estimate
+from tacit.evaluation import manifest, mean_interval
 from tacit.evaluation.metrics import ranking_metrics
-from tacit.evaluation.result import manifest, mean_interval
 from tacit.randomness import replay, simulation
 
 Floats = NDArray[np.float64]

@@ -24,12 +24,12 @@ from typing import Any
 
 from fastapi import Response
 
-from tacit.designs.prec.serve import resources as rounds
+from tacit.designs.prec import serve as rounds
 from tacit.designs.prec.serve import rounds as served_rounds
 from tacit.designs.sketches import Report
+from tacit.designs.sketches import serve as campaigns
 from tacit.designs.sketches.serve import campaigns as served_campaigns
-from tacit.designs.sketches.serve import resources as campaigns
-from tacit.designs.standard_scheme.serve import disclosures
+from tacit.designs.standard_scheme import serve as disclosures
 from tacit.designs.standard_scheme.serve import operator as served_disclosures
 from tacit.service import Service, Settings
 from tacit.service.idempotency import unsalted

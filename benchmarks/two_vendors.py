@@ -4,7 +4,7 @@ python benchmarks/two_vendors.py [--visits 1000] [--share 1] [--scenarios alone 
 
 For each way to fail: visits per second, how long the slowest answer took, which answers were none,
 how often a neighbour's video was shown, and the mean chance of a click on what was shown, in the
-second half of the visits. Clicks are generated (`tacit.designs.pdap.serve.served`). A report on one
+second half of the visits. Clicks are generated (`tacit.designs.pdap.serve`). A report on one
 machine, where both processes, the visitors and the tap between the vendors share the cores.
 """
 
@@ -32,7 +32,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.designs.pdap.serve.served import NAMES, TENANT, VIDEOS, clicks, make_two
+from tacit.designs.pdap.serve import NAMES, TENANT, VIDEOS, clicks, make_two
 from tacit.service.keys import KeyRing, read_secret
 
 HOST = "127.0.0.1"

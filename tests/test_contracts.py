@@ -19,7 +19,7 @@ PLANTED = {
     "designs/prec/voters.py": (
         *sorted(name for name in OUTSIDE if not name.startswith("tacit.")),
         *("tacit.service.people", "tacit.designs.xmap.model"),
-        *("tacit.designs.prec.audit.bench", "tacit.designs.prec.serve.rounds"),
+        *("tacit.designs.prec.audit", "tacit.designs.prec.serve.rounds"),
     ),
     "service/people.py": ("tacit.designs.prec.voters",),
     "designs/sketches/server.py": ("tacit.designs.sketches.device",),

@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 from tacit import randomness
 from tacit.accounting import PureAccountant
 from tacit.data.clicks import generate
+from tacit.designs.pdap.experiment import Row, Run
 from tacit.designs.pdap.experiment.policies import Made, World
-from tacit.designs.pdap.experiment.simulation import Row, Run
 from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host, answer_range
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.trust import NEVER, TrustSettings
 from tacit.designs.pdap.vendor import Vendor, Visit
-from tacit.evaluation.result import mean_interval
+from tacit.evaluation import mean_interval
 from tacit.randomness import Source
 
 _SLICES = 2

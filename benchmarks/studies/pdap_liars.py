@@ -38,7 +38,7 @@ from tacit.designs.pdap.policy import Choice
 from tacit.designs.pdap.published import Dap, ForwardedUsers
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
-from tacit.evaluation.result import Interval, mean_interval
+from tacit.evaluation import Interval, mean_interval
 
 HONEST = "honest"
 LIES = ("1", "0", "flipped", "worst", "absent")

@@ -28,7 +28,7 @@ from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.joint_sums import Choices, Estimates
 from tacit.designs.pdap.local import Context, ContextSetting, Sees
 from tacit.designs.pdap.policy import slices_for
-from tacit.evaluation.result import Interval, mean_interval
+from tacit.evaluation import Interval, mean_interval
 from tacit.mechanisms.randomized_response import BitRelease
 from tacit.recommenders.baselines.linucb import LinUCB
 

@@ -20,7 +20,7 @@ from tacit.extensions import DESIGNS, installed
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
     from tacit.data.stored import StoredRatings
-    from tacit.evaluation.result import Result
+    from tacit.evaluation import Result
     from tacit.privacy import Guarantee
 
 BUILT_IN = ("private", "standard-scheme", "xmap", "sketches", "prec", "pdap")

@@ -27,7 +27,7 @@ from tacit.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
-    from tacit.evaluation.result import Result
+    from tacit.evaluation import Result
 
 T = TypeVar("T")
 Number = TypeVar("Number", int, float)

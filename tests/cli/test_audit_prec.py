@@ -7,8 +7,8 @@ import pytest
 
 from tacit.auditing.claims import Audit
 from tacit.cli.app import main
-from tacit.designs.prec.audit import bench, exact, faults
-from tacit.designs.prec.audit.bench import published
+from tacit.designs.prec import audit as bench
+from tacit.designs.prec.audit import exact, faults, published
 from tacit.designs.prec.audit.exact import Computed, changing_voters
 
 

@@ -9,7 +9,8 @@ import pytest
 from tacit.auditing.random_sizes import Profile
 from tacit.cli import audit as command
 from tacit.cli.app import main
-from tacit.designs.random_sizes import bench, faults
+from tacit.designs import random_sizes as bench
+from tacit.designs.random_sizes import faults
 from tacit.designs.random_sizes.faults import FAULTS
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from tacit.auditing.claims import Audit
 from tacit.cli.app import main
-from tacit.designs.xmap.audit import bench, tables
-from tacit.designs.xmap.audit.bench import constant_noise, published_selection
+from tacit.designs.xmap import audit as bench
+from tacit.designs.xmap.audit import constant_noise, published_selection, tables
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tacit.cli import app as cli
-from tacit.designs.private.audit import bench, faults
+from tacit.designs.private import audit as bench
+from tacit.designs.private.audit import faults
 from tacit.designs.private.settings import Settings
 from tacit.mechanisms import samplers
 

@@ -14,8 +14,8 @@ from tacit import terminal
 from tacit.cli import app as cli
 from tacit.designs.standard_scheme.experiment import commands as tables
 from tacit.designs.standard_scheme.experiment import hiding
+from tacit.evaluation import Result
 from tacit.evaluation.compare_measures import digest_of
-from tacit.evaluation.result import Result
 from tacit.recommenders import load_model
 
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.engine import item_item_blocks
-from tacit.engine.base import Neighbours, Stage, Table
+from tacit.engine import Neighbours, Stage, Table, item_item_blocks
 from tacit.engine.item_item import check
 from tacit.engine.local import CompiledEngine, LocalEngine, check_predictions, check_top
 from tacit.engine.local import check as check_paths

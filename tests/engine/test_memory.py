@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.engine.base import Table
+from tacit.engine import Table
 from tacit.engine.local import CompiledEngine
 from tacit.errors import ConfigError
 

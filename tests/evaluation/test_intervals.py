@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from tacit.errors import ConfigError, DataError
-from tacit.evaluation.result import auc_interval, mean_interval
+from tacit.evaluation import auc_interval, mean_interval
 
 FOLDS = [0.71, 0.74, 0.69, 0.80, 0.77]
 

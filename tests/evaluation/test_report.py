@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pages import Page
 
 from tacit.designs.standard_scheme.disclosure import RELEASES
-from tacit.designs.standard_scheme.experiment.experiment import JUDGED
+from tacit.designs.standard_scheme.experiment import JUDGED
 from tacit.designs.standard_scheme.experiment.report import ATTACK_NAMES, page_of
 from tacit.designs.standard_scheme.experiment.table import (
     AccuracyRow,

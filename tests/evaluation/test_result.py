@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.evaluation.result import Interval, Result, Table
+from tacit.evaluation import Interval, Result, Table
 
 RESULT = Result({"rows": [{"model": "a_b", "ndcg": Interval(0.2, 0.1, 0.3)}, {"model": "<c>"}]})
 

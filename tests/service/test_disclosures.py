@@ -21,7 +21,7 @@ from tacit.designs.standard_scheme import (
 from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import ItemTable
-from tacit.designs.standard_scheme.serve.disclosures import ServedDisclosure
+from tacit.designs.standard_scheme.serve import ServedDisclosure
 from tacit.designs.standard_scheme.serve.operator import MEASURED, DigestLog
 from tacit.errors import ConfigError
 from tacit.recommenders.baselines import Popularity

@@ -70,7 +70,7 @@ def model(
     rate lately? Which value has an attribute? It is fitted to these ratings again and again.
     """
     from tacit.auditing.attacks import any_model
-    from tacit.evaluation.result import manifest
+    from tacit.evaluation import manifest
 
     made = named(model, setting or [])
     any_model.adapt(made)  # refuses what is no recommender before the file is read

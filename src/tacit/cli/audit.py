@@ -12,7 +12,7 @@ import typer
 
 from tacit import terminal
 from tacit.errors import ConfigError
-from tacit.evaluation.result import Result, Table
+from tacit.evaluation import Result, Table
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def _sentences(
 def _sizes(cases: int | None, *, planted: bool, quiet: bool) -> Result:
     """Every released artefact at random sizes. cases: of each; None: as many as by default."""
     from tacit.auditing.random_sizes import examine
-    from tacit.designs.random_sizes.bench import BENCH
+    from tacit.designs.random_sizes import BENCH
     from tacit.designs.random_sizes.faults import FAULTS
 
     if cases is not None and cases < 1:

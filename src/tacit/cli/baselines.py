@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.design import Command, Run, option, private_summary, promised, summary
-from tacit.evaluation.result import OUT, SEED, Result, Table, manifest
+from tacit.evaluation import OUT, SEED, Result, Table, manifest
 
 _K = (int, option("How many neighbours.", default=50, least=1))
 _ALL = "Only this domain; all items if left out."

@@ -55,7 +55,7 @@ def compare(
     from tacit.design import design as design_of
     from tacit.errors import ConfigError
     from tacit.evaluation import compare as comparing
-    from tacit.evaluation.result import manifest
+    from tacit.evaluation import manifest
 
     if (from_domain is None) != (to_domain is None):
         raise ConfigError("Name both --source and --target, or neither.")

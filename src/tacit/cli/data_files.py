@@ -17,8 +17,8 @@ from tacit.terminal import JSON
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
+    from tacit.data.tables import Role
     from tacit.data.tables.importing import Plan
-    from tacit.data.tables.table import Role
 
 _ROLES: tuple[Role, ...] = ("user", "item", "rating", "plays", "time")
 _MEANS = {
@@ -151,7 +151,7 @@ def _ask(made: Plan, asked: dict[Role, str | None]) -> bool:
 
 def _check(made: Plan, scaled: bool, *, events: bool) -> None:
     """DataError where people or items have no column, or stars that were asked for."""
-    from tacit.data.tables.table import missing
+    from tacit.data.tables import missing
 
     for table, found in zip(made.tables, made.guesses, strict=True):
         for role in ("user", "item", *(["rating"] if scaled and not events else [])):

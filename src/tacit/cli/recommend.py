@@ -16,7 +16,7 @@ from tacit.errors import ConfigError, DataError
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
-    from tacit.data.tables.table import Role
+    from tacit.data.tables import Role
 
 app = typer.Typer()
 

@@ -20,7 +20,7 @@ from tacit.terminal import Source
 
 if TYPE_CHECKING:
     from tacit.data.stored import StoredRatings
-    from tacit.data.tables.table import Role
+    from tacit.data.tables import Role
     from tacit.designs.private.model import Private
 
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from tacit.data.ratings import Duplicates, Ratings, RatingScale
+from tacit.data.tables import Role, Table
 from tacit.data.tables.cleaning import OnBad, Rules
 from tacit.data.tables.reading import columns_of, ratings_of
 from tacit.data.tables.sources import frame_of
-from tacit.data.tables.table import Role, Table
 from tacit.data.tables.times import Dates
 from tacit.errors import ConfigError, DataError
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from tacit.data.ratings import Ratings, RatingScale
+from tacit.data.tables import Role
 from tacit.data.tables.cleaning import OnBad, Rules
 from tacit.data.tables.reading import Reading, open_table, ratings_of
-from tacit.data.tables.table import Role
 from tacit.errors import DataError
 
 WHOLE_STARS = RatingScale(1, 5, 1)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tacit.data.columns import EVENTS, RatingScale, align, number_ids
 from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.ratings import Ratings
-from tacit.data.tables.table import Role, choose, find
+from tacit.data.tables import Role, choose, find
 from tacit.data.tabular import read_catalogue, with_items
 from tacit.errors import ConfigError, DataError
 

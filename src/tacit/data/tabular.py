@@ -19,10 +19,10 @@ from typing import Any
 from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.movielens import is_movielens, read_movielens
 from tacit.data.ratings import Column, Duplicates, Ratings, RatingScale
+from tacit.data.tables import Role, Table, choose, find
 from tacit.data.tables.cleaning import OnBad, Rules
 from tacit.data.tables.folder import is_folder, read_folder, refuse_private_list
 from tacit.data.tables.reading import by_id, columns_of, matched, open_table, ratings_of, table_of
-from tacit.data.tables.table import Role, Table, choose, find
 from tacit.data.tables.times import Dates
 from tacit.errors import DataError
 from tacit.extensions import DATASETS, installed

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from tacit.data.ratings import Column
+from tacit.data.tables import plain
 from tacit.data.tables.reading import open_table
-from tacit.data.tables.table import plain
 from tacit.errors import DataError
 
 Id = int | str

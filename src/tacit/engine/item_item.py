@@ -30,7 +30,7 @@ from scipy import sparse
 
 from tacit.data.ratings import Ratings
 from tacit.data.stored import Block, Cut, StoredRatings, known_of
-from tacit.engine.base import Find, Floats, Neighbours, Numbers, Pairs, StoredTable, Table
+from tacit.engine import Find, Floats, Neighbours, Numbers, Pairs, StoredTable, Table
 from tacit.errors import ClusterError, ConfigError
 
 Counts = NDArray[np.int32]

@@ -17,7 +17,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.base import Floats, Neighbours, Numbers, Table
+from tacit.engine import Floats, Neighbours, Numbers, Table
 from tacit.engine.item_item import check, empty, norms_and_raters
 from tacit.engine.item_item_blocks import (
     EIGHT,

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.engine import item_item
-from tacit.engine.base import Floats, Neighbours, Numbers, Stage, Table
+from tacit.engine import Floats, Neighbours, Numbers, Stage, Table, item_item
 from tacit.errors import ConfigError
 
 

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from scipy import sparse
 
-from tacit.engine.base import Floats, Numbers, Stage
+from tacit.engine import Floats, Numbers, Stage
 from tacit.engine.local import check, check_predictions, check_top
 
 PART = 2**14

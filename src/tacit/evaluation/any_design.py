@@ -21,7 +21,7 @@ from tacit.design import (
     promised,
     usefulness,
 )
-from tacit.evaluation.result import (
+from tacit.evaluation import (
     LEAST_SEEDS,
     OUT,
     REPORT,

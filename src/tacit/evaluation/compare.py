@@ -21,10 +21,10 @@ import numpy as np
 from tacit.data.ratings import Ratings
 from tacit.design import Entry
 from tacit.errors import ConfigError, DataError, TacitError
+from tacit.evaluation import Result, mean_interval
 from tacit.evaluation.compare_measures import attacked, digest_of, judged, kept_in, key_of
 from tacit.evaluation.lists import LIST_LENGTH, PENALTIES, list_trial
 from tacit.evaluation.parallel import Pool, Progress
-from tacit.evaluation.result import Result, mean_interval
 from tacit.extensions import METRICS, installed
 
 COLUMNS = ("design", "variant", "epsilon", "unit", "against", "metric", "value", "low", "high")

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tacit.evaluation import Table
 from tacit.evaluation.compare import NOBODY, Compared, group_of
 from tacit.evaluation.lists import LIST_LENGTH
 from tacit.evaluation.page import Cell, Figure, Mark, Page, Section
-from tacit.evaluation.result import Table
 
 HEADINGS = {
     "ndcg": "NDCG@10",

@@ -29,9 +29,9 @@ from tacit.data.domains import cross_domain_split, items_in, straddlers
 from tacit.data.ratings import Ratings
 from tacit.data.splits import Split, default_split, random_per_user
 from tacit.errors import ConfigError, DataError
+from tacit.evaluation import LEAST_SEEDS, mean_interval
 from tacit.evaluation.metrics import mae, ranking_metrics, rmse
 from tacit.evaluation.parallel import Pool, Progress
-from tacit.evaluation.result import LEAST_SEEDS, mean_interval
 from tacit.recommenders.base import Recommender
 from tacit.recommenders.baselines import ItemMean, MatrixFactorization, Popularity
 from tacit.recommenders.inputs import model_kinds, model_reader

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.container import check_writable, write_whole
-from tacit.evaluation.result import Interval, Table, Verdict
+from tacit.evaluation import Interval, Table, Verdict
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.engine.base import Engine, Floats, Numbers, Stage, Table, as_stage
+from tacit.engine import Engine, Floats, Numbers, Stage, Table, as_stage
 from tacit.engine.local import LocalEngine
 from tacit.errors import ConfigError, MissingExtra
 

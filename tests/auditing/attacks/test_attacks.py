@@ -8,7 +8,7 @@ from scipy import sparse
 
 from tacit.auditing.attacks import Seen, attackers, auc, permuted
 from tacit.errors import DataError, NotFittedError
-from tacit.evaluation.result import auc_interval
+from tacit.evaluation import auc_interval
 
 
 class OfRatings:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tacit.auditing.random_sizes import Profile, examine, whole
-from tacit.designs.random_sizes.bench import BENCH, BY_NAME, rated
+from tacit.designs.random_sizes import BENCH, BY_NAME, rated
 from tacit.designs.random_sizes.faults import FAULTS
 
 SLOW = "x-map, sound fit"

@@ -9,8 +9,8 @@ import pytest
 
 from tacit import StandardScheme, load_model
 from tacit import generate as generated
+from tacit.designs.standard_scheme import training
 from tacit.designs.standard_scheme.messages import MICRO, ItemTable, Release
-from tacit.designs.standard_scheme.training import fitting
 from tacit.designs.standard_scheme.training.people import consenting
 from tacit.errors import ConfigError, DataError, ModelFileError, PrivacyError
 
@@ -166,11 +166,11 @@ def test_damaged_weights(model, tmp_path, monkeypatch, name):
         header.update(made)
         arrays.update(held)
 
-    monkeypatch.setattr(fitting.container, "write", keep)
+    monkeypatch.setattr(training.container, "write", keep)
     model.save(tmp_path / "m")
     monkeypatch.undo()
     arrays[name] = arrays[name][:-1]
-    fitting.container.write(tmp_path / "m", header, arrays)
+    training.container.write(tmp_path / "m", header, arrays)
     with pytest.raises(ModelFileError):
         load_model(tmp_path / "m")
 

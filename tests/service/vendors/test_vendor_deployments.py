@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tacit.designs.pdap.messages import Forward
-from tacit.designs.pdap.serve.served import NAMES, ServedVendor, make_two
+from tacit.designs.pdap.serve import NAMES, ServedVendor, make_two
 from tacit.designs.pdap.serve.signatures import new_vendor_key, sign_request
 from tacit.errors import ConfigError
 from tacit.service import Service, Settings, create_app

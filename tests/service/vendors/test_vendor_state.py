@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.designs.pdap.messages import Forward, Offer, Refusal, answered
-from tacit.designs.pdap.serve.served import NAMES, ServedVendor, StateCache, make_two
+from tacit.designs.pdap.serve import NAMES, ServedVendor, StateCache, make_two
 from tacit.designs.pdap.serve.state import KEPT, UNLEARNED, VendorState, pack, unpack
 from tacit.errors import ConfigError
 from tacit.service.deployment import Deployment

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.messages import Forward, Offer
-from tacit.designs.pdap.serve.served import ServedVendor
+from tacit.designs.pdap.serve import ServedVendor
 from tacit.designs.pdap.serve.signatures import audience_of, sign_answer, sign_request
 from tacit.designs.pdap.serve.visits import ticket_of
 from tacit.errors import ConfigError

@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tacit.data.columns import EVENTS, RatingScale, unfit
-from tacit.data.tables.table import Role, Table
+from tacit.data.tables import Role, Table
 from tacit.data.tables.times import TIME, Dates, check_dates, ordered, seconds
 from tacit.errors import ConfigError, DataError
 

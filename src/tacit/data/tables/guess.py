@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from tacit.data.columns import RatingScale
+from tacit.data.tables import Role, Table, find, missing, named, names_of, squeezed
 from tacit.data.tables.cleaning import ANSWERS, to_numbers
-from tacit.data.tables.table import Role, Table, find, missing, named, names_of, squeezed
 from tacit.data.tables.times import is_date
 from tacit.errors import DataError
 

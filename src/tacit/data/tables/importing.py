@@ -18,12 +18,12 @@ from typing import Any
 from tacit.data.domains import DOMAIN, on_catalogue
 from tacit.data.movielens import is_movielens, movielens_reading
 from tacit.data.ratings import Ratings
+from tacit.data.tables import Role, Table, find, missing, squeezed
 from tacit.data.tables.cleaning import NO_EVENT, OnBad, Rules
 from tacit.data.tables.folder import is_folder
 from tacit.data.tables.guess import Guess, guess
 from tacit.data.tables.reading import REPEATS, Asked, Reading, matched, open_table, ratings_of
 from tacit.data.tables.sources import frame_of
-from tacit.data.tables.table import Role, Table, find, missing, squeezed
 from tacit.data.tabular import read_catalogue, with_items
 from tacit.errors import ConfigError, DataError
 

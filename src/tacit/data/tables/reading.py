@@ -13,10 +13,10 @@ import numpy as np
 
 from tacit.data.domains import DOMAIN, by_item
 from tacit.data.ratings import Column, Duplicates, Ratings
+from tacit.data.tables import Role, Table, choose, missing, names_of, squeezed
 from tacit.data.tables.cleaning import Rules, clean, ids_of
 from tacit.data.tables.guess import Guess, guess
 from tacit.data.tables.sources import COLUMNAR, columnar, database, duckdb_file, json_rows, sqlite
-from tacit.data.tables.table import Role, Table, choose, missing, names_of, squeezed
 from tacit.data.tables.text import text_table, unpacked
 from tacit.data.tables.times import ordered
 from tacit.errors import ConfigError, DataError

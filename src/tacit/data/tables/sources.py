@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from tacit.data.tables.table import Table, Torn, named
+from tacit.data.tables import Table, Torn, named
 from tacit.errors import DataError, MissingExtra
 
 COLUMNAR = (b"PAR1", b"ARROW1")

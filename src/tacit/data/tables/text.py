@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
-from tacit.data.tables.table import ALL_NAMES, Table, Torn, squeezed
+from tacit.data.tables import ALL_NAMES, Table, Torn, squeezed
 from tacit.data.tables.times import looks_like_time
 from tacit.errors import DataError
 

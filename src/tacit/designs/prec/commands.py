@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.design import Command, Run, option
 from tacit.errors import ConfigError
-from tacit.evaluation.result import Result, Table
+from tacit.evaluation import Result, Table
 
 if TYPE_CHECKING:
     from tacit.data.votes import Likes, VoteRounds

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.design import Command, Run, Where, option, private_summary, promised
 from tacit.errors import ConfigError, PrivacyError
+from tacit.evaluation import OUT, SEED, WORKERS, Result, manifest
 from tacit.evaluation.any_design import lists
-from tacit.evaluation.result import OUT, SEED, WORKERS, Result, manifest
 
 if TYPE_CHECKING:
     from tacit.designs.private.model import Private

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tacit.auditing.bugs import planted
 from tacit.auditing.random_sizes import Found, examine
 from tacit.designs.private import popular, stars
-from tacit.designs.random_sizes.bench import BY_NAME
+from tacit.designs.random_sizes import BY_NAME
 from tacit.designs.standard_scheme.training import people as training
 from tacit.designs.standard_scheme.training import tables
 from tacit.mechanisms import samplers, topk

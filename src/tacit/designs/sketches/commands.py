@@ -12,7 +12,7 @@ import numpy as np
 from tacit.data.synthetic_worlds import Blocks, example
 from tacit.design import Command, Run, option
 from tacit.errors import ConfigError
-from tacit.evaluation.result import Result, Table
+from tacit.evaluation import Result, Table
 
 if TYPE_CHECKING:
     from tacit.designs.sketches.planner import Plan

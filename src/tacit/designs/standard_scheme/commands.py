@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.design import Command, Comparison, Entry, Run, Tour, option, summary, usefulness
+from tacit.designs.standard_scheme.experiment import DEFAULT_RELEASE
 from tacit.designs.standard_scheme.experiment import commands as experiment
-from tacit.designs.standard_scheme.experiment.experiment import DEFAULT_RELEASE
 from tacit.designs.standard_scheme.messages import MICRO
 from tacit.errors import ConfigError, TacitError
-from tacit.evaluation.result import OUT, SEED, WORKERS, Result, Table
+from tacit.evaluation import OUT, SEED, WORKERS, Result, Table
 
 if TYPE_CHECKING:
     from scipy import sparse

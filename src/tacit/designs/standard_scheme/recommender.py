@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.designs.standard_scheme import guarantees
+from tacit.designs.standard_scheme import guarantees, training
 from tacit.designs.standard_scheme.device import Device, renamed
 from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.drawing import Dice
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import LARGEST, WEEK, ItemTable, Release, Scores
 from tacit.designs.standard_scheme.server import AT_HOME, SERVED, Server
-from tacit.designs.standard_scheme.training import fitting
 from tacit.designs.standard_scheme.training.people import unit
 from tacit.designs.standard_scheme.training.profiles import Profile
 from tacit.designs.standard_scheme.training.tables import to_message
@@ -112,7 +111,7 @@ class StandardScheme:
         self.taken_: tuple[str, ...] = tuple(TAKEN)
         self.aliases = dict(self.aliases or {})
         self.measurements_: tuple[Measurement, ...] = ()
-        fitting.check_settings(self)
+        training.check_settings(self)
 
     def fit(self, ratings: Ratings, previous: StandardScheme | None = None) -> StandardScheme:
         """Learn from consenting people: everybody in `ratings` whose attributes are all known.
@@ -121,9 +120,9 @@ class StandardScheme:
         changed since, but not none: two models would show what these like.
         """
         checked_ratings(ratings)
-        fitting.check_use(self)
+        training.check_use(self)
         former = None if previous is None else previous.people_
-        fitted = fitting.fit(self, ratings, former)
+        fitted = training.fit(self, ratings, former)
         unlisted = set(self.attributes) - set(self.values)
         self.taken_ = (*taken_for_public(ratings), *(("values",) if unlisted else ()))
         self.hold(ratings.item_ids, titles_of(ratings), ratings.scale, fitted)
@@ -272,13 +271,13 @@ class StandardScheme:
     def save(self, path: str | Path) -> None:
         """Write items, public tables, what scores, and a keyed hash of each consenting person."""
         self._fitted()
-        fitting.write(self, path)
+        training.write(self, path)
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> StandardScheme:
         """Back from a checked model file; ValueError for one of an earlier version."""
-        model = cls(**fitting.settings_of(header))
-        fitting.restore(model, header, arrays)
+        model = cls(**training.settings_of(header))
+        training.restore(model, header, arrays)
         return model
 
     def hold(
@@ -286,7 +285,7 @@ class StandardScheme:
         item_ids: Column,
         titles: Titles,
         scale: RatingScale,
-        fitted: fitting.Fitted,
+        fitted: training.Fitted,
         measurements: tuple[Measurement, ...] = (),
     ) -> None:
         """Take this as what was fitted. item_ids: (items,)."""
@@ -296,7 +295,7 @@ class StandardScheme:
         self.people_ = fitted.people
         self.disclosure_: Disclosure = to_message(
             self.tables_,
-            fitting.checked_rule(self, scale),
+            training.checked_rule(self, scale),
             minimum=scale.minimum,
             step=unit(scale),
             levels=scale.levels,

@@ -22,7 +22,7 @@ from tacit.designs.xmap.bridge import Because, Bridge, Times, fit_bridge, means_
 from tacit.designs.xmap.private_neighbours import Plan
 from tacit.designs.xmap.recommender import ItemNeighbours, RatedTogether
 from tacit.designs.xmap.settings import Catalogue, Settings
-from tacit.engine.base import Engine, Numbers
+from tacit.engine import Engine, Numbers
 from tacit.errors import DataError
 from tacit.privacy import Guarantee
 from tacit.randomness import Source

@@ -35,7 +35,7 @@ from tacit.designs.xmap.recommender import (
     recency,
 )
 from tacit.designs.xmap.settings import Catalogue, Settings
-from tacit.engine.base import Engine, Numbers
+from tacit.engine import Engine, Numbers
 from tacit.errors import ConfigError, DataError
 from tacit.randomness import Source
 

@@ -19,7 +19,7 @@ from tacit.design import (
     usefulness,
 )
 from tacit.errors import ConfigError, PrivacyError
-from tacit.evaluation.result import OUT, Result
+from tacit.evaluation import OUT, Result
 
 FEATURES = (
     "Columns of public item metadata, with commas; default: genres, tags, categories, price, year "

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.engine.base import Engine, Neighbours, Numbers, Stage, Table, as_stage, nearest
+from tacit.engine import Engine, Neighbours, Numbers, Stage, Table, as_stage, nearest
 from tacit.engine.local import blocks
 
 Floats = NDArray[np.float64]

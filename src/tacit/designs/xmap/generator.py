@@ -24,7 +24,7 @@ from scipy import sparse
 
 from tacit.designs.xmap.extender import Extension, blocks_of, similarities
 from tacit.designs.xmap.theory import SPREAD
-from tacit.engine.base import Engine, Numbers
+from tacit.engine import Engine, Numbers
 from tacit.mechanisms.selection import Selection, draw_rows
 from tacit.randomness import Source
 

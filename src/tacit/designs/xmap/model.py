@@ -43,7 +43,7 @@ from tacit.recommenders.base import (
 
 if TYPE_CHECKING:
     from tacit.designs.xmap.boxes import Boxes, Moments
-    from tacit.engine.base import Engine
+    from tacit.engine import Engine
     from tacit.randomness import Source
 
 

@@ -39,7 +39,7 @@ from tacit.designs.xmap.extender import baseline
 from tacit.designs.xmap.generator import RESOLUTION, Profiles
 from tacit.designs.xmap.recommender import ItemNeighbours, PeopleNeighbours
 from tacit.designs.xmap.theory import FLOOR, SPREAD, truncation
-from tacit.engine.base import Numbers
+from tacit.engine import Numbers
 from tacit.errors import ConfigError
 from tacit.mechanisms.noise import LaplaceRelease, discrete_laplace
 from tacit.mechanisms.selection import Selection, draw_rows

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from tacit.designs.xmap.extender import baseline, means_of_people
 from tacit.designs.xmap.generator import Profiles
-from tacit.engine.base import Engine, Neighbours, Numbers, Table, nearest
+from tacit.engine import Engine, Neighbours, Numbers, Table, nearest
 from tacit.engine.item_item import empty
 
 Floats = NDArray[np.float64]

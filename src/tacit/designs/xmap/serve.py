@@ -23,9 +23,9 @@ from tacit.data.synthetic import generate
 from tacit.data.synthetic_worlds import generate_domains
 from tacit.designs.private.model import Private
 from tacit.designs.xmap.model import XMap
+from tacit.evaluation import Interval, mean_interval
 from tacit.evaluation.lists import lists_of
 from tacit.evaluation.metrics import ndcg_by_person
-from tacit.evaluation.result import Interval, mean_interval
 from tacit.service.demo import book_titles, film_titles
 
 PEOPLE, BOOKS, FILMS, EACH, GENRES = 2000, 100, 200, 30, 12

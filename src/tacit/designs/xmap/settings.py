@@ -30,7 +30,7 @@ from tacit.privacy import Adjacency, Guarantee
 
 if TYPE_CHECKING:
     from tacit.designs.xmap.private_neighbours import Budget
-    from tacit.engine.base import Numbers
+    from tacit.engine import Numbers
 
 Variant = Literal["sound", "published", "constant"]
 Kind = Literal["item-based", "user-based"]

@@ -27,7 +27,7 @@ from tacit.designs.xmap.generator import alter_egos, drawn_as_published, images
 from tacit.designs.xmap.private_neighbours import Candidates, candidates_of, drawn_lists
 from tacit.designs.xmap.recommender import ItemNeighbours, most_similar, pattern, votes_of
 from tacit.designs.xmap.settings import TASK_ROWS, Catalogue, Cost, Settings
-from tacit.engine.base import Engine, Floats, Numbers, Table
+from tacit.engine import Engine, Floats, Numbers, Table
 from tacit.engine.item_item import MOST, PART, TiledTable, cut_up
 from tacit.errors import DataError
 from tacit.randomness import Source

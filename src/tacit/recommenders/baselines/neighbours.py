@@ -12,7 +12,7 @@ from scipy import sparse
 
 from tacit.data.domains import domain_of, within
 from tacit.data.ratings import Column, Ratings
-from tacit.engine.base import Engine, Neighbours, Numbers, Table
+from tacit.engine import Engine, Neighbours, Numbers, Table
 from tacit.errors import ConfigError
 from tacit.recommenders.base import Floats, History
 from tacit.recommenders.baselines.baseline import (

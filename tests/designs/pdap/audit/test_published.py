@@ -9,8 +9,7 @@ import pytest
 
 from tacit.auditing.claims import as_expected, run
 from tacit.auditing.output_distributions import law
-from tacit.designs.pdap.audit import published
-from tacit.designs.pdap.audit.bench import INFINITE, STEPS, by_policy
+from tacit.designs.pdap.audit import INFINITE, STEPS, by_policy, published
 
 SAMPLES = 1_000
 

@@ -17,9 +17,8 @@ from tacit.auditing.empirical import best_known
 from tacit.auditing.output_distributions import coded
 from tacit.auditing.sampler_spy import laplace_loss, moves
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.audit import joint, local
-from tacit.designs.pdap.audit.bench import BUGS
-from tacit.designs.pdap.audit.bench import SAMPLES as BENCH_SAMPLES
+from tacit.designs.pdap.audit import BUGS, joint, local
+from tacit.designs.pdap.audit import SAMPLES as BENCH_SAMPLES
 from tacit.designs.pdap.audit.joint import distinguished, instead, released, without
 
 SAMPLES = 1_000

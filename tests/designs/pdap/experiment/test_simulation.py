@@ -16,12 +16,12 @@ from tacit.cli.app import app
 from tacit.data.clicks import log_of
 from tacit.data.ratings import Ratings
 from tacit.designs.pdap.control import regret_bound
+from tacit.designs.pdap.experiment import Row, checkpoints, replay_log, simulate
 from tacit.designs.pdap.experiment.policies import NAMES, World, make
 from tacit.designs.pdap.experiment.report import PAPER, orderings, page_of, tables, verdict_of
-from tacit.designs.pdap.experiment.simulation import Row, checkpoints, replay_log, simulate
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
-from tacit.evaluation.result import Interval
+from tacit.evaluation import Interval
 
 SMALL = World(vendors=3, videos=2, dimension=1, arrivals=120, private={"gamma": 0.0})
 

@@ -8,7 +8,7 @@ import pytest
 from tacit.auditing.bugs import examine
 from tacit.auditing.claims import as_expected, run
 from tacit.designs.prec import PRec, PRecSettings
-from tacit.designs.prec.audit.bench import BENCH, code, features, gated, published
+from tacit.designs.prec.audit import BENCH, code, features, gated, published
 from tacit.designs.prec.audit.exact import settings_for
 from tacit.designs.prec.audit.faults import BUGS
 from tacit.designs.prec.audit.patterns import followed

@@ -11,8 +11,8 @@ import pytest
 from tacit.accounting.concentrated import ZCDPAccountant
 from tacit.accounting.events import Exponential, repeat
 from tacit.cli.app import main
+from tacit.designs.prec.experiment import Setting, play, points, settings_of, simulate
 from tacit.designs.prec.experiment.methods import METHODS, Budget, Raw, per_round
-from tacit.designs.prec.experiment.simulation import Setting, play, points, settings_of, simulate
 from tacit.designs.prec.experiment.worlds import Game
 from tacit.errors import ConfigError
 from tacit.randomness import simulation

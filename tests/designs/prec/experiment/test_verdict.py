@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from tacit.designs.prec.experiment import Point, Setting, play
 from tacit.designs.prec.experiment.methods import Budget
 from tacit.designs.prec.experiment.report import verdict
-from tacit.designs.prec.experiment.simulation import Point, Setting, play
 from tacit.designs.prec.experiment.worlds import Game
-from tacit.evaluation.result import Interval
+from tacit.evaluation import Interval
 
 ROW = play(Setting("planted", Game(10, 2, 40, 20), Budget(1.0, 1e-6)), "uniform", 0)
 

@@ -7,7 +7,7 @@ import pytest
 from tacit.auditing.bugs import examine
 from tacit.auditing.claims import run
 from tacit.auditing.replays import replays
-from tacit.designs.private.audit.bench import BENCH
+from tacit.designs.private.audit import BENCH
 from tacit.designs.private.audit.faults import BUGS
 from tacit.designs.private.audit.worlds import PERSONS, WORLDS, answers, overspent, tables
 

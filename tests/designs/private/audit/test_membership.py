@@ -10,8 +10,8 @@ import pytest
 
 from tacit import Private
 from tacit.auditing.attacks.membership import Game, control_works, play
-from tacit.designs.private.audit.bench import GAME_DELTA as DELTA
-from tacit.designs.private.audit.bench import GAMES, once
+from tacit.designs.private.audit import GAME_DELTA as DELTA
+from tacit.designs.private.audit import GAMES, once
 from tacit.designs.private.audit.worlds import ITEMS, PERSONS, tables
 from tacit.designs.private.device import DeviceLists
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import linregress
 
 from tacit.data.synthetic_worlds import Blocks
-from tacit.designs.sketches.experiment.simulation import compare, fitted_slope, scaling
+from tacit.designs.sketches.experiment import compare, fitted_slope, scaling
 from tacit.errors import ConfigError
 
 ONE_CLASS = Blocks(np.ones(1), np.full(2, 0.5), np.array([[0.95, 0.05]]))

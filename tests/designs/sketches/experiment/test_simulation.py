@@ -10,7 +10,7 @@ import pytest
 
 from tacit.data.synthetic_worlds import Blocks, draw
 from tacit.designs.sketches.campaigns import new_campaign
-from tacit.designs.sketches.experiment.simulation import simulate
+from tacit.designs.sketches.experiment import simulate
 from tacit.designs.sketches.model import answer
 from tacit.designs.sketches.planner import plan
 from tacit.designs.sketches.server import Server, item_counts, pair_counts

@@ -12,16 +12,17 @@ from cells import cell_of
 from tacit import generate
 from tacit.auditing.attacks import QUICK, auc, distance, readers_of_epochs
 from tacit.data.ratings import RatingScale
+from tacit.designs.standard_scheme import experiment as hiding_experiment
 from tacit.designs.standard_scheme.disclosure import RELEASES
-from tacit.designs.standard_scheme.experiment import experiment as hiding_experiment
-from tacit.designs.standard_scheme.experiment import fold, releases
-from tacit.designs.standard_scheme.experiment.experiment import (
+from tacit.designs.standard_scheme.experiment import (
     DEFAULT_RELEASE,
     JUDGED,
     ONE_REFIT,
     SCHEDULES,
     WEEKLY,
     at_entries,
+    fold,
+    releases,
     weeks_of,
 )
 from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps

@@ -13,7 +13,7 @@ import rule_of_strata as old
 
 from tacit.auditing.attacks import Panel, Public, Seen, simultaneous, stacked
 from tacit.data import load
-from tacit.designs.standard_scheme.experiment.experiment import at_entries, order_of
+from tacit.designs.standard_scheme.experiment import at_entries, order_of
 from tacit.designs.standard_scheme.experiment.fold import KnownCount, vanished
 from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding
 from tacit.designs.standard_scheme.training.people import consenting

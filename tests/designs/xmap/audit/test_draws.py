@@ -10,7 +10,7 @@ import pytest
 
 from tacit.auditing.claims import as_expected, run
 from tacit.auditing.output_distributions import sampled, ways
-from tacit.designs.xmap.audit import bench as xmap_draws
+from tacit.designs.xmap import audit as xmap_draws
 from tacit.designs.xmap.audit.fits import Drawer
 from tacit.designs.xmap.audit.tables import strong_among_mild
 from tacit.designs.xmap.guarantees import noise_delta, selection_loss

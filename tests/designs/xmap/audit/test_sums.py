@@ -9,7 +9,7 @@ from tacit.auditing.bugs import examine
 from tacit.auditing.claims import run
 from tacit.auditing.replays import compared, recorded, replays
 from tacit.designs.private.audit.worlds import PERSONS, answers, overspent, tables
-from tacit.designs.xmap.audit.bench import BUGS, WORLD, sums
+from tacit.designs.xmap.audit import BUGS, WORLD, sums
 from tacit.designs.xmap.audit.tables import ratings
 from tacit.mechanisms.noise import GaussianRelease
 

@@ -10,7 +10,7 @@ import pytest
 from tacit.data.domains import cross_domain_split, items_in, with_domains
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
-from tacit.designs.xmap.experiment.experiment import evaluate_cross_domain, steps
+from tacit.designs.xmap.experiment import evaluate_cross_domain, steps
 from tacit.designs.xmap.experiment.judging import (
     Judged,
     judge_target,

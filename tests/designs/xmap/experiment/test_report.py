@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from pages import Page
 
-from tacit.designs.xmap.experiment.experiment import VARIANTS, CrossDomainTable, Point, Setting
+from tacit.designs.xmap.experiment import VARIANTS, CrossDomainTable, Point, Setting
 from tacit.designs.xmap.experiment.judging import Comparison
 from tacit.designs.xmap.experiment.methods import (
     BASELINES,
@@ -22,7 +22,7 @@ from tacit.designs.xmap.experiment.methods import (
     Contender,
 )
 from tacit.designs.xmap.experiment.report import page_of, verdict
-from tacit.evaluation.result import Interval
+from tacit.evaluation import Interval
 
 MANIFEST = {"seed": 7, "data": {"sha256": "ab12"}, "date": "1999-01-02"}
 BASE = Setting(1.0, 0)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.design import Command, Run, Tour, option
 from tacit.errors import ConfigError
-from tacit.evaluation.result import REPORT, Result, Table, grouped, made_with
+from tacit.evaluation import REPORT, Result, Table, grouped, made_with
 
 if TYPE_CHECKING:
     from tacit.data.clicks import Log
+    from tacit.designs.pdap.experiment import Row
     from tacit.designs.pdap.experiment.policies import World
     from tacit.designs.pdap.experiment.report import PaperTable
-    from tacit.designs.pdap.experiment.simulation import Row
 
 _PACKAGES = ("tacit-rec", "numpy", "scipy", "opendp")
 
@@ -133,13 +133,13 @@ def _log(path: Path | None, world: World) -> tuple[Log | None, dict[str, Any]]:
 
 
 def _simulated(settings: SimulateSettings, world: World, log: Log | None, run: Run) -> list[Row]:
-    from tacit.designs.pdap.experiment import simulation
+    from tacit.designs.pdap import experiment
     from tacit.designs.pdap.experiment.policies import WITH_EPSILON
 
     def one(name: str, epsilon: float, seed: int) -> Iterator[Row]:
         if log is None:
-            return simulation.simulate(name, epsilon, world, seed=seed, **settings.generated)
-        return simulation.replay_log(name, epsilon, world, log, seed=seed)
+            return experiment.simulate(name, epsilon, world, seed=seed, **settings.generated)
+        return experiment.replay_log(name, epsilon, world, log, seed=seed)
 
     tasks = [
         (name, epsilon, seed)
@@ -148,7 +148,7 @@ def _simulated(settings: SimulateSettings, world: World, log: Log | None, run: R
         for epsilon in (settings.epsilon if name in WITH_EPSILON else (math.inf,))
     ]
     rows: list[Row] = []
-    total = len(tasks) * len(simulation.checkpoints(world.arrivals))
+    total = len(tasks) * len(experiment.checkpoints(world.arrivals))
     with run.progress("Simulating", total) as advance:
         for row in chain.from_iterable(one(*task) for task in tasks):
             rows.append(row)
@@ -277,7 +277,7 @@ def tour() -> Tour:
 
 
 def _ended(policy: str, epsilon: float, world: World) -> Row:
-    from tacit.designs.pdap.experiment.simulation import simulate
+    from tacit.designs.pdap.experiment import simulate
 
     *_, row = simulate(policy, epsilon, world, seed=1)
     return row

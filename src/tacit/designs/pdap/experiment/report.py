@@ -15,10 +15,10 @@ from typing import Any, Literal, NamedTuple
 
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.control import regret_bound
+from tacit.designs.pdap.experiment import Column, Row, columns_of, level
 from tacit.designs.pdap.experiment.policies import PUBLISHED, World
-from tacit.designs.pdap.experiment.simulation import Column, Row, columns_of, level
+from tacit.evaluation import Interval, Table, Verdict, mean_interval
 from tacit.evaluation.page import Cell, Figure, Mark, Page, Section, interval
-from tacit.evaluation.result import Interval, Table, Verdict, mean_interval
 
 DAP = ("dap", math.inf)
 _HERE = (5000, 10000, 20000, 50000)

@@ -1,1 +1,297 @@
-"""Vendors as they are served: visits, and what vendors send one another."""
+"""A vendor as it is served: its settings, its neighbours, and its state in the ledger.
+
+For the demonstration: a vendor of generated videos, and two of them that know each other.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from fastapi import Response
+
+from tacit.container import write_whole
+from tacit.data.clicks import Clicks, generate
+from tacit.designs.pdap import guarantees as sound_guarantees
+from tacit.designs.pdap.guarantees import forwarded, learned_about_neighbours
+from tacit.designs.pdap.serve.neighbours import Calls, Neighbour, Reach
+from tacit.designs.pdap.serve.settings import VendorSettings, peers_of
+from tacit.designs.pdap.serve.signatures import new_vendor_key, read_private_key
+from tacit.designs.pdap.serve.state import VERSION, VendorState, unpack
+from tacit.designs.pdap.vendor import Vendor
+from tacit.errors import ConfigError
+from tacit.ledger import Balance, Cap, Charge, Holder
+from tacit.privacy import Guarantee
+from tacit.randomness import Source
+from tacit.service import idempotency
+from tacit.service.deployment import Section, Service
+from tacit.service.idempotency import Reply, Step, refusal, state_named
+from tacit.service.keys import Caller, Role, add_key, make_private
+from tacit.service.settings import FILE
+
+NAMES = ("cinema", "arthouse")
+VIDEOS, FEATURES, TENANT = 8, 2, "demo"
+_SEED = 3
+_KEYS = "keys.json"
+
+
+def clicks() -> Clicks:
+    """Who likes what: made up. The first vendor's videos come first."""
+    return generate(vendors=len(NAMES), videos=VIDEOS, dimension=FEATURES, seed=_SEED)
+
+
+def video(vendor: int, number: int) -> str:
+    """The name of a vendor's video."""
+    return f"{NAMES[vendor]}-{number + 1}"
+
+
+def make_demo(_: Path) -> str:
+    """One vendor alone: whom it could ask would be another service."""
+    return _section(0, VIDEOS)
+
+
+def make_two(
+    folders: tuple[Path, Path],
+    addresses: tuple[str, str],
+    *,
+    videos: int = VIDEOS,
+    **settings: float,
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Two deployments, each a vendor that may forward to the other; each one's operator's keys.
+
+    folders: new ones. addresses: where the services will listen, `http://127.0.0.1:8001`.
+    videos: of each. settings: more of [vendors.NAME], the same for both.
+    """
+    for folder in folders:
+        folder.mkdir(parents=True)
+    public = [new_vendor_key(folder / "vendor.pem") for folder in folders]
+    keys = []
+    for own, other in ((0, 1), (1, 0)):
+        given = add_key(folders[other] / _KEYS, NAMES[own], Role.VENDOR, TENANT)
+        make_private(folders[own] / "neighbour.key", given.encode())
+        more = {name: repr(value) for name, value in settings.items()}
+        parts = [
+            f'tenant = "{TENANT}"\n',
+            _section(own, videos, key='"vendor.pem"', **more),
+            _table(
+                f"vendors.{NAMES[own]}.peers.{NAMES[other]}",
+                url=f'"{addresses[other]}/api/vendors/{NAMES[other]}"',
+                public_key=f'"{public[other]}"',
+                api_key='"neighbour.key"',
+            ),
+        ]
+        write_whole(folders[own] / FILE, "\n".join(parts).encode())
+        keys.append({"operator": add_key(folders[own] / _KEYS, "operator", Role.OPERATOR, TENANT)})
+    return keys[0], keys[1]
+
+
+def _section(vendor: int, videos: int, **more: str) -> str:
+    names = ", ".join(f'"{video(vendor, number)}"' for number in range(videos))
+    given = {"videos": f"[{names}]", "features": str(FEATURES)} | more
+    return _table(f"vendors.{NAMES[vendor]}", **given)
+
+
+def _table(name: str, **values: str) -> str:
+    return "\n".join([f"[{name}]", *(f"{key} = {value}" for key, value in values.items()), ""])
+
+
+OTHERS = "This vendor's settings are others than those it learned with: tell the operator."
+
+
+@dataclass(frozen=True)
+class ServedVendor:
+    """One [vendors.NAME]. calls, reach: only with neighbours."""
+
+    SETTINGS: ClassVar = VendorSettings
+
+    tenant: str
+    name: str
+    settings: VendorSettings
+    neighbours: Mapping[str, Neighbour] = field(repr=False)
+    calls: Calls | None = field(repr=False)
+    reach: Reach | None = field(repr=False)
+    keeper: StateCache = field(repr=False)
+
+    @classmethod
+    def from_section(cls, section: Section) -> Self:
+        """ConfigError for what cannot be served."""
+        tables = peers_of(section)
+        settings = VendorSettings.read(section)
+        neighbours = {name: Neighbour.from_section(name, one) for name, one in tables.items()}
+        if section.name in neighbours:
+            raise ConfigError(f"{FILE}: {section.name} is no neighbour of its own.")
+        calls = reach = None
+        if neighbours:
+            calls = Calls(section.name, read_private_key(section.file("key")))
+            reach = Reach(calls, tuple(neighbours.values()))
+        settings.joint.noise.draw((1,))  # loads what draws noise: not while others wait
+        keeper = StateCache(settings)
+        return cls(section.tenant, section.name, settings, neighbours, calls, reach, keeper)
+
+    @property
+    def state(self) -> str:
+        """The name of its kept state."""
+        return state_named("vendors", self.tenant, self.name)
+
+    def budgets(self) -> Iterator[tuple[Holder, Cap]]:
+        """None of a data set: every person has their own."""
+        return iter(())
+
+    def check_opened(self, balances: Iterable[Balance]) -> None:
+        """ConfigError where a person's budget is larger than the cards say: a cap is for life."""
+        ours = f"vendors/{self.name}/"
+        for found in balances:
+            theirs = found.holder.tenant == self.tenant and found.holder.name.startswith(ours)
+            if theirs and found.cap.amount > self.settings.cap.amount:
+                raise ConfigError(
+                    f"{FILE}: {self.name}.lifetime was larger when people's budgets were opened, "
+                    "and a budget is for life. Put it back, or take another name for the vendor."
+                )
+
+    def check_kept(self, kept: Callable[[str], bytes | None]) -> None:
+        """ConfigError where its state was kept under other settings, or cannot be gone on from."""
+        if (found := kept(self.state)) is None:
+            return
+        known = None
+        try:
+            numbers, _ = unpack(found)
+            known = int(numbers.get("version", 0))
+            if known != VERSION:
+                raise ValueError  # whatever it holds
+            others = self.settings.others_than(numbers["settings"])
+            if not others:
+                VendorState.decode(found, self.settings.vendor(), self.settings.lasting)
+        except (TypeError, ValueError, LookupError, struct.error):
+            raise ConfigError(
+                f"{FILE}: vendors.{self.name} cannot be gone on from: {_kept_as(known)}. Take "
+                "another name for the vendor."
+            ) from None
+        if others:
+            raise ConfigError(
+                f"{FILE}: vendors.{self.name} learned with other settings ({', '.join(others)}), "
+                "and what was promised to its visitors is for all that it learned. Put them back, "
+                "or take another name for the vendor, where everybody has a budget of its own."
+            )
+
+    def holders(self, user: str) -> tuple[Holder]:
+        """Their one budget here."""
+        return (Holder.subject(self.tenant, f"vendors/{self.name}/{user}"),)
+
+    def released(self) -> str:
+        """What cannot be taken back."""
+        s, extra = self.settings, ""
+        if self.neighbours:
+            extra = "; contexts that neighbours got at random, each at epsilon "
+            extra += f"{s.forward_epsilon:g}"
+        return (
+            f"noisy sums that hold visits of all, each at epsilon {s.epsilon:g}{extra}; all "
+            f"of one person's within {s.lifetime:g}. Stored answers hold which video was "
+            "shown at each visit, and the random bytes of one that was forwarded"
+        )
+
+    def charges(self, user: str, *, asks: bool) -> list[Charge]:
+        """What a visit is charged; a first one opens a budget. asks: neighbours are up."""
+        cost, (holder,) = self.settings.visit(asks=asks), self.holders(user)
+        return [Charge(holder, cost, opens=self.settings.cap)]
+
+    async def step(
+        self,
+        service: Service,
+        caller: Caller,
+        operation: str,
+        key: str,
+        payload: bytes,
+        take: Callable[[VendorState], Reply],
+        **more: Any,
+    ) -> Response:
+        """One transaction over its state, once for each key. more: as of `idempotency.step`."""
+        named, taken = self.name.encode() + b"\x00" + payload, self.keeper.step(take)
+        return await idempotency.step(
+            service, caller, operation, key, named, state=self.state, take=taken, **more
+        )
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """For its own users."""
+        s = self.settings
+        cards = [sound_guarantees.joint(s.joint, visits_per_person=s.most_learned)]
+        if self.neighbours:
+            asked = s.most_asked or None
+            cards += [
+                forwarded(s.agreement, visits=asked, asks_all=True),
+                learned_about_neighbours(s.caution, visits_per_person=asked),
+            ]
+        return tuple(cards)
+
+    def described(self) -> dict[str, Any]:
+        """For everybody: nothing of its videos, which are shown one at a time."""
+        return {
+            "name": self.name,
+            "features": self.settings.features,
+            "epsilon": self.settings.epsilon,
+            "lifetime": self.settings.lifetime,
+            "neighbours": sorted(self.neighbours),
+            "forward_epsilon": self.settings.forward_epsilon if self.neighbours else None,
+        }
+
+
+def _kept_as(version: int | None) -> str:
+    """What is wrong with a state that cannot be read. None: it has no version, being damaged."""
+    if version is None or version == VERSION:
+        return "what was kept of it is damaged"
+    said = f"version {version}" if version else f"a version before {VERSION}"
+    return f"what was kept of it is of {said}, and this tacit goes on with version {VERSION}"
+
+
+class StateCache:
+    """Opens the kept state for one transaction, and closes it again.
+
+    The desk that was made last is gone on from if its bytes are those that are kept: then nothing
+    was changed by another worker, and no transaction was undone.
+
+    Names of videos and neighbours are those of the settings that were read last, by any worker: one
+    that was begun anew may have found others than those that go on, and two that took turns in
+    putting their own names back would have each other's videos learned from nothing at each turn.
+    """
+
+    def __init__(self, settings: VendorSettings) -> None:
+        self._settings = settings
+        self._since = time.time_ns()
+        self._lock = threading.Lock()
+        self._last: tuple[bytes, VendorState] | None = None
+        self._fresh: Vendor | None = settings.vendor()
+        """Knows nothing. Made before anybody waits for it; for the first of all states."""
+        self._made = settings.vendor()
+
+    def step(self, take: Callable[[VendorState], Reply]) -> Step:
+        """For `idempotency.step`: what `take` does with the desk, and the desk after it."""
+
+        def run(_: Source, kept: bytes | None) -> tuple[Reply, bytes | None]:
+            with self._lock:
+                desk = self.open(kept)
+                if desk is None:
+                    return refusal(409, OTHERS), None
+                answer = take(desk)
+                new = desk.encode(self._settings.lasting)
+                self._last = new, desk
+                return answer, None if new == kept else new
+
+        return run
+
+    def open(self, kept: bytes | None) -> VendorState | None:
+        """What was kept, None for the first; None comes of what has other settings."""
+        last, self._last = self._last, None  # whatever fails from here on, it is not used again
+        if kept is None:
+            fresh, self._fresh = self._fresh or self._settings.vendor(), None
+            return VendorState(fresh, since=self._since)
+        if last is not None and last[0] == kept:
+            return last[1]
+        desk = VendorState.decode(kept, self._made, self._settings.lasting)
+        if desk is not None and not self._since < desk.since <= time.time_ns():
+            desk.rename(self._settings.videos, tuple(self._settings.peers or ()))
+            desk.since = self._since
+        return desk

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.designs.pdap.messages import Forward, MessageError, Offer
-from tacit.designs.pdap.serve.served import ServedVendor
+from tacit.designs.pdap.serve import ServedVendor
 from tacit.designs.pdap.serve.settings import MOST_FEATURES
 from tacit.designs.pdap.serve.signatures import NotSigned, check_request, sign_answer
 from tacit.designs.pdap.serve.state import Decision, Ticket, VendorState

@@ -9,8 +9,7 @@ from typing import Any
 
 from tacit.design import Command, Run, option
 from tacit.designs.prec.commands import DELTA, DIVERSITY, RADIUS, TOGETHER
-from tacit.designs.prec.experiment.methods import METHODS, Budget
-from tacit.designs.prec.experiment.simulation import (
+from tacit.designs.prec.experiment import (
     VARIED,
     Point,
     Setting,
@@ -18,9 +17,10 @@ from tacit.designs.prec.experiment.simulation import (
     runs,
     settings_of,
 )
-from tacit.designs.prec.experiment.simulation import simulate as simulated
+from tacit.designs.prec.experiment import simulate as simulated
+from tacit.designs.prec.experiment.methods import METHODS, Budget
 from tacit.designs.prec.experiment.worlds import Game
-from tacit.evaluation.result import REPORT, SEED, WORKERS, Result, Table, generated, manifest
+from tacit.evaluation import REPORT, SEED, WORKERS, Result, Table, generated, manifest
 
 METHOD = (
     "p-rec, p-rec-no-gate, exponential, majority, weighted-majority or uniform; several with "

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from tacit.designs.prec.experiment import VARIED, Point, Setting
 from tacit.designs.prec.experiment.methods import METHODS
-from tacit.designs.prec.experiment.simulation import VARIED, Point, Setting
 from tacit.designs.prec.experiment.worlds import WORLDS
+from tacit.evaluation import Interval, Table, Verdict
 from tacit.evaluation.page import Cell, Figure, Line, Mark, Page, Section, interval, moving
-from tacit.evaluation.result import Interval, Table, Verdict
 
 SHOWN: dict[str, tuple[str, str, tuple[int, ...]]] = {
     "p-rec": ("p-REC with its gate", "var(--sound)", ()),

@@ -22,8 +22,8 @@ from tacit.data.ratings import Ratings
 from tacit.designs.prec.experiment.methods import ABSTAINS, METHODS, PRIVATE, Budget, player
 from tacit.designs.prec.experiment.worlds import Game
 from tacit.errors import ConfigError, DataError
+from tacit.evaluation import Interval, grouped, mean_interval
 from tacit.evaluation.parallel import Pool, Progress
-from tacit.evaluation.result import Interval, grouped, mean_interval
 from tacit.randomness import simulation
 
 LEAST_ROUNDS = 20

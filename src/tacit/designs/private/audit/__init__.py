@@ -1,1 +1,162 @@
-"""Audits of the design `private`, and the bugs that are planted to test them."""
+"""The design on the audit's bench: 36 pairs of neighbours, both modes, one domain and two.
+
+The game of who was in the rows: guesses from the bytes that everybody may have.
+
+Knows   everybody else's rows but the other targets', what each target rated, and how fits are
+        made: the same fit without noise of the others stands beside every score.
+Sees    the model file, the device file, or the model files of several fits.
+Feeds   on rare items: targets rate at random what others hardly rate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import container
+from tacit.auditing.attacks.membership import Game, Scored, study
+from tacit.auditing.claims import Bench, Line
+from tacit.auditing.replays import replay_check
+from tacit.data.ratings import Ratings, RatingScale
+from tacit.designs.private.audit import faults
+from tacit.designs.private.audit.worlds import (
+    DELTA,
+    EPSILON,
+    PERSONS,
+    WORLDS,
+    World,
+    answers,
+    tables,
+)
+from tacit.designs.private.device import DeviceLists
+from tacit.designs.private.model import Private
+from tacit.designs.private.settings import Mode
+
+ITEMS, GENRES, PEOPLE, TARGETS, RATED = 60, 6, 120, 60, 8
+"""Items, features, people who are always in, targets, likes of each person."""
+GAME_DELTA = 1e-10
+"""Far below the chance of a false alarm, or what is due to delta could explain every guess."""
+_REFITS = 4
+
+Likes = NDArray[np.int64]
+ScoresOf = Callable[[Mapping[Any, float]], Sequence[float]]
+
+
+def once(epsilon: float, mode: Mode, refits: int, generator: np.random.Generator) -> Scored:
+    """One world; `refits` fits of the same people, each after the one before."""
+    fame = 1 / (1 + np.arange(ITEMS))
+    others = _people(generator, PEOPLE, fame)
+    targets = _people(generator, TARGETS, np.ones(ITEMS))
+    inside = generator.random(TARGETS) < 0.5
+    ratings = _ratings([*others, *(targets[place] for place in np.flatnonzero(inside))])
+    models: list[Private] = []
+    for _ in range(refits):
+        previous = models[-1] if models else None
+        models.append(Private(epsilon, GAME_DELTA, mode=mode, previous=previous).fit(ratings))
+    without = _model_file(Private(math.inf, mode=mode).fit(_ratings(others)))
+    files = [_model_file(model) for model in models]
+    devices = [_device_file(model) for model in models]
+    return inside.astype(np.int64), {
+        name: np.array([_score(seen, without, own) for own in targets])
+        for name, seen in (("model files", files), ("device files", devices))
+    }
+
+
+def _score(files: Sequence[ScoresOf], without: ScoresOf, own: Likes) -> float:
+    """How much better the files place each of a person's items for the person's others."""
+    gained = []
+    for item in own.tolist():
+        history = {int(other): 5.0 for other in own if other != item}
+        usual = without(history)[item]
+        gained += [scores(history)[item] - usual for scores in files]
+    return float(np.mean(gained))
+
+
+def _model_file(model: Private) -> ScoresOf:
+    read = Private.from_parts(*container.unpack(container.pack(*model.parts())))
+    everything = list(range(ITEMS))
+    return lambda history: read.predict(everything, history=history).tolist()
+
+
+def _device_file(model: Private) -> ScoresOf:
+    return DeviceLists.decode(model.device_file()).scores
+
+
+def _people(generator: np.random.Generator, people: int, chances: Any) -> list[Likes]:
+    share = chances / chances.sum()
+    return [np.sort(generator.choice(ITEMS, RATED, replace=False, p=share)) for _ in range(people)]
+
+
+def _ratings(rows: Sequence[Likes]) -> Ratings:
+    """On one public catalogue; every rating is a like."""
+    genres = np.empty(ITEMS, object)
+    genres[:] = [f"g{item % GENRES}" for item in range(ITEMS)]
+    users = np.repeat(np.arange(len(rows)), RATED)
+    return Ratings(
+        users.astype(np.int32), np.concatenate(rows).astype(np.int32), np.full(len(users), 5.0),
+        None, np.arange(len(rows)), np.arange(ITEMS), RatingScale(1, 5, 1),
+        item_metadata={"genres": genres}, catalogue_given=True, scale_given=True,
+    )  # fmt: skip
+
+
+def _total(refits: int) -> float:
+    from tacit.designs.private.releases import Fit, total
+    from tacit.designs.private.settings import Settings
+
+    return total([Fit.new(Settings(1.0, GAME_DELTA))] * refits, GAME_DELTA)
+
+
+GAMES = (
+    *(
+        Game(f"{mode}, no noise", partial(once, math.inf, mode, 1))
+        for mode in ("taste", "top-items")
+    ),
+    *(
+        Game(f"{mode}, epsilon 1", partial(once, 1.0, mode, 1), 1.0, GAME_DELTA)
+        for mode in ("taste", "top-items")
+    ),
+    Game(
+        f"top-items, {_REFITS} fits of epsilon 1",
+        partial(once, 1.0, "top-items", _REFITS),
+        _total(_REFITS),
+        GAME_DELTA,
+    ),
+)
+"""The controls, in which the attack has to work, and the guarantee, under which it has to fail."""
+
+STUDY = study(lambda: GAMES, "model", "from")
+
+_SHARES = {"likes two rare items": (12, 8)}  # entries sampled, and one sample of so many
+
+
+def line(world: World) -> Line:
+    """Every person who comes or goes, in one way to fit."""
+    checks = []
+    for name, person in PERSONS.items():
+        entries, share = _SHARES.get(name, (1, 1_000))
+        checks.append(
+            replay_check(
+                name, world.fit, tables(person),
+                entries=entries, share=share, delta=DELTA, noise=answers(factors=world.factors),
+            )
+        )  # fmt: skip
+    return Line(world.name, EPSILON, tuple(checks), delta=DELTA)
+
+
+BENCH: tuple[Callable[[], Line], ...] = tuple(partial(line, world) for world in WORLDS)
+
+
+def audit() -> Bench:
+    """Whole fits replayed with one person more or less."""
+    return Bench(
+        {"": BENCH},
+        faults.BUGS,
+        studies=(STUDY,),
+        conclusion="No violation was found, and that is no proof.",
+        after="tacit guarantee private --epsilon 1  reads what is promised.",
+    )

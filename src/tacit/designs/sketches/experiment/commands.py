@@ -13,7 +13,7 @@ from tacit.data.synthetic_worlds import Blocks
 from tacit.design import Command, Run, option
 from tacit.designs.sketches.commands import CLUSTERS, LIKES, UNIT, world
 from tacit.errors import ConfigError
-from tacit.evaluation.result import SEED, Result, Table, grouped, manifest
+from tacit.evaluation import SEED, Result, Table, grouped, manifest
 
 _SEEDS, _GROWN = 5, 20
 _DRAWN = "tacit plan sketches --plot out.svg  draws what theory says."
@@ -81,7 +81,7 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
     blocks = world(settings.likes, settings.clusters)
     if settings.scaling:
         return _scaled(settings, blocks, run)
-    from tacit.designs.sketches.experiment.simulation import simulate as simulated
+    from tacit.designs.sketches.experiment import simulate as simulated
 
     tasks = list(product(settings.method, *settings.values, range(settings.seeds or _SEEDS)))
     kept: dict[str, Any] = {
@@ -122,7 +122,7 @@ def _means(rows: list[dict[str, Any]]) -> Table:
 
 
 def _scaled(settings: SimulateSettings, blocks: Blocks, run: Run) -> Result:
-    from tacit.designs.sketches.experiment.simulation import VARIED, scaling
+    from tacit.designs.sketches.experiment import VARIED, scaling
 
     values = dict(zip(VARIED, settings.values, strict=True))
     several = [name for name in VARIED if len(values[name]) > 1]
@@ -156,7 +156,7 @@ def _scaled(settings: SimulateSettings, blocks: Blocks, run: Run) -> Result:
 
 
 def _compared(settings: SimulateSettings, seeds: int, blocks: Blocks, run: Run) -> Result:
-    from tacit.designs.sketches.experiment.simulation import compare
+    from tacit.designs.sketches.experiment import compare
 
     (items,), (rated,), (epsilon,) = settings.values
     one, other = settings.method

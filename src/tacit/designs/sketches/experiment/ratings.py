@@ -34,9 +34,9 @@ from tacit.designs.sketches.experiment.populations import (
 from tacit.designs.sketches.messages import Campaign
 from tacit.designs.sketches.planner import Plan, plan
 from tacit.errors import ConfigError, DataError
+from tacit.evaluation import grouped, mean_interval
 from tacit.evaluation.metrics import ranking_metrics
 from tacit.evaluation.parallel import Progress
-from tacit.evaluation.result import grouped, mean_interval
 
 IN_THE_CLEAR = ("spectral-coclustering", "popularity", "item-knn")
 REPORTED = 20_000

@@ -1,1 +1,221 @@
-"""Experiments with the standard scheme: attacks, accuracy, reports."""
+"""What every fold of the experiment on hiding shares, and how its releases are simulated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.data.ratings import Ratings
+from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
+from tacit.designs.standard_scheme.drawing import FIRST_END, start
+from tacit.designs.standard_scheme.messages import DAY, WEEK
+from tacit.designs.standard_scheme.training.people import Consenting, entry_rows, with_data
+from tacit.designs.standard_scheme.training.population import release
+from tacit.designs.standard_scheme.training.profiles import Factorization
+from tacit.designs.standard_scheme.training.tables import Tables, estimate, estimate_privately
+from tacit.designs.standard_scheme.training.taste import with_taste
+from tacit.randomness import replay, secure
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Pairs = Mapping[tuple[int, int], tuple[Tables, ...]]
+"""By unordered pair of folds: tables without these people, then those of the refits."""
+
+DEFAULT_RELEASE = "scheme+selection+rounding"
+JUDGED = (
+    DEFAULT_RELEASE,
+    "coupling+selection",
+    "scheme+selection",
+    "scheme+rounding",
+    "coupling",
+    "scheme",
+    "selection",
+    "attribute-average",
+    "movie-average",
+)
+"""Releases in the order in which one is chosen to be judged, before any number is seen."""
+UNION, EPOCHS = "union", "epochs"
+WEEKLY, ONE_REFIT, THREE_REFITS = "weekly epochs", "one refit", "three refits"
+EACH_RATING = "each rating"
+SCHEDULES = (WEEKLY, ONE_REFIT, THREE_REFITS, EACH_RATING)
+QUICK_SCHEDULES = (WEEKLY, THREE_REFITS)
+REFUSED = (EACH_RATING,)
+"""A device speaks by the calendar; measured all the same, as if it did not."""
+REFITTED = {ONE_REFIT: 2, THREE_REFITS: 4}
+"""Equal parts of a person's history, each decided with other tables."""
+LEFT_OUT = 0.1
+"""Share of the consenting people whom the tables of a refit do not know."""
+
+
+class Key(NamedTuple):
+    """One attacker's scores. trained_on: raw (frozen) or released (knows the method)."""
+
+    release: str
+    view: str
+    attack: str
+    trained_on: str
+    target: int
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What every fold shares.
+
+    fold_of    (people,) which fold each person is tested in
+    order      CSR like the levels: 1 for a person's first rating, 2 for the second
+    weekly     CSR like the levels: 1 + label of the epoch in which it was rated; None without times
+    genres, years   of items, as `tacit.auditing.attacks.Public` has them
+    penalty    of the item-item weights that make the lists
+    """
+
+    people: Consenting
+    fold_of: Ints
+    order: sparse.csr_array
+    weekly: sparse.csr_array | None
+    genres: Floats
+    years: Floats
+    minimum: float
+    step: float
+    factorization: Factorization
+    shrink: bool
+    disclosure_epsilon: float
+    contributions: int
+    second_order: str
+    releases: tuple[str, ...]
+    attacks: tuple[str, ...]
+    schedules: tuple[str, ...]
+    seed: int
+    penalty: int = 0
+
+    @property
+    def labels(self) -> Ints:
+        return self.people.labels[:, 0]
+
+    @property
+    def folds(self) -> int:
+        return int(self.fold_of.max()) + 1
+
+    @property
+    def targets(self) -> range:
+        """Of two values the second is guessed; of more, each against the rest."""
+        count = len(self.people.values[0])
+        return range(1, 2) if count == 2 else range(count)
+
+    @property
+    def judged(self) -> str | None:
+        """The release that is also watched over time; None where nothing is obfuscated."""
+        return next((name for name in JUDGED if name in self.releases), None)
+
+    def outside(self, *folds: int) -> Ints:
+        """Numbers of the people in none of these folds."""
+        return np.flatnonzero(~np.isin(self.fold_of, folds))
+
+    def inside(self, fold: int) -> Ints:
+        return np.flatnonzero(self.fold_of == fold)
+
+    def stars(self, levels: sparse.csr_array) -> sparse.csr_array:
+        return with_data(levels, self.minimum + self.step * levels.data)
+
+    def epochs(self, schedule: str) -> sparse.csr_array:
+        """CSR like the levels: 1 + the epoch each rating belongs to under the schedule."""
+        if schedule == WEEKLY:
+            assert self.weekly is not None
+            return self.weekly
+        if schedule == EACH_RATING:
+            return self.order
+        rated = np.diff(self.order.indptr)[entry_rows(self.order)]
+        parts = (self.order.data - 1) * REFITTED[schedule] // rated
+        return with_data(self.order, 1 + parts)
+
+
+def tables_without(experiment: Experiment, first: int, second: int) -> tuple[Tables, ...]:
+    """Tables estimated without the people of one or two folds, and those of the refits."""
+    numbers = experiment.outside(first, second)
+    generator = np.random.default_rng([experiment.seed, first, second])
+    refits = max((REFITTED.get(name, 1) for name in experiment.schedules), default=1) - 1
+    shares = [generator.random(len(numbers)) >= LEFT_OUT for _ in range(refits)]
+    groups = [numbers, *(numbers[share] for share in shares)]
+    return tuple(_estimated(experiment, group) for group in groups)
+
+
+def _estimated(experiment: Experiment, numbers: Ints) -> Tables:
+    people = some(experiment.people, numbers)
+    coupling = any(RELEASES[name].transform == "coupling" for name in experiment.releases)
+    if math.isinf(experiment.disclosure_epsilon):
+        made = estimate(people, shrink=experiment.shrink, coupling=coupling, seed=experiment.seed)
+    else:
+        made = estimate_privately(
+            people,
+            secure(),
+            epsilon=experiment.disclosure_epsilon,
+            contributions=experiment.contributions,
+            coupling=coupling,
+        )
+    if experiment.second_order == "taste":
+        made = with_taste(people, made, seed=experiment.seed)
+    return made[people.names[0]]
+
+
+def released(
+    experiment: Experiment,
+    levels: sparse.csr_array,
+    labels: Ints,
+    table: Tables,
+    rule: Rule,
+    draw: str,
+    epochs: sparse.csr_array | None = None,
+) -> sparse.csr_array:
+    """Released levels of people who speak once, or in these epochs with the same tables; `draw`
+    names the random stream."""
+    return release(
+        levels,
+        labels[:, None],
+        [table],
+        rule,
+        n_levels=experiment.people.n_levels,
+        source=replay(f"{experiment.seed}/{draw}"),
+        epoch_of_rating=None if epochs is None else epochs.data.astype(np.int64),
+    )
+
+
+def order_of(ratings: Ratings, seed: int) -> sparse.csr_array:
+    """CSR like the ratings: 1 for a person's first rating, 2 for the second; by time if known."""
+    keys = np.random.default_rng([seed, 1]).random(len(ratings))
+    order = (
+        np.lexsort((keys, ratings.users))
+        if ratings.timestamps is None
+        else np.lexsort((keys, ratings.timestamps, ratings.users))
+    )
+    rank = np.empty(len(ratings), dtype=np.int64)
+    rank[order] = np.arange(len(ratings)) - ratings.offsets[ratings.users] + 1
+    return with_data(ratings.matrix, rank)
+
+
+def weeks_of(ratings: Ratings) -> sparse.csr_array | None:
+    """CSR like the ratings: 1 + label of the epoch, if an account begins with its first rating."""
+    if ratings.timestamps is None:
+        return None
+    times = ratings.timestamps.astype(np.int64)
+    created = np.minimum.reduceat(times, np.asarray(ratings.offsets[:-1]))[ratings.users]
+    label = np.where(times < created + DAY, 1, np.maximum(2, (times - start(0, WEEK)) // WEEK))
+    label[times < created + FIRST_END] = 0
+    return with_data(ratings.matrix, 1 + label)
+
+
+def some(people: Consenting, numbers: Ints) -> Consenting:
+    return replace(people, levels=people.levels[numbers], labels=people.labels[numbers])
+
+
+def at_entries(pattern: sparse.csr_array, values: sparse.csr_array) -> sparse.csr_array:
+    """`values` where `pattern` has entries, which are among those of `values`."""
+    width = pattern.shape[1]
+    known = entry_rows(values) * width + values.indices
+    wanted = entry_rows(pattern) * width + pattern.indices
+    order = np.argsort(known)
+    return with_data(pattern, values.data[order[np.searchsorted(known[order], wanted)]])

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.design import Command, Run, option
 from tacit.designs.standard_scheme.disclosure import RELEASES
-from tacit.designs.standard_scheme.experiment.experiment import DEFAULT_RELEASE
-from tacit.evaluation.result import REPORT, SEED, WORKERS, Result, Table, manifest
+from tacit.designs.standard_scheme.experiment import DEFAULT_RELEASE
+from tacit.evaluation import REPORT, SEED, WORKERS, Result, Table, manifest
 
 if TYPE_CHECKING:
     from tacit.designs.standard_scheme.experiment.table import AccuracyRow, HidingTable

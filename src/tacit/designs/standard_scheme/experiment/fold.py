@@ -32,7 +32,7 @@ from tacit.auditing.attacks.base import Labels
 from tacit.auditing.attacks.features import space_of
 from tacit.auditing.attacks.modern import boosting, log_odds
 from tacit.designs.standard_scheme.disclosure import RELEASES
-from tacit.designs.standard_scheme.experiment.experiment import (
+from tacit.designs.standard_scheme.experiment import (
     REFITTED,
     UNION,
     Experiment,

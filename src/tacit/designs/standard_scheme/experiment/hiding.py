@@ -20,7 +20,7 @@ from tacit.auditing.attacks.panel import checked
 from tacit.data.ratings import Ratings
 from tacit.data.splits import k_fold_users
 from tacit.designs.standard_scheme.disclosure import RELEASES
-from tacit.designs.standard_scheme.experiment.experiment import (
+from tacit.designs.standard_scheme.experiment import (
     DEFAULT_RELEASE,
     EPOCHS,
     QUICK_SCHEDULES,
@@ -44,7 +44,7 @@ from tacit.designs.standard_scheme.experiment.table import (
     TimeRow,
     WorstRow,
 )
-from tacit.designs.standard_scheme.training.fitting import check_names
+from tacit.designs.standard_scheme.training import check_names
 from tacit.designs.standard_scheme.training.people import consenting, unit
 from tacit.designs.standard_scheme.training.profiles import (
     Profile,
@@ -54,8 +54,8 @@ from tacit.designs.standard_scheme.training.profiles import (
     years_of,
 )
 from tacit.errors import ConfigError
+from tacit.evaluation import grouped
 from tacit.evaluation.parallel import Pool, Progress
-from tacit.evaluation.result import grouped
 from tacit.privacy import too_few
 
 Floats = NDArray[np.float64]

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from tacit.auditing.attacks import Public, Seen, stacked
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
-from tacit.designs.standard_scheme.experiment.experiment import (
+from tacit.designs.standard_scheme.experiment import (
     REFITTED,
     Experiment,
     Pairs,
@@ -30,9 +30,9 @@ from tacit.designs.standard_scheme.training.people import chosen, entry_rows, ra
 from tacit.designs.standard_scheme.training.population import over_epochs
 from tacit.designs.standard_scheme.training.profiles import choose_penalty, ease, train_profiles
 from tacit.designs.standard_scheme.training.tables import Tables
+from tacit.evaluation import auc_interval, mean_interval
 from tacit.evaluation.metrics import RankingMetrics, mae, ranking_metrics, rmse
 from tacit.evaluation.page import MixPoint
-from tacit.evaluation.result import auc_interval, mean_interval
 from tacit.randomness import replay, simulation
 
 Floats = NDArray[np.float64]

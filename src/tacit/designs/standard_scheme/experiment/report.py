@@ -17,9 +17,8 @@ from tacit.designs.standard_scheme.experiment.table import (
     shown_distance,
     verdict,
 )
-from tacit.evaluation import plots
+from tacit.evaluation import Table, grouped, plots
 from tacit.evaluation.page import Cell, Figure, Mark, Page, Section, Tile
-from tacit.evaluation.result import Table, grouped
 
 ATTACK_NAMES = {
     "naive-bayes": "naive Bayes",

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.designs.standard_scheme.experiment.experiment import DEFAULT_RELEASE, UNION
+from tacit.designs.standard_scheme.experiment import DEFAULT_RELEASE, UNION
+from tacit.evaluation import Verdict
 from tacit.evaluation.page import MixPoint
-from tacit.evaluation.result import Verdict
 from tacit.privacy import PANEL, PERMUTED, SMALL, Measurement, figure
 
 Floats = NDArray[np.float64]

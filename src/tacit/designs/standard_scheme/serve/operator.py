@@ -22,7 +22,7 @@ from typing import Any
 from tacit.container import refusal, write_whole
 from tacit.designs.standard_scheme import StandardScheme
 from tacit.designs.standard_scheme.messages import encode, is_integer
-from tacit.designs.standard_scheme.training.fitting import WHO_MAY_USE_IT
+from tacit.designs.standard_scheme.training import WHO_MAY_USE_IT
 from tacit.errors import ConfigError, TacitError
 from tacit.privacy import Measurement
 from tacit.recommenders.inputs import load_model

@@ -12,10 +12,10 @@ from tacit.design import Command, Entry, Run, Tour, option
 from tacit.design import Comparison as Compared
 from tacit.designs.xmap.commands import FEATURES
 from tacit.designs.xmap.experiment.methods import METHODS, PAPERS_BUDGETS, Contender
-from tacit.evaluation.result import REPORT, SEED, WORKERS, Interval, Result, Table, manifest
+from tacit.evaluation import REPORT, SEED, WORKERS, Interval, Result, Table, manifest
 
 if TYPE_CHECKING:
-    from tacit.designs.xmap.experiment.experiment import CrossDomainTable, Point
+    from tacit.designs.xmap.experiment import CrossDomainTable, Point
     from tacit.designs.xmap.experiment.judging import Comparison
 
 PROFILE = "a person's whole profile, added or removed"
@@ -82,7 +82,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     is judged by its lists alone.
     """
     from tacit.data.domains import cross_domain_split
-    from tacit.designs.xmap.experiment.experiment import (
+    from tacit.designs.xmap.experiment import (
         DEFAULT_VARIANTS,
         evaluate_cross_domain,
         steps,

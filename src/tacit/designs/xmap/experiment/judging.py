@@ -28,9 +28,9 @@ from tacit.designs.xmap.experiment.methods import (
     predicts,
 )
 from tacit.errors import DataError
+from tacit.evaluation import Interval, mean_interval
 from tacit.evaluation.lists import LIST_LENGTH, lists_of, top_quarter
 from tacit.evaluation.metrics import ndcg_by_person
-from tacit.evaluation.result import Interval, mean_interval
 from tacit.recommenders.base import Recommender
 
 Floats = NDArray[np.float64]

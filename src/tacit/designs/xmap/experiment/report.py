@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from tacit.designs.xmap.experiment.experiment import CrossDomainTable, Point
+from tacit.designs.xmap.experiment import CrossDomainTable, Point
 from tacit.designs.xmap.experiment.judging import Comparison
 from tacit.designs.xmap.experiment.methods import (
     NAMES,
@@ -18,8 +18,8 @@ from tacit.designs.xmap.experiment.methods import (
     budget,
     named,
 )
+from tacit.evaluation import Interval, Table, Verdict
 from tacit.evaluation.page import Cell, Figure, Line, Mark, Page, Section, Tile, interval, moving
-from tacit.evaluation.result import Interval, Table, Verdict
 
 
 def page_of(table: CrossDomainTable, manifest: Mapping[str, Any]) -> Page:
