@@ -17,15 +17,33 @@ Definition = ast.FunctionDef | ast.ClassDef
 
 
 def exported() -> set[tuple[str, str]]:
-    """Module and name of what an `__init__` imports, at once or lazily."""
+    """Module and name of what an `__init__` exports: lazily, by `__all__`, or, where it has no code
+    of its own, by importing it."""
     found = set()
     for file in PACKAGE.rglob("__init__.py"):
         text = file.read_text()
         found |= {(module, name) for name, module in LAZY.findall(text)}
-        for node in ast.walk(ast.parse(text)):
+        tree = ast.parse(text)
+        named = {
+            one
+            for node in tree.body
+            if ast.unparse(node).startswith("__all__")
+            for one in listed(node)
+        }
+        own = {node.name for node in tree.body if isinstance(node, Definition)}
+        here = ".".join(file.parent.relative_to(PACKAGE).parts)
+        found |= {(here, name) for name in own & named}
+        for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module:
-                found |= {(node.module, one.name) for one in node.names}
+                names = {one.name for one in node.names}
+                found |= {(node.module, name) for name in (names & named if own else names)}
     return found
+
+
+def listed(node: ast.AST) -> Iterator[str]:
+    for one in ast.walk(node):
+        if isinstance(one, ast.Constant) and isinstance(one.value, str):
+            yield one.value
 
 
 def arrays(files: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
@@ -70,7 +88,9 @@ def faults(tree: ast.Module, names: set[str], array: re.Pattern[str]) -> Iterato
 def test_arrays_have_a_shape_and_errors_a_name():
     """Of every exported function and of public methods of exported classes."""
     files = {
-        ".".join(file.relative_to(PACKAGE).with_suffix("").parts): file.read_text()
+        ".".join(file.relative_to(PACKAGE).with_suffix("").parts).removesuffix(
+            ".__init__"
+        ): file.read_text()
         for file in PACKAGE.rglob("*.py")
     }
     array, public = arrays(files), exported()

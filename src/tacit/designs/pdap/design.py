@@ -207,7 +207,7 @@ DESIGN = Design(
     cards,
     "tacit audit pdap  looks for violations of it.",
     {
-        "audit": "audit.bench:audit",
+        "audit": "audit:audit",
         "simulate": "experiment.commands:SIMULATE",
         "tour": "experiment.commands:tour",
         "compare": "design:contenders",
@@ -218,9 +218,9 @@ DESIGN = Design(
     served=(
         Served(
             "vendors",
-            "serve.served:ServedVendor",
+            "serve:ServedVendor",
             "serve.visits:router",
-            "serve.served:make_demo",
+            "serve:make_demo",
             counts_names=True,
         ),
     ),

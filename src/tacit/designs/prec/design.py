@@ -106,12 +106,12 @@ DESIGN = Design(
     cards,
     "tacit plan prec --help  says how many voters it takes.",
     {
-        "audit": "audit.bench:audit",
+        "audit": "audit:audit",
         "plan": "commands:PLAN",
         "replay": "commands:REPLAY",
         "simulate": "experiment.commands:SIMULATE",
         "evaluate": "experiment.commands:EVALUATE",
-        "tour": "experiment.simulation:tour",
+        "tour": "experiment:tour",
         "compare": "design:contenders",
         "reproduce": "design:ITEMS",
     },
@@ -122,7 +122,7 @@ DESIGN = Design(
         Served(
             "rounds",
             "serve.rounds:ServedRounds",
-            "serve.resources:router",
+            "serve:router",
             "serve.rounds:make_demo",
             counts_names=True,
         ),

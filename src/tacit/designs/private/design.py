@@ -40,7 +40,7 @@ DESIGN = Design(
     cards,
     "tacit plan private --help  says how many people it takes.",
     {
-        "audit": "audit.bench:audit",
+        "audit": "audit:audit",
         "fit": "commands:FIT",
         "evaluate": "commands:EVALUATE",
         "plan": "commands:PLAN",

@@ -120,7 +120,7 @@ DESIGN = Design(
         "plan": "commands:PLAN",
         "simulate": "experiment.commands:SIMULATE",
         "evaluate": "experiment.commands:EVALUATE",
-        "tour": "experiment.simulation:tour",
+        "tour": "experiment:tour",
         "compare": "experiment.populations:contenders",
         "reproduce": "design:ITEMS",
     },
@@ -131,7 +131,7 @@ DESIGN = Design(
         Served(
             "campaigns",
             "serve.campaigns:ServedCampaign",
-            "serve.resources:router",
+            "serve:router",
             "serve.campaigns:make_demo",
             counts_names=True,
         ),

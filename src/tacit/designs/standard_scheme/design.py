@@ -101,8 +101,8 @@ DESIGN = Design(
     served=(
         Served(
             "disclosures",
-            "serve.disclosures:ServedDisclosure",
-            "serve.disclosures:router",
+            "serve:ServedDisclosure",
+            "serve:router",
             "serve.operator:make_demo",
         ),
     ),

@@ -122,7 +122,7 @@ DESIGN = Design(
     cards,
     "tacit evaluate xmap RATINGS --domain-column D --source S --target T  measures what it costs.",
     {
-        "audit": "audit.bench:audit",
+        "audit": "audit:audit",
         "fit": "commands:FIT",
         "plan": "commands:PLAN",
         "evaluate": "experiment.commands:EVALUATE",
