@@ -107,10 +107,10 @@ def attack(
 ) -> Attacked:
     """Attack any recommender that `adapters` knows, fitted to these ratings again and again.
 
-    attacks: some of `ATTACKS`; ConfigError for another name. sees_scores: whether
-    membership is attacked by predictions, too; None: where they are stars. claim, delta: epsilon
-    and delta that it claims for a person's whole profile; by default what its card says. members: ids
-    of the people that a function `history -> list` learned from. length: of the lists that are looked at.
+    attacks: some of `ATTACKS`; ConfigError for another name. sees_scores: whether membership is
+    attacked by predictions, too; None: where they are stars. claim, delta: epsilon and delta that
+    it claims for a person's whole profile; by default what its card says. members: ids of the
+    people that a function `history -> list` learned from. length: of the lists that are looked at.
     """
     for name in attacks:
         if name not in ATTACKS:
