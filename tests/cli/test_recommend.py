@@ -106,14 +106,6 @@ def test_help_offers_the_device_first(tacit):
     assert out.index("--at-device") < out.index("--about")
 
 
-def test_unknown_profiles(folder, tacit, tmp_path):
-    """A misspelt kind of profiles names those there are, before any work."""
-    words = ("fit", "standard-scheme", folder / "none.csv", "--service-sees-items", "no")
-    code, _, err = tacit(*words, "--profiles", "explicit", "-o", tmp_path / "m.tacit")
-    assert code == 2
-    assert "latent, features, both" in err
-
-
 def test_nothing_leaves_before_the_calendar_says_so(folder, as_json, mine):
     """A new account has no letter, however much is rated; its list is what most people like."""
     words = ("recommend", folder / "m.tacit", "--about", "gender=F", "--history", mine)

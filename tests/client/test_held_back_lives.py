@@ -1,12 +1,11 @@
-"""Lives that differ only in held-back items look the same to the service and to the store.
+"""Lives that differ only in held-back items look the same to the service.
 
 A life is drawn by chance: ratings, changes and deletions; refits, renames, merges and names that
-contradict; failed sends; clocks that jump; backups, lost memories, another value, "forget me",
-and two devices with a store, each with items of its own. It is lived twice, later without what
-the first one held back. Requests, their seconds and bytes, what the calls give back, and the
-store's reads, writes and sizes are equal. Left out are ids that were rated again after a
-deletion, and those of an item of which another id was never decided: a new rating is merged with
-a held-back one there.
+contradict; failed sends; clocks that jump; backups, lost memories, another value and "forget me".
+It is lived twice, later without what the first one held back. Requests, their seconds and bytes,
+and what the calls give back are equal. Left out are ids that were rated again after a deletion, and
+those of an item of which another id was never decided: a new rating is merged with a held-back one
+there.
 """
 
 from __future__ import annotations
@@ -17,17 +16,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 
-from passing_store import PassingStore
-
 from tacit.client import PassingAccount, PassingMemory
-from tacit.client.device_memory import Sharing
 from tacit.client.letters import Letters
 from tacit.client.transport import ServiceError, Transport
 from tacit.designs.standard_scheme.disclosure import CAP, RELEASES, AttributeTable, Disclosure
 from tacit.designs.standard_scheme.drawing import calendar
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import DAY, WEEK, Release, Scores
-from tacit.designs.standard_scheme.synchronised import Shared
 from tacit.errors import PrivacyError, TacitError
 
 NOW = 1_800_000_000
@@ -37,7 +32,7 @@ WAITS = (600, 1_800, DAY, DAY, 3 * DAY, WEEK, WEEK, WEEK, 3 * WEEK, -DAY, -2 * W
 
 @dataclass
 class Step:
-    """What happens between two times at which the devices are on."""
+    """What happens between two times at which the device is on."""
 
     now: int
     tables: Disclosure
@@ -46,7 +41,6 @@ class Step:
     event: str
     history: dict[int, float]
     entered: dict[int, int]
-    device: dict[int, int]
 
 
 class Script:
@@ -57,10 +51,7 @@ class Script:
         self.items, self.next, self.log = list(range(24)), 24, ()
         self.history, self.entered, self.now = {}, {}, NOW
         self.again = set()
-        self.together = seed % 3 == 0
-        self.device = {}
         self.steps = [self.step() for _ in range(STEPS)]
-        self.device |= {item: self.film(item) % 2 for item in self.entered}
 
     def film(self, item):
         while item in self.truth:
@@ -81,7 +72,7 @@ class Script:
         event = self.chance.choice((*usual, "forget", "without memory"))
         return Step(
             *(self.now, tables, self.log, answer, event),
-            *(dict(self.history), dict(self.entered), self.device),
+            *(dict(self.history), dict(self.entered)),
         )
 
     def rename(self):
@@ -158,27 +149,10 @@ class Service(Transport):
         return b"{}"
 
 
-class Watched(PassingStore):
-    """Notes each read and write, and the size."""
-
-    def __init__(self, service):
-        super().__init__()
-        self.service = service
-
-    def read(self):
-        self.service.seen.append((self.service.step.now, "read"))
-        return super().read()
-
-    def swap(self, number, data):
-        self.service.seen.append((self.service.step.now, "write", len(data)))
-        return super().swap(number, data)
-
-
 @dataclass
 class Person:
-    """One or two devices; what each decided, and what calls gave back."""
+    """A device; what it decided, and what calls gave back."""
 
-    together: bool
     service: Service = field(default_factory=Service)
     said: list = field(default_factory=list)
     shown: set = field(default_factory=set)
@@ -186,69 +160,56 @@ class Person:
     number: int = 0
 
     def __post_init__(self):
-        self.store = Watched(self.service) if self.together else None
-        self.memories = [PassingMemory() for _ in range(1 + self.together)]
-        self.backup, self.accounts = self.memories[0], []
+        self.memory = self.backup = PassingMemory()
         self.begin(NOW)
 
     def begin(self, now):
-        """A new account; its second device has a copy of it."""
+        """A new account."""
         self.number += 1
-        self.accounts = [
-            PassingAccount(bytes([self.number]) * 32, now) for _ in range(len(self.memories))
-        ]
-        for account in self.accounts[1:]:
-            account.fresh = False
+        self.account = PassingAccount(bytes([self.number]) * 32, now)
 
-    def device(self, at):
-        sharing = Sharing(self.store)
-        return Letters(self.service, self.accounts[at], self.memories[at], sharing)
+    def device(self):
+        return Letters(self.service, self.account, self.memory)
 
     def live(self, step, left_out):
         self.service.step = step
         self.happen(step, left_out)
         value = "M" if step.event == "value" else "F"
-        for at in range(len(self.memories)):
-            history = {
-                item: stars
-                for item, stars in step.history.items()
-                if item not in left_out and (not self.together or step.device[item] == at)
-            }
-            before = self.state(at)
-            self.speak(at, value, history, step)
-            self.note(before, self.state(at), step.history)
+        history = {item: stars for item, stars in step.history.items() if item not in left_out}
+        before = self.state()
+        self.speak(value, history, step)
+        self.note(before, self.state(), step.history)
 
     def happen(self, step, left_out):
         if step.event == "backup":
-            self.memories[0], self.backup = self.backup, copied(self.memories[0])
+            self.memory, self.backup = self.backup, copied(self.memory)
         elif step.event == "without memory":
-            self.accounts[0].fresh = False
-            self.memories[0] = PassingMemory()
+            self.account.fresh = False
+            self.memory = PassingMemory()
         elif step.event == "forget":
             with suppress(PrivacyError):  # a backup of an account that was forgotten
-                self.device(0).forget("ann", step.history.keys() - left_out, step.now)
-            self.memories[1:] = [PassingMemory() for _ in self.memories[1:]]
+                self.device().forget("ann", step.history.keys() - left_out, step.now)
             self.begin(step.now)
-        elif self.backup is self.memories[0]:
-            self.backup = copied(self.memories[0])
+        elif self.backup is self.memory:
+            self.backup = copied(self.memory)
 
-    def speak(self, at, value, history, step):
+    def speak(self, value, history, step):
         try:
-            spoken = self.device(at).speak(
+            spoken = self.device().speak(
                 "gender", {"gender": value}, history, step.now, entered=step.entered
             )
             self.said.append((step.now, spoken.letter, spoken.due))
         except TacitError as error:
             self.said.append((step.now, str(error)))
 
-    def state(self, at):
-        with self.memories[at].turn() as kept:
+    def state(self):
+        with self.memory.turn() as kept:
             return copy.deepcopy(kept.state) or State(created=0)
 
     def note(self, before, after, history):
         """Which ids a decision was about, and of which account.
 
-        A known one comes from a store or a restored memory, or is made anew by an account that has
+        A known one comes from a restored memory, or is made anew by an account that has
         not got the memory of the one before.
         """
         names = dict(after.aliases)
@@ -271,7 +232,7 @@ def copied(memory):
 
 
 def lived(script, left_out=frozenset()):
-    person = Person(script.together)
+    person = Person()
     for step in script.steps:
         person.live(step, left_out)
     return person
@@ -333,10 +294,3 @@ def test_the_comparison_finds_the_earlier_rule_of_merges(monkeypatch):
     """Where a held-back record wins, lives differ."""
     monkeypatch.setattr(State, "follow", earlier_rule)
     assert compared(range(60, 120))[2]
-
-
-def test_the_comparison_finds_a_size(monkeypatch):
-    """Without what fills it up, the store's content is longer where more is held back."""
-    filled = Shared.encode
-    monkeypatch.setattr(Shared, "encode", lambda shared: filled(shared).rstrip())
-    assert compared(range(30))[2]

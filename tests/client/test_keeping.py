@@ -13,7 +13,7 @@ import pytest
 
 from tacit.client import FileMemory, Kept, PassingMemory
 from tacit.designs.standard_scheme.memory import Record, State
-from tacit.errors import DataError, OutputError
+from tacit.errors import DataError, OutputError, PrivacyError
 
 DIGEST = "0123456789abcdef"
 
@@ -164,4 +164,14 @@ def test_no_folder(tmp_path):
         pytest.raises(OutputError, match="nothing can be kept"),
         FileMemory(tmp_path / "no" / "memory").turn(),
     ):
+        pass
+
+
+def test_a_memory_that_several_devices_shared(tmp_path):
+    """An earlier version shared it through a store: another device may have decided anything."""
+    path = tmp_path / "memory"
+    with FileMemory(path).turn() as kept:
+        kept.account = "account"
+    path.write_bytes(path.read_bytes().replace(b'"device":""', b'"device":"0123456789abcdef"'))
+    with pytest.raises(PrivacyError, match="shared"), FileMemory(path).turn():
         pass

@@ -429,15 +429,6 @@ def test_the_published_variant_is_not_served(tmp_path):
         open_section(tmp_path, item_table=False)
 
 
-def test_chances_by_taste_are_not_served(tmp_path):
-    """The experiment that the page cannot follow is refused in a sentence."""
-    model = StandardScheme(service_sees_items=False, second_order="taste")
-    people = generate(users=200, items=30, ratings=4000, seed=1)
-    model.fit(people).save(tmp_path / "gender.tacit")
-    with pytest.raises(ConfigError, match="second_order='off'"):
-        open_section(tmp_path, item_table=False)
-
-
 def test_another_kind_of_model(tmp_path):
     """A model that is no StandardScheme, or no model, is refused with the name of the file."""
     (tmp_path / "gender.tacit").write_bytes(b"nothing")

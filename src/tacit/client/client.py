@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 from tacit.client.account import Account
-from tacit.client.device_memory import Memory, Sharing
+from tacit.client.device_memory import Memory
 from tacit.client.letters import History, Letters
 from tacit.client.transport import Transport, quoted
 from tacit.designs.sketches import device as sketches
 from tacit.designs.sketches.messages import Campaign
 from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.messages import ItemId
-from tacit.designs.standard_scheme.synchronised import Store
 from tacit.errors import ConfigError, PrivacyError
 
 
@@ -40,9 +38,6 @@ class Client(Letters):
     keep the limits together. A device that got the account from elsewhere, and no memory with it,
     decides and sends nothing in letters.
     limits: for sketches.
-    store: for letters of several devices; a folder that all of them open, or any
-    `synchronised.Store`, and never at the service. OutputError where it cannot be used. It is read
-    and written when a letter is due. One device has the right to send.
     Further settings are those of `Transport`.
 
     Every method raises ServiceError where the service fails, PrivacyError where the device refuses
@@ -57,10 +52,9 @@ class Client(Letters):
         account: Account,
         memory: Memory,
         limits: sketches.Limits | None = None,
-        store: Store | str | PathLike[str] | None = None,
         **settings: Any,
     ) -> None:
-        super().__init__(Transport(url, key, **settings), account, memory, Sharing(store))
+        super().__init__(Transport(url, key, **settings), account, memory)
         self._limits = limits
 
     def campaigns(self) -> list[dict[str, Any]]:

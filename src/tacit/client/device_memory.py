@@ -2,10 +2,6 @@
 
 One memory is one account's. A device that finds the account's secret without its memory treats the
 memory as lost: what another memory may have decided is not decided again.
-
-Several devices of one person share an account through a store that they own. It is read and written
-when a letter is due, and at no other time: its changes tell nothing of when something was rated. It
-is never at the service.
 """
 
 from __future__ import annotations
@@ -14,23 +10,18 @@ import copy
 import fcntl
 import json
 import os
-import secrets
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from tacit.client.account import PRIVATE, kept_at, read_json, replace
-from tacit.designs.standard_scheme import synchronised
-from tacit.designs.standard_scheme.account import Account
-from tacit.designs.standard_scheme.device import History
 from tacit.designs.standard_scheme.memory import Record, State, lost
-from tacit.designs.standard_scheme.messages import WEEK, ItemId, MessageError
-from tacit.designs.standard_scheme.synchronised import Shared, Store
-from tacit.errors import DataError, OutputError
+from tacit.designs.standard_scheme.messages import WEEK, ItemId
+from tacit.errors import DataError, PrivacyError
 
 _VERSION = 2
 
@@ -45,7 +36,6 @@ class Kept:
     forgotten here. tried: the second of the last attempt to speak.
     settled: the last epoch whose letter the service took or refused, -1 at first.
     tables: the disclosure that was followed last. answer: a letter's disclosure, and its scores.
-    device: names this device in a synchronised store.
     """
 
     account: str | None = None
@@ -58,7 +48,6 @@ class Kept:
     settled: int = -1
     tables: bytes = b""
     answer: tuple[bytes, bytes] = (b"", b"")
-    device: str = ""
 
 
 class Memory(Protocol):
@@ -96,8 +85,8 @@ class FileMemory:
 
     @contextmanager
     def turn(self) -> Iterator[Kept]:
-        """DataError for a file that is not as this version or version 1 writes it; OutputError if
-        none can be written."""
+        """DataError for a file that is not as this version or version 1 writes it, PrivacyError for
+        a memory that several devices shared; OutputError if none can be written."""
         with kept_at(self._path):
             lock = os.open(self._path.with_name(self._path.name + ".lock"), *PRIVATE)
         try:
@@ -133,7 +122,7 @@ def _encoded(kept: Kept) -> bytes:
         "settled": kept.settled,
         "tables": kept.tables.decode(),
         "answer": [part.decode() for part in kept.answer],
-        "device": kept.device,
+        "device": "",
     }
     return json.dumps(content, separators=(",", ":")).encode()
 
@@ -157,6 +146,11 @@ def _decoded(data: bytes, path: Path) -> Kept:
 
 
 def _of_version_2(content: dict[str, Any]) -> Kept:
+    if content["device"]:  # others of the store may have decided anything
+        raise PrivacyError(
+            "This memory was shared with other devices through a store, which this version cannot "
+            "do. Forget the account with the version that shared it, and make a new one."
+        )
     state = content["state"]
     tables, scores = content["answer"]
     return Kept(
@@ -169,7 +163,6 @@ def _of_version_2(content: dict[str, Any]) -> Kept:
         settled=_whole(content["settled"]),
         tables=content["tables"].encode(),
         answer=(tables.encode(), scores.encode()),
-        device=_text(content["device"]) or "",
     )
 
 
@@ -204,91 +197,3 @@ def _text(value: Any) -> str | None:
     if not isinstance(value, str | None):
         raise ValueError
     return value
-
-
-Make = Callable[[State, Callable[[State], None]], Account]
-
-
-class FileStore:
-    """In a file of a folder that all devices mount; they take turns."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = Path(path)
-
-    def read(self) -> tuple[int, bytes]:
-        try:
-            data = self._path.read_bytes()
-        except FileNotFoundError:
-            return 0, b""
-        return int.from_bytes(data[:8], "big"), data[8:]
-
-    def swap(self, number: int, data: bytes) -> bool:
-        with self._path.with_name(self._path.name + ".lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if self.read()[0] != number:
-                return False
-            replace(self._path, (number + 1).to_bytes(8, "big") + data)
-            return True
-
-
-class Sharing:
-    """store: a folder that all devices open, or any `Store`; None for one device alone."""
-
-    def __init__(self, store: Store | str | os.PathLike[str] | None) -> None:
-        if isinstance(store, str | os.PathLike):
-            store = FileStore(Path(store) / "tacit-memory")
-        self._store = store
-
-    def speak(
-        self,
-        kept: Kept,
-        make: Make,
-        history: History,
-        entered: Mapping[ItemId, int],
-        now: int,
-        items: Collection[ItemId],
-    ) -> tuple[bytes | None, bool]:
-        """The letter that is due, and whether another device has the right to send.
-
-        The letter is in the store before this returns; the store's state takes the place of this
-        device's. A memory that may be a second one begins no store, and one that was in a store
-        decides nothing without it. items: all ids of the catalogue.
-        """
-        begin = kept.state or State(created=now)
-        with _usable():
-            empty = self._store is None or not self._store.read()[1]
-            if empty and kept.device:
-                raise RuntimeError("it is empty or not given, and this memory was in one")
-            if self._store is None or (kept.lost and empty):
-                return make(begin, lambda _: None).speak(history, entered, now), False
-            device = kept.device = kept.device or secrets.token_hex(8)
-            closed = begin.closed and not kept.lost
-            seen = {**begin.arrivals, **entered}
-
-            def bring(shared: Shared) -> None:
-                shared.bring(device, history, seen, now)
-                shared.state.closed |= closed
-
-            own = Shared(kept.account or "", begin)
-            letter, shared = synchronised.speak(self._store, device, own, make, bring, now, items)
-            kept.state, kept.lost = shared.state, False
-            return letter, shared.holder != device
-
-    def forget(self, kept: Kept, forgotten: Callable[[State], State], now: int) -> State:
-        """What is left of the state, here and in the store."""
-        begin = kept.state or State(created=now)
-        if self._store is None:
-            return forgotten(begin)
-        with _usable():
-            return synchronised.forget(self._store, Shared(kept.account or "", begin), forgotten)
-
-
-@contextmanager
-def _usable() -> Iterator[None]:
-    try:
-        yield
-    except (OSError, RuntimeError, MessageError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise OutputError(
-            f"The synchronised store cannot be used: {reason}. Nothing was sent."
-        ) from None

@@ -7,18 +7,18 @@ file is not on the device yet: never because of a rating, and never because of a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import floor
 from typing import Any
 
 from tacit.client.account import Account, mark_of
-from tacit.client.device_memory import Kept, Memory, Sharing
+from tacit.client.device_memory import Kept, Memory
 from tacit.client.transport import Public, ServiceError, Transport, decoded, quoted
 from tacit.designs.standard_scheme import account as scheme
 from tacit.designs.standard_scheme import drawing
 from tacit.designs.standard_scheme.device import Device, renamed
-from tacit.designs.standard_scheme.disclosure import Disclosure, Refused
+from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.memory import State, forgotten, identified, opened
 from tacit.designs.standard_scheme.messages import LARGEST, ItemId, ItemTable, Release, Scores
 from tacit.errors import ConfigError, PrivacyError
@@ -51,10 +51,8 @@ class Letters:
         service: Transport,
         account: Account,
         memory: Memory,
-        sharing: Sharing | None = None,
     ) -> None:
         self._service = service
-        self._sharing = sharing or Sharing(None)
         self._public = Public(service)
         self._account = account
         self._memory = memory
@@ -92,26 +90,19 @@ class Letters:
             log = ()
             notices.append("The service shows a disclosure that is not the expected one.")
         with self._memory.turn() as kept:
-            kept.state = self._state(kept, history, now, disclosure)
-            spoken, length = max(self._account.spoken, kept.state.spoken), disclosure.epoch_length
-            items = (*disclosure.items, *(old for old, _ in disclosure.aliases))
-
-            def account(found: State, keep: Callable[[State], None]) -> scheme.Account:
-                state = opened(found, spoken, history, now, length)
-                self._check_latest(name, state, length, now)
-                return scheme.Account(
-                    *(state, disclosure, log, values, self._account.secret, keep, notices.append)
-                )
-
-            try:
-                letter, waits = self._sharing.speak(kept, account, history, entered, now, items)
-            except Refused as refused:
-                raise PrivacyError(f"The device does not speak: {refused}.") from None
-            state = kept.state
+            state = kept.state = self._state(kept, history, now, disclosure)
+            self._check_latest(name, state, disclosure.epoch_length, now)
+            letter = scheme.Account(
+                state,
+                disclosure,
+                log,
+                values,
+                self._account.secret,
+                keep=lambda _: None,  # the end of this turn does, before the letter leaves
+                tell=notices.append,
+            ).speak(history, entered, now)
             if letter is None:  # nothing is left to be sent
-                over = drawing.latest_ended(state.created, now, state.epoch_length or length)
-                settled = state.last_epoch if over is None or not waits else over
-                kept.settled = max(kept.settled, settled)
+                kept.settled = max(kept.settled, state.last_epoch)
             if letter is None or Release.decode(letter).disclosure == disclosure.digest:
                 kept.tables = disclosure.encode()
             kept.name = name
@@ -162,7 +153,7 @@ class Letters:
         """Have the service delete all that it keeps about this account; its receipt.
 
         user: the name that the key is for. history: all present ratings, or their items. Before
-        that the memory, and the store, drop everything but the ids of the items that are rated or
+        that the memory drops everything but the ids of the items that are rated or
         were decided: a next account with this memory never decides them. This account sends
         nothing more but this wish, which may be repeated, also by a new `Client`.
         """
@@ -171,7 +162,7 @@ class Letters:
         with self._memory.turn() as kept:
             if kept.account == mark:
                 self._account.speaks(LARGEST)  # a copy of the memory, brought back, is too old
-                left = self._sharing.forget(kept, lambda s: forgotten(s, rated, now), now)
+                left = forgotten(kept.state or State(created=now), rated, now)
                 vars(kept).update(vars(Kept(account="", forgotten=mark, state=left)))
         return self._service.json(self._service.delete(f"/api/users/{quoted(user)}", mark))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,7 @@ from tacit.designs.standard_scheme.messages import MICRO, ItemTable, Release
 from tacit.designs.standard_scheme.training.people import consenting
 from tacit.errors import ConfigError, DataError, ModelFileError, PrivacyError
 
-SMALL = {"factors": 3, "sweeps": 3, "service_sees_items": False}
+SMALL = {"factors": 3, "service_sees_items": False}
 
 
 @pytest.fixture(scope="module")
@@ -30,13 +28,6 @@ def model(ratings):
 @pytest.fixture(scope="module")
 def history(ratings):
     return dict(list(ratings.history(1).items())[:12])
-
-
-def with_features(ratings, genres, years=None):
-    """The same ratings with genres, and years if given, of their items."""
-    columns = {"genres": genres} if years is None else {"genres": genres, "year": years}
-    made = {name: np.array(column, dtype=object) for name, column in columns.items()}
-    return replace(ratings, item_metadata=made)
 
 
 def rare(ratings, item, raters):
@@ -173,50 +164,3 @@ def test_damaged_weights(model, tmp_path, monkeypatch, name):
     training.container.write(tmp_path / "m", header, arrays)
     with pytest.raises(ModelFileError):
         load_model(tmp_path / "m")
-
-
-@pytest.mark.parametrize("profiles", ["features", "both"])
-def test_features(ratings, history, tmp_path, profiles):
-    """Profiles of features predict stars, and survive the file."""
-    genres = ["Drama|War" if item % 2 else "Comedy" for item in range(60)]
-    given = with_features(ratings, genres, [str(1950 + item) for item in range(60)])
-    model = StandardScheme(profiles=profiles, **SMALL).fit(given)
-    model.save(tmp_path / "m")
-    items = given.item_ids.tolist()
-    predicted = model.predict(items, history=history)
-    loaded = load_model(tmp_path / "m")
-    assert np.array_equal(loaded.profiles_.factors, model.profiles_.factors)
-    # Sums depend on how an array lies in memory.
-    assert np.allclose(loaded.predict(items, history=history), predicted, rtol=1e-12, atol=0)
-    width = 5 + (3 if profiles == "both" else 0)
-    assert model.profiles_.factors.shape == (60, width)
-
-
-def test_features_predict_a_taste_for_a_genre(ratings):
-    """Someone who likes dramas and no comedies is predicted more stars for another drama."""
-    genres = ["Drama" if item % 2 else "Comedy" for item in range(60)]
-    model = StandardScheme(profiles="features", **SMALL).fit(with_features(ratings, genres))
-    ids = ratings.item_ids.tolist()
-    history = {ids[item]: 5.0 if item % 2 else 1.0 for item in range(20)}
-    rest = ids[20:]
-    gain = model.predict(rest, history=history) - model.predict(rest)
-    assert gain[1::2].min() > gain[::2].max()
-
-
-def test_no_features(ratings):
-    """Items without public features are refused, with what to do."""
-    with pytest.raises(DataError, match="--profiles latent"):
-        StandardScheme(profiles="features", **SMALL).fit(replace(ratings, item_metadata={}))
-
-
-def test_a_year_that_is_no_number(ratings):
-    """A year that is no number is refused by name."""
-    given = with_features(ratings, [None] * 60, ["soon"] * 60)
-    with pytest.raises(DataError, match="year"):
-        StandardScheme(profiles="both", **SMALL).fit(given)
-
-
-def test_unknown_profiles():
-    """Only three kinds of profiles exist."""
-    with pytest.raises(ConfigError, match="latent, features, both"):
-        StandardScheme(profiles="explicit", **SMALL)

@@ -24,7 +24,7 @@ from tacit.errors import ConfigError, DataError, NotFittedError, PrivacyError
 from tacit.privacy import Basis, Measurement
 from tacit.randomness import replay, simulation
 
-SMALL = {"factors": 3, "sweeps": 3, "service_sees_items": False}
+SMALL = {"factors": 3, "service_sees_items": False}
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_a_service_that_sees_items(ratings, answer):
     """The sound variant is fitted only where it is said that the service learns nothing else."""
     with pytest.raises(PrivacyError, match=r"ten items known.*service_sees_items=False"):
         StandardScheme(service_sees_items=answer).fit(ratings)
-    StandardScheme(service_sees_items=answer, variant="published", factors=2, sweeps=1).fit(ratings)
+    StandardScheme(service_sees_items=answer, variant="published", factors=2).fit(ratings)
 
 
 def test_epochs_and_aliases_are_disclosed(ratings, tmp_path):
@@ -368,10 +368,6 @@ def test_seed_places_the_start_alone(ratings):
         {"contributions": 0},
         {"disclosure_epsilon": 16.0, "attributes": ("a", "b")},
         {"factors": 0},
-        {"sweeps": 0},
-        {"ridge": 0.0},
-        {"ridge": math.nan},
-        {"regularization": -1.0},
     ],
     ids=str,
 )

@@ -25,7 +25,7 @@ def model(tmp_path_factory):
 
 
 def fitted(ratings=PEOPLE, previous=None):
-    return StandardScheme(service_sees_items=False, sweeps=1).fit(ratings, previous)
+    return StandardScheme(service_sees_items=False).fit(ratings, previous)
 
 
 def without(count):

@@ -14,7 +14,7 @@ from tacit.designs.standard_scheme import State
 from tacit.errors import ModelFileError
 from tacit.recommenders import inputs
 
-SMALL = {"factors": 3, "sweeps": 3, "service_sees_items": False}
+SMALL = {"factors": 3, "service_sees_items": False}
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +113,18 @@ def test_a_model_file_of_an_earlier_version(ratings, tmp_path):
     inputs.container.write(tmp_path / "model", header, arrays)
     with pytest.raises(ModelFileError, match=r"an earlier version wrote it.*Fit it again\."):
         load_model(tmp_path / "model")
+
+
+def test_removed_settings_of_an_earlier_version(ratings, tmp_path):
+    """Settings that there are no more are passed over; chances by taste cannot be followed."""
+    StandardScheme(**SMALL).fit(ratings).save(tmp_path / "model")
+    header, arrays = inputs.container.read(tmp_path / "model")
+    former = {"profiles": "both", "sweeps": None, "ridge": 3.0, "second_order": "off"}
+    for changed, fits in ((former, True), (former | {"second_order": "taste"}, False)):
+        settings = header["settings"] | changed
+        inputs.container.write(tmp_path / "other", header | {"settings": settings}, arrays)
+        if fits:
+            assert load_model(tmp_path / "other").factors == SMALL["factors"]
+        else:
+            with pytest.raises(ModelFileError, match="chances by taste"):
+                load_model(tmp_path / "other")

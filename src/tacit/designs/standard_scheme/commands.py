@@ -32,13 +32,13 @@ class Sees(StrEnum):
 
 
 _SAME = (
-    *("variant", "release", "mix", "profiles", "factors", "disclosure_epsilon", "contributions"),
-    *("item_table", "second_order"),
+    *("variant", "release", "mix", "factors", "disclosure_epsilon", "contributions"),
+    "item_table",
 )
 """Options whose names are those of the constructor."""
 _MEASURED = (
     *("folds", "panel", "variant", "factors", "disclosure_epsilon", "contributions"),
-    *("second_order", "seed", "workers"),
+    *("seed", "workers"),
 )
 """And of `evaluate_hiding`."""
 PEOPLE, ASKERS = 2500, 500
@@ -58,7 +58,6 @@ class FitSettings:
     variant: str = option(experiment.VARIANT, default="sound")
     release: str = option("What devices send, such as coupling+selection.", default=DEFAULT_RELEASE)
     mix: float = option("Share of the ratings to obfuscate, 0 to 1.", default=1.0)
-    profiles: str = option(experiment.PROFILES, default="latent")
     factors: int = option(experiment.FACTORS, default=20, least=1)
     disclosure_epsilon: float = option(experiment.DISCLOSED, default=math.inf)
     contributions: int = option(experiment.CONTRIBUTIONS, default=50, least=1)
@@ -81,7 +80,6 @@ class FitSettings:
     previous: Path | None = option(
         "The model that this one replaces; by default what lies at --out.", default=None
     )
-    second_order: str = option(experiment.SECOND_ORDER, default="off")
     measure: bool = option(
         "Attack the model on its own training people for its card.",
         default=True,

@@ -23,11 +23,11 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TypeVar
 
 from tacit.designs.standard_scheme.disclosure import Disclosure, Refused, refuse_unsafe
-from tacit.designs.standard_scheme.drawing import TURNS, Dice, Draw, by_taste, secret_dice
+from tacit.designs.standard_scheme.drawing import Dice, Draw, secret_dice
 from tacit.designs.standard_scheme.memory import Record, State
 from tacit.designs.standard_scheme.messages import (
     CONTINUOUS_LEVELS,
@@ -88,7 +88,9 @@ class Device:
         for item in self.off_scale(rated):
             raise ValueError(f"the stars given to item {item!r} lie off the scale")
         levels = {item: level for item, level in self._levels(rated).items() if level is not None}
-        for item, released in self._decisions(levels):
+        known = self._disclosure.item_number
+        for item, level in levels.items():
+            released = self._decide(known[item], level, self._dice(item))
             self._state.records[item] = Record(released, self._disclosure.digest, epoch)
             self._state.arrivals.pop(item, None)
         self._state.withdraw(rated)
@@ -132,32 +134,6 @@ class Device:
     def _decidable(self, number: int) -> bool:
         """Whether the tables have a chance for this item; otherwise it waits for others."""
         return not self._disclosure.rule.selection or all(self._chances(number))
-
-    def _decisions(self, levels: Mapping[ItemId, int]) -> Iterator[tuple[ItemId, int | None]]:
-        """Each item's released level, None for held back."""
-        known = self._disclosure.item_number
-        taste = self._disclosure.attributes[0].taste
-        if taste is None or not self._disclosure.rule.selection:
-            for item, level in levels.items():
-                yield item, self._decide(known[item], level, self._dice(item))
-            return
-        shown = self._state.shown()
-        before = ((known[item], shown[item]) for item in shown if item in known)
-        drawn = {
-            known[item]: (item, *self._drawn(known[item], level, self._dice(item)))
-            for item, level in levels.items()
-        }
-        made = {number: (die, level, turn) for number, (_, die, level, turn) in drawn.items()}
-        for number, decided in by_taste(taste, self._own[0], before, made):
-            yield drawn[number][0], decided
-
-    def _drawn(self, number: int, level: int, draw: Draw) -> tuple[int, int, int]:
-        """The die, the level to release if it is shown, and the item's turn."""
-        mix = self._disclosure.rule.mix
-        if mix < MICRO and draw(MICRO) >= mix:
-            return -1, level, draw(TURNS)
-        die = draw(MICRO)
-        return die, self._rounded(number, level, draw), draw(TURNS)
 
     def _decide(self, number: int, level: int, draw: Draw) -> int | None:
         """The released level, None for held back. Draws come in a fixed order: one die for each

@@ -83,51 +83,6 @@ RELEASES = {
 
 
 @dataclass(frozen=True)
-class Taste:
-    """Public numbers of the experimental chances in `taste.py`; an attribute has two values.
-
-    levels     (items,) usual level, thousandths
-    basis      (items, k) what an item says about taste by being shown, thousandths
-    stars      (items, s) what it says for each level above the usual, thousandths
-    base       (items,) log ratio of the second value to the first, micro-nats
-    slope      (items,) what a level above the usual adds to it
-    response   (items, k + s + 1 + squares) what a unit of the state adds to it; the state: scaled
-               sums of `basis` and of `stars`, the number of items, and squares of the first sums
-    """
-
-    levels: tuple[int, ...]
-    basis: Table
-    stars: Table
-    base: tuple[int, ...]
-    slope: tuple[int, ...]
-    response: Table
-
-    def check(self, items: int) -> None:
-        """MessageError unless every item has its numbers, in bounds."""
-        rows = (self.basis, self.stars, self.response)
-        filled = all(type(table) is tuple and table and type(table[0]) is tuple for table in rows)
-        require(filled, "a taste has tables")
-        k, s, width = (len(table[0]) for table in rows)
-        require(k + s < width <= 2 * k + s + 1, "a taste has an answer to each part of a state")
-        for table, shape in (
-            (self.levels, (items,)),
-            (self.base, (items,)),
-            (self.slope, (items,)),
-            (self.basis, (items, k)),
-            (self.stars, (items, s)),
-            (self.response, (items, width)),
-        ):
-            require(is_table(table, shape, -LARGEST, LARGEST), "a taste has numbers of every item")
-
-    def to_wire(self) -> dict[str, Any]:
-        return dict(vars(self))
-
-    @classmethod
-    def from_wire(cls, content: dict[str, Any]) -> Taste:
-        return cls(**{key: frozen(table) for key, table in content.items()})
-
-
-@dataclass(frozen=True)
 class AttributeTable:
     """One attribute's public numbers; tables are indexed [value][item].
 
@@ -136,7 +91,6 @@ class AttributeTable:
     means      micro-levels: average level that such people give; () unless the rule needs it
     coupling   [value][item][level]: cumulative parts per million over the released levels; ()
                unless the rule couples
-    taste      experimental: by it, not by `keep`, each item is shown that `keep` has a chance for
     """
 
     name: str
@@ -145,7 +99,6 @@ class AttributeTable:
     keep: Table
     means: Table
     coupling: tuple[tuple[Table, ...], ...]
-    taste: Taste | None = None
 
     def check(self, items: int, levels: int, transform: Transform) -> None:
         """MessageError unless the tables are those of the rule and have one entry for each value
@@ -164,21 +117,13 @@ class AttributeTable:
             require(is_table(table, shape, lowest, highest), f"wrong {what}")
         for row in (row for value in self.coupling for item in value for row in item):
             require(list(row) == sorted(row) and row[-1] == MICRO, "a coupling adds up to 1")
-        if self.taste is not None:
-            require(values == 2, "chances by taste are for two values")
-            self.taste.check(items)
 
     def to_wire(self) -> dict[str, Any]:
-        content = vars(self) | {"values": list(self.values)}  # a text is no list
-        del content["taste"]
-        return content if self.taste is None else content | {"taste": self.taste.to_wire()}
+        return vars(self) | {"values": list(self.values)}  # a text is no list
 
     @classmethod
     def from_wire(cls, content: dict[str, Any]) -> AttributeTable:
-        fields = {key: frozen(value) for key, value in content.items()}
-        if "taste" in content:
-            fields["taste"] = Taste.from_wire(content["taste"])
-        return cls(**fields)
+        return cls(**{key: frozen(value) for key, value in content.items()})
 
 
 @dataclass(frozen=True)
@@ -292,9 +237,6 @@ def refuse_unsafe(disclosure: Disclosure) -> None:
     for table in disclosure.attributes:
         if disclosure.rule.selection:
             _check_chances(table)
-        alone = disclosure.rule.selection and len(disclosure.attributes) == 1
-        if table.taste is not None and not alone:
-            raise Refused("chances by taste are for a rule with selection and one attribute")
     if disclosure.rule.transform == "coupling":
         for number in range(len(disclosure.items)):
             _check_couplings(disclosure, number)

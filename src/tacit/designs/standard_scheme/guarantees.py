@@ -60,7 +60,6 @@ def for_the_person(
     mix: float,
     variant: str,
     measurements: tuple[Measurement, ...],
-    second_order: str = "off",
 ) -> Guarantee:
     """The card of a person whose device obfuscates. It never prints an epsilon, and without
     measurements nothing about how hard guessing is."""
@@ -84,7 +83,7 @@ def for_the_person(
         )
         if not published
         else "each star is drawn once and remembered",
-        assumptions=_assumptions(hidden, release, mix, second_order),
+        assumptions=_assumptions(hidden, release, mix),
         not_covered=_NOT_COVERED,
         sources=_SOURCES,
         claims=_published_claims() if published else (),
@@ -163,7 +162,7 @@ def for_the_consenting(
     )
 
 
-def _assumptions(hidden: str, release: str, mix: float, second_order: str) -> tuple[str, ...]:
+def _assumptions(hidden: str, release: str, mix: float) -> tuple[str, ...]:
     stated = []
     if release.startswith("coupling"):
         stated.append(
@@ -184,12 +183,6 @@ def _assumptions(hidden: str, release: str, mix: float, second_order: str) -> tu
         )
     else:
         stated.append(f"which items are rated says nothing about {hidden} (it does: use selection)")
-    if second_order == "taste":
-        stated.append(
-            "experimental: the chance to show an item follows what is shown already. It hides what "
-            "goes together only as far as the published model of it is right, and that model says "
-            "more about the people it was fitted to than plain tables do"
-        )
     if mix < 1:
         stated.append(f"a share {1 - mix:.0%} of the ratings is shown as it is, unprotected")
     return tuple(stated)

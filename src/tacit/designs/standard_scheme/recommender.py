@@ -27,7 +27,6 @@ from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import LARGEST, WEEK, ItemTable, Release, Scores
 from tacit.designs.standard_scheme.server import AT_HOME, SERVED, Server
 from tacit.designs.standard_scheme.training.people import unit
-from tacit.designs.standard_scheme.training.profiles import Profile
 from tacit.designs.standard_scheme.training.tables import to_message
 from tacit.errors import DataError, NotFittedError, PrivacyError
 from tacit.privacy import Guarantee, Measurement
@@ -64,10 +63,7 @@ class StandardScheme:
     variant        "sound", or "published": raw gaps, add-one smoothing and the patent's penalties
     release        what a device sends, a name in `disclosure.RELEASES`
     mix            chance that a rating is obfuscated and not shown as it is, 0 to 1
-    profiles       what describes an item where stars are predicted: "latent" factors, public
-                   "features" (genres and year), or "both"
-    factors, regularization, ridge, sweeps   of the factorisation; penalties in levels, by
-                   default what suits the scale (sound) or the patent's numbers (published)
+    factors        length of an item profile
     disclosure_epsilon   nats per consenting person (add or remove), for all that devices get
                    about items; infinity: exact statistics. `contributions`: most ratings a person
                    then counts with
@@ -80,8 +76,6 @@ class StandardScheme:
     epoch_length   seconds between two letters of a device, a day at least
     aliases        old item id to new one, of items that were renamed, merged or split; an old id
                    is never used again
-    second_order   "off", or "taste" (experimental): the chance to show an item depends on what is
-                   shown already, so that what goes together tells less; see `drawing.py`
     random_state   seeds the start of the factorisation and the parts of the cross-validation; no
                    draw of a device and no privacy noise depends on it
     """
@@ -90,11 +84,7 @@ class StandardScheme:
     variant: Variant = "sound"
     release: str = "scheme+selection+rounding"
     mix: float = 1.0
-    profiles: Profile = "latent"
     factors: int = 20
-    regularization: float | None = None
-    ridge: float | None = None
-    sweeps: int | None = None
     disclosure_epsilon: float = math.inf
     contributions: int = 50
     values: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -102,7 +92,6 @@ class StandardScheme:
     item_table: bool = False
     epoch_length: int = WEEK
     aliases: Mapping[Any, Any] = field(default_factory=dict)
-    second_order: str = "off"
     random_state: int = 0
 
     def __post_init__(self) -> None:
@@ -258,7 +247,6 @@ class StandardScheme:
                 mix=self.mix,
                 variant=self.variant,
                 measurements=self.measurements_,
-                second_order=self.second_order,
             ),
             guarantees.for_the_consenting(
                 epsilon=self.disclosure_epsilon,

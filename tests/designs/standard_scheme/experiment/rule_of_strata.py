@@ -16,6 +16,7 @@ from tacit.designs.standard_scheme.training import estimates
 from tacit.designs.standard_scheme.training.people import collect
 
 PEOPLE_PER_STRATUM, MOST_STRATA, PARTS = 50, 8, 8
+ITEMS_PER_PRIOR = 400
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def _posterior_shares(counts, people):
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
     posterior = np.empty_like(likelihood)
     by_popularity = np.argsort(counts.sum(axis=(0, 1)), kind="stable")
-    groups = max(1, len(by_popularity) // estimates.ITEMS_PER_PRIOR)
+    groups = max(1, len(by_popularity) // ITEMS_PER_PRIOR)
     for group in np.array_split(by_popularity, groups):
         posterior[group] = estimates.posterior_of(likelihood[group])
     return (

@@ -237,24 +237,6 @@ def test_tradeoff_has_intervals(table):
             assert low <= area <= high
 
 
-def test_profiles_change_errors_alone(ratings):
-    """Profiles of public features change predictions, and nothing that attackers see."""
-    genres = np.resize(np.array(["Drama", "Comedy|War", None], dtype=object), ratings.n_items)
-    given = replace(ratings, item_metadata={"genres": genres})
-    latent, features = (
-        evaluate_hiding(given, "gender", releases=("none",), profiles=profiles, **SMALL)
-        for profiles in ("latent", "features")
-    )
-    assert latent.rows == features.rows
-    assert latent.accuracy[0].rmse != features.accuracy[0].rmse
-
-
-def test_unknown_profiles(ratings):
-    """Another kind of profiles is refused with those there are."""
-    with pytest.raises(ConfigError, match="latent, features, both"):
-        evaluate_hiding(ratings, "gender", profiles="explicit", **SMALL)
-
-
 def test_scores_are_those_of_all_people(table):
     """The pooled scores hold everybody once, and rank as the table says."""
     labels, scores = table.scores["none", "lda"]

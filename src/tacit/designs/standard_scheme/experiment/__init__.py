@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tacit.data.domains import listed
 from tacit.data.ratings import Ratings
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
 from tacit.designs.standard_scheme.drawing import FIRST_END, start
@@ -19,7 +20,7 @@ from tacit.designs.standard_scheme.training.people import Consenting, entry_rows
 from tacit.designs.standard_scheme.training.population import release
 from tacit.designs.standard_scheme.training.profiles import Factorization
 from tacit.designs.standard_scheme.training.tables import Tables, estimate, estimate_privately
-from tacit.designs.standard_scheme.training.taste import with_taste
+from tacit.errors import DataError
 from tacit.randomness import replay, secure
 
 Floats = NDArray[np.float64]
@@ -86,7 +87,6 @@ class Experiment:
     shrink: bool
     disclosure_epsilon: float
     contributions: int
-    second_order: str
     releases: tuple[str, ...]
     attacks: tuple[str, ...]
     schedules: tuple[str, ...]
@@ -157,8 +157,6 @@ def _estimated(experiment: Experiment, numbers: Ints) -> Tables:
             contributions=experiment.contributions,
             coupling=coupling,
         )
-    if experiment.second_order == "taste":
-        made = with_taste(people, made, seed=experiment.seed)
     return made[people.names[0]]
 
 
@@ -169,10 +167,8 @@ def released(
     table: Tables,
     rule: Rule,
     draw: str,
-    epochs: sparse.csr_array | None = None,
 ) -> sparse.csr_array:
-    """Released levels of people who speak once, or in these epochs with the same tables; `draw`
-    names the random stream."""
+    """Released levels of people who speak once; `draw` names the random stream."""
     return release(
         levels,
         labels[:, None],
@@ -180,7 +176,6 @@ def released(
         rule,
         n_levels=experiment.people.n_levels,
         source=replay(f"{experiment.seed}/{draw}"),
-        epoch_of_rating=None if epochs is None else epochs.data.astype(np.int64),
     )
 
 
@@ -206,6 +201,29 @@ def weeks_of(ratings: Ratings) -> sparse.csr_array | None:
     label = np.where(times < created + DAY, 1, np.maximum(2, (times - start(0, WEEK)) // WEEK))
     label[times < created + FIRST_END] = 0
     return with_data(ratings.matrix, 1 + label)
+
+
+def genres_of(ratings: Ratings) -> Floats:
+    """(items, genres) 0 or 1, in the order of the genres' names; no columns where none is known."""
+    if "genres" not in ratings.item_metadata:
+        return np.zeros((ratings.n_items, 0))
+    known = listed(ratings, "genres")
+    names = sorted({name for genres in known for name in genres})
+    return np.array([[name in genres for name in names] for genres in known], float)
+
+
+def years_of(ratings: Ratings) -> Floats:
+    """(items,) years, NaN where unknown."""
+    if "year" not in ratings.item_metadata:
+        return np.full(ratings.n_items, np.nan)
+    return np.array([_year(value) for value in ratings.item_metadata["year"].tolist()])
+
+
+def _year(value: object) -> float:
+    try:
+        return np.nan if value is None else float(str(value))
+    except ValueError:
+        raise DataError("the year of an item is not a number", column="year", found=value) from None
 
 
 def some(people: Consenting, numbers: Ints) -> Consenting:

@@ -21,11 +21,9 @@ PANEL = "Attackers: 'quick', or 'full' for all eleven and those of packages."
 ATTACKERS = "These attackers in place of the panel, with commas."
 VARIANT = "'sound', or 'published' as the paper prints it."
 FOLDS = "Folds by person."
-PROFILES = "What describes an item: latent, features (genres, year) or both."
 FACTORS = "Length of an item profile."
 DISCLOSED = "Epsilon for each training person in the public item tables; inf: exact."
 CONTRIBUTIONS = "Ratings a person counts with, if that epsilon is finite."
-SECOND_ORDER = "'off', or 'taste': experimental chances that depend on taste."
 
 
 Row = Mapping[str, Any]
@@ -55,8 +53,6 @@ class EvaluateSettings:
     variant: str = option(VARIANT, default="sound")
     disclosure_epsilon: float = option(DISCLOSED, default=math.inf)
     contributions: int = option(CONTRIBUTIONS, default=50, least=1)
-    second_order: str = option(SECOND_ORDER, default="off")
-    profiles: str = option(PROFILES, default="latent")
     factors: int = option(FACTORS, default=20, least=1)
     report: Path | None = option(REPORT, default=None, writes=True)
     seed: int = option(SEED, default=0, least=0)
@@ -70,8 +66,8 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     """
     from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
 
-    names = ["folds", "second_order", "panel", "variant"]
-    names += ["disclosure_epsilon", "profiles", "factors"]
+    names = ["folds", "panel", "variant"]
+    names += ["disclosure_epsilon", "factors"]
     facts = {name: getattr(settings, name) for name in names}
     ratings = run.read()
     with run.progress("Evaluating", steps(settings.folds)) as advance:

@@ -163,8 +163,6 @@ class _Fold:
     def _watched(self, folds: list[int], name: str, schedule: str, seen: Seen) -> Seen:
         if schedule in REFITTED:
             return self.releases.refitted(folds, name, schedule, seen.public)
-        if self.experiment.second_order == "taste":
-            return self.releases.by_turns(folds, name, schedule, seen.public)
         return self.releases.with_epochs(seen, schedule)
 
     def _vanished(self, name: str, schedule: str, target: int, public: Public) -> None:

@@ -30,9 +30,11 @@ from tacit.designs.standard_scheme.experiment import (
     WEEKLY,
     Experiment,
     Key,
+    genres_of,
     order_of,
     tables_without,
     weeks_of,
+    years_of,
 )
 from tacit.designs.standard_scheme.experiment.fold import KNOWN_ITEMS, FoldResult, run_fold
 from tacit.designs.standard_scheme.experiment.releases import accuracy_row, best_penalty, mix_point
@@ -46,13 +48,7 @@ from tacit.designs.standard_scheme.experiment.table import (
 )
 from tacit.designs.standard_scheme.training import check_names
 from tacit.designs.standard_scheme.training.people import consenting, unit
-from tacit.designs.standard_scheme.training.profiles import (
-    Profile,
-    factorization,
-    genres_of,
-    of_kind,
-    years_of,
-)
+from tacit.designs.standard_scheme.training.profiles import factorization
 from tacit.errors import ConfigError
 from tacit.evaluation import grouped
 from tacit.evaluation.parallel import Pool, Progress
@@ -74,8 +70,6 @@ def evaluate_hiding(
     variant: str = "sound",
     disclosure_epsilon: float = math.inf,
     contributions: int = 50,
-    second_order: str = "off",
-    profiles: Profile = "latent",
     factors: int = 20,
     seed: int = 0,
     workers: int = 0,
@@ -99,7 +93,7 @@ def evaluate_hiding(
     if folds < 3:
         # A retrained attacker learns from releases of tables without its people and the attacked.
         raise ConfigError(f"Hiding needs at least 3 folds; got {folds}.")
-    check_names(variant=variant, profiles=profiles, second_order=second_order)
+    check_names(variant=variant)
     for name in releases:
         check_names(release=name)
     if not ratings.scale.discrete:  # coupling has no meaning here; the rest is measured
@@ -118,15 +112,10 @@ def evaluate_hiding(
         years=years_of(ratings),
         minimum=ratings.scale.minimum,
         step=unit(ratings.scale),
-        factorization=of_kind(
-            profiles,
-            factorization(people.n_levels, variant=variant, factors=factors, seed=seed),
-            ratings,
-        ),
+        factorization=factorization(people.n_levels, variant=variant, factors=factors, seed=seed),
         shrink=variant == "sound",
         disclosure_epsilon=disclosure_epsilon,
         contributions=contributions,
-        second_order=second_order,
         releases=tuple(releases),
         attacks=names,
         schedules=tuple(schedules),

@@ -86,17 +86,6 @@ class Releases:
         epochs = self.experiment.epochs(schedule)[people]
         return replace(seen, epochs=at_entries(seen.ratings, epochs))
 
-    def by_turns(self, folds: Sequence[int], name: str, schedule: str, public: Public) -> Seen:
-        """The same tables in every epoch, but what is shown by then has a say in the next one."""
-
-        def letter(other: int) -> Letter:
-            epochs = self.experiment.epochs(schedule)[self.experiment.inside(other)]
-            draw = f"{self.fold}/{schedule}/{other}"
-            levels = self._released(other, RELEASES[name], draw, epochs)
-            return levels, at_entries(levels, epochs)
-
-        return self._stacked(folds, public, letter)
-
     def refitted(self, folds: Sequence[int], name: str, schedule: str, public: Public) -> Seen:
         """The last of several letters, each of which decided with tables of its own."""
         return self._stacked(folds, public, lambda other: self._refitted(other, name, schedule))
@@ -127,12 +116,10 @@ class Releases:
         )
         return levels, with_data(decided, decided.data + 1)
 
-    def _released(
-        self, other: int, rule: Rule, draw: str, epochs: sparse.csr_array | None = None
-    ) -> sparse.csr_array:
+    def _released(self, other: int, rule: Rule, draw: str) -> sparse.csr_array:
         people = self.experiment.inside(other)
         levels, labels = self.experiment.people.levels[people], self.experiment.labels[people]
-        return released(self.experiment, levels, labels, self._pair(other)[0], rule, draw, epochs)
+        return released(self.experiment, levels, labels, self._pair(other)[0], rule, draw)
 
     def _stacked(
         self, folds: Sequence[int], public: Public, letter: Callable[[int], Letter]

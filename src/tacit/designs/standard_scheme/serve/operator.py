@@ -78,12 +78,6 @@ def model_of(section: Section) -> tuple[DisclosureSettings, StandardScheme]:
             f"{FILE}: {name} is the published variant, which tells the attribute. It is for "
             "reproducing the paper and is not served: fit it as variant='sound'."
         )
-    if model.second_order != "off":
-        raise ConfigError(
-            f"{FILE}: {name} has chances by taste (second_order='taste'), an experiment that no "
-            "client but the Python library's can follow. It is not served: fit it with "
-            "second_order='off'."
-        )
     if given.item_table and not model.item_table:
         raise ConfigError(
             f"{FILE}: {name}.item_table is true, but the model was fitted without its people's "

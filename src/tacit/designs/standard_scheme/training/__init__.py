@@ -31,14 +31,11 @@ from tacit.designs.standard_scheme.training.people import (
 )
 from tacit.designs.standard_scheme.training.population import release
 from tacit.designs.standard_scheme.training.profiles import (
-    PROFILES,
     factorization,
     fit_ease,
-    of_kind,
     train_profiles,
 )
 from tacit.designs.standard_scheme.training.tables import Tables, estimate, estimate_privately
-from tacit.designs.standard_scheme.training.taste import with_taste
 from tacit.errors import ConfigError, PrivacyError
 from tacit.privacy import Measurement
 from tacit.randomness import replay, secure, simulation
@@ -63,11 +60,11 @@ WHO_MAY_USE_IT = (
 _NAMES = {
     "variant": ("sound", "published"),
     "release": tuple(RELEASES),
-    "profiles": PROFILES,
-    "second_order": ("off", "taste"),
 }
 FORMAT = 2
 """Of the tables in a model file."""
+REMOVED = ("second_order", "profiles", "regularization", "ridge", "sweeps")
+"""Settings of earlier versions, which scored a release as the arrays of a file do."""
 
 
 @dataclass(frozen=True)
@@ -87,17 +84,13 @@ def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> Fitte
     people, numbers = consenting(ratings, model.attributes, model.values)
     known = people_of(ratings, numbers, former)
     tables = _tables(model, people, coupling=rule.transform == "coupling")
-    if model.second_order == "taste":
-        tables = with_taste(people, tables, seed=model.random_state)
     seed, factors = model.random_state, model.factors
     how = factorization(people.n_levels, variant=model.variant, factors=factors, seed=seed)
-    chosen = {name: getattr(model, name) for name in ("regularization", "ridge", "sweeps")}
-    given: dict[str, Any] = {name: it for name, it in chosen.items() if it is not None}
     profiles = train_profiles(
         people.levels,
         people.labels,
         list(tables.values()),
-        of_kind(model.profiles, replace(how, **given), ratings),
+        how,
         lowest=ratings.scale.minimum / unit(ratings.scale),
     )
     ease = _ease(people, tables, rule, model.random_state)
@@ -197,11 +190,8 @@ def _check_release(model: StandardScheme) -> None:
         )
     if model.epoch_length < DAY:
         raise ConfigError(f"An epoch is {DAY} seconds long or more; got {model.epoch_length}.")
-    if model.factors < 1 or (model.sweeps is not None and model.sweeps < 1):
-        raise ConfigError("Factors and sweeps are at least 1.")
-    for penalty in (model.regularization, model.ridge):
-        if penalty is not None and not 0 < penalty < math.inf:
-            raise ConfigError(f"A penalty is a finite number above 0; got {penalty}.")
+    if model.factors < 1:
+        raise ConfigError(f"An item profile has at least 1 factor; got {model.factors}.")
 
 
 def _check_epsilon(model: StandardScheme) -> None:
@@ -233,16 +223,6 @@ def _check_publishing(model: StandardScheme) -> None:
         raise ConfigError(
             "An item table has no epsilon: publish it without disclosure_epsilon, of people who "
             "agreed to it, or leave item_table out."
-        )
-    if model.second_order == "taste" and (
-        model.variant == "published"
-        or len(model.attributes) > 1
-        or not math.isinf(model.disclosure_epsilon)
-        or not RELEASES[model.release].selection
-    ):
-        raise ConfigError(
-            "second_order='taste' needs the sound variant, one attribute, exact tables and a "
-            "release with selection."
         )
 
 
@@ -290,6 +270,9 @@ def settings_of(header: Mapping[str, Any]) -> dict[str, Any]:
     if header.get("format") != FORMAT:
         raise ValueError("an earlier version wrote it, and its public tables are other ones")
     settings = dict(header["settings"])
+    if settings.get("second_order", "off") != "off":
+        raise ValueError("it has chances by taste, which this version no longer has")
+    settings = {name: value for name, value in settings.items() if name not in REMOVED}
     settings["aliases"] = dict(settings["aliases"])
     settings["disclosure_epsilon"] = settings["disclosure_epsilon"] or math.inf
     return settings

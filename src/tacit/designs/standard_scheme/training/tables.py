@@ -13,7 +13,7 @@ Coarse      Counts are rounded to multiples of ROUNDED_TO before any table is co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,6 @@ from tacit.designs.standard_scheme.disclosure import (
     AttributeTable,
     Disclosure,
     Rule,
-    Taste,
 )
 from tacit.designs.standard_scheme.messages import MICRO, WEEK, ItemId
 from tacit.designs.standard_scheme.theory import keep_probability
@@ -60,40 +59,12 @@ PRIVATE_PARTS = 2
 
 
 @dataclass(frozen=True)
-class TasteArrays:
-    """The integers of a `Taste` as arrays."""
-
-    levels: Ints
-    basis: Ints
-    stars: Ints
-    base: Ints
-    slope: Ints
-    response: Ints
-
-    def to_message(self) -> Taste:
-        return Taste(**{field.name: _tuples(getattr(self, field.name)) for field in fields(self)})
-
-    def by_name(self) -> dict[str, Ints]:
-        """The arrays by names for a file."""
-        return {f"taste.{field.name}": getattr(self, field.name) for field in fields(self)}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Ints]) -> TasteArrays | None:
-        """Back from such names; None where there are none."""
-        names = [field.name for field in fields(cls)]
-        if f"taste.{names[0]}" not in arrays:
-            return None
-        return cls(**{name: arrays[f"taste.{name}"] for name in names})
-
-
-@dataclass(frozen=True)
 class Tables:
     """One attribute's integers, as in `disclosure.AttributeTable` but as arrays.
 
     offsets, keep, means   (values, items)
     coupling               (values, items, levels, levels), or None if not asked for
     item_means             (items,) average level over all consenting people
-    taste                  experimental chances, or None; see `drawing.py`
     """
 
     values: tuple[str, ...]
@@ -102,11 +73,10 @@ class Tables:
     means: Ints
     coupling: Ints | None
     item_means: Ints
-    taste: TasteArrays | None = None
 
     @classmethod
     def from_arrays(cls, values: Sequence[str], arrays: Mapping[str, Ints | None]) -> Tables:
-        """From arrays by the names in `by_name`; only `coupling` and the taste may be missing."""
+        """From arrays by the names in `by_name`; only `coupling` may be missing."""
         given = {key: array for key, array in arrays.items() if array is not None}
         return cls(
             values=tuple(values),
@@ -115,14 +85,12 @@ class Tables:
             means=given["means"],
             coupling=given.get("coupling"),
             item_means=given["item_means"],
-            taste=TasteArrays.from_arrays(given),
         )
 
     def by_name(self) -> dict[str, Ints]:
         """The arrays that there are, by names for a file."""
         names = ("offsets", "keep", "means", "coupling", "item_means")
-        own = {key: getattr(self, key) for key in names if getattr(self, key) is not None}
-        return own if self.taste is None else own | self.taste.by_name()
+        return {key: getattr(self, key) for key in names if getattr(self, key) is not None}
 
     def to_message(self, name: str, rule: Rule) -> AttributeTable:
         """What devices need for this rule, and nothing else."""
@@ -134,7 +102,6 @@ class Tables:
             _tuples(self.keep),
             _tuples(self.means) if rule.transform == "attribute-average" else (),
             () if coupling is None else _tuples(coupling),
-            None if self.taste is None else self.taste.to_message(),
         )
 
 
