@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from inspect import signature
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
 from tacit import terminal
 from tacit.cli import app as cli
-from tacit.designs.standard_scheme.experiment import commands as tables
 from tacit.designs.standard_scheme.experiment import hiding
-from tacit.evaluation import Result
 from tacit.evaluation.compare_measures import digest_of
 from tacit.recommenders import load_model
 
@@ -232,26 +229,15 @@ def test_a_negative_seed_is_wrong_usage(tacit, words):
     assert ". See:  tacit" in err
 
 
-def test_names_of_releases_are_not_broken(capsys, monkeypatch):
-    """At 80 columns every table of an evaluation has its releases and attacks in one piece."""
+def test_names_of_releases_are_not_broken(folder, tacit, monkeypatch):
+    """At 80 columns the names of releases and attacks stand in one piece."""
     monkeypatch.setattr(terminal, "console", Console(width=80))
     release, attack = "scheme+selection+rounding", "logistic-regression"
-    row = {"release": release, "auc": 0.512, "low": 0.45, "high": 0.54, "trained_on": "raw"}
-    attacks = ("naive-bayes", attack, "svm", "lda")
-    cell = {**row, "view": "union"}
-    made = [
-        *tables.attacks([{**cell, "attack": name} for name in attacks]),
-        *tables.intervals([{**row, "attack": attack}]),
-    ]
-    lists = {"recall_at_10": 0.123}
-    numbers = {"rmse": 1.0, "rmse_at_home": 0.9, "ndcg": 0.123, "shown": 0.5, "ranking": lists}
-    made.append(
-        tables.accuracy([SimpleNamespace(release=name, **numbers) for name in ("none", release)])
-    )
-    terminal.render(Result({}, made))
-    shown = capsys.readouterr().out
-    assert shown.count(release) == 3
-    assert shown.count(attack) >= 2
+    words = ("evaluate", "standard-scheme", folder / "r.csv", "--users", folder / "r-users.csv")
+    code, shown, _ = tacit(*words, "--folds", 3, "--workers", 1, "--attack", attack)
+    assert code == 0
+    assert shown.count(release) >= 2
+    assert shown.count(attack) >= 1
 
 
 def test_attack_reports_distance_and_control(folder, as_json):

@@ -14,7 +14,7 @@ from pages import Page
 
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment import JUDGED
-from tacit.designs.standard_scheme.experiment.report import ATTACK_NAMES, page_of
+from tacit.designs.standard_scheme.experiment.report import page_of
 from tacit.designs.standard_scheme.experiment.table import (
     AccuracyRow,
     AttackRow,
@@ -41,7 +41,7 @@ MANIFEST = {
 
 def attack_row(release, view, attack, trained_on, area):
     ends = (area - 0.041, area + 0.043)
-    return AttackRow(release, view, attack, trained_on, area, *ends, (area - 0.02, area + 0.02))
+    return AttackRow(release, view, attack, trained_on, area, *ends)
 
 
 def worst_row(release, area, attack, judged, people=6000):
@@ -95,11 +95,10 @@ def table_of(
             rmse_low=0.9,
             rmse_high=0.95,
             rmse_at_home=0.9111 + number / 1000,
-            mae_at_home=0.7,
             ndcg_low=0.44,
             ndcg_high=0.46,
             ndcg_stars=0.1511 + number / 100,
-            ranking={"recall_at_10": 0.0644 + number / 100},
+            recall_at_10=0.0644 + number / 100,
         )
         for number, release in enumerate(releases)
     ]
@@ -113,8 +112,6 @@ def table_of(
         )
         for mix in (0.0, 0.25, 1.0)
     ]
-    generator = np.random.default_rng(0)
-    labels = generator.integers(0, len(values), 60)
     return HidingTable(
         attribute=attribute,
         values=values,
@@ -126,9 +123,8 @@ def table_of(
             for release, area in strongest.items()
         ),
         over_time=(
-            TimeRow("weekly epochs", attacks[0], 0.6411, 0.61, 0.67, False),
-            TimeRow("weekly epochs", attacks[-1], 0.5411, 0.51, 0.57, False),
-            TimeRow("each rating", attacks[0], 0.6611, 0.63, 0.69, True),
+            TimeRow("weekly epochs", attacks[0], 0.6411, 0.61, 0.67),
+            TimeRow("weekly epochs", attacks[-1], 0.5411, 0.51, 0.57),
         )
         if judged
         else (),
@@ -137,13 +133,7 @@ def table_of(
         control=tuple(SingleRow(attack, 0.4917, 0.4512, 0.5311) for attack in attacks),
         accuracy=tuple(accuracy),
         fractions={release: 0.5 + number / 1000 for number, release in enumerate(releases)},
-        lost={"weekly epochs": 0} if judged else {},
         tradeoff=tuple(points) if judged else (),
-        scores={
-            (release, attack): (labels, generator.normal(size=60) + labels)
-            for release in releases
-            for attack in attacks
-        },
     )
 
 
@@ -189,7 +179,7 @@ def test_page_holds_every_number_of_the_panel(whole):
         (MIXED, "released", "epochs"),
     ]
     for attack in ATTACKS:
-        cells = page.row(ATTACK_NAMES[attack].replace(" ", ""))
+        cells = page.row(attack)
         for cell, (release, kind, view) in zip(cells, places, strict=False):
             row = cell_of(table, release, attack, kind, view)
             assert cell.startswith(f"{row.auc:.3f} {row.low:.2f}–{row.high:.2f} ")
@@ -198,8 +188,7 @@ def test_page_holds_every_number_of_the_panel(whole):
 
 def name_of(cell):
     """The release that heads a row, without the words that explain it."""
-    squeezed = cell.replace("▸", "").replace(" + ", "+").strip()
-    return max((name for name in RELEASES if squeezed.startswith(name)), key=len)
+    return max((name for name in RELEASES if cell.replace("▸", "").strip() == name), key=len)
 
 
 def test_page_holds_every_number_of_the_releases(whole):
@@ -220,20 +209,19 @@ def test_page_holds_every_number_of_the_releases(whole):
             f"{row.rmse_at_home:.4f}",
             f"{100 * row.shown:.1f}%",
             f"{row.ndcg:.3f}",
-            f"{row.ranking['recall_at_10']:.3f}",
+            f"{row.recall_at_10:.3f}",
             f"{row.ndcg_stars:.3f}",
         ]
 
 
 def is_cost(row):
-    return len(row) == 11 and any(each in row[0].replace(" + ", "+") for each in RELEASES)
+    return len(row) == 11 and any(each in row[0] for each in RELEASES)
 
 
 def test_page_holds_the_rest(whole):
     """Over time, what breaks it, the trade-off and the manifest."""
     table, page = whole[0], Page(whole[1])
     assert [cell.strip() for cell in page.row("weeklyepochs")][1].startswith("0.641 ")
-    assert "the device refuses it" in page.text
     assert page.row("10rateditems")[0].startswith("0.931 ")
     assert page.row("numberofrateditemsknown")[0].startswith("0.941 ")
     for point in table.tradeoff:
@@ -344,13 +332,6 @@ def test_several_values():
     """With more than two values the mean over values is explained."""
     text = words(table_of(values=("young", "middle", "old"), attribute="age"))
     assert "an AUC is a mean over one attack per value" in text
-    assert "all others" in text
-    assert "believes those on the right to be young." in text  # attacks are one against the rest
-
-
-def test_two_values_are_scored_by_the_second():
-    """High scores speak for the second of two values."""
-    assert "believes those on the right to be M." in words(table_of())
 
 
 def test_file_is_the_page(tmp_path, whole):

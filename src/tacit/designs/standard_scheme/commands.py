@@ -118,8 +118,9 @@ def fit(settings: FitSettings, run: Run) -> Result:
     ratings = run.read(catalogue=settings.catalogue, domains=False)
     with run.progress("Fitting", None):
         model.fit(ratings, previous=_previous(settings.previous, settings.out))
+    measured = None
     if settings.measure and len(settings.attribute) == 1 and settings.mix == 1:
-        _measure(model, ratings, settings, run)
+        measured = _measure(model, ratings, settings, run)
     model.save(settings.out)
     data = summary("standard-scheme", settings.out, ratings) | {
         "attributes": list(model.attributes),
@@ -130,7 +131,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         "useful": usefulness(model),
         "item_table": model.item_table,
         "figure": figure(model.measurements_),
-        "measurements": [vars(measured) for measured in model.measurements_],
+        "measurements": [vars(each) for each in model.measurements_],
     }
     hidden = " and ".join(model.attributes)
     said = (
@@ -138,9 +139,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
         f"on {model.n_consenting_:,} people and {ratings.n_items:,} items. {data['useful']}"
     )
     shown: list[Table | str] = [said]
-    if data["measurements"]:
-        shown += [f"How well attackers guess {hidden} of these people:", data["figure"]]
-        shown += experiment.intervals(data["measurements"])
+    if measured:
+        shown += [f"How well attackers guess {hidden} of these people:", data["figure"], measured]
     name, values = next(iter(data["values"].items()))
     how = "--at-device" if model.item_table else f"--about {name}={values[0]}"
     after = (
@@ -168,9 +168,10 @@ def _previous(named: Path | None, out: Path) -> StandardScheme | None:
     return None
 
 
-def _measure(model: StandardScheme, ratings: Ratings, settings: FitSettings, run: Run) -> None:
+def _measure(model: StandardScheme, ratings: Ratings, settings: FitSettings, run: Run) -> Table:
     """As `tacit evaluate standard-scheme` with the same panel, folds and seed: equal figures."""
     from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
+    from tacit.designs.standard_scheme.experiment.report import attackers, plain
 
     with run.progress("Attacking", steps(settings.folds)) as advance:
         table = evaluate_hiding(
@@ -182,6 +183,7 @@ def _measure(model: StandardScheme, ratings: Ratings, settings: FitSettings, run
         )
     data = f"{table.people:,} training people in {settings.folds} folds"
     model.measurements_ = table.measurements(model.release, data)
+    return plain(attackers(table))
 
 
 def tour() -> Tour:

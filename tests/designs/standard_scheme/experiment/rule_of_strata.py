@@ -8,10 +8,12 @@ knowledge find what was wrong with them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
 
+from tacit.designs.standard_scheme.experiment import entries_at
 from tacit.designs.standard_scheme.training import estimates
 from tacit.designs.standard_scheme.training.people import collect
 
@@ -117,3 +119,21 @@ def drops(tables):
     highest = np.maximum.accumulate(tables.keep, axis=1)
     fall = (highest - tables.keep).max(axis=1)
     return fall[0] - fall[1]
+
+
+def vanished(letters, log_keep):
+    """(people,) how many items of a letter are missing from a later one, or have another star
+    there; and scores from that, higher = more likely value 1.
+
+    letters: in order of time. log_keep: (items,) log of the chance to be shown under value 1 over
+    that under value 0: an item vanishes where its chance is low.
+    """
+    people = letters[0].shape[0]
+    events, scores = np.zeros(people, dtype=np.int64), np.zeros(people)
+    for before, after in pairwise(letters):
+        rows = np.repeat(np.arange(people), np.diff(before.indptr))
+        gone = entries_at(after, rows, before.indices) != before.data
+        events += np.bincount(rows[gone], minlength=people)
+        signs = np.sign(log_keep[before.indices[gone]])
+        scores -= np.bincount(rows[gone], signs, minlength=people)
+    return events, scores

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -19,9 +18,9 @@ from tacit.designs.standard_scheme.messages import DAY, WEEK
 from tacit.designs.standard_scheme.training.people import Consenting, entry_rows, with_data
 from tacit.designs.standard_scheme.training.population import release
 from tacit.designs.standard_scheme.training.profiles import Factorization
-from tacit.designs.standard_scheme.training.tables import Tables, estimate, estimate_privately
+from tacit.designs.standard_scheme.training.tables import Tables, estimated
 from tacit.errors import DataError
-from tacit.randomness import replay, secure
+from tacit.randomness import replay
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,11 +42,8 @@ JUDGED = (
 """Releases in the order in which one is chosen to be judged, before any number is seen."""
 UNION, EPOCHS = "union", "epochs"
 WEEKLY, ONE_REFIT, THREE_REFITS = "weekly epochs", "one refit", "three refits"
-EACH_RATING = "each rating"
-SCHEDULES = (WEEKLY, ONE_REFIT, THREE_REFITS, EACH_RATING)
+SCHEDULES = (WEEKLY, ONE_REFIT, THREE_REFITS)
 QUICK_SCHEDULES = (WEEKLY, THREE_REFITS)
-REFUSED = (EACH_RATING,)
-"""A device speaks by the calendar; measured all the same, as if it did not."""
 REFITTED = {ONE_REFIT: 2, THREE_REFITS: 4}
 """Equal parts of a person's history, each decided with other tables."""
 LEFT_OUT = 0.1
@@ -102,6 +98,11 @@ class Experiment:
         return int(self.fold_of.max()) + 1
 
     @property
+    def whole_levels(self) -> int:
+        """Of the scale; 5 on a continuous one."""
+        return self.people.n_levels or 5
+
+    @property
     def targets(self) -> range:
         """Of two values the second is guessed; of more, each against the rest."""
         count = len(self.people.values[0])
@@ -127,11 +128,8 @@ class Experiment:
         if schedule == WEEKLY:
             assert self.weekly is not None
             return self.weekly
-        if schedule == EACH_RATING:
-            return self.order
         rated = np.diff(self.order.indptr)[entry_rows(self.order)]
-        parts = (self.order.data - 1) * REFITTED[schedule] // rated
-        return with_data(self.order, 1 + parts)
+        return with_data(self.order, 1 + (self.order.data - 1) * REFITTED[schedule] // rated)
 
 
 def tables_without(experiment: Experiment, first: int, second: int) -> tuple[Tables, ...]:
@@ -140,24 +138,20 @@ def tables_without(experiment: Experiment, first: int, second: int) -> tuple[Tab
     generator = np.random.default_rng([experiment.seed, first, second])
     refits = max((REFITTED.get(name, 1) for name in experiment.schedules), default=1) - 1
     shares = [generator.random(len(numbers)) >= LEFT_OUT for _ in range(refits)]
-    groups = [numbers, *(numbers[share] for share in shares)]
-    return tuple(_estimated(experiment, group) for group in groups)
-
-
-def _estimated(experiment: Experiment, numbers: Ints) -> Tables:
-    people = some(experiment.people, numbers)
     coupling = any(RELEASES[name].transform == "coupling" for name in experiment.releases)
-    if math.isinf(experiment.disclosure_epsilon):
-        made = estimate(people, shrink=experiment.shrink, coupling=coupling, seed=experiment.seed)
-    else:
-        made = estimate_privately(
-            people,
-            secure(),
+
+    def of(group: Ints) -> Tables:
+        made = estimated(
+            some(experiment.people, group),
             epsilon=experiment.disclosure_epsilon,
             contributions=experiment.contributions,
+            shrink=experiment.shrink,
             coupling=coupling,
+            seed=experiment.seed,
         )
-    return made[people.names[0]]
+        return made[experiment.people.names[0]]
+
+    return tuple(map(of, (numbers, *(numbers[share] for share in shares))))
 
 
 def released(
@@ -181,12 +175,9 @@ def released(
 
 def order_of(ratings: Ratings, seed: int) -> sparse.csr_array:
     """CSR like the ratings: 1 for a person's first rating, 2 for the second; by time if known."""
+    times = () if ratings.timestamps is None else (ratings.timestamps,)
     keys = np.random.default_rng([seed, 1]).random(len(ratings))
-    order = (
-        np.lexsort((keys, ratings.users))
-        if ratings.timestamps is None
-        else np.lexsort((keys, ratings.timestamps, ratings.users))
-    )
+    order = np.lexsort((keys, *times, ratings.users))
     rank = np.empty(len(ratings), dtype=np.int64)
     rank[order] = np.arange(len(ratings)) - ratings.offsets[ratings.users] + 1
     return with_data(ratings.matrix, rank)
@@ -214,16 +205,14 @@ def genres_of(ratings: Ratings) -> Floats:
 
 def years_of(ratings: Ratings) -> Floats:
     """(items,) years, NaN where unknown."""
-    if "year" not in ratings.item_metadata:
-        return np.full(ratings.n_items, np.nan)
-    return np.array([_year(value) for value in ratings.item_metadata["year"].tolist()])
-
-
-def _year(value: object) -> float:
-    try:
-        return np.nan if value is None else float(str(value))
-    except ValueError:
-        raise DataError("the year of an item is not a number", column="year", found=value) from None
+    found = np.full(ratings.n_items, np.nan)
+    for number, year in enumerate(ratings.item_metadata.get("year", ())):
+        try:
+            found[number] = np.nan if year is None else float(str(year))
+        except ValueError:
+            problem = "the year of an item is not a number"
+            raise DataError(problem, column="year", found=year) from None
+    return found
 
 
 def some(people: Consenting, numbers: Ints) -> Consenting:
@@ -231,9 +220,17 @@ def some(people: Consenting, numbers: Ints) -> Consenting:
 
 
 def at_entries(pattern: sparse.csr_array, values: sparse.csr_array) -> sparse.csr_array:
-    """`values` where `pattern` has entries, which are among those of `values`."""
-    width = pattern.shape[1]
-    known = entry_rows(values) * width + values.indices
-    wanted = entry_rows(pattern) * width + pattern.indices
-    order = np.argsort(known)
-    return with_data(pattern, values.data[order[np.searchsorted(known[order], wanted)]])
+    """`values` where `pattern` has entries; NaN where it has one that `values` lacks."""
+    return with_data(pattern, entries_at(values, entry_rows(pattern), pattern.indices))
+
+
+def entries_at(matrix: sparse.csr_array, rows: Ints, items: Ints) -> Floats:
+    """Stored entries at these places, NaN where nothing is stored."""
+    width = matrix.shape[1]
+    places = entry_rows(matrix) * width + matrix.indices
+    order = np.argsort(places)
+    known = np.append(places[order], -1)
+    at = np.searchsorted(known[:-1], rows * width + items)
+    values = np.append(matrix.data[order], np.nan)
+    found: Floats = np.where(known[at] == rows * width + items, values[at], np.nan)
+    return found

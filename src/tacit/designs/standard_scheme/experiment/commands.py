@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from tacit.design import Command, Run, option
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment import DEFAULT_RELEASE
-from tacit.evaluation import REPORT, SEED, WORKERS, Result, Table, manifest
-
-if TYPE_CHECKING:
-    from tacit.designs.standard_scheme.experiment.table import AccuracyRow, HidingTable
+from tacit.evaluation import REPORT, SEED, WORKERS, Result, manifest
 
 ATTACK_ON = "The user attribute to hide."
 PANEL = "Attackers: 'quick', or 'full' for all eleven and those of packages."
@@ -24,18 +19,6 @@ FOLDS = "Folds by person."
 FACTORS = "Length of an item profile."
 DISCLOSED = "Epsilon for each training person in the public item tables; inf: exact."
 CONTRIBUTIONS = "Ratings a person counts with, if that epsilon is finite."
-
-
-Row = Mapping[str, Any]
-TITLES = {
-    "raw": "Frozen attackers, trained on true stars: AUC (0.5 is guessing)",
-    "released": "Retrained attackers, who know the method: AUC",
-}
-VIEWS = {
-    ("union", "raw"): "frozen",
-    ("union", "released"): "retrained",
-    ("epochs", "released"): "with weeks",
-}
 
 
 @dataclass(frozen=True)
@@ -65,9 +48,9 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     The strongest attacker comes first, with a bound for all together; errors and lists follow.
     """
     from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
+    from tacit.designs.standard_scheme.experiment.report import page_of, shown
 
-    names = ["folds", "panel", "variant"]
-    names += ["disclosure_epsilon", "factors"]
+    names = ("folds", "panel", "variant", "disclosure_epsilon", "factors")
     facts = {name: getattr(settings, name) for name in names}
     ratings = run.read()
     with run.progress("Evaluating", steps(settings.folds)) as advance:
@@ -85,14 +68,9 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     facts["panel"] = settings.attack or settings.panel
     made_with = manifest(ratings, seed=settings.seed, command=run.command, **facts)
     if settings.report is not None:
-        from tacit.designs.standard_scheme.experiment.report import page_of
-
         page_of(table, made_with).write(settings.report)
-    return Result(
-        table.to_dict() | {"manifest": made_with},
-        tuple(everything(table)),
-        "--report out.html draws it;  --json prints every fold.",
-    )
+    after = "--report out.html draws it;  --json prints every figure."
+    return Result(table.to_dict() | {"manifest": made_with}, tuple(shown(table)), after)
 
 
 @dataclass(frozen=True)
@@ -116,6 +94,7 @@ def attack(settings: AttackSettings, run: Run) -> Result:
     """
     from tacit.auditing.attacks import distance
     from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
+    from tacit.designs.standard_scheme.experiment.report import shown
 
     ratings = run.read()
     with run.progress("Attacking", steps(settings.folds)) as advance:
@@ -131,139 +110,17 @@ def attack(settings: AttackSettings, run: Run) -> Result:
             workers=settings.workers,
             progress=advance,
         )
-    kept = ("release", "view", "attack", "trained_on", "auc", "low", "high")
+    found = table.to_dict()
     rows = [
-        {name: getattr(row, name) for name in kept} | {"distance": distance(row.auc)}
-        for row in table.rows
-        if row.release == settings.release or row.trained_on == "raw"
+        row | {"distance": distance(row["auc"])}
+        for row in found["rows"]
+        if row["release"] == settings.release or row["trained_on"] == "raw"
     ]
-    found, sentence = table.to_dict(), table.sentence(settings.release)
-    data = {
-        "attribute": settings.attribute,
-        "values": list(table.values),
-        "people": table.people,
-        "worst": found["worst"],
-        "sentence": sentence,
-        "rows": rows,
-        "control": found["control"],
-        "manifest": manifest(
-            ratings, seed=settings.seed, command=run.command, folds=settings.folds
-        ),
-    }
-    return Result(
-        data,
-        (
-            f"Guessing {settings.attribute} of {table.people:,} people.",
-            sentence or "",
-            *attacks(rows),
-            control(found["control"]),
-        ),
-        "tacit evaluate standard-scheme RATINGS --report out.html",
-    )
-
-
-def everything(table: HidingTable) -> Iterator[Table | str]:
-    """What `tacit evaluate standard-scheme` shows."""
-    result = table.to_dict()
-    yield f"Guessing {table.attribute} of {table.people:,} people."
-    for row in table.worst:
-        yield f"{row.release}: {table.sentence(row.release)}"
-    yield from attacks(result["rows"])
-    yield from over_time(result["over_time"])
-    yield from known(result["known_items"], result["counts"])
-    yield from fractions(table.fractions)
-    yield accuracy(table.accuracy)
-    yield control(result["control"])
-
-
-def _ends(row: Row) -> str:
-    return f"{row['low']:.2f} to {row['high']:.2f}"
-
-
-_AREA: dict[str, Callable[[Row], Any]] = {
-    "attacker": lambda row: row["attack"],
-    "AUC": lambda row: row["auc"],
-    "95 % interval": _ends,
-}
-
-
-def attacks(rows: Sequence[Row]) -> Iterator[Table]:
-    """One table per release: attackers down, frozen and retrained across."""
-    for release in dict.fromkeys(row["release"] for row in rows):
-        cells = {
-            (row["attack"], (row["view"], row["trained_on"])): row
-            for row in rows
-            if row["release"] == release
-        }
-        kinds = [kind for kind in VIEWS if any(place == kind for _, place in cells)]
-        yield Table(
-            f"{release}: AUC (0.5 is guessing) and 95 % interval",
-            ("attacker", *(VIEWS[kind] for kind in kinds)),
-            [
-                (attack, *(_cell(cells.get((attack, kind))) for kind in kinds))
-                for attack in dict.fromkeys(attack for attack, _ in cells)
-            ],
-        )
-
-
-def over_time(rows: Sequence[Row]) -> Iterator[Table]:
-    """Attackers who see every letter, by schedule."""
-    refused = {True: " (refused by devices)", False: ""}
-    columns = {"schedule": lambda row: row["schedule"] + refused[row["refused"]], **_AREA}
-    if rows:
-        yield Table.of("All letters seen: AUC", columns, rows)
-
-
-def known(items: Sequence[Row], counts: Sequence[Row]) -> Iterator[Table]:
-    """Attackers who know rated items, or how many there are."""
-    rows = [(f"{row['known']} rated items", row["auc"], f"{row['certain']:.1%}") for row in items]
-    rows += [(row["attack"], row["auc"], "") for row in counts]
-    if rows:
-        title = "What breaks it: other knowledge than the release"
-        yield Table(title, ("known", "AUC", "read with certainty"), rows)
-
-
-def fractions(areas: Mapping[str, float]) -> Iterator[str]:
-    """A sentence about releases that arithmetic reads without any learning."""
-    read = [release for release, area in areas.items() if area > 0.9]
-    if read:
-        yield (
-            f"{' and '.join(read)}: the released fractions tell the attribute exactly, without any "
-            "learning. The attackers above do not look at them."
-        )
-
-
-def intervals(rows: Iterable[Row]) -> Iterator[Table]:
-    """Few releases, each figure with its 95 % interval; a table per kind of attacker."""
-    ordered = sorted(rows, key=lambda row: str(row["attack"]))
-    columns = {"release": lambda row: row["release"], **_AREA}
-    for trained_on, title in TITLES.items():
-        yield Table.of(title, columns, [row for row in ordered if row["trained_on"] == trained_on])
-
-
-def accuracy(rows: Sequence[AccuracyRow]) -> Table:
-    """Errors, their change against no obfuscation, and lists."""
-    base = next((row.rmse for row in rows if row.release == "none"), None)
-    columns = {
-        "release": lambda row: row.release,
-        "RMSE": lambda row: f"{row.rmse:.4f}",
-        "change": lambda row: "" if base is None else f"{row.rmse / base - 1:+.1%}",
-        "on device": lambda row: f"{row.rmse_at_home:.4f}",
-        "NDCG": lambda row: row.ndcg,
-        "recall": lambda row: row.ranking["recall_at_10"],
-        "shown": lambda row: f"{row.shown:.0%}",
-    }
-    return Table.of("Error in stars, lists of 10, and how much is shown", columns, rows)
-
-
-def control(rows: Sequence[Row]) -> Table:
-    """The same attacks where nothing can be found."""
-    columns = {"attack": _AREA["attacker"], "AUC": _AREA["AUC"], "interval": _ends}
-    return Table.of("Control: the same attacks on permuted labels", columns, rows)
-
-
-def _cell(row: Row | None) -> str | None:
-    return None if row is None else f"{row['auc']:.3f} ({_ends(row)})"
+    made_with = manifest(ratings, seed=settings.seed, command=run.command, folds=settings.folds)
+    data = {name: found[name] for name in ("attribute", "values", "people", "worst", "control")}
+    data |= {"sentence": table.sentence(settings.release), "rows": rows, "manifest": made_with}
+    after = "tacit evaluate standard-scheme RATINGS --report out.html"
+    return Result(data, tuple(shown(table)), after)
 
 
 EVALUATE = Command(EvaluateSettings, evaluate, ratings=True)

@@ -1,62 +1,51 @@
 """One fold of the standard scheme's experiment: people the recommender never saw, attacked.
 
 An attacker is frozen (trained on true stars) or retrained: it knows the method and trains on
-releases of people whose attribute it knows. At the end are attackers who know more than releases:
-items known to be rated, their number, earlier letters. None of them is part of the panel: they show
-what a release does not protect from, and that a letter never says more than the last one.
+releases of people whose attribute it knows. Everybody's releases are made with tables estimated
+without them and without the people under attack: tables that had seen their people would teach an
+attacker a cleaner picture than it meets.
+
+At the end are attackers who know more than releases: items known to be rated, and their number.
+They are not part of the panel: they show what a release does not protect from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import expit
 
-from tacit.auditing.attacks import (
-    ATTACKS,
-    OneVersusRest,
-    Panel,
-    Public,
-    Seen,
-    auc,
-    permuted,
-    readers_of_epochs,
-)
+from tacit.auditing.attacks import Panel, Public, Seen, auc, permuted, readers_of_epochs, stacked
 from tacit.auditing.attacks.base import Labels
 from tacit.auditing.attacks.features import space_of
 from tacit.auditing.attacks.modern import boosting, log_odds
-from tacit.designs.standard_scheme.disclosure import RELEASES
+from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
 from tacit.designs.standard_scheme.experiment import (
     REFITTED,
     UNION,
     Experiment,
     Key,
     Pairs,
+    at_entries,
+    entries_at,
+    released,
 )
-from tacit.designs.standard_scheme.experiment.releases import (
-    Figures,
-    Judge,
-    Releases,
-    fraction_scores,
-    two_rows,
-)
+from tacit.designs.standard_scheme.experiment.accuracy import Figures, Judge
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.people import entry_rows
-from tacit.randomness import simulation
+from tacit.designs.standard_scheme.training.people import entry_rows, with_data
+from tacit.designs.standard_scheme.training.population import over_epochs
+from tacit.designs.standard_scheme.training.tables import Tables
+from tacit.randomness import replay, simulation
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
 KNOWN_ITEMS = (1, 3, 10)
-VANISH = "vanish or appear"
-"""An attacker without training."""
 SURE = 1e6
 """Stands for infinite log odds."""
 
@@ -66,11 +55,11 @@ class FoldResult:
     """What one fold found; scores are (test people,) each.
 
     control       scores of attackers who learned from permuted labels
-    known_items   number of known items -> scores; certain: -> share of people read with certainty
-    known_count   scores of the attacker who knows how many items were rated
+    known_items   number of known items and target -> scores; certain: number -> share of people
+                  read with certainty
+    known_count   target -> scores of the attacker who knows how many items were rated
     fractions     release -> AUC of a look at the released fractions, see `fraction_scores`
     mixed         mix -> (frozen attack -> AUC, RMSE)
-    lost          schedule -> how many items of a letter were missing or changed in a later one
     """
 
     scores: dict[Key, Floats] = field(default_factory=dict)
@@ -81,7 +70,6 @@ class FoldResult:
     fractions: dict[str, float] = field(default_factory=dict)
     accuracy: dict[str, Figures] = field(default_factory=dict)
     mixed: dict[float, tuple[dict[str, float], float]] = field(default_factory=dict)
-    lost: dict[str, int] = field(default_factory=dict)
 
 
 def run_fold(experiment: Experiment, fold: int, tables: Pairs) -> FoldResult:
@@ -92,89 +80,126 @@ def run_fold(experiment: Experiment, fold: int, tables: Pairs) -> FoldResult:
 
 class _Fold:
     def __init__(self, experiment: Experiment, fold: int, tables: Pairs) -> None:
-        self.experiment = experiment
-        self.fold = fold
-        self.own = tables[fold, fold][0]
-        self.releases = Releases(experiment, fold, tables)
-        self.train, self.test = self.releases.train, self.releases.test
-        self.train_labels = experiment.labels[self.train]
-        self.test_labels = experiment.labels[self.test]
+        self.experiment, self.fold, self.pairs = experiment, fold, tables
+        self.others = [other for other in range(experiment.folds) if other != fold]
+        # Training people in the order in which their releases are stacked.
+        self.train = np.concatenate([experiment.inside(other) for other in self.others])
+        self.test = experiment.inside(fold)
+        self.labels = experiment.labels[self.train]
+        self.tables = [self.pair(other)[0] for other in (fold, *self.others)]
         self.raw = experiment.stars(experiment.people.levels[self.train])
-        dealt = permuted(experiment.labels, experiment.seed)
-        self.dealt = dealt[self.train].astype(np.int64)
-        self.discriminant = OneVersusRest(
-            ATTACKS["lda"], range(len(experiment.people.values[0]))
-        ).fit(self.raw, self.train_labels)
-        self.judge = Judge(experiment, fold, self.own, self._belief)
+        self.judge = Judge(experiment, fold, self.tables[0], self.train)
         self.found = FoldResult()
+
+    def pair(self, other: int) -> tuple[Tables, ...]:
+        return self.pairs[min(self.fold, other), max(self.fold, other)]
 
     def result(self) -> FoldResult:
         for target in self.experiment.targets:
-            self._attack(target)
+            self.attack(target)
         for name in self.experiment.releases:
             self.found.accuracy[name] = self.judge.accuracy(RELEASES[name], name)
-            self.found.fractions[name] = self._fractions(self.releases.shown(self.fold, name))
+            self.found.fractions[name] = self.fractions(name)
         return self.found
 
-    def _attack(self, target: int) -> None:
-        experiment, public = self.experiment, self.releases.public(target)
-        known = _is(self.train_labels, target)
-        frozen = Panel(experiment.attacks).fit(Seen.of(self.raw, public), known)
+    def attack(self, target: int) -> None:
+        experiment, public = self.experiment, self.public(target)
+        dealt = permuted(experiment.labels, experiment.seed)[self.train]
+        frozen = Panel(experiment.attacks).fit(Seen.of(self.raw, public), _is(self.labels, target))
         for name in experiment.releases:
-            train, test = (
-                self.releases.seen(folds, name, public)
-                for folds in (self.releases.others, [self.fold])
-            )
+            train = self.seen(self.others, name, public)
+            test = self.seen([self.fold], name, public)
             raw = learned = frozen.scores(test)
             if name != "none":
-                learned = self._learned(experiment.attacks, self.train_labels, target, train, test)
-            self._add(name, UNION, "raw", target, raw)
-            self._add(name, UNION, "released", target, learned)
+                learned = self.learned(experiment.attacks, self.labels, target, train, test)
+            self.add(name, UNION, "raw", target, raw)
+            self.add(name, UNION, "released", target, learned)
             if name == (experiment.judged or "none"):
-                dealt = self._learned(experiment.attacks, self.dealt, target, train, test)
-                for attack, scores in dealt.items():
+                chance = self.learned(experiment.attacks, dealt, target, train, test)
+                for attack, scores in chance.items():
                     self.found.control[Key(name, UNION, attack, "released", target)] = scores
-                self._over_time(name, target, train, test)
+                self.over_time(name, target, train, test)
                 if RELEASES[name].selection:
-                    self._outside(target, train, test)
-        if target == experiment.targets[-1]:
-            self._mixed(frozen, public, target)
+                    self.with_knowledge(target, train, test)
+        if target == experiment.targets[-1] and experiment.judged and experiment.schedules:
+            self.mixed(experiment.judged, frozen, public, target)
 
-    def _learned(
-        self, attacks: Sequence[str], labels: Ints, target: int, train: Seen, test: Seen
-    ) -> dict[str, Floats]:
-        return Panel(attacks).fit(train, _is(labels, target)).scores(test)
+    def public(self, target: int) -> Public:
+        """What everybody knows, where this value is guessed."""
+        levels = self.experiment.people.levels
+        raters = np.bincount(levels[self.train].indices, minlength=levels.shape[1])
+        offsets = [_two_rows(table.offsets, target) for table in self.tables]
+        keep = [np.maximum(_two_rows(table.keep, target), 1) for table in self.tables]
+        levels_apart = np.stack([rows[1] - rows[0] for rows in offsets]) / MICRO
+        return Public(
+            popularity=raters.astype(float),
+            offsets=levels_apart * self.experiment.step,
+            log_keep=np.stack([np.log(rows[1] / rows[0]) for rows in keep]),
+            genres=self.experiment.genres,
+            years=self.experiment.years,
+        )
 
-    def _over_time(self, name: str, target: int, train: Seen, test: Seen) -> None:
+    def seen(self, folds: Sequence[int], name: str, public: Public) -> Seen:
+        """One letter of everybody in these folds."""
+        rule = RELEASES[name]
+        return stacked([self.part(each, public, self.shown(each, rule, name)) for each in folds])
+
+    def part(
+        self,
+        other: int,
+        public: Public,
+        levels: sparse.csr_array,
+        epochs: sparse.csr_array | None = None,
+    ) -> Seen:
+        row = 0 if other == self.fold else 1 + self.others.index(other)
+        table = np.full(levels.shape[0], row)
+        return Seen(self.experiment.stars(levels), public, table, epochs)
+
+    def shown(self, other: int, rule: Rule, name: str) -> sparse.csr_array:
+        """Released levels of the people of a fold. name: of the random stream."""
+        people = self.experiment.inside(other)
+        levels, labels = self.experiment.people.levels[people], self.experiment.labels[people]
+        draw = f"{self.fold}/{name}/{other}"
+        return released(self.experiment, levels, labels, self.pair(other)[0], rule, draw)
+
+    def over_time(self, name: str, target: int, train: Seen, test: Seen) -> None:
         """Retrained attackers who see in which epoch each item came."""
         readers = readers_of_epochs(self.experiment.attacks)
         if name == "none" or not readers:
             return
         for schedule in self.experiment.schedules:
             if schedule in REFITTED:
-                self._vanished(name, schedule, target, train.public)
-            views = [
-                self._watched(folds, name, schedule, seen)
-                for folds, seen in ((self.releases.others, train), ([self.fold], test))
-            ]
-            scores = self._learned(readers, self.train_labels, target, *views)
-            self._add(name, schedule, "released", target, scores)
+                sides = (
+                    stacked([self.refitted(each, name, schedule, train.public) for each in folds])
+                    for folds in (self.others, [self.fold])
+                )
+            else:  # with the same tables in every epoch the last letter is that of one release
+                epochs = self.experiment.epochs(schedule)
+                sides = (
+                    replace(seen, epochs=at_entries(seen.ratings, epochs[people]))
+                    for seen, people in ((train, self.train), (test, self.test))
+                )
+            scores = self.learned(readers, self.labels, target, *sides)
+            self.add(name, schedule, "released", target, scores)
 
-    def _watched(self, folds: list[int], name: str, schedule: str, seen: Seen) -> Seen:
-        if schedule in REFITTED:
-            return self.releases.refitted(folds, name, schedule, seen.public)
-        return self.releases.with_epochs(seen, schedule)
+    def refitted(self, other: int, name: str, schedule: str, public: Public) -> Seen:
+        """The last of several letters, each of which decided with tables of its own."""
+        people, tables = self.experiment.inside(other), self.pair(other)
+        epochs = self.experiment.epochs(schedule)[people]
+        levels, decided = over_epochs(
+            self.experiment.people.levels[people],
+            self.experiment.labels[people][:, None],
+            {epoch: [tables[epoch]] for epoch in range(int(epochs.data.max(initial=1)))},
+            epochs.data.astype(np.int64) - 1,
+            RELEASES[name],
+            n_levels=self.experiment.people.n_levels,
+            source=replay(f"{self.experiment.seed}/{self.fold}/{schedule}/{other}"),
+        )
+        return self.part(other, public, levels, with_data(decided, decided.data + 1))
 
-    def _vanished(self, name: str, schedule: str, target: int, public: Public) -> None:
-        """The attacker without training: what a letter held, and a later one does not."""
-        events, scores = vanished(self.releases.sequence(name, schedule), public.log_keep[0])
-        self.found.lost[schedule] = int(events.sum())
-        self._add(name, schedule, "nothing", target, {VANISH: scores})
-
-    def _outside(self, target: int, train: Seen, test: Seen) -> None:
+    def with_knowledge(self, target: int, train: Seen, test: Seen) -> None:
         """Attackers who know items or their number beside the release."""
-        tables = self.releases.all_tables()
-        keep = np.stack([two_rows(table.keep, target) / MICRO for table in tables])
+        keep = np.stack([_two_rows(table.keep, target) / MICRO for table in self.tables])
         rated = self.experiment.people.levels
         for number in KNOWN_ITEMS:
             scores, certain = known_items(
@@ -183,55 +208,65 @@ class _Fold:
             self.found.known_items[number, target] = scores
             self.found.certain[number] = float(certain.mean())
         counts = np.diff(rated.indptr)
-        known = _is(self.train_labels, target)
+        known = _is(self.labels, target)
         attacker = KnownCount().fit(train, counts[self.train], keep, known)
         self.found.known_count[target] = attacker.score(test, counts[self.test], keep)
 
-    def _mixed(self, frozen: Panel, public: Public, target: int) -> None:
+    def mixed(self, judged: str, frozen: Panel, public: Public, target: int) -> None:
         """The trade-off between hiding and accuracy, for the release that is judged."""
-        if self.experiment.judged is None or not self.experiment.schedules:
-            return
-        labels = _is(self.test_labels, target)
+        labels = _is(self.experiment.labels[self.test], target)
         for mix in MIXES:
             name = f"mix {mix}"
-            rule = replace(RELEASES[self.experiment.judged], mix=round(mix * MICRO))
-            shown = self.experiment.stars(self.releases.shown(self.fold, name, rule))
+            rule = replace(RELEASES[judged], mix=round(mix * MICRO))
+            shown = self.experiment.stars(self.shown(self.fold, rule, name))
             scores = frozen.scores(Seen.of(shown, public))
             aucs = {attack: auc(labels, each) for attack, each in scores.items()}
             self.found.mixed[mix] = (aucs, self.judge.errors(rule, name)["rmse"])
 
-    def _add(
+    def fractions(self, name: str) -> float:
+        lattice = MICRO
+        if not self.experiment.people.n_levels:  # people type two digits at most
+            lattice = max(1, round(0.01 / self.experiment.step * MICRO))
+        shown = self.shown(self.fold, RELEASES[name], name)
+        scores = fraction_scores(shown, self.tables[0], lattice)
+        labels, targets = self.experiment.labels[self.test], self.experiment.targets
+        return float(np.mean([auc(_is(labels, each), scores[:, each]) for each in targets]))
+
+    def learned(
+        self, attacks: Sequence[str], labels: Labels, target: int, train: Seen, test: Seen
+    ) -> dict[str, Floats]:
+        return Panel(attacks).fit(train, _is(labels, target)).scores(test)
+
+    def add(
         self, release: str, view: str, trained_on: str, target: int, scores: Mapping[str, Floats]
     ) -> None:
         for attack, each in scores.items():
             self.found.scores[Key(release, view, attack, trained_on, target)] = each
 
-    def _belief(self, shown: sparse.csr_array) -> Floats:
-        """(people, values) what the frozen linear discriminant believes."""
-        log_odds = self.discriminant.score(self.experiment.stars(shown))
-        count = len(self.experiment.people.values[0])
-        if count == 2:
-            second = expit(log_odds[1])
-            return np.stack([1 - second, second], axis=1)
-        chances = np.full((shown.shape[0], count), 1e-9)
-        for value, odds in log_odds.items():
-            chances[:, value] = expit(odds)
-        normed: Floats = chances / chances.sum(axis=1, keepdims=True)
-        return normed
 
-    def _fractions(self, shown: sparse.csr_array) -> float:
-        lattice = MICRO
-        if not self.experiment.people.n_levels:  # people type two digits at most
-            lattice = max(1, round(0.01 / self.experiment.step * MICRO))
-        scores = fraction_scores(shown, self.own, lattice)
-        targets = self.experiment.targets
-        areas = [auc(_is(self.test_labels, value), scores[:, value]) for value in targets]
-        return float(np.mean(areas))
-
-
-def _is(labels: Ints, target: int) -> Ints:
+def _is(labels: Labels, target: int) -> Ints:
     found: Ints = (labels == target).astype(np.int64)
     return found
+
+
+def _two_rows(table: Ints, target: int) -> Floats:
+    """(2, items): the mean over all other values, and the target's own."""
+    return np.stack([np.delete(table, target, axis=0).mean(axis=0), table[target].astype(float)])
+
+
+def fraction_scores(levels: sparse.csr_array, tables: Tables, lattice: int = MICRO) -> Floats:
+    """(people, values) share of released levels that are whole once a value's offset is added.
+
+    lattice: micro-levels between true stars, within 2 millionths. Nothing is learned: offsets are
+    public. True stars lie on the lattice, so an unrounded release fits the true value only, and
+    everybody is read exactly. A rounded one fits none.
+    """
+    rows, people = entry_rows(levels), levels.shape[0]
+    micro = np.round(levels.data * MICRO).astype(np.int64)
+    fits = [(micro + own[levels.indices] + 2) % lattice <= 4 for own in tables.offsets]
+    sums = np.stack([np.bincount(rows, each, minlength=people) for each in fits], axis=1)
+    shares: Floats = sums / np.maximum(1, np.diff(levels.indptr))[:, None]
+    return shares
 
 
 def known_items(
@@ -247,13 +282,14 @@ def known_items(
     order = np.lexsort((np.random.default_rng(seed).random(len(rows)), rows))
     drawn = order[np.arange(len(rows)) - rated.indptr[rows] < number]
     rows, items = rows[drawn], rated.indices[drawn]
-    there = np.isfinite(_values(shown, rows, items))
-    ratio = np.where(there, _log_ratio(keep[:, items]), _log_ratio(1 - keep[:, items]))
+    there = np.isfinite(entries_at(shown, rows, items))
+    chances = np.where(there, keep[:, items], 1 - keep[:, items])
+    with np.errstate(divide="ignore", invalid="ignore"):  # NaN where both are 0
+        ratio = np.nan_to_num(np.log(chances[1]) - np.log(chances[0]), posinf=SURE, neginf=-SURE)
     undecided = keep[:, items].max(axis=0) == 0  # never shown, no matter who rated it
     ratio = np.where(undecided & ~there, 0.0, ratio)
-    finite = np.clip(ratio, -SURE, SURE)
-    sums = np.bincount(rows, finite, minlength=rated.shape[0])
-    certain = np.bincount(rows[np.abs(finite) == SURE], minlength=rated.shape[0]) > 0
+    sums = np.bincount(rows, ratio, minlength=rated.shape[0])
+    certain = np.bincount(rows[np.abs(ratio) == SURE], minlength=rated.shape[0]) > 0
     return sums.astype(np.float64), certain
 
 
@@ -284,42 +320,3 @@ class KnownCount:
             variance = np.bincount(rows, (1 - chance) / chance**2, minlength=people)
             columns += [away / np.maximum(counts, 1), away / np.sqrt(1 + variance)]
         return np.hstack([np.stack(columns, axis=1), self._space.blocks(seen).summaries()])
-
-
-def vanished(letters: Sequence[sparse.csr_array], log_keep: Floats) -> tuple[Ints, Floats]:
-    """(people,) how many items of a letter are missing from a later one, or have another star
-    there; and scores from that, higher = more likely label 1.
-
-    letters: (people, items) CSR each, in order of time. log_keep: (items,) log of the chance to be
-    shown under label 1 over that under label 0. An item vanishes where its chance is low, so each
-    speaks for the label with the lower one. Under the rule none ever vanishes.
-    """
-    people = letters[0].shape[0]
-    events, scores = np.zeros(people, dtype=np.int64), np.zeros(people)
-    for before, after in pairwise(letters):
-        rows = entry_rows(before)
-        gone = _values(after, rows, before.indices) != before.data
-        events += np.bincount(rows[gone], minlength=people)
-        signs = np.sign(log_keep[before.indices[gone]])
-        scores -= np.bincount(rows[gone], signs, minlength=people)
-    return events, scores
-
-
-def _values(matrix: sparse.csr_array, rows: Ints, items: Ints) -> Floats:
-    """Stored entries at these places, NaN where nothing is stored."""
-    width = matrix.shape[1]
-    places = entry_rows(matrix) * width + matrix.indices
-    order = np.argsort(places)
-    known = np.append(places[order], -1)
-    at = np.searchsorted(known[:-1], rows * width + items)
-    values = np.append(matrix.data[order], np.nan)
-    found: Floats = np.where(known[at] == rows * width + items, values[at], np.nan)
-    return found
-
-
-def _log_ratio(chances: Floats) -> Floats:
-    """Log of the second over the first; 0 where both are 0, infinite where one is."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.log(chances[1]) - np.log(chances[0])
-    cleaned: Floats = np.nan_to_num(ratio, nan=0.0, posinf=np.inf, neginf=-np.inf)
-    return cleaned

@@ -8,14 +8,14 @@ the strongest attacker, with a bound that holds for all of them at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.attacks import Bound, auc, panel_names, permuted, simultaneous
+from tacit.auditing.attacks import Bound, panel_names, permuted, simultaneous
 from tacit.auditing.attacks.panel import checked
 from tacit.data.ratings import Ratings
 from tacit.data.splits import k_fold_users
@@ -24,7 +24,6 @@ from tacit.designs.standard_scheme.experiment import (
     DEFAULT_RELEASE,
     EPOCHS,
     QUICK_SCHEDULES,
-    REFUSED,
     SCHEDULES,
     UNION,
     WEEKLY,
@@ -36,8 +35,8 @@ from tacit.designs.standard_scheme.experiment import (
     weeks_of,
     years_of,
 )
+from tacit.designs.standard_scheme.experiment.accuracy import accuracy_row, best_penalty, mix_point
 from tacit.designs.standard_scheme.experiment.fold import KNOWN_ITEMS, FoldResult, run_fold
-from tacit.designs.standard_scheme.experiment.releases import accuracy_row, best_penalty, mix_point
 from tacit.designs.standard_scheme.experiment.table import (
     AttackRow,
     HidingTable,
@@ -141,77 +140,88 @@ def _run(experiment: Experiment, workers: int, advance: Progress) -> HidingTable
         for fold in range(folds)
     ]
     with Pool(experiment, workers=workers) as pool:
-        return _table(experiment, pool.run(run_fold, tasks, advance))
-
-
-def _table(experiment: Experiment, results: Sequence[FoldResult]) -> HidingTable:
-    """Everybody's out-of-fold scores judged together."""
-    pooled = _Pooled(experiment, results)
-    accuracy = tuple(
-        accuracy_row(name, [found.accuracy[name] for found in results])
-        for name in experiment.releases
-    )
-    return HidingTable(
-        attribute=experiment.people.names[0],
-        values=experiment.people.values[0],
-        people=experiment.people.n_people,
-        judged=experiment.judged,
-        rows=pooled.rows(),
-        worst=tuple(pooled.worst(name) for name in experiment.releases),
-        over_time=pooled.over_time(),
-        known_items=pooled.known_items(),
-        counts=pooled.counts(),
-        control=pooled.control_rows(),
-        accuracy=accuracy,
-        fractions={
-            name: float(np.mean([result.fractions[name] for result in results]))
-            for name in experiment.releases
-        },
-        lost={
-            schedule: sum(result.lost[schedule] for result in results)
-            for schedule in results[0].lost
-        },
-        tradeoff=tuple(
-            mix_point(mix, [found.mixed[mix] for found in results]) for mix in results[0].mixed
-        ),
-        scores=pooled.frozen_scores(),
-    )
+        return _Pooled(experiment, pool.run(run_fold, tasks, advance)).table()
 
 
 class _Pooled:
-    """All people's scores, fold after fold, and bounds from them."""
+    """All people's out-of-fold scores, fold after fold, judged together."""
 
     def __init__(self, experiment: Experiment, results: Sequence[FoldResult]) -> None:
-        self._experiment = experiment
-        self._results = results
+        self._experiment, self._results = experiment, results
         order = np.concatenate([experiment.inside(fold) for fold in range(experiment.folds)])
         self._fold_of = experiment.fold_of[order]
         self._labels = experiment.labels[order]
         self._dealt = permuted(experiment.labels, experiment.seed)[order].astype(np.int64)
         self._scores, self._control = self._joined("scores"), self._joined("control")
-        self._all = self._bound(self._labels, self._scores)
+        self._bounds = self._bound(self._labels, self._scores)
+
+    def table(self) -> HidingTable:
+        experiment, results = self._experiment, self._results
+        return HidingTable(
+            attribute=experiment.people.names[0],
+            values=experiment.people.values[0],
+            people=experiment.people.n_people,
+            judged=experiment.judged,
+            rows=self.rows(),
+            worst=tuple(map(self.worst, experiment.releases)),
+            over_time=self.over_time(),
+            known_items=self.known_items(),
+            counts=self.counts(),
+            control=self.control(),
+            accuracy=tuple(
+                accuracy_row(name, [found.accuracy[name] for found in results])
+                for name in experiment.releases
+            ),
+            fractions={
+                name: float(np.mean([found.fractions[name] for found in results]))
+                for name in experiment.releases
+            },
+            tradeoff=tuple(
+                mix_point(mix, [found.mixed[mix] for found in results]) for mix in results[0].mixed
+            ),
+        )
 
     def rows(self) -> tuple[AttackRow, ...]:
         views = {UNION: UNION, WEEKLY: EPOCHS}
         return tuple(
-            AttackRow(
-                keys[0].release,
-                views[keys[0].view],
-                keys[0].attack,
-                keys[0].trained_on,
-                *self._area(self._all, keys),
-                self._by_fold(keys),
-            )
-            for keys in self._by_target(self._scores)
-            if keys[0].view in views
+            AttackRow(key.release, views[key.view], key.attack, key.trained_on, *area)
+            for key, area in self._areas(self._bounds, self._scores)
+            if key.view in views
         )
 
+    def over_time(self) -> tuple[TimeRow, ...]:
+        areas = self._areas(self._bounds, self._scores)
+        return tuple(
+            TimeRow(schedule, key.attack, *area)
+            for schedule in self._experiment.schedules
+            for key, area in areas
+            if key.view == schedule
+        )
+
+    def control(self) -> tuple[SingleRow, ...]:
+        areas = self._areas(self._bound(self._dealt, self._control), self._control)
+        return tuple(SingleRow(key.attack, *area) for key, area in areas)
+
+    def known_items(self) -> tuple[KnownRow, ...]:
+        scores = self._joined("known_items")
+        if not scores:
+            return ()
+        bound = self._bound(self._labels, scores, target=lambda key: key[1])
+        certain = {n: float(np.mean([r.certain[n] for r in self._results])) for n in KNOWN_ITEMS}
+        return tuple(
+            KnownRow(number, *_area(bound, keys), certain[number])
+            for number, keys in grouped(scores, lambda key: key[0]).items()
+        )
+
+    def counts(self) -> tuple[SingleRow, ...]:
+        scores = self._joined("known_count")
+        if not scores:
+            return ()
+        bound = self._bound(self._labels, scores, target=lambda key: key)
+        return (SingleRow("number of rated items known", *_area(bound, list(scores))),)
+
     def worst(self, release: str) -> WorstRow:
-        family = {
-            key: scores
-            for key, scores in self._scores.items()
-            if key.release == release and key.view not in REFUSED
-        }
+        family = {key: scores for key, scores in self._scores.items() if key.release == release}
         bound = self._bound(self._labels, family)
         chance = None
         if release == (self._experiment.judged or "none"):
@@ -235,49 +245,6 @@ class _Pooled:
             too_few=too_few(people, rarest),
         )
 
-    def over_time(self) -> tuple[TimeRow, ...]:
-        rows = []
-        for schedule in self._experiment.schedules:
-            for keys in self._by_target(self._scores):
-                if keys[0].view == schedule:
-                    area = self._area(self._all, keys)
-                    rows.append(TimeRow(schedule, keys[0].attack, *area, schedule in REFUSED))
-        return tuple(rows)
-
-    def known_items(self) -> tuple[KnownRow, ...]:
-        scores = self._joined("known_items")
-        if not scores:
-            return ()
-        bound = self._bound(self._labels, scores, target=lambda key: key[1])
-        certain = {n: float(np.mean([r.certain[n] for r in self._results])) for n in KNOWN_ITEMS}
-        return tuple(
-            KnownRow(number, *self._area(bound, keys), certain[number])
-            for number, keys in grouped(scores, lambda key: key[0]).items()
-        )
-
-    def counts(self) -> tuple[SingleRow, ...]:
-        scores = self._joined("known_count")
-        if not scores:
-            return ()
-        bound = self._bound(self._labels, scores, target=lambda key: key)
-        name = "number of rated items known"
-        return (SingleRow(name, *self._area(bound, list(scores))),)
-
-    def control_rows(self) -> tuple[SingleRow, ...]:
-        bound = self._bound(self._dealt, self._control)
-        return tuple(
-            SingleRow(keys[0].attack, *self._area(bound, keys))
-            for keys in self._by_target(self._control)
-        )
-
-    def frozen_scores(self) -> dict[tuple[str, str], tuple[Ints, Floats]]:
-        target = self._experiment.targets[0]
-        return {
-            (key.release, key.attack): (self._labels, scores)
-            for key, scores in self._scores.items()
-            if (key.view, key.trained_on, key.target) == (UNION, "raw", target)
-        }
-
     def _joined(self, part: str) -> dict[Any, Floats]:
         parts = [getattr(result, part) for result in self._results]
         return {key: np.concatenate([each[key] for each in parts]) for key in parts[0]}
@@ -288,33 +255,20 @@ class _Pooled:
         scores: dict[Any, Floats],
         target: Callable[[Any], int] = lambda key: key.target,
     ) -> Bound[Any]:
-        return simultaneous(
-            labels, scores, self._fold_of, target=target, seed=self._experiment.seed
-        )
+        seed = self._experiment.seed
+        return simultaneous(labels, scores, self._fold_of, target=target, seed=seed)
 
     @staticmethod
-    def _by_target(scores: Iterable[Key]) -> list[list[Key]]:
-        """Keys that differ in the attacked value alone."""
-        return list(grouped(scores, lambda key: key._replace(target=0)).values())
+    def _areas(
+        bound: Bound[Any], scores: dict[Key, Floats]
+    ) -> list[tuple[Key, tuple[float, float, float]]]:
+        """Of keys that differ in the attacked value alone, the first, and their area."""
+        alike = grouped(scores, lambda key: key._replace(target=0)).values()
+        return [(keys[0], _area(bound, keys)) for keys in alike]
 
-    @staticmethod
-    def _area(bound: Bound[Any], keys: Sequence[Any]) -> tuple[float, float, float]:
-        """AUC and ends of its interval; of several attacked values, means."""
-        ends = [bound.interval(key) for key in keys]
-        return (
-            float(np.mean([bound.areas[key] for key in keys])),
-            float(np.mean([low for low, _ in ends])),
-            float(np.mean([high for _, high in ends])),
-        )
 
-    def _by_fold(self, keys: Sequence[Key]) -> tuple[float, ...]:
-        areas = []
-        for fold in range(self._experiment.folds):
-            inside = self._fold_of == fold
-            found = []
-            for key in keys:
-                ones = (self._labels[inside] == key.target).astype(np.int64)
-                if 0 < ones.sum() < len(ones):
-                    found.append(auc(ones, self._scores[key][inside]))
-            areas.append(float(np.mean(found)) if found else 0.5)
-        return tuple(areas)
+def _area(bound: Bound[Any], keys: Sequence[Any]) -> tuple[float, float, float]:
+    """AUC and ends of its interval; of several attacked values, means."""
+    areas = [(bound.areas[key], *bound.interval(key)) for key in keys]
+    area, low, high = np.mean(areas, axis=0).tolist()
+    return area, low, high

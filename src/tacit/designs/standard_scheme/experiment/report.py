@@ -1,4 +1,4 @@
-"""One self-contained page about how well an attribute is hidden, for a person who knows no AUC."""
+"""The experiment's tables, and one page of them for a person who knows no AUC."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 from tacit.designs.standard_scheme.experiment.table import (
     NEAR,
-    AccuracyRow,
     AttackRow,
     HidingTable,
     KnownRow,
@@ -20,32 +19,6 @@ from tacit.designs.standard_scheme.experiment.table import (
 from tacit.evaluation import Table, grouped, plots
 from tacit.evaluation.page import Cell, Figure, Mark, Page, Section, Tile
 
-ATTACK_NAMES = {
-    "naive-bayes": "naive Bayes",
-    "logistic-regression": "logistic regression",
-    "svm": "support vector machine",
-    "lda": "linear discriminant",
-    "logistic-svd": "logistic regression, directions",
-    "boosting-meta": "boosted trees, summaries",
-    "boosting-svd": "boosted trees, directions",
-    "mlp": "neural network",
-    "nearest-neighbours": "nearest neighbours",
-    "quadratic": "quadratic discriminant",
-    "stack": "stack of four",
-    "stack-lite": "stack of three",
-}
-RELEASE_NAMES = {
-    "none": "true stars of every rated item",
-    "selection": "true stars, some items held back",
-    "scheme": "the attribute’s effect taken out",
-    "scheme+rounding": "effect taken out, whole stars",
-    "scheme+selection": "effect taken out, items held back",
-    "scheme+selection+rounding": "effect taken out, items held back, whole stars",
-    "movie-average": "every rating replaced by the item’s mean",
-    "attribute-average": "replaced by the mean of a random group",
-    "coupling": "stars redrawn to look alike in every group",
-    "coupling+selection": "stars redrawn, items held back",
-}
 LEVELS = (
     (0.02, "guessing"),
     (NEAR, "near guessing"),
@@ -65,36 +38,17 @@ COST = "Releases and what they cost"
 
 
 def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
-    """The panel, over time, what breaks it, releases and their cost, before and after."""
+    """The panel, over time, what breaks it, releases and their cost."""
     judged = table.judged or "none"
-    names = {row.attack: ATTACK_NAMES.get(row.attack, row.attack) for row in table.rows}
-    spread = Figure(
-        "AUC in every fold",
-        "Strip plot of the AUC in every fold, by attacker, before and after obfuscation; figures "
-        "are in the first table.",
-        (("", plots.fold_spread(list(_groups(table, names)))),),
-        "A dot is one fold of people, a thick bar the mean"
-        + (f". After: {_spaced(judged)}." if table.judged else "."),
-        [
-            Mark("before (none)", "var(--before)", sign="●"),
-            *(
-                Mark(f"after, {name}", f"var(--{name})", sign="●")
-                for name in ("frozen", "retrained")
-                if table.judged
-            ),
-            Mark("guessing", "var(--ink)", sign="╎"),
-        ],
-    )
-    panel = f"The panel on {_spaced(judged)}"
+    panel = f"The panel on {judged}"
     sections = [
-        Section(panel, [_panel(table, names)], key=_LEVEL_KEY),
-        Section(TIME, [_over_time(table, names)] if table.over_time else ()),
-        Section(BREAKS, [_known(table)] if table.known_items else ()),
-        Section(COST, [_releases(table)], notes=_read(table)),
+        Section(panel, [attackers(table)], key=_LEVEL_KEY),
+        Section(TIME, [over_time(table)] if table.over_time else ()),
+        Section(BREAKS, [knowledge(table)] if table.known_items else ()),
+        Section(COST, [releases(table)], notes=read_exactly(table)),
     ]
     if table.tradeoff:
-        sections.append(Section("What hiding costs", figures=[_tradeoff(table, names)]))
-    sections.append(Section("Before and after", figures=[spread, *_bars(table, names)]))
+        sections.append(Section("What hiding costs", figures=[_tradeoff(table)]))
     return Page(
         f"How well is {table.attribute} hidden?",
         sections,
@@ -103,17 +57,8 @@ def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
         list(_tiles(table, judged)),
         design="standard scheme",
         package=__package__,
-        facts={
-            "table": table,
-            "folds": max(len(row.folds) for row in table.rows),
-            "panel": panel,
-            "judged": _spaced(judged),
-        },
+        facts={"table": table, "panel": panel, "judged": judged},
     )
-
-
-def _spaced(release: str) -> str:
-    return release.replace("+", " + ")
 
 
 def _tiles(table: HidingTable, judged: str) -> Iterator[Tile]:
@@ -129,8 +74,7 @@ def _tiles(table: HidingTable, judged: str) -> Iterator[Tile]:
     for release, name in {judged: "After obfuscation", "none": "True stars"}.items():
         if release in found:
             row = found[release]
-            note = f"{ATTACK_NAMES.get(row.attack, row.attack)}, strongest of {row.attackers}"
-            yield tile("True stars" if release == "none" else name, row.auc, row.upper, note)
+            yield tile(name, row.auc, row.upper, f"{row.attack}, strongest of {row.attackers}")
     row = found[judged]
     if row.control is not None and row.control_upper is not None:
         note = "as expected" if row.control_holds else "not within its bound: read with care"
@@ -148,181 +92,144 @@ def _attacked(row: AttackRow | TimeRow | KnownRow | SingleRow | None) -> Cell | 
     return None if row is None else _area(row.auc, f"{row.low:.2f}–{row.high:.2f}")
 
 
-def _cells(table: HidingTable) -> dict[tuple[str | None, str, str, str], AttackRow]:
-    return {(r.release, r.view, r.trained_on, r.attack): r for r in table.rows}
-
-
-def _panel(table: HidingTable, names: Mapping[str, str]) -> Table:
-    cells = _cells(table)
+def attackers(table: HidingTable) -> Table:
+    """Every attacker on true stars and on the release that is judged."""
+    cells = {(r.release, r.view, r.trained_on, r.attack): r for r in table.rows}
     there = {place[:3] for place in cells}
     wanted = {
         "true stars": ("none", "union", "raw"),
         "frozen": (table.judged, "union", "raw"),
         "retrained": (table.judged, "union", "released"),
-        "retrained, with weeks": (table.judged, "epochs", "released"),
+        "weeks": (table.judged, "epochs", "released"),
     }
     places = {name: place for name, place in wanted.items() if place in there}
     control = {row.attack: row for row in table.control}
     rows = [
         (
-            name,
+            attack,
             *(_attacked(cells.get((*place, attack))) for place in places.values()),
             _attacked(control.get(attack)),
         )
-        for attack, name in names.items()
+        for attack in _names(table)
     ]
-    columns = ("attacker", *places, "permuted labels")
+    columns = ("attacker", *places, "permuted")
     return Table("AUC of every attacker with its 95% interval", columns, rows)
 
 
-def _over_time(table: HidingTable, names: Mapping[str, str]) -> Table:
+def over_time(table: HidingTable) -> Table:
     """The strongest on each schedule."""
     columns: dict[str, Callable[[TimeRow], object]] = {
-        "schedule": lambda row: Cell(row.schedule, "the device refuses it" if row.refused else ""),
-        "strongest attacker": lambda row: names.get(row.attack, row.attack),
+        "schedule": lambda row: row.schedule,
+        "strongest attacker": lambda row: row.attack,
         "AUC": _attacked,
-        "items lost or changed": lambda row: table.lost.get(row.schedule, "–"),
     }
     strongest = [
         max(rows, key=lambda row: abs(row.auc - 0.5))
         for rows in grouped(table.over_time, lambda row: row.schedule).values()
     ]
-    return Table.of("Table of schedules", columns, strongest)
+    return Table.of("Attackers who see every letter, over time", columns, strongest)
 
 
-def _known(table: HidingTable) -> Table:
+def knowledge(table: HidingTable) -> Table:
+    """Attackers who know rated items, or how many there are."""
     rows: list[tuple[object, ...]] = []
     for row in table.known_items:
         items = f"{row.known} rated item{'s' if row.known > 1 else ''}"
         rows.append((items, _attacked(row), f"{row.certain:.1%}"))
     rows += [(count.attack, _attacked(count), None) for count in table.counts]
     heads = ("known beside the release", "AUC", "people read with certainty")
-    return Table("Table of attackers with other knowledge", heads, rows)
+    return Table("What breaks it: other knowledge than the release", heads, rows)
 
 
-def _releases(table: HidingTable) -> Table:
+def releases(table: HidingTable) -> Table:
+    """The strongest attacker on each release, errors in stars, and lists."""
     errors = {row.release: row for row in table.accuracy}
     base = errors["none"].rmse if "none" in errors else None
 
-    def change(row: AccuracyRow) -> str:
-        if base is None or row.release == "none":
-            return "–"
-        return f"{row.rmse / base - 1:+.1%}".replace("-", "\N{MINUS SIGN}")
-
     def cells(found: WorstRow) -> tuple[object, ...]:
         release, row = found.release, errors[found.release]
-        mark = "judged" if release == table.judged else ""
+        changed = base is not None and release != "none"
+        change = f"{row.rmse / base - 1:+.1%}" if base is not None and changed else "–"
         return (
-            Cell(_spaced(release), RELEASE_NAMES.get(release, ""), mark=mark),
+            Cell(release, mark="judged" if release == table.judged else ""),
             Cell(f"{found.auc:.3f}", level=_level(found.auc)),
             f"{found.upper:.3f}",
             _area(table.fractions[release]),
             Cell(f"{row.rmse:.4f}", f"{row.rmse_low:.3f}–{row.rmse_high:.3f}"),
-            change(row),
+            change.replace("-", "\N{MINUS SIGN}"),
             f"{row.rmse_at_home:.4f}",
             f"{row.shown:.1%}",
             f"{row.ndcg:.3f}",
-            f"{row.ranking['recall_at_10']:.3f}",
+            f"{row.recall_at_10:.3f}",
             f"{row.ndcg_stars:.3f}",
         )
 
     heads = [("", 1), ("strongest attacker", 2), ("", 1), ("RMSE, stars", 3), ("", 1)]
     heads += [("lists of 10", 3)]
     columns = (
-        "release", "AUC", "bound", "fractions", "error", "change", "on device", "ratings shown",
+        "release", "AUC", "bound", "fractions", "error", "change", "on device", "shown",
         "NDCG", "recall", "NDCG, by stars",
     )  # fmt: skip
-    return Table("Table of releases", columns, [cells(row) for row in table.worst], heads)
+    return Table("Releases and what they cost", columns, [cells(row) for row in table.worst], heads)
 
 
-def _read(table: HidingTable) -> list[str]:
+def read_exactly(table: HidingTable) -> list[str]:
     """Whose fractions tell all."""
-    read = [_spaced(name) for name, area in table.fractions.items() if _level(area) == TOP]
+    read = [name for name, area in table.fractions.items() if _level(area) == TOP]
     if not read:
         return []
     said = f"The released fractions of {' and '.join(read)} tell {table.attribute} without any "
     return [f"{said}learning. The attackers do not look at them."]
 
 
-def _tradeoff(table: HidingTable, names: Mapping[str, str]) -> Figure:
+def shown(table: HidingTable) -> Iterator[Table | str]:
+    """What the commands show."""
+    yield f"Guessing {table.attribute} of {table.people:,} people."
+    for row in table.worst:
+        yield f"{row.release}: {table.sentence(row.release)}"
+    yield plain(attackers(table))
+    if table.over_time:
+        yield plain(over_time(table))
+    if table.known_items:
+        yield plain(knowledge(table))
+    yield from read_exactly(table)
+    yield plain(releases(table), "release", "AUC", "error", "change", "NDCG", "shown")
+
+
+def plain(table: Table, *columns: str) -> Table:
+    """Some columns as text: what stands in small print comes below the number."""
+    places = [table.columns.index(name) for name in columns or table.columns]
+
+    def text(value: object) -> object:
+        return f"{value.text}\n{value.small}".strip() if isinstance(value, Cell) else value
+
+    rows = [[text(row[place]) for place in places] for row in table.rows]
+    return Table(table.title, [table.columns[place] for place in places], rows)
+
+
+def _tradeoff(table: HidingTable) -> Figure:
+    names = _names(table)
     rows = [
         (f"{p.mix:.0%}", f"{p.rmse:.4f}", *(_area(p.aucs.get(attack)) for attack in names))
         for p in table.tradeoff
     ]
     key = [
         Mark(name, plots.ATTACK_COLOURS[place % 4], sign="●■▲◆"[place % 4])
-        for place, name in enumerate(names.values())
+        for place, name in enumerate(names)
     ]
     return Figure(
         "",
         "Line plot: error of predictions against AUC of each attacker, for growing shares of "
         "obfuscated ratings; the table holds the same figures.",
-        (("", plots.tradeoff(table.tradeoff, names)),),
+        (("", plots.tradeoff(table.tradeoff, dict(zip(names, names, strict=True)))),),
         "Dice are thrown anew for this plot, so its ends differ a little from the tables above.",
         [*key, Mark("guessing", "var(--ink)", sign="╌")],
-        Table("Table of the trade-off", ("obfuscated", "RMSE", *names.values()), rows),
+        Table("Table of the trade-off", ("obfuscated", "RMSE", *names), rows),
     )
 
 
-def _groups(
-    table: HidingTable, names: Mapping[str, str]
-) -> Iterator[tuple[str, str, str, tuple[float, ...]]]:
-    cells = _cells(table)
-    places = {
-        "before": ("none", "union", "raw"),
-        "frozen": (table.judged, "union", "raw"),
-        "retrained": (table.judged, "union", "released"),
-    }
-    for attack, name in names.items():
-        for group, place in places.items():
-            row = cells.get((*place, attack))
-            if row is not None:
-                yield name, group, f"var(--{group})", row.folds
-
-
-def _bars(table: HidingTable, names: Mapping[str, str]) -> Iterator[Figure]:
-    """What the frozen attack that sees most in true ratings sees before and after."""
-    attack, shares = _score_shares(table, list(names))
-    if attack is None:
-        return
-    target = table.values[_target(table)]
-    others = f"{table.attribute} {table.values[0]}" if len(table.values) == 2 else "all others"
-    highest = max([0.2, *(float(share.max()) * 1.08 for share in shares.values())])
-    yield Figure(
-        f"What one attacker sees: {names[attack]}, frozen",
-        "Bar plot: share of each group in every tenth of the attacker’s scores.",
-        [(title, plots.score_bars(share, highest)) for title, share in shares.items()],
-        "Everybody in the order of the attacker’s score: it believes those on the right to be "
-        f"{target}. Where two bars are equally high, the score says nothing.",
-        [
-            Mark(others, "var(--v1)", sign="■"),
-            Mark(f"{table.attribute} {target}", "var(--v2)", sign="■"),
-            Mark("guessing", "var(--ink)", sign="╌"),
-        ],
-    )
-
-
-def _score_shares(table: HidingTable, attacks: list[str]) -> tuple[str | None, dict[str, Any]]:
-    """The frozen attack that sees most in true ratings, and `tenths` by title."""
-    names = {"none": "Before"}
-    if table.judged is not None:
-        names[table.judged] = f"After {_spaced(table.judged)}"
-    raw = {(r.release, r.attack): r for r in table.rows if r.trained_on == "raw"}
-    for release in names:
-        able = [a for a in attacks if (release, a) in table.scores and (release, a) in raw]
-        if able:
-            attack = max(able, key=lambda each: abs(raw[release, each].auc - 0.5))
-            return attack, {
-                title: plots.tenths(*table.scores[name, attack], _target(table))
-                for name, title in names.items()
-                if (name, attack) in table.scores
-            }
-    return None, {}
-
-
-def _target(table: HidingTable) -> int:
-    """The value that scores speak of: the second of two, the first of more."""
-    return 1 if len(table.values) == 2 else 0
+def _names(table: HidingTable) -> list[str]:
+    return list(dict.fromkeys(row.attack for row in table.rows))
 
 
 def _level(area: float) -> int:

@@ -5,19 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tacit.designs.standard_scheme.experiment import DEFAULT_RELEASE, UNION
 from tacit.evaluation import Verdict
 from tacit.evaluation.page import MixPoint
 from tacit.privacy import PANEL, PERMUTED, SMALL, Measurement, figure
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 NEAR = 0.06
 """An AUC this close to 0.5 counts as near guessing."""
-EACH_RATING_NOTE = "the device refuses this; measured as though it did not"
 
 
 @dataclass(frozen=True)
@@ -35,13 +29,12 @@ class AttackRow:
     auc: float
     low: float
     high: float
-    folds: tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class AccuracyRow:
     """Errors in stars, means over folds, where the recommender guesses the attribute (as in the
-    paper); `_at_home`: where the person's own device adds its effect. ndcg, ranking: lists of 10 by
+    paper); `_at_home`: where the person's own device adds its effect. ndcg, recall: lists of 10 by
     item-item weights; ndcg_stars: by predicted stars on the device. shown: share of the ratings
     released.
     """
@@ -54,11 +47,10 @@ class AccuracyRow:
     rmse_low: float
     rmse_high: float
     rmse_at_home: float
-    mae_at_home: float
     ndcg_low: float
     ndcg_high: float
+    recall_at_10: float
     ndcg_stars: float
-    ranking: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -73,17 +65,13 @@ class SingleRow:
 
 @dataclass(frozen=True)
 class TimeRow:
-    """One attacker on the last of a sequence of letters, and when each item came.
-
-    refused: whether the device refuses the schedule; it is then measured as though it did not.
-    """
+    """One attacker on the last of a sequence of letters, and when each item came."""
 
     schedule: str
     attack: str
     auc: float
     low: float
     high: float
-    refused: bool
 
 
 @dataclass(frozen=True)
@@ -126,10 +114,8 @@ class WorstRow:
 class HidingTable:
     """The whole experiment.
 
-    scores     (release, attack) -> labels and frozen attackers' scores of all people
     fractions  release -> AUC of looking at the released fractions with the public offsets in hand;
                1 on unrounded whole stars, where nothing has to be learned
-    lost       schedule -> items of a letter that were missing or changed in a later one
     """
 
     attribute: str
@@ -144,9 +130,7 @@ class HidingTable:
     control: tuple[SingleRow, ...]
     accuracy: tuple[AccuracyRow, ...]
     fractions: dict[str, float]
-    lost: dict[str, int]
     tradeoff: tuple[MixPoint, ...]
-    scores: dict[tuple[str, str], tuple[Ints, Floats]]
 
     def worst_of(self, release: str) -> WorstRow | None:
         """The figure of one release."""
@@ -178,30 +162,19 @@ class HidingTable:
         }
         for name in ("worst", "rows", "over_time", "known_items", "counts", "control", "accuracy"):
             found[name] = [dict(vars(row)) for row in getattr(self, name)]
-        for row in found["rows"]:
-            row["folds"] = list(row["folds"])
-        for row in found["over_time"]:
-            row |= {"note": EACH_RATING_NOTE} if row["refused"] else {}
-        for row in found["accuracy"]:
-            row |= row.pop("ranking")
         tradeoff = [dict(vars(point)) for point in self.tradeoff]
-        return found | {"fractions": self.fractions, "lost": self.lost, "tradeoff": tradeoff}
+        return found | {"fractions": self.fractions, "tradeoff": tradeoff}
 
 
 def _figures(found: WorstRow, data: str) -> tuple[Measurement, ...]:
     where = f"{found.attack}, {found.view}, trained on {found.trained_on} data"
     name = f"strongest of {found.attackers} attackers ({where})"
-
-    def made(name: str, trained_on: str, *area: float) -> Measurement:
-        auc, low, high = area
-        facts = (found.release, auc, low, high, data, found.people, found.rarest)
-        return Measurement(name, trained_on, *facts)
-
-    figure = made(name, PANEL, found.auc, found.lower, found.upper)
+    release, facts = found.release, (data, found.people, found.rarest)
+    strongest = Measurement(name, PANEL, release, found.auc, found.lower, found.upper, *facts)
     if found.control is None or found.control_upper is None:
-        return (figure,)
-    chance = made("strongest attacker", PERMUTED, found.control, 0.5, found.control_upper)
-    return figure, chance
+        return (strongest,)
+    area = (found.control, 0.5, found.control_upper)
+    return strongest, Measurement("strongest attacker", PERMUTED, release, *area, *facts)
 
 
 def shown_distance(area: float) -> float:

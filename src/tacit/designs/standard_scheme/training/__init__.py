@@ -35,10 +35,10 @@ from tacit.designs.standard_scheme.training.profiles import (
     fit_ease,
     train_profiles,
 )
-from tacit.designs.standard_scheme.training.tables import Tables, estimate, estimate_privately
+from tacit.designs.standard_scheme.training.tables import Tables, estimated
 from tacit.errors import ConfigError, PrivacyError
 from tacit.privacy import Measurement
-from tacit.randomness import replay, secure, simulation
+from tacit.randomness import replay, simulation
 from tacit.recommenders.inputs import (
     TAKEN,
     ids_from_header,
@@ -83,7 +83,14 @@ def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> Fitte
     rule = checked_rule(model, ratings.scale)
     people, numbers = consenting(ratings, model.attributes, model.values)
     known = people_of(ratings, numbers, former)
-    tables = _tables(model, people, coupling=rule.transform == "coupling")
+    tables = estimated(
+        people,
+        epsilon=model.disclosure_epsilon,
+        contributions=model.contributions,
+        shrink=model.variant == "sound",
+        coupling=rule.transform == "coupling",
+        seed=model.random_state,
+    )
     seed, factors = model.random_state, model.factors
     how = factorization(people.n_levels, variant=model.variant, factors=factors, seed=seed)
     profiles = train_profiles(
@@ -95,19 +102,6 @@ def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> Fitte
     )
     ease = _ease(people, tables, rule, model.random_state)
     return Fitted(people.n_people, tables, profiles, ease, known)
-
-
-def _tables(model: StandardScheme, people: Consenting, *, coupling: bool) -> dict[str, Tables]:
-    if math.isinf(model.disclosure_epsilon):
-        shrink = model.variant == "sound"
-        return estimate(people, shrink=shrink, coupling=coupling, seed=model.random_state)
-    return estimate_privately(
-        people,
-        secure(),
-        epsilon=model.disclosure_epsilon,
-        contributions=model.contributions,
-        coupling=coupling,
-    )
 
 
 def _ease(people: Consenting, tables: dict[str, Tables], rule: Rule, seed: int) -> Ease:

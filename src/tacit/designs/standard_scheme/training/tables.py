@@ -12,8 +12,10 @@ Coarse      Counts are rounded to multiples of ROUNDED_TO before any table is co
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +48,7 @@ from tacit.designs.standard_scheme.training.people import (
     with_data,
 )
 from tacit.errors import ConfigError
-from tacit.randomness import Source, integers_below
+from tacit.randomness import Source, integers_below, secure
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -103,6 +105,22 @@ class Tables:
             _tuples(self.means) if rule.transform == "attribute-average" else (),
             () if coupling is None else _tuples(coupling),
         )
+
+
+def estimated(
+    people: Consenting,
+    *,
+    epsilon: float,
+    contributions: int,
+    shrink: bool,
+    coupling: bool,
+    seed: int,
+) -> dict[str, Tables]:
+    """Tables from exact statistics, or where epsilon is finite from private ones."""
+    if math.isinf(epsilon):
+        return estimate(people, shrink=shrink, coupling=coupling, seed=seed)
+    how: dict[str, Any] = {"epsilon": epsilon, "contributions": contributions}
+    return estimate_privately(people, secure(), coupling=coupling, **how)
 
 
 def estimate(

@@ -1,0 +1,181 @@
+"""What releases cost: errors of predicted stars, and lists, of one fold's recommender."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
+
+from tacit.auditing.attacks import ATTACKS, OneVersusRest
+from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
+from tacit.designs.standard_scheme.experiment import Experiment, released, some
+from tacit.designs.standard_scheme.experiment.table import AccuracyRow
+from tacit.designs.standard_scheme.messages import MICRO
+from tacit.designs.standard_scheme.training.people import chosen, entry_rows, ranks, with_data
+from tacit.designs.standard_scheme.training.profiles import choose_penalty, ease, train_profiles
+from tacit.designs.standard_scheme.training.tables import Tables
+from tacit.evaluation import auc_interval, mean_interval
+from tacit.evaluation.metrics import RankingMetrics, mae, ranking_metrics, rmse
+from tacit.evaluation.page import MixPoint
+from tacit.randomness import simulation
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Figures = dict[str, float]
+"""Errors in stars: at the recommender, where the attribute is an attacker's belief, and on the
+device (`_at_home`), where it is known; of lists by item-item weights, and by predicted `_stars`."""
+
+HELD_OUT = 0.3
+"""Share of a test person's ratings that predictions are judged on."""
+LIST_LENGTH = 10
+
+
+def best_penalty(experiment: Experiment, table: Tables) -> int:
+    """Of the item-item weights, chosen once: on the people outside fold 0 and on their releases."""
+    numbers = experiment.outside(0)
+    rule = RELEASES[experiment.judged or "none"]
+
+    def simulate(levels: sparse.csr_array, chosen: Ints) -> sparse.csr_array:
+        labels = experiment.labels[numbers[chosen]]
+        return released(experiment, levels, labels, table, rule, "penalty")
+
+    levels = experiment.people.levels[numbers]
+    with simulation():
+        return choose_penalty(levels, experiment.whole_levels, simulate, seed=experiment.seed)
+
+
+class Judge:
+    """One fold's recommender: profiles and item-item weights of the people outside.
+
+    train: their numbers, in the order in which an attacker learns from them.
+    """
+
+    def __init__(self, experiment: Experiment, fold: int, table: Tables, train: Ints) -> None:
+        self._experiment, self._fold, self._table = experiment, fold, table
+        test = experiment.inside(fold)
+        self._labels = experiment.labels[test]
+        training = some(experiment.people, experiment.outside(fold))
+        self._profiles = train_profiles(
+            training.levels,
+            training.labels,
+            [table],
+            experiment.factorization,
+            lowest=experiment.minimum / experiment.step,
+        )
+        self._ease = ease(training.levels, experiment.whole_levels, experiment.penalty)
+        self._values = len(experiment.people.values[0])
+        self._attack = OneVersusRest(ATTACKS["lda"], range(self._values)).fit(
+            experiment.stars(experiment.people.levels[train]), experiment.labels[train]
+        )
+        generator = np.random.default_rng([experiment.seed, fold])
+        self._seen, self._held = _split(experiment.people.levels[test], generator)
+
+    def accuracy(self, rule: Rule, name: str) -> Figures:
+        """Of one release of the ratings that are not held out; and the share of them it shows."""
+        shown, at_home, elsewhere = self._levels(rule, name)
+        lists = self._lists(self._ease.preferences(shown, at_home).astype(float))
+        return {
+            **self._errors(at_home, elsewhere),
+            "ndcg": lists.ndcg,
+            "recall_at_10": lists.recall,
+            "ndcg_stars": self._lists(at_home).ndcg,
+            "shown": shown.nnz / self._seen.nnz,
+        }
+
+    def errors(self, rule: Rule, name: str) -> Figures:
+        """The same without lists."""
+        _, at_home, elsewhere = self._levels(rule, name)
+        return self._errors(at_home, elsewhere)
+
+    def _levels(self, rule: Rule, name: str) -> tuple[sparse.csr_array, Floats, Floats]:
+        """What is released, and predicted levels on the device and at the recommender."""
+        draw = f"{self._fold}/{name}/accuracy"
+        shown = released(self._experiment, self._seen, self._labels, self._table, rule, draw)
+        offsets = self._table.offsets / MICRO
+        expected = self._belief(shown) @ offsets
+        known = shown
+        if rule.transform == "none":
+            # True stars still hold the attribute's effect: take out what the attack believes.
+            known = with_data(shown, shown.data - expected[entry_rows(shown), shown.indices])
+        levels = self._profiles.of_everything(known)
+        return shown, levels + offsets[self._labels], levels + expected
+
+    def _belief(self, shown: sparse.csr_array) -> Floats:
+        """(people, values) what a frozen linear discriminant believes of released levels."""
+        log_odds = self._attack.score(self._experiment.stars(shown))
+        if self._values == 2:
+            second = expit(log_odds[1])
+            return np.stack([1 - second, second], axis=1)
+        chances = np.full((shown.shape[0], self._values), 1e-9)
+        for value, odds in log_odds.items():
+            chances[:, value] = expit(odds)
+        normed: Floats = chances / chances.sum(axis=1, keepdims=True)
+        return normed
+
+    def _errors(self, at_home: Floats, elsewhere: Floats) -> Figures:
+        truth = self._experiment.stars(self._held).data
+        away = self._stars_at(elsewhere)
+        return {
+            "rmse": rmse(truth, away),
+            "mae": mae(truth, away),
+            "rmse_at_home": rmse(truth, self._stars_at(at_home)),
+        }
+
+    def _stars_at(self, levels: Floats) -> Floats:
+        """Predicted stars of the held-out ratings, clipped to the scale."""
+        lowest, step = self._experiment.minimum, self._experiment.step
+        stars = lowest + step * levels[entry_rows(self._held), self._held.indices]
+        clipped: Floats = np.clip(
+            stars, lowest, lowest + step * (self._experiment.whole_levels - 1)
+        )
+        return clipped
+
+    def _lists(self, preferences: Floats) -> RankingMetrics:
+        """Of unseen items; relevant: held out and in the top quarter of the scale."""
+        ranked = preferences.copy()
+        ranked[entry_rows(self._seen), self._seen.indices] = -np.inf
+        lists = np.argsort(-ranked, axis=1, kind="stable")[:, :LIST_LENGTH]
+        liked = self._held.data >= 0.75 * (self._experiment.whole_levels - 1)
+        return ranking_metrics(lists, with_data(self._held, liked.astype(float)))
+
+
+def _split(
+    levels: sparse.csr_array, generator: np.random.Generator
+) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Ratings a person has made, and ratings to come: one or more of each where possible."""
+    counts = np.diff(levels.indptr)[entry_rows(levels)]
+    held = ranks(levels, generator.random(levels.nnz)) < np.clip(
+        np.round(HELD_OUT * counts), 1, np.maximum(counts - 1, 0)
+    )
+    return chosen(levels, ~held), chosen(levels, held)
+
+
+def accuracy_row(release: str, folds: Sequence[Figures]) -> AccuracyRow:
+    """Means over folds, with intervals."""
+    means = {name: float(np.mean([fold[name] for fold in folds])) for name in folds[0]}
+    error = mean_interval([fold["rmse"] for fold in folds])
+    lists = mean_interval([fold["ndcg"] for fold in folds], bounds=(0.0, 1.0))
+    return AccuracyRow(
+        release=release,
+        rmse_low=error.low,
+        rmse_high=error.high,
+        ndcg_low=lists.low,
+        ndcg_high=lists.high,
+        **means | {"rmse": error.mean, "ndcg": lists.mean},
+    )
+
+
+def mix_point(mix: float, points: Sequence[tuple[dict[str, float], float]]) -> MixPoint:
+    """From each fold's AUC by attacker, and RMSE."""
+    areas = {a: auc_interval([aucs[a] for aucs, _ in points]) for a in points[0][0]}
+    error = mean_interval([rmse for _, rmse in points])
+    return MixPoint(
+        mix,
+        {attack: area.mean for attack, area in areas.items()},
+        error.mean,
+        {attack: (area.low, area.high) for attack, area in areas.items()},
+        (error.low, error.high),
+    )
