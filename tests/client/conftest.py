@@ -17,7 +17,7 @@ import golden_sketches
 import pytest
 from small_world import DISCLOSURE, ITEM_TABLE, NOW, log, scores
 
-from tacit.client import Client, PassingAccount, PassingMemory
+from tacit.client import Account, Client, Memory
 from tacit.designs.sketches.messages import Clusters, catalogue_digest
 
 ITEMS = golden_sketches.TITLES
@@ -111,8 +111,8 @@ def client(service):
 
     def make(memory=None, account=None, **settings):
         settings = {"sleep": lambda seconds: None} | settings
-        memory = PassingMemory() if memory is None else memory
-        account = PassingAccount(bytes(range(32)), NOW) if account is None else account
+        memory = Memory() if memory is None else memory
+        account = Account(bytes(range(32)), NOW) if account is None else account
         return Client(service.url, "tacit_1_abc", account=account, memory=memory, **settings)
 
     return make

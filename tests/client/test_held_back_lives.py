@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 
-from tacit.client import PassingAccount, PassingMemory
+from tacit.client import Account, Memory
 from tacit.client.letters import Letters
 from tacit.client.transport import ServiceError, Transport
 from tacit.designs.standard_scheme.disclosure import CAP, RELEASES, AttributeTable, Disclosure
@@ -160,13 +160,13 @@ class Person:
     number: int = 0
 
     def __post_init__(self):
-        self.memory = self.backup = PassingMemory()
+        self.memory = self.backup = Memory()
         self.begin(NOW)
 
     def begin(self, now):
         """A new account."""
         self.number += 1
-        self.account = PassingAccount(bytes([self.number]) * 32, now)
+        self.account = Account(bytes([self.number]) * 32, now)
 
     def device(self):
         return Letters(self.service, self.account, self.memory)
@@ -185,7 +185,7 @@ class Person:
             self.memory, self.backup = self.backup, copied(self.memory)
         elif step.event == "without memory":
             self.account.fresh = False
-            self.memory = PassingMemory()
+            self.memory = Memory()
         elif step.event == "forget":
             with suppress(PrivacyError):  # a backup of an account that was forgotten
                 self.device().forget("ann", step.history.keys() - left_out, step.now)
@@ -225,7 +225,7 @@ class Person:
 
 
 def copied(memory):
-    other = PassingMemory()
+    other = Memory()
     with memory.turn() as kept, other.turn() as copy_:
         vars(copy_).update(copy.deepcopy(vars(kept)))
     return other

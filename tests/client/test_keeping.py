@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from tacit.client import FileMemory, Kept, PassingMemory
+from tacit.client import FileMemory, Kept, Memory
 from tacit.designs.standard_scheme.memory import Record, State
 from tacit.errors import DataError, OutputError, PrivacyError
 
@@ -21,7 +21,7 @@ DIGEST = "0123456789abcdef"
 @pytest.fixture(params=["file", "passing"])
 def memory(request, tmp_path):
     """A memory of either kind."""
-    return FileMemory(tmp_path / "memory") if request.param == "file" else PassingMemory()
+    return FileMemory(tmp_path / "memory") if request.param == "file" else Memory()
 
 
 def test_round_trip(memory):

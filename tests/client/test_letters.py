@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from small_world import DISCLOSURE, FILMS, ITEM_TABLE, NOW, disclosure, log, scores
 
-from tacit.client import FileAccount, FileMemory, PassingAccount, PassingMemory, ServiceError
+from tacit.client import Account, FileAccount, FileMemory, Memory, ServiceError
 from tacit.designs.standard_scheme import Device, Release, State
 from tacit.designs.standard_scheme.drawing import calendar, moment, start
 from tacit.designs.standard_scheme.messages import DAY, WEEK
@@ -143,7 +143,7 @@ def test_kept_before_it_is_sent(service, client, tmp_path):
 
 def test_a_letter_that_was_lost(service, client):
     """A letter that was not answered is sent again with the same bytes, after ten minutes."""
-    memory, account = PassingMemory(), PassingAccount(SECRET, NOW)
+    memory, account = Memory(), Account(SECRET, NOW)
     client(memory, account).speak("gender", OWN, STARS, NOW)
     service.answers[LETTERS] = None
     device = client(memory, account)
@@ -315,7 +315,7 @@ def test_no_item_table(service, client):
 
 def test_stars_off_the_scale(service, client):
     """A star off the scale is not decided, its owner hears of it, and the letter leaves."""
-    memory = PassingMemory()
+    memory = Memory()
     device = client(memory)
     wrong = STARS | {12: 9.0}
     device.speak("gender", OWN, {}, NOW)
@@ -333,7 +333,7 @@ def test_stars_off_the_scale(service, client):
 
 def test_another_attribute_value(service, client):
     """Under another value nothing new is decided; the last set is sent on, with a notice."""
-    memory = PassingMemory()
+    memory = Memory()
     spoken_once(client, memory=memory)
     more = STARS | {76: 5.0, 75: 5.0}
     entered = dict.fromkeys(more, NOW)
@@ -426,7 +426,7 @@ def test_an_account_without_its_memory(service, client, tmp_path, spoke):
 
 def test_a_new_account_from_elsewhere(service, client, tmp_path):
     """After forgetting, too, an account that was not made here decides and sends nothing."""
-    memory, path = PassingMemory(), tmp_path / "account"
+    memory, path = Memory(), tmp_path / "account"
     spoken_once(client, memory=memory).forget("ann", STARS, NOW + DAY)
     FileAccount(path, NOW)
     copied = client(memory, FileAccount(path))
@@ -468,7 +468,7 @@ def took(service, epoch):
 def test_a_copy_that_is_used_in_other_epochs(service, client):
     """Where the service has a letter of an epoch that this memory knows nothing of, nothing is
     decided or sent; the memory that goes on is not disturbed."""
-    memory, copied = PassingMemory(), PassingMemory()
+    memory, copied = Memory(), Memory()
     device = spoken_once(client, memory=memory)
     with memory.turn() as kept, copied.turn() as other:
         vars(other).update(copy.deepcopy(vars(kept)))
@@ -522,7 +522,7 @@ def test_a_latest_epoch_that_is_none(service, client, answer):
 
 def test_a_backup_of_a_forgotten_account(service, client):
     """A memory that is brought back after "forget me" sends nothing."""
-    memory, copied, account = PassingMemory(), PassingMemory(), PassingAccount(SECRET, NOW)
+    memory, copied, account = Memory(), Memory(), Account(SECRET, NOW)
     device = spoken_once(client, memory=memory, account=account)
     with memory.turn() as kept, copied.turn() as other:
         vars(other).update(copy.deepcopy(vars(kept)))
@@ -580,10 +580,10 @@ def test_an_old_memory(service, client, tmp_path):
 
 def test_another_accounts_memory(client):
     """A memory is one account's: another one is refused at once."""
-    memory = PassingMemory()
+    memory = Memory()
     client(memory)
     with pytest.raises(PrivacyError, match="another account's"):
-        client(memory, PassingAccount(bytes(32), NOW))
+        client(memory, Account(bytes(32), NOW))
 
 
 def test_a_memory_of_version_1(service, client, tmp_path, monkeypatch):
@@ -622,7 +622,7 @@ def test_forget_me(service, client, tmp_path):
 
 def test_forgetting_is_final(service, client):
     """A forgotten account sends no letter and no report, from this object or another one."""
-    memory = PassingMemory()
+    memory = Memory()
     device = spoken_once(client, memory=memory)
     device.forget("ann", STARS, NOW + DAY)
     before = list(service.asked)
@@ -643,7 +643,7 @@ def test_forgetting_again(service, client, tmp_path):
         device.forget("ann", STARS, NOW + DAY)
     service.answers["/api/users/ann"] = b"{}"
     client(memory).forget("ann", STARS, NOW + DAY)
-    client(memory, PassingAccount(bytes(32), NOW + DAY))  # the next account has begun
+    client(memory, Account(bytes(32), NOW + DAY))  # the next account has begun
     client(memory).forget("ann", STARS, NOW + DAY)
     deletions = [headers for method, *_, headers in service.asked if method == "DELETE"]
     assert len({headers["Idempotency-Key"] for headers in deletions}) == 1
@@ -652,11 +652,11 @@ def test_forgetting_again(service, client, tmp_path):
 
 def test_forgetting_without_a_memory(service, client, tmp_path):
     """What is rated is given to `forget`: a next account does not decide it, memory or none."""
-    path, memory = tmp_path / "account", PassingMemory()
+    path, memory = tmp_path / "account", Memory()
     spoken_once(client, account=FileAccount(path, NOW))
     client(memory, FileAccount(path)).forget("ann", STARS, NOW + DAY)
     service.asked.clear()
-    device = client(memory, PassingAccount(bytes(32), NOW + DAY))
+    device = client(memory, Account(bytes(32), NOW + DAY))
     more = STARS | dict.fromkeys(FILMS[20:], 4.0)
     for now in (NOW + DAY, NOW + DAY + HALF_HOUR):
         device.speak("gender", OWN, more, now)
@@ -667,11 +667,11 @@ def test_forgetting_without_a_memory(service, client, tmp_path):
 
 def test_a_new_account_after_forgetting(service, client):
     """A new account with this memory decides only items that the old one did not."""
-    memory = PassingMemory()
+    memory = Memory()
     spoken_once(client, memory=memory).forget("ann", STARS, NOW + DAY)
     service.asked.clear()
     later = NOW + 2 * DAY
-    device = client(memory, PassingAccount(bytes(32), later))
+    device = client(memory, Account(bytes(32), later))
     more = STARS | dict.fromkeys(FILMS[20:], 4.0)
     for now in (later, later + HALF_HOUR):
         device.speak("gender", OWN, more, now)

@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from service_process import store_of
 
-from tacit.client import Client, PassingAccount, PassingMemory
+from tacit.client import Account, Client, Memory
 from tacit.designs.standard_scheme import Device, State
 from tacit.designs.standard_scheme.drawing import calendar, start
 from tacit.errors import ConfigError
@@ -89,8 +89,8 @@ def live(shops, demo, where, clock, history, speak) -> Seen:
         client = Client(
             url,
             shop.service.keys.person_key("ann"),
-            account=PassingAccount(SECRET, made),
-            memory=PassingMemory(),
+            account=Account(SECRET, made),
+            memory=Memory(),
         )
         for clock.now in range(made, made + WEEKS * week, STEP):
             entered = {

@@ -14,9 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tacit.client import FileAccount, FileMemory, PassingMemory
-from tacit.client.account import Account, PassingAccount, kept_at, replace
-from tacit.client.device_memory import Kept, Memory
+from tacit.client import Account, FileAccount, FileMemory, Kept, Memory
+from tacit.client.account import kept_at, replace
 from tacit.client.letters import Letters
 from tacit.client.transport import ServiceError, Transport
 from tacit.designs.standard_scheme import Release, Scores, StandardScheme
@@ -89,9 +88,8 @@ def _ask(
     )
 
 
-def _copies(account: Account, memory: Memory) -> tuple[PassingAccount, PassingMemory]:
-    trial, forgetful = PassingAccount(account.secret, account.created), PassingMemory()
-    trial.spoken = account.spoken
+def _copies(account: Account, memory: Memory) -> tuple[Account, Memory]:
+    trial, forgetful = Account(account.secret, account.created, account.spoken), Memory()
     with memory.turn() as kept, forgetful.turn() as copy:
         vars(copy).update(vars(Kept(**vars(kept))) | {"tried": 0})
     return trial, forgetful

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 from tacit.designs.sketches.device import new_secret
 from tacit.designs.standard_scheme.messages import is_integer
@@ -25,38 +25,26 @@ PRIVATE = (os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 _VERSION = 2
 
 
-class Account(Protocol):
-    """secret: at least 32 bytes. created: Unix seconds, 0 where it is not known.
+class Account:
+    """Forgets at the end of the process: for tests, and for trying things out.
 
-    fresh: made here and now, so that no memory of it can be missing. spoken: the label of the last
-    epoch that a letter was made for, -1 before the first.
+    secret: at least 32 bytes. created: Unix seconds, 0 where it is not known. fresh: made here and
+    now, so that no memory of it can be missing. spoken: the label of the last epoch that a letter
+    was made for, -1 before the first.
     """
 
-    secret: bytes
-    created: int
-    fresh: bool
-    spoken: int
-
-    def speaks(self, epoch: int) -> None:
-        """Kept durably before this returns."""
-        ...
-
-
-class PassingAccount:
-    """Forgets at the end of the process: for tests, and for trying things out."""
-
-    def __init__(self, secret: bytes, created: int = 0) -> None:
-        self.secret = checked(secret)
-        self.created = created
+    def __init__(self, secret: bytes, created: int = 0, spoken: int = -1) -> None:
+        if len(secret) < 32:
+            raise ConfigError("A secret has at least 32 bytes: make one with new_secret().")
+        self.secret, self.created, self.spoken = secret, created, spoken
         self.fresh = True
-        self.spoken = -1
 
     def speaks(self, epoch: int) -> None:
-        """Kept in this object."""
+        """Kept durably before this returns, where there is a file."""
         self.spoken = epoch
 
 
-class FileAccount:
+class FileAccount(Account):
     """An account in a file that only its owner reads; made at the first visit.
 
     now: Unix seconds, when a new one is made. DataError for a file that holds no secret: it is not
@@ -67,26 +55,18 @@ class FileAccount:
     def __init__(self, path: str | os.PathLike[str], now: int | None = None) -> None:
         self._path = Path(path)
         created = int(time.time()) if now is None else now
-        fresh = _encoded(new_secret(), created, -1)
+        new = _encoded(new_secret(), created, -1)
         with kept_at(self._path):
             with suppress(FileExistsError):
-                create(self._path, fresh)
+                create(self._path, new)
             data = self._path.read_bytes()
-        self.fresh = data == fresh
-        self.secret, self.created, self.spoken = _decoded(data, self._path)
+        super().__init__(*_decoded(data, self._path))
+        self.fresh = data == new
 
     def speaks(self, epoch: int) -> None:
-        """Written to disk."""
         with kept_at(self._path):
             replace(self._path, _encoded(self.secret, self.created, epoch))
-        self.spoken = epoch
-
-
-def checked(secret: bytes) -> bytes:
-    """ConfigError for a secret that could be guessed."""
-    if len(secret) < 32:
-        raise ConfigError("A secret has at least 32 bytes: make one with new_secret().")
-    return secret
+        super().speaks(epoch)
 
 
 def mark_of(secret: bytes) -> str:
@@ -95,18 +75,17 @@ def mark_of(secret: bytes) -> str:
 
 
 def _encoded(secret: bytes, created: int, spoken: int) -> bytes:
-    content = {
-        "created": created,
-        "secret": secret.hex(),
-        "spoken": spoken,
-        "version": _VERSION,
-    }
+    content = {"created": created, "secret": secret.hex(), "spoken": spoken, "version": _VERSION}
     return json.dumps(content, separators=(",", ":")).encode() + b"\n"
 
 
 def _decoded(data: bytes, path: Path) -> tuple[bytes, int, int]:
     try:
-        content = read_json(data) if data.startswith(b"{") else _of_version_1(data)
+        if data.startswith(b"{"):
+            content = read_json(data)
+        else:  # of version 1
+            secret_alone = {"secret": data.decode("ascii")}
+            content = secret_alone | {"created": 0, "spoken": -1, "version": _VERSION}
         secret = bytes.fromhex(content["secret"])
         created, spoken = content["created"], content["spoken"]
         whole = is_integer(created, 0) and is_integer(spoken, -1)
@@ -120,10 +99,6 @@ def _decoded(data: bytes, path: Path) -> tuple[bytes, int, int]:
             fix="Restore it: another secret makes another answer to what was answered already.",
         ) from None
     return secret, created, spoken
-
-
-def _of_version_1(data: bytes) -> dict[str, Any]:
-    return {"secret": data.decode("ascii"), "created": 0, "spoken": -1, "version": _VERSION}
 
 
 @contextmanager

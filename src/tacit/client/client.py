@@ -16,7 +16,7 @@ from tacit.client.device_memory import Memory
 from tacit.client.letters import History, Letters
 from tacit.client.transport import Transport, quoted
 from tacit.designs.sketches import device as sketches
-from tacit.designs.sketches.messages import Campaign
+from tacit.designs.sketches.messages import Campaign, Clusters
 from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.messages import ItemId
 from tacit.errors import ConfigError, PrivacyError
@@ -63,7 +63,7 @@ class Client(Letters):
 
     def campaign(self, name: str, *, digest: str | None = None) -> Campaign:
         """A campaign; PrivacyError if its digest, in hex, is not the expected one."""
-        campaign = self._public.campaign(name)
+        campaign = self._public.message(Campaign.decode, "campaigns", name)
         _check_pin("campaign", digest, campaign.digest.hex())
         return campaign
 
@@ -84,7 +84,7 @@ class Client(Letters):
         self, name: str, history: History, *, liked_from: float, n: int = 10
     ) -> list[ItemId]:
         """The n best items not rated yet, by a campaign's clusters. No star is sent."""
-        clusters = self._public.clusters(name)
+        clusters = self._public.message(Clusters.decode, "campaigns", name, "clusters")
         device = sketches.Device(self._account.secret, {}, self._limits)
         catalogue = self._public.catalogue(name, clusters.catalogue)
         return device.recommend(clusters, catalogue, history, liked_from=liked_from, n=n)

@@ -13,10 +13,10 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from tacit.client.account import PRIVATE, kept_at, read_json, replace
 from tacit.designs.standard_scheme.memory import Record, State, lost
@@ -50,16 +50,7 @@ class Kept:
     answer: tuple[bytes, bytes] = (b"", b"")
 
 
-class Memory(Protocol):
-    """Where a device remembers."""
-
-    def turn(self) -> AbstractContextManager[Kept]:
-        """One device at a time. What is in it at the end of the block is kept durably before the
-        block is left; after an exception, nothing of it is."""
-        ...
-
-
-class PassingMemory:
+class Memory:
     """Forgets at the end of the process: for tests, and for trying things out."""
 
     def __init__(self) -> None:
@@ -68,13 +59,15 @@ class PassingMemory:
 
     @contextmanager
     def turn(self) -> Iterator[Kept]:
+        """One device at a time. What is in it at the end of the block is kept durably, where there
+        is a file, before the block is left; after an exception, nothing of it is."""
         with self._turn:
             kept = copy.deepcopy(self._kept)
             yield kept
             self._kept = kept
 
 
-class FileMemory:
+class FileMemory(Memory):
     """One account's memory in a file that only its owner reads; processes take turns.
 
     It says which items were rated and held back: keep it where the stars are.

@@ -280,7 +280,8 @@ class Letters:
         """Fetched once an epoch at most, whatever is rated."""
         found = self._tables.get(name)
         if found is None or found[0] != drawing.calendar(now, found[1].epoch_length):
-            disclosure, table = self._public.disclosure(name), self._public.item_table(name)
+            disclosure = self._public.disclosure(name)
+            table = self._public.message(ItemTable.decode, "disclosures", name, "item-table")
             if table.disclosure != disclosure.digest or len(table.columns) != len(disclosure.items):
                 raise ServiceError("The service's item table is not that of its disclosure.")
             found = drawing.calendar(now, disclosure.epoch_length), disclosure, table

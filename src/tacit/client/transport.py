@@ -6,13 +6,13 @@ What a service shows to everybody is fetched without a key, and checked before i
 from __future__ import annotations
 
 import hashlib
-import http.client
 import ipaddress
 import json
 import ssl
 import time
 from collections.abc import Callable
 from email.message import Message
+from http.client import HTTPException, IncompleteRead
 from typing import Any, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
@@ -20,20 +20,18 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 
 from tacit.client.account import read_json
 from tacit.designs.private.device import DeviceLists
-from tacit.designs.sketches.messages import Campaign, Clusters, MessageError, catalogue_digest
+from tacit.designs.sketches.messages import MessageError, catalogue_digest
 from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.memory import Log
-from tacit.designs.standard_scheme.messages import ItemId, ItemTable
+from tacit.designs.standard_scheme.messages import ItemId
 from tacit.designs.standard_scheme.messages import MessageError as NotCanonical
 from tacit.errors import ConfigError, ModelFileError, TacitError
 
 M = TypeVar("M")
-BYTES = "application/octet-stream"
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers after which the same request may work."""
 _AGENT = {"User-Agent": "tacit-client"}
 _LONGEST_PAUSE = 30.0
-_CHUNK = 1 << 16
 
 
 class ServiceError(TacitError):
@@ -105,7 +103,8 @@ class Transport:
 
     def post(self, path: str, body: bytes) -> bytes:
         """Send a message; a retry, also by another process, has the same bytes and the same key."""
-        own = self._own(idempotency_key(path, body)) | {"Content-Type": BYTES}
+        key = hashlib.sha256(path.encode() + b"\0\0" + body).hexdigest()[:32]
+        own = self._own(key) | {"Content-Type": "application/octet-stream"}
         return self._again(Request(self._url + path, body, own, method="POST"))
 
     def delete(self, path: str, key: str) -> bytes:
@@ -144,7 +143,7 @@ class Transport:
         except HTTPError as answer:
             with answer:
                 raise self._refusal(answer, deadline) from None
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, HTTPException) as error:
             reason = error.reason if isinstance(error, URLError) else error
             failure = ServiceError(f"{self._url} cannot be reached: {_plain(str(reason))}.")
             if isinstance(reason, ssl.SSLCertVerificationError):
@@ -153,7 +152,7 @@ class Transport:
 
     def _read(self, response: Any, deadline: float) -> bytes:
         parts, size = [], 0
-        while part := response.read1(_CHUNK):
+        while part := response.read1(1 << 16):
             size += len(part)
             if size > self._largest:
                 limit = f"{self._largest:,} bytes"
@@ -163,7 +162,7 @@ class Transport:
             parts.append(part)
         announced = response.headers.get("Content-Length")
         if announced is not None and announced != str(size):
-            raise http.client.IncompleteRead(b"".join(parts))
+            raise IncompleteRead(b"".join(parts))
         return b"".join(parts)
 
     def _refusal(self, answer: HTTPError, deadline: float) -> Exception:
@@ -174,9 +173,8 @@ class Transport:
                 "moved, give its new address.",
                 status,
             )
-        error = ServiceError(
-            f"{self._url} answered {status}: {self._said(answer, deadline)}", status
-        )
+        said = self._said(answer, deadline)
+        error = ServiceError(f"{self._url} answered {status}: {said}", status)
         if status not in _PASSING:
             return error
         after = answer.headers.get("Retry-After", "")
@@ -187,16 +185,9 @@ class Transport:
         try:
             problem = json.loads(self._read(answer, deadline))
             said = [str(problem[name]) for name in ("title", "detail") if name in problem]
-        except (ValueError, TypeError, KeyError, RecursionError, OSError, ServiceError):
-            said = []
-        except http.client.HTTPException:
+        except (ValueError, TypeError, RecursionError, OSError, ServiceError, HTTPException):
             said = []
         return _plain(" - ".join(said)) or "it does not say why."
-
-
-def idempotency_key(path: str, body: bytes) -> str:
-    """Names a message to an address, and tells nothing that the message does not."""
-    return hashlib.sha256(path.encode() + b"\0\0" + body).hexdigest()[:32]
 
 
 def _checked(url: str) -> tuple[str, bool]:
@@ -241,21 +232,21 @@ class Public:
         self._service = service
         self._lists: dict[str, DeviceLists] = {}
 
-    def listed(self, noun: str) -> list[dict[str, Any]]:
-        """What the service says about each of its campaigns or disclosures."""
-        return self._objects(f"/api/{noun}", noun)
+    def listed(self, *parts: str) -> list[dict[str, Any]]:
+        """The rows that lie at these parts of the path, under the name of the last one."""
+        noun, answer = parts[-1], self._service.json(self._service.get(_path(*parts)))
+        listed = answer.get(noun) if isinstance(answer, dict) else None
+        if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+            raise ServiceError(f"The service's list of {noun} is no list.")
+        return listed
 
-    def campaign(self, name: str) -> Campaign:
-        return decoded(Campaign.decode, self._service.get(f"/api/campaigns/{quoted(name)}"))
-
-    def clusters(self, name: str) -> Clusters:
-        path = f"/api/campaigns/{quoted(name)}/clusters"
-        return decoded(Clusters.decode, self._service.get(path))
+    def message(self, decode: Callable[[bytes], M], *parts: str) -> M:
+        """What lies at these parts of the path; status 404 where nothing does."""
+        return decoded(decode, self._service.get(_path(*parts)))
 
     def catalogue(self, name: str, digest: bytes) -> list[ItemId]:
         """The item ids that a message names by this digest."""
-        path = f"/api/campaigns/{quoted(name)}/catalogue"
-        answer = self._service.json(self._service.get(path))
+        answer = self._service.json(self._service.get(_path("campaigns", name, "catalogue")))
         items = answer.get("items") if isinstance(answer, dict) else None
         if not isinstance(items, list):
             items = []
@@ -265,11 +256,11 @@ class Public:
         return list(items)
 
     def disclosure(self, name: str) -> Disclosure:
-        return decoded(Disclosure.decode, self._service.get(f"/api/disclosures/{quoted(name)}"))
+        return self.message(Disclosure.decode, "disclosures", name)
 
     def digest_log(self, name: str) -> Log:
         """Epochs and digests, as the disclosure's public log has them."""
-        rows = self._objects(f"/api/disclosures/{quoted(name)}/log", "log")
+        rows = self.listed("disclosures", name, "log")
         if not all(
             type(row.get("epoch")) is int and type(row.get("digest")) is str for row in rows
         ):
@@ -280,7 +271,7 @@ class Public:
         """The epoch of the account's latest letter that the service took; -1 for none, and where
         an older service does not say. The only request here that has the key."""
         try:
-            data = self._service.get(f"/api/disclosures/{quoted(name)}/latest", own=True)
+            data = self._service.get(_path("disclosures", name, "latest"), own=True)
         except ServiceError as error:
             if error.status == 404:
                 return -1
@@ -290,24 +281,11 @@ class Public:
             raise ServiceError("The service's latest epoch is none.")
         return int(answer["latest"])
 
-    def item_table(self, name: str) -> ItemTable:
-        """The table for lists on the device; ServiceError of status 404 where none is published."""
-        path = f"/api/disclosures/{quoted(name)}/item-table"
-        return decoded(ItemTable.decode, self._service.get(path))
-
     def lists(self, name: str) -> DeviceLists:
         """Of a model, for lists on the device; fetched once by this object."""
         if name not in self._lists:
-            data = self._service.get(f"/api/models/{quoted(name)}/device")
-            self._lists[name] = decoded(DeviceLists.decode, data)
+            self._lists[name] = self.message(DeviceLists.decode, "models", name, "device")
         return self._lists[name]
-
-    def _objects(self, path: str, noun: str) -> list[dict[str, Any]]:
-        answer = self._service.json(self._service.get(path))
-        listed = answer.get(noun) if isinstance(answer, dict) else None
-        if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-            raise ServiceError(f"The service's list of {noun} is no list.")
-        return listed
 
 
 def decoded(decode: Callable[[bytes], M], data: bytes) -> M:
@@ -316,6 +294,10 @@ def decoded(decode: Callable[[bytes], M], data: bytes) -> M:
         return decode(data)
     except (MessageError, NotCanonical, ModelFileError, OverflowError) as error:
         raise ServiceError(f"The service sent what is no message: {error}.") from None
+
+
+def _path(*parts: str) -> str:
+    return "/api/" + "/".join(map(quoted, parts))
 
 
 def quoted(name: str) -> str:

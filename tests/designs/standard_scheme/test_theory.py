@@ -10,8 +10,6 @@ from scipy.stats import norm
 
 from tacit.designs.standard_scheme.theory import (
     estimation_loss,
-    gaussian_auc,
-    gaussian_mu_of_estimated_gaps,
     keep_probability,
     log_ratio,
     quantile_coupling,
@@ -146,34 +144,6 @@ def test_estimation_loss_is_what_happens():
     )
 
 
-def test_wrong_gaps_at_the_printed_example():
-    """165 gaps wrong by 0.05 each on unit noise: mu 1.285, AUC .818."""
-    mu = gaussian_mu_of_estimated_gaps(np.full(165, 0.05), 1.0)
-    assert mu == pytest.approx(1.285, abs=0.001)
-    assert gaussian_auc(mu) == pytest.approx(0.818, abs=0.001)
-
-
-def test_wrong_gaps_in_a_simulation():
-    """The best attacker's AUC on 4,000 people with wrongly estimated gaps is the formula's.
-
-    The standard error of the AUC is below .007; .03 has a false-alarm rate below 2e-5. Fixed seed.
-    """
-    generator = np.random.default_rng(7)
-    errors = generator.normal(0, 0.05, 165)
-    sign = np.repeat([1, -1], 2000)
-    released = generator.normal(size=(4000, 165)) - np.outer(sign, errors)
-    score = -released @ errors
-    above = (score[:2000, None] > score[None, 2000:]).mean()
-    assert above == pytest.approx(
-        gaussian_auc(gaussian_mu_of_estimated_gaps(errors, 1.0)), abs=0.03
-    )
-
-
-def test_no_error_no_leak():
-    """Right gaps leave the best attacker guessing."""
-    assert gaussian_auc(gaussian_mu_of_estimated_gaps(np.zeros(5), 1.0)) == 0.5
-
-
 def test_rating_distribution_is_a_rounded_normal():
     """A star's chance is the mass of what rounds to it; the ends take the rest."""
     chance = rating_distribution(3.0, 1.0, STARS)
@@ -205,8 +175,3 @@ def test_couplings_of_many_items_at_once():
     target = np.array([[0.25, 0.25, 0.5], [0.1, 0.6, 0.3]])
     alone = [quantile_coupling(*pair) for pair in zip(own, target, strict=True)]
     np.testing.assert_allclose(quantile_coupling(own, target), alone)
-
-
-def test_more_noise_hides_wrong_gaps():
-    """Of twice the noise, half is seen."""
-    assert gaussian_mu_of_estimated_gaps(np.array([3.0, 4.0]), 2.0) == pytest.approx(5.0)

@@ -4,17 +4,8 @@ Source   US patent application "Privacy protection against curious recommenders"
          Montanari, Weinsberg, Bhagat, Fawaz, Taft: Privacy tradeoffs in predictive analytics
          (SIGMETRICS 2014), where it is called the midpoint protocol.
 
-paper             here                              where
-x0                attribute value (label)           device.py, training/people.py
-v_i0              offset of an item (half gap)      training/estimates.py
-L(v_i)            Disclosure                        disclosure.py
-y_i = r_i - x0 v_i0   Device.release                device.py (training/population.py: many people)
-p_i^{+-}, eq. 7   keep                              estimates.estimate_shown,
-                                                    theory.keep_probability
-p = argmin ...    Profiles.estimate                 server.py, engine/ridge.py
-v_i (d = 20)      item factors                      training/profiles.py
-alpha             mix                               disclosure.Rule
-eq. 4             estimation_loss                   theory.py
+x0 of the paper is an attribute's value here, v_i0 an item's offset, L(v_i) a `Disclosure`, y_i a
+`Release`, p^{+-} of equation 7 `keep`, alpha the `mix` of a `Rule`: docs/standard-scheme.md.
 
 Deviations of the sound variant, each with its reason in the docs: offsets are shrunk by
 cross-validation, shown sets by empirical Bayes, counts are rounded first, chances to show an item

@@ -65,20 +65,6 @@ def estimation_loss(profiles: Floats, noise_sd: float) -> float:
     return float(noise_sd**2 * np.trace(np.linalg.inv(profiles.T @ profiles)))
 
 
-def gaussian_mu_of_estimated_gaps(errors: Floats, noise_sd: float) -> float:
-    """Leak of wrong gaps on continuous ratings: mu of the exactly mu-Gaussian-DP release.
-
-    errors: (n,) estimated minus true v0 of the released items. mu = 2 |errors| / noise_sd; an ideal
-    attacker's AUC is `gaussian_auc(mu)`.
-    """
-    return float(2 * np.linalg.norm(errors) / noise_sd)
-
-
-def gaussian_auc(mu: float) -> float:
-    """AUC of the best attacker between two unit normals mu apart."""
-    return float(ndtr(mu / np.sqrt(2)))
-
-
 def rating_distribution(mean: float, sd: float, stars: Floats) -> Floats:
     """(n,) chances of the stars when a normal rating is rounded and clipped to them."""
     cuts = np.concatenate([[-np.inf], (stars[:-1] + stars[1:]) / 2, [np.inf]])

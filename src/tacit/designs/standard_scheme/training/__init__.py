@@ -21,20 +21,9 @@ from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.standard_scheme.disclosure import MOST_LEVELS, RELEASES, Rule
 from tacit.designs.standard_scheme.messages import DAY, MICRO
 from tacit.designs.standard_scheme.server import UNIT, Ease, Profiles
-from tacit.designs.standard_scheme.training.people import (
-    Consenting,
-    Ints,
-    People,
-    consenting,
-    people_of,
-    unit,
-)
+from tacit.designs.standard_scheme.training.people import Ints, People, consenting, people_of, unit
 from tacit.designs.standard_scheme.training.population import release
-from tacit.designs.standard_scheme.training.profiles import (
-    factorization,
-    fit_ease,
-    train_profiles,
-)
+from tacit.designs.standard_scheme.training.profiles import factorization, fit_ease, train_profiles
 from tacit.designs.standard_scheme.training.tables import Tables, estimated
 from tacit.errors import ConfigError, PrivacyError
 from tacit.privacy import Measurement
@@ -57,10 +46,7 @@ WHO_MAY_USE_IT = (
     "bought, opened or rated: from ten items known to be rated the attribute was read with AUC "
     ".94 (MovieLens 100K), and from their number with .93."
 )
-_NAMES = {
-    "variant": ("sound", "published"),
-    "release": tuple(RELEASES),
-}
+_NAMES = {"variant": ("sound", "published"), "release": tuple(RELEASES)}
 FORMAT = 2
 """Of the tables in a model file."""
 REMOVED = ("second_order", "profiles", "regularization", "ridge", "sweeps")
@@ -80,7 +66,7 @@ class Fitted:
 
 def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> Fitted:
     """Learn with the settings of a model. former: the people of the fit before."""
-    rule = checked_rule(model, ratings.scale)
+    rule, seed = checked_rule(model, ratings.scale), model.random_state
     people, numbers = consenting(ratings, model.attributes, model.values)
     known = people_of(ratings, numbers, former)
     tables = estimated(
@@ -89,34 +75,25 @@ def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> Fitte
         contributions=model.contributions,
         shrink=model.variant == "sound",
         coupling=rule.transform == "coupling",
-        seed=model.random_state,
+        seed=seed,
     )
-    seed, factors = model.random_state, model.factors
-    how = factorization(people.n_levels, variant=model.variant, factors=factors, seed=seed)
+    of_attributes, n_levels = list(tables.values()), people.n_levels
     profiles = train_profiles(
         people.levels,
         people.labels,
-        list(tables.values()),
-        how,
+        of_attributes,
+        factorization(n_levels, variant=model.variant, factors=model.factors, seed=seed),
         lowest=ratings.scale.minimum / unit(ratings.scale),
     )
-    ease = _ease(people, tables, rule, model.random_state)
-    return Fitted(people.n_people, tables, profiles, ease, known)
 
-
-def _ease(people: Consenting, tables: dict[str, Tables], rule: Rule, seed: int) -> Ease:
     def simulate(levels: sparse.csr_array, who: Ints) -> sparse.csr_array:
+        labels = people.labels[who]
         with simulation():
-            return release(
-                levels,
-                people.labels[who],
-                list(tables.values()),
-                rule,
-                n_levels=people.n_levels,
-                source=replay(seed),
-            )
+            source = replay(seed)
+            return release(levels, labels, of_attributes, rule, n_levels=n_levels, source=source)
 
-    return fit_ease(people.levels, people.n_levels, simulate, seed=seed)
+    ease = fit_ease(people.levels, n_levels, simulate, seed=seed)
+    return Fitted(people.n_people, tables, profiles, ease, known)
 
 
 def check_use(model: StandardScheme) -> None:
@@ -129,7 +106,7 @@ def check_use(model: StandardScheme) -> None:
 
 
 def check_names(**given: str) -> None:
-    """ConfigError for a variant, release and so on that there is not."""
+    """ConfigError for a variant or release that there is not."""
     for setting, name in given.items():
         if name not in _NAMES[setting]:
             raise ConfigError(f"No {setting} '{name}'. Known: {', '.join(_NAMES[setting])}.")
@@ -137,10 +114,49 @@ def check_names(**given: str) -> None:
 
 def check_settings(model: StandardScheme) -> None:
     """ConfigError for what cannot be, PrivacyError for what would tell the attribute."""
-    check_names(**{name: getattr(model, name) for name in _NAMES})
-    _check_release(model)
-    _check_epsilon(model)
-    _check_publishing(model)
+    check_names(variant=model.variant, release=model.release)
+    names, epsilon, mix = model.attributes, model.disclosure_epsilon, model.mix
+    sound, private = model.variant == "sound", not math.isinf(epsilon)
+    if not names or len(set(names)) < len(names):
+        raise ConfigError("Name at least one attribute to hide, each once.")
+    if not 0 <= mix <= 1:
+        raise ConfigError(f"The mix is a chance from 0 to 1; got {mix}.")
+    if model.epoch_length < DAY:
+        raise ConfigError(f"An epoch is {DAY} seconds long or more; got {model.epoch_length}.")
+    if model.factors < 1 or model.contributions < 1 or not epsilon > 0:
+        raise ConfigError(
+            "Factors and contributions are 1 or more, and an epsilon is above 0; got "
+            f"{model.factors}, {model.contributions} and {epsilon}."
+        )
+    if private and (not sound or len(names) > 1):
+        raise ConfigError("A private disclosure needs the sound variant and one attribute.")
+    if private and model.item_table:
+        raise ConfigError(
+            "An item table has no epsilon: publish it without disclosure_epsilon, of people who "
+            "agreed to it, or leave item_table out."
+        )
+    if any(name not in names or len(set(known)) < 2 for name, known in model.values.items()):
+        raise ConfigError(
+            "values are two or more, each once, of an attribute that is hidden, such as "
+            f"gender=F,M; got {model.values}."
+        )
+    if sound and model.release in ("none", "selection"):
+        raise PrivacyError(
+            f"'{model.release}' sends true stars. Use 'scheme+selection+rounding', or "
+            "variant='published' to measure what true stars give away."
+        )
+    if sound and round(mix * MICRO) < MICRO:
+        raise PrivacyError(
+            "A mix below 1 sends some true stars, which breaks the equality that hides the "
+            "attribute. Use 1, or variant='published'."
+        )
+    if sound and epsilon < LEAST_EPSILON:
+        raise PrivacyError(
+            f"A disclosure_epsilon below {LEAST_EPSILON} is refused: on 6,040 people of "
+            "MovieLens 1M an attacker of releases reached AUC .886 at epsilon 1, where true "
+            "stars give .863, because the public noise is subtracted with the value's sign. "
+            "Use exact tables of people who agreed to them."
+        )
 
 
 def checked_rule(model: StandardScheme, scale: RatingScale) -> Rule:
@@ -165,59 +181,6 @@ def checked_rule(model: StandardScheme, scale: RatingScale) -> Rule:
             f"at most {MOST_LEVELS} levels first."
         )
     return rule
-
-
-def _check_release(model: StandardScheme) -> None:
-    if not model.attributes or len(set(model.attributes)) < len(model.attributes):
-        raise ConfigError("Name at least one attribute to hide, each once.")
-    if model.variant == "sound" and model.release in ("none", "selection"):
-        raise PrivacyError(
-            f"'{model.release}' sends true stars. Use 'scheme+selection+rounding', or "
-            "variant='published' to measure what true stars give away."
-        )
-    if not 0 <= model.mix <= 1:
-        raise ConfigError(f"The mix is a chance from 0 to 1; got {model.mix}.")
-    if model.variant == "sound" and round(model.mix * MICRO) < MICRO:
-        raise PrivacyError(
-            "A mix below 1 sends some true stars, which breaks the equality that hides the "
-            "attribute. Use 1, or variant='published'."
-        )
-    if model.epoch_length < DAY:
-        raise ConfigError(f"An epoch is {DAY} seconds long or more; got {model.epoch_length}.")
-    if model.factors < 1:
-        raise ConfigError(f"An item profile has at least 1 factor; got {model.factors}.")
-
-
-def _check_epsilon(model: StandardScheme) -> None:
-    if not model.disclosure_epsilon > 0:
-        raise ConfigError(f"An epsilon is above 0; got {model.disclosure_epsilon}.")
-    if model.variant == "sound" and model.disclosure_epsilon < LEAST_EPSILON:
-        raise PrivacyError(
-            f"A disclosure_epsilon below {LEAST_EPSILON} is refused: on 6,040 people of "
-            "MovieLens 1M an attacker of releases reached AUC .886 at epsilon 1, where true "
-            "stars give .863, because the public noise is subtracted with the value's sign. "
-            "Use exact tables of people who agreed to them."
-        )
-    if model.contributions < 1:
-        raise ConfigError(f"A person contributes at least 1 rating; got {model.contributions}.")
-    if not math.isinf(model.disclosure_epsilon) and (
-        model.variant == "published" or len(model.attributes) > 1
-    ):
-        raise ConfigError("A private disclosure needs the sound variant and one attribute.")
-
-
-def _check_publishing(model: StandardScheme) -> None:
-    for name, values in model.values.items():
-        if name not in model.attributes or len(set(values)) < 2:
-            raise ConfigError(
-                "values are two or more, each once, of an attribute that is hidden, such as "
-                f"gender=F,M; got {len(values)} for '{name}'."
-            )
-    if model.item_table and not math.isinf(model.disclosure_epsilon):
-        raise ConfigError(
-            "An item table has no epsilon: publish it without disclosure_epsilon, of people who "
-            "agreed to it, or leave item_table out."
-        )
 
 
 def write(model: StandardScheme, path: str | Path) -> None:
@@ -288,10 +251,10 @@ def restore(model: StandardScheme, header: Mapping[str, Any], arrays: Mapping[st
         shaped(arrays, "factors", len(items), None),
         header["ridge"],
     )
-    key, people = header.get("key"), None  # a file of an earlier version has none
-    if key:
+    people = None
+    if header.get("key"):  # a file of an earlier version has none
         hashes = shaped(arrays, "hashes", header["people"]).view(np.uint64)
-        people = People(bytes.fromhex(key), hashes)
+        people = People(bytes.fromhex(header["key"]), hashes)
     ease = _stored_ease(arrays, len(items), header)
     model.hold(
         items,
