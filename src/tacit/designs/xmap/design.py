@@ -124,7 +124,6 @@ DESIGN = Design(
     {
         "audit": "audit:audit",
         "fit": "commands:FIT",
-        "plan": "commands:PLAN",
         "evaluate": "experiment.commands:EVALUATE",
         "models": "serve:make_demo",
         "tour": "experiment.commands:tour",
