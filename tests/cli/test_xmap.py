@@ -418,15 +418,10 @@ def test_a_private_fit_tells_no_exact_number(ratings, tacit, as_json, tmp_path):
     assert "people;" not in out
 
 
-def test_evaluate_counts_similarities_and_times_workers(ratings, as_json, tacit):
-    """Pairs at each overlap, and a row for each number of workers; the tables show both."""
+def test_evaluate_counts_similarities(ratings, as_json, tacit):
+    """Pairs at each overlap; a table shows them."""
     options = ("--method", "item-average", "--similarities", "--overlap", "0.5,1")
-    asked = evaluating(ratings, *options, "--speed-up", "1")
-    found = as_json(*asked)
+    found = as_json(*evaluating(ratings, *options))
     assert [row["overlap"] for row in found["similarities"]] == [0.5, 1.0]
     assert all(0 < row["x_sim"] <= row["pairs"] == 900 for row in found["similarities"])
-    assert [row["workers"] for row in found["speed_up"]] == [1]
-    assert found["speed_up"][0]["speed_up"] == 1
-    shown = tacit(*asked)[1]
-    assert "X-Sim, by meta-paths" in shown
-    assert "Time by workers" in shown
+    assert "X-Sim, by meta-paths" in tacit(*evaluating(ratings, *options))[1]

@@ -3,7 +3,6 @@
 Where ratings are stored, the boxes run by joins of items: equal to a fit in memory to the last bit,
 but where item means are sums of stars that floats round, which are added in another order.
 
-Runs at    the platform: here at the driver; on a cluster also tiles and paths at its workers.
 Releases   one table of images and one of neighbours, each drawn here, once. No person is in a file.
 """
 
@@ -51,7 +50,6 @@ from tacit.recommenders.inputs import checked_history, finite, shaped
 
 Arrays = Mapping[str, NDArray[Any]]
 Floats = NDArray[np.float64]
-Times = NDArray[np.int64] | None
 People = PeopleNeighbours | DrawnPeople
 Rows = Callable[[Ratings], tuple[sparse.csr_array, Floats]]
 """From a block of people to (people, items) stars, and (people,) their means."""
@@ -80,7 +78,7 @@ class Own(NamedTuple):
 
     history: History
     stars: sparse.csr_array
-    times: Times
+    times: NDArray[np.int64] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +109,8 @@ class Bridge:
     def scores(self, own: Own) -> Floats:
         """(n_target,) what a list is ranked by."""
         if self.lists is not None:
-            return self.lists.scores(liked(own.stars))[0]
+            scores: Floats = self.lists.scores(liked(own.stars))[0]
+            return scores
         predicted, support = self._predicted(own)
         return support * (predicted - self.lowest)
 
@@ -223,10 +222,12 @@ def fitted(
 ) -> Boxes:
     """Each target, learned. An item that nobody rated has the mean of its domain."""
     known = known_of(ratings)
-    stored = isinstance(ratings, StoredRatings)
-    if stored and settings.recommender == "user-based":
+    if settings.recommender == "user-based":
         in_memory(ratings)
-    sums, counts = ratings.total(_stars_of_items) if stored else _stars_of_items(ratings)
+    if isinstance(ratings, StoredRatings):
+        sums, counts = ratings.total(_stars_of_items)
+    else:
+        sums, counts = _stars_of_items(ratings)
     means = np.zeros(len(counts))
     for name in np.unique(catalogue.domains.astype(str)):
         items = catalogue.targets(name)
@@ -253,22 +254,22 @@ def _bridge(
     used = np.zeros(len(raters), np.bool_)
     used[sources] = used[targets] = True
     here, stars = np.where(used, raters, 0), partial(_stars, used=used)
-    asked = {"significance": settings.significance, "engine": engine}
+    asked: dict[str, Any] = {"significance": settings.significance, "engine": engine}
     base = Baseline(_table(ratings, stars, centred, here), here)
     extension = extend(base, sources, targets, k=settings.extender_k, **asked)
     draw, places = drawn_as_published(settings.epsilon, draws), np.full(len(raters), -1, np.int32)
     spread = ratings.spread if isinstance(ratings, StoredRatings) else map
     places[sources] = images(extension, sources, draw, engine, spread)
-    made_of = {"item_means": item_means, "images": places, "targets": targets}
+    egos = partial(alter_egos, item_means=item_means, images=places, targets=targets)
     means, budget, lists = item_means[targets], settings.budget, None
     neighbours: ItemNeighbours | People
     if settings.recommender == "user-based":
         rows = in_memory(ratings)
         rows = rows.where(used[rows.items])
-        everyone = PeopleNeighbours(means, alter_egos(rows.matrix, rows.timestamps, **made_of))
+        everyone = PeopleNeighbours(means, egos(rows.matrix, rows.timestamps))
         neighbours = everyone if budget is None else DrawnPeople(everyone, budget, draws)
     else:
-        table = _table(ratings, partial(_profiles, used=used, made_of=made_of), centred)
+        table = _table(ratings, partial(_profiles, used=used, egos=egos), centred)
         if budget is None:
             neighbours = item_neighbours(table, means, k=settings.k, **asked)
         else:
@@ -309,10 +310,10 @@ def _stars(block: Ratings, *, used: NDArray[np.bool_]) -> tuple[sparse.csr_array
 
 
 def _profiles(
-    block: Ratings, *, used: NDArray[np.bool_], made_of: dict[str, Any]
+    block: Ratings, *, used: NDArray[np.bool_], egos: Callable[..., Profiles]
 ) -> tuple[sparse.csr_array, Floats]:
     """AlterEgos, and their means."""
-    made = alter_egos(_stars(block, used=used)[0], None, **made_of).stars
+    made = egos(_stars(block, used=used)[0], None).stars
     return made, means_of_people(made)[1]
 
 

@@ -236,11 +236,12 @@ class XMap(ItemRecommender):
         if self.boxes_ is not None:
             from tacit.designs.xmap import boxes
 
-            own, arrays = {"version": boxes.VERSION}, self.boxes_.to_arrays()
+            header |= {"version": boxes.VERSION}
+            arrays = self.boxes_.to_arrays()
         else:
             lists, arrays = self._sound().parts()
-            own = {"version": VERSION, "lists": lists}
-        container.write(path, header | own, arrays)
+            header |= {"version": VERSION, "lists": lists}
+        container.write(path, header, arrays)
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> XMap:

@@ -49,7 +49,7 @@ class Candidates(NamedTuple):
     sensitivities: Floats
 
     def only(self, kept: NDArray[np.bool_]) -> Candidates:
-        return Candidates(*(column[kept] for column in self))
+        return Candidates(self.numbers[kept], self.similarities[kept], self.sensitivities[kept])
 
 
 _LIST = np.dtype([("item", "<i4"), ("numbers", "<i4"), ("similarities", "<f8"),

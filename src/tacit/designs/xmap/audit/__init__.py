@@ -75,10 +75,11 @@ class Noise:
     def releases(self, count: int) -> Floats:
         """(count,) with noise of the shipped sampler."""
         noise = samplers.discrete_laplace(np.zeros(count, dtype=np.int64), self.asked)
-        return self.centre + noise * self.step
+        return np.asarray(self.centre + noise * self.step, dtype=np.float64)
 
     def log_density(self, releases: Floats) -> Floats:
-        return -np.abs(releases - self.centre) / self.scale - math.log(self.scale)
+        away: Floats = np.abs(releases - self.centre) / self.scale
+        return -away - math.log(self.scale)
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,8 @@ class Drawer:
         """Of the similarity of the film and its neighbour, where that is `given`."""
         faces = next(way.faces for way in self.every_way(table) if way.result == (given,))
         similar = []
-        for at in (0, 1):
-            with tapped(lambda asked, at=at: asked.values + at) as heard:
+        for answer in (lambda asked: asked.values, lambda asked: asked.values + 1):
+            with tapped(answer) as heard:
                 way = thrown(partial(published, self.settings, table), faces, self._counts)
             similar.append(float(way.result["0.similarities"][self.row, 0]))
         return Noise(similar[0], similar[1] - similar[0], heard[0].scale)
@@ -216,7 +217,7 @@ def published_fit() -> Line:
         first, second = (partial(chosen, table) for table in pair)
         found = compare(first, second, samples=count, alpha=alpha)
         means = [published(settings, table)["item_means"] for table in pair]
-        loss = 0.0 if np.array_equal(*means) else math.inf
+        loss = 0.0 if np.array_equal(means[0], means[1]) else math.inf
         name = "5-5-1-1 among 60 and 60, k = 1: i's neighbour in the model"
         return Checked(name, loss, None, found.lower_bound, 0.0, count)
 
