@@ -8,13 +8,13 @@ import pytest
 from tacit.auditing.claims import Audit
 from tacit.cli.app import main
 from tacit.designs.xmap import audit as bench
-from tacit.designs.xmap.audit import constant_noise, published_selection, tables
+from tacit.designs.xmap.audit import published_selection, sums, tables
 
 
 @pytest.fixture
 def small(monkeypatch):
     """One published line, one that holds, the control alone, one bug."""
-    monkeypatch.setattr(bench, "BENCH", (published_selection, constant_noise))
+    monkeypatch.setattr(bench, "BENCH", (published_selection, sums))
     monkeypatch.setattr(tables, "GAMES", tables.GAMES[:1])
     monkeypatch.setattr(bench, "BUGS", bench.BUGS[:1])
 
@@ -53,10 +53,10 @@ def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
 
 def test_a_violated_claim_of_the_library_is_a_failure(capsys, monkeypatch):
     """A line that is not the paper's must hold."""
-    monkeypatch.setattr(bench, "BENCH", (lambda: replace(constant_noise(), epsilon=0.01),))
+    monkeypatch.setattr(bench, "BENCH", (lambda: replace(sums(), epsilon=0.01),))
     monkeypatch.setattr(tables, "GAMES", ())
     assert main(["audit", "xmap", "--samples", "1000"]) == 1
-    assert "pncf-constant: violation" in capsys.readouterr().out
+    assert "x-map-sound: violation" in capsys.readouterr().out
 
 
 def test_too_few_samples(capsys):

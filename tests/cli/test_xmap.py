@@ -107,11 +107,11 @@ def test_evaluate_says_it_in_words_and_what_comes_next(ratings, tacit):
 
 
 def test_evaluate_names_each_variant(ratings, tacit):
-    """The constant variant is not called sound, and X-Map without NX-Map is judged."""
-    words = ("--method", "item-average", "--method", "x-map-ib", "--variant", "constant")
+    """The published variant is not called sound, and X-Map without NX-Map is judged."""
+    words = ("--method", "item-average", "--method", "x-map-ib", "--variant", "published")
     code, out, _ = tacit(*evaluating(ratings, *words, "--k", "5"))
     assert code == 0
-    assert "constant 1" in out
+    assert "published 0.3, 0.8" in out
     assert "sound" not in out
     assert "Baselines only" not in out
 
@@ -177,7 +177,7 @@ def mine(tmp_path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("variant", ["sound", "published", "constant"])
+@pytest.mark.parametrize("variant", ["sound", "published"])
 def test_every_variant_is_fitted_and_serves_a_stranger(ratings, as_json, tmp_path, mine, variant):
     """A list of target items with reasons among her own ratings, and predicted stars but for lists
     from sums."""
@@ -309,10 +309,8 @@ def test_a_target_that_is_none_is_a_sentence(model, ratings, tacit, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("--epsilon", 1, "--recommender", "user-based"), 5, "holds no people"),
         (("--epsilon", 1, "--per-item", 3), 5, "--per-item"),
-        (("--epsilon", 1, "--per-item", 3, "--variant", "constant"), 5, "no noise hides it"),
-        (("--epsilon", 1, "--variant", "magic"), 2, "'sound', 'published' or 'constant'"),
+        (("--epsilon", 1, "--variant", "magic"), 2, "'sound' or 'published'"),
         (("--epsilon", 0), 2, "epsilon is above 0"),
         ((), 2, "--epsilon"),
     ],
@@ -332,7 +330,6 @@ def test_without_privacy_items_may_be_filtered(ratings, as_json, tmp_path):
     assert as_json("fit", "xmap", ratings, *DOMAINS, *words, "-o", tmp_path / "m")["model"]
 
 
-@pytest.mark.parametrize("variant", ["sound", "constant"])
 @pytest.mark.parametrize(
     ("given", "missing"),
     [
@@ -342,9 +339,7 @@ def test_without_privacy_items_may_be_filtered(ratings, as_json, tmp_path):
         (("catalogue", "scale"), ()),
     ],
 )
-def test_what_the_ratings_told_is_a_condition(
-    ratings, listed, as_json, tmp_path, variant, given, missing
-):
+def test_what_the_ratings_told_is_a_condition(ratings, listed, as_json, tmp_path, given, missing):
     """Proved only if catalogue and scale come from outside; else the card says what to give."""
     words = {"scale": ("--scale", "1:5:1"), "catalogue": ("--catalogue", listed)}
     out = tmp_path / "m.tacit"
@@ -357,10 +352,6 @@ def test_what_the_ratings_told_is_a_condition(
         *asked,
         "--epsilon",
         1,
-        "--k",
-        10,
-        "--variant",
-        variant,
         "-o",
         out,
     )
@@ -382,8 +373,7 @@ def test_the_fit_says_what_it_takes_for_public(ratings, tacit, tmp_path):
     assert "conditional: which items were rated and the scale detected" in " ".join(out.split())
 
 
-@pytest.mark.parametrize("variant", ["sound", "constant"])
-def test_the_model_file_has_the_items_of_the_catalogue(ratings, listed, tacit, tmp_path, variant):
+def test_the_model_file_has_the_items_of_the_catalogue(ratings, listed, tacit, tmp_path):
     """An item that only she rated is not in the file with her, nor without; unrated ones are."""
     from tacit import load_model
 
@@ -392,7 +382,7 @@ def test_the_model_file_has_the_items_of_the_catalogue(ratings, listed, tacit, t
     words = (*DOMAINS, "--scale", "1:5:1", "--catalogue", listed, "--epsilon", 1, "--k", 10)
     for name in (ratings, hers):
         out = tmp_path / "m.tacit"
-        assert tacit("fit", "xmap", name, *words, "--variant", variant, "-o", out)[0] == 0
+        assert tacit("fit", "xmap", name, *words, "-o", out)[0] == 0
         model = load_model(out)
         assert model.item_ids_.tolist() == [*range(60), 70, 71]
         assert model.titles_[71] == "Item 71"
@@ -414,12 +404,11 @@ def test_a_wrong_catalogue_names_its_file(ratings, tacit, tmp_path):
         assert said in " ".join(err.split())
 
 
-@pytest.mark.parametrize("variant", ["sound", "constant"])
-def test_a_private_fit_tells_no_exact_number(ratings, tacit, as_json, tmp_path, variant):
+def test_a_private_fit_tells_no_exact_number(ratings, tacit, as_json, tmp_path):
     """Neither people, ratings nor the digest, in words or in JSON: nobody paid for them.
 
     The noisy number of people, which was paid for, may be the true one by chance: left out here."""
-    words = ("fit", "xmap", ratings, *DOMAINS, "--epsilon", 1, "--k", 10, "--variant", variant)
+    words = ("fit", "xmap", ratings, *DOMAINS, "--epsilon", 1)
     made = as_json(*words, "-o", tmp_path / "m")
     assert not {"people", "ratings", "data"} & set(made)
     code, out, _ = tacit(*words, "-o", tmp_path / "m")
@@ -429,15 +418,10 @@ def test_a_private_fit_tells_no_exact_number(ratings, tacit, as_json, tmp_path, 
     assert "people;" not in out
 
 
-def test_evaluate_counts_similarities_and_times_workers(ratings, as_json, tacit):
-    """Pairs at each overlap, and a row for each number of workers; the tables show both."""
+def test_evaluate_counts_similarities(ratings, as_json, tacit):
+    """Pairs at each overlap; a table shows them."""
     options = ("--method", "item-average", "--similarities", "--overlap", "0.5,1")
-    asked = evaluating(ratings, *options, "--speed-up", "1")
-    found = as_json(*asked)
+    found = as_json(*evaluating(ratings, *options))
     assert [row["overlap"] for row in found["similarities"]] == [0.5, 1.0]
     assert all(0 < row["x_sim"] <= row["pairs"] == 900 for row in found["similarities"])
-    assert [row["workers"] for row in found["speed_up"]] == [1]
-    assert found["speed_up"][0]["speed_up"] == 1
-    shown = tacit(*asked)[1]
-    assert "X-Sim, by meta-paths" in shown
-    assert "Time by workers" in shown
+    assert "X-Sim, by meta-paths" in tacit(*evaluating(ratings, *options))[1]

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tacit import container
 from tacit.data.domains import on_catalogue
 from tacit.data.ratings import RatingScale
 from tacit.data.synthetic import generate
@@ -21,7 +20,6 @@ from tacit.designs.private.device import DeviceLists
 from tacit.designs.standard_scheme import StandardScheme
 from tacit.designs.xmap import XMap
 from tacit.errors import ConfigError, ModelFileError
-from tacit.randomness import replay, simulation
 from tacit.recommenders.baselines import ItemKNN, Popularity
 from tacit.service.deployment import Deployment, Section
 from tacit.service.models import LONGEST_LIST, ServedModel
@@ -112,40 +110,6 @@ def test_the_published_x_map_is_refused(tmp_path, epsilon):
     model = XMap(source="source", target="target", variant="published", epsilon=epsilon)
     with pytest.raises(ConfigError, match="is the published variant"):
         ServedModel.from_section(saved(tmp_path, model.fit(made)))
-
-
-def constant_x_map() -> XMap:
-    return XMap(source="source", target="target", variant="constant", k=5)
-
-
-def test_the_constant_x_map_is_served_if_its_file_says_who_drew(tmp_path):
-    """Noise of the operating system keeps what the card promises."""
-    made = generate_domains(40, (10, 10), 8, seed=0)
-    served = ServedModel.from_section(saved(tmp_path, constant_x_map().fit(made)))
-    assert served.variant == "constant"
-    assert served.device_file is None
-    assert served.guarantees()[0].epsilon is not None
-    assert served.recommend({}, 3)
-
-
-def test_the_constant_x_map_from_a_seed_is_refused(tmp_path):
-    """Whoever knows the seed knows everything: it promises nothing, whatever its settings are."""
-    made = generate_domains(40, (10, 10), 8, seed=0)
-    with simulation():
-        model = constant_x_map().fit(made, draws=replay("seed"))
-    with pytest.raises(ConfigError, match="from a seed"):
-        ServedModel.from_section(saved(tmp_path, model))
-
-
-def test_a_constant_x_map_of_an_older_file_is_refused(tmp_path):
-    """A file that does not say who drew could be from a seed."""
-    made = generate_domains(40, (10, 10), 8, seed=0)
-    section = saved(tmp_path, constant_x_map().fit(made))
-    header, arrays = container.read(section.file("file"))
-    kept = {name: value for name, value in header.items() if name not in ("version", "draws")}
-    container.write(section.file("file"), kept, arrays)
-    with pytest.raises(ConfigError, match="is older than what says so"):
-        ServedModel.from_section(section)
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,6 @@ class ServedModel:
         variant = header.get("settings", {}).get("variant")
         _check_variant(where, kind, variant)
         model = load_model(path)
-        _check_draws(where, variant, model)
         _check_promise(where, model.guarantees(), given.without_guarantee)
         curves = read_curves(section.file("curves")) if given.curves is not None else ()
         scale = _scale(where, model, given.scale)
@@ -274,16 +273,6 @@ def _check_variant(where: str, kind: str, variant: str | None) -> None:
         raise ConfigError(
             f"{where} is a standard scheme, whose people send obfuscated ratings from their "
             "devices; a model here gets true ones. Serve it as [disclosures.NAME]."
-        )
-
-
-def _check_draws(where: str, variant: str | None, model: Any) -> None:
-    """Of the one variant that may have drawn from a seed, and promises something all the same."""
-    if variant == "constant" and not model.private_:
-        raise ConfigError(
-            f"{where} is the constant variant, and its file does not say that the operating system "
-            "drew it: it came from a seed, which protects nobody, or is older than what says so. "
-            "It is not served. Fit it again."
         )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.designs.xmap.extender import baseline
+from tacit.designs.xmap.extender import baseline, means_of_items
 from tacit.engine.local import LocalEngine
 
 
@@ -26,8 +26,9 @@ def test_ratings_are_centred_by_person():
 
 def test_likes_are_at_least_the_items_mean():
     """A rating of exactly the item's mean is a like; items count their raters."""
-    base = baseline(stars([[5, 2], [3, 2], [4, None]]))
-    assert base.item_means.tolist() == [4, 2]
+    given = stars([[5, 2], [3, 2], [4, None]])
+    base = baseline(given)
+    assert means_of_items(given).tolist() == [4, 2]
     assert base.table.likes.tolist() == [True, True, False, True, True]
     assert base.raters.tolist() == [3, 2]
 
@@ -35,7 +36,7 @@ def test_likes_are_at_least_the_items_mean():
 def test_unrated_item_has_the_overall_mean():
     """An item that nobody rated is given the mean of all ratings."""
     matrix = sparse.csr_array(([4.0, 1.0], ([0, 1], [0, 0])), shape=(2, 2))
-    assert baseline(matrix).item_means.tolist() == [2.5, 2.5]
+    assert means_of_items(matrix).tolist() == [2.5, 2.5]
 
 
 def test_norms_are_over_all_raters():

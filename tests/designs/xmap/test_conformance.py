@@ -45,8 +45,3 @@ class TestUserBased(XMapConformance):
         """There is no such file: it would hold people, so saving is refused."""
         with pytest.raises(PrivacyError):
             self.fitted().save(tmp_path / "model")
-
-
-class TestConstant(XMapConformance):
-    def make(self):
-        return XMap(**self.settings(), variant="constant")

@@ -7,7 +7,6 @@ import itertools
 import numpy as np
 import pytest
 
-from tacit.designs.xmap import theory
 from tacit.designs.xmap.extender import baseline, blocks_of, extend, similarities
 from tacit.engine.local import LocalEngine
 
@@ -54,6 +53,18 @@ def meta_paths(edges, source, target, i, j):
     return [[edges[pair] for pair in itertools.pairwise(path)] for path in paths if path[-1] == j]
 
 
+def x_sim(paths):
+    """Similarities of paths, weighted by certainties: of lists of (S, s, F)."""
+    certainties = [np.prod([F for _, _, F in path]) for path in paths]
+    similar = [sum(S * s for S, s, _ in path) / sum(S for S, _, _ in path) for path in paths]
+    return np.average(similar, weights=certainties)
+
+
+def test_x_sim_of_two_paths():
+    """Edges (S, s, F) = (4, .5, .4), (1, -.2, .1), and a second path of one edge (2, .3, .2)."""
+    assert x_sim([[(4, 0.5, 0.4), (1, -0.2, 0.1)], [(2, 0.3, 0.2)]]) == pytest.approx(0.31)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_x_sim_is_the_enumeration(make_sparse, seed):
     """Without pruning, X-SIM of every pair is that of all its meta-paths, and NaN without one."""
@@ -69,7 +80,7 @@ def test_x_sim_is_the_enumeration(make_sparse, seed):
         reached = any(i in layer for layer in source) and any(j in layer for layer in target)
         paths = meta_paths(edges, source, target, i, j) if reached else []
         if paths:
-            assert found[i, j - half] == pytest.approx(theory.x_sim(paths))
+            assert found[i, j - half] == pytest.approx(x_sim(paths))
         else:
             assert np.isnan(found[i, j - half])
 
@@ -123,22 +134,6 @@ def test_an_edge_stays_if_either_end_keeps_it(make_sparse):
     left = np.repeat(extension.source.bridge, np.diff(stage.offsets))
     found = set(zip(left.tolist(), extension.target.bridge[stage.targets].tolist(), strict=True))
     assert found == expected
-
-
-def test_degree_can_be_capped(make_sparse):
-    """With `most_edges`, no item has more edges towards a layer; without, a popular one may."""
-    matrix, half = make_sparse(5, people=60, straddlers=40)
-    base = baseline(matrix)
-    sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
-
-    def most(cap):
-        stage = extend(
-            base, sources, targets, k=2, significance=0, engine=ENGINE, most_edges=cap
-        ).stages[2]
-        return max(np.diff(stage.offsets).max(), np.bincount(stage.targets).max())
-
-    assert most(None) > 2
-    assert most(2) <= 2
 
 
 def test_blocks_change_nothing(make_sparse, monkeypatch):

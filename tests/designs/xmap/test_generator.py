@@ -11,10 +11,9 @@ from scipy import sparse
 from tacit.designs.xmap.generator import (
     alter_egos,
     drawn_as_published,
-    drawn_from_catalogue,
     nearest,
 )
-from tacit.designs.xmap.theory import replacement_chances
+from tacit.designs.xmap.theory import SPREAD
 from tacit.randomness import replay, simulation
 
 NAN = math.nan
@@ -31,6 +30,12 @@ def test_infinity_is_the_nearest():
     """PRS at epsilon = inf is NX-Map's choice itself."""
     with simulation():
         assert drawn_as_published(math.inf, replay(0)) is nearest
+
+
+def replacement_chances(similar, epsilon):
+    """Proportional to exp(epsilon X-SIM / (2 GS))."""
+    weights = np.exp(epsilon * similar / (2 * SPREAD))
+    return weights / weights.sum()
 
 
 def frequencies(choose, row):
@@ -51,24 +56,13 @@ def test_published_replacement_follows_its_chances():
     assert np.abs(found - 1 / 4).max() > 5 * math.sqrt(0.25 / DRAWS)  # uniform draws would fail
 
 
-def test_catalogue_replacement_reaches_every_item():
-    """Without a path X-SIM counts as 0, and the item can be drawn all the same."""
-    row = np.array([0.9, NAN, -0.9, NAN])
-    with simulation():
-        found = frequencies(drawn_from_catalogue(3.0, replay(2)), row)
-    expected = replacement_chances(np.nan_to_num(row), 3.0)
-    assert np.abs(found - expected).max() < 5 * math.sqrt(0.25 / DRAWS)
-
-
 def test_published_support_tells():
     """An item without any X-SIM has no image, with one it has: an outcome of chance 0 without the
-    person who is the link. The catalogue's draw has the same outcomes either way."""
+    person who is the link."""
     without, present = np.array([[NAN, NAN]]), np.array([[NAN, 0.4]])
     with simulation():
         assert drawn_as_published(1.0, replay(3))(without).tolist() == [-1]
         assert drawn_as_published(1.0, replay(3))(present).tolist() == [1]
-        for row in (without, present):
-            assert set(drawn_from_catalogue(1.0, replay(4))(np.tile(row, (50, 1)))) == {0, 1}
 
 
 def ego(rows, images, means=(3.0, 3.0, 3.0, 3.0, 3.0), times=None):

@@ -8,7 +8,6 @@ import math
 import pytest
 
 from tacit.designs.xmap import guarantees
-from tacit.designs.xmap.private_neighbours import Plan
 from tacit.designs.xmap.settings import sound_card
 from tacit.privacy import Basis
 
@@ -74,9 +73,3 @@ def test_sound_card_says_whose_view():
 def test_sound_card_states_no_less_than_was_spent():
     """Planted: a fit whose events come to more than was asked for has them on its card."""
     assert sound_card(1.0, 1e-6, sound_card(2.0, 1e-6)).epsilon == pytest.approx(2.0)
-
-
-def test_constant_card_counts_draws():
-    """The number of images and lists is on the card."""
-    card = guarantees.constant(Plan(images=30, tables=20, k=5, epsilon=1.0, delta=1e-6))
-    assert any("30 images and 20 neighbour lists" in line for line in card.assumptions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from tacit.designs.xmap import theory
 from tacit.designs.xmap.extender import baseline
 from tacit.designs.xmap.generator import Profiles
 from tacit.designs.xmap.private_neighbours import (
-    Budget,
     Candidates,
     DrawnPeople,
     candidates,
@@ -27,6 +27,19 @@ from tacit.designs.xmap.recommender import PeopleNeighbours
 from tacit.randomness import replay, secure, simulation
 
 DRAWS = 20_000
+
+
+def neighbour_chances(exponents, k):
+    """Every ordered list of k neighbours, drawn without repetition, and its chance."""
+    found = {}
+    for chosen in permutations(range(len(exponents)), k):
+        left, chance = list(range(len(exponents))), 1.0
+        for one in chosen:
+            weights = np.exp(exponents[left] - exponents[left].max())
+            chance *= weights[left.index(one)] / weights.sum()
+            left.remove(one)
+        found[chosen] = chance
+    return found
 
 
 def profiles_of(rows):
@@ -69,9 +82,9 @@ def test_draws_follow_their_chances():
         np.array([0.05, 0.2, 0.1, 0.3]),
     )
     exponents = theory.neighbour_exponents(one.similarities, one.sensitivities, 2, 2.0, 0.1)
-    expected = theory.neighbour_chances(exponents, 2)
+    expected = neighbour_chances(exponents, 2)
     with simulation():
-        items, _ = drawn_neighbours([one] * DRAWS, 2, Budget(2.0), replay(1))
+        items, _ = drawn_neighbours([one] * DRAWS, 2, 2.0, replay(1))
     for (first, second), chance in expected.items():
         found = ((items[:, 0] == 10 + first) & (items[:, 1] == 10 + second)).mean()
         assert abs(found - chance) < 5 * math.sqrt(chance / DRAWS) + 1e-4
@@ -88,11 +101,11 @@ def test_similarities_below_the_truncation_count_as_it(kept):
     weights = np.exp(epsilon * (raised - 0.9) / (4 * sensitivity))
     expected = weights / weights.sum()
     if kept == "theory":
-        exponents = theory.neighbour_exponents(similarities, sensitivity, 1, epsilon, 0.1)
-        found = {chosen[0]: p for chosen, p in theory.neighbour_chances(exponents, 1).items()}
+        exponents = theory.neighbour_exponents(similarities, np.full(5, sensitivity), 1, epsilon)
+        found = {chosen[0]: p for chosen, p in neighbour_chances(exponents, 1).items()}
     else:
         one = Candidates(np.arange(5, dtype=np.int32), similarities, np.full(5, sensitivity))
-        drawn = law(lambda: int(drawn_neighbours([one], 1, Budget(epsilon), secure())[0][0, 0]))
+        drawn = law(lambda: int(drawn_neighbours([one], 1, epsilon, secure())[0][0, 0]))
         found = {place: float(chance) for place, chance in drawn.items()}
     assert [found[place] for place in range(5)] == pytest.approx(expected.tolist(), rel=1e-6)
 
@@ -102,7 +115,7 @@ def test_no_neighbour_twice():
     one = Candidates(np.array([3, 5], dtype=np.int32), np.array([0.5, 0.2]), np.array([0.1, 0.1]))
     none = Candidates(np.empty(0, dtype=np.int32), np.empty(0), np.empty(0))
     with simulation():
-        items, noisy = drawn_neighbours([one, none], 4, Budget(1.0), replay(2))
+        items, noisy = drawn_neighbours([one, none], 4, 1.0, replay(2))
     assert sorted(items[0].tolist()) == [-1, -1, 3, 5]
     assert items[1].tolist() == [-1] * 4
     assert (noisy[items < 0] == 0).all()
@@ -112,7 +125,7 @@ def test_noise_has_the_printed_scale():
     """The mean |noise| is SS / (epsilon'/2); off by 5 standard errors in one run of a million."""
     one = Candidates(np.array([0], dtype=np.int32), np.array([0.5]), np.array([0.2]))
     with simulation():
-        _, noisy = drawn_neighbours([one] * 5000, 1, Budget(0.8), replay(3))
+        _, noisy = drawn_neighbours([one] * 5000, 1, 0.8, replay(3))
     scale = 0.2 / 0.4
     assert abs(np.abs(noisy - 0.5).mean() - scale) < 5 * scale / math.sqrt(5000)
 
@@ -125,18 +138,12 @@ def mild_and_strong(people, *, present):
 
 
 def share_of_first(people, *, present, repeats):
-    profiles = mild_and_strong(people, present=present)
+    table = baseline(mild_and_strong(people, present=present).stars).table
     chosen = []
     with simulation():
         for seed in range(repeats):
-            model = published_neighbours(
-                profiles,
-                np.full(5, 3.0),
-                k=1,
-                significance=0,
-                budget=Budget(0.8),
-                source=replay(f"{people} {present} {seed}"),
-            )
+            draws = replay(f"{people} {present} {seed}")
+            model = published_neighbours(table, np.full(5, 3.0), 1, 0, 0.8, draws)
             chosen.append(model.items[0, 0] == 1)
     return np.mean(chosen)
 
@@ -155,7 +162,7 @@ def test_largest_similarities_at_a_large_budget():
         np.arange(6, dtype=np.int32), np.array([0.1, 0.9, 0.3, 0.8, 0.2, 0.4]), np.full(6, 0.1)
     )
     with simulation():
-        items, noisy = drawn_neighbours([one], 3, Budget(1e9), replay(4))
+        items, noisy = drawn_neighbours([one], 3, 1e9, replay(4))
     assert items[0].tolist() == [1, 3, 5]
     assert noisy[0].tolist() == pytest.approx([0.9, 0.8, 0.4], abs=1e-4)
 
@@ -166,7 +173,7 @@ def test_everybody_alike_may_be_drawn():
     stars = sparse.csr_array(np.array([[5, 4, 1], [5, 5, 2], [4, 5, 1], [1, 1, 5]], dtype=float))
     model = PeopleNeighbours(np.full(3, 3.0), Profiles(stars, stars.data - 3.0, None))
     mine = sparse.csr_array(np.array([[5.0, 5.0, 1.0]]))
-    drawn = DrawnPeople(model, Budget(1.0), 0, secure())
+    drawn = DrawnPeople(model, 1.0, secure())
     people, similarities = drawn.chosen(Profiles(mine, mine.data - 3.0, None), 4)
     assert sorted(people.tolist()) == [0, 1, 2]
     assert len(similarities) == 3
@@ -184,9 +191,9 @@ def test_truncation_takes_the_largest_sensitivity():
     narrow = theory.neighbour_exponents(one.similarities, np.full(4, 0.1), 1, 8.0, 0.1)
     assert narrow * 0.1 / one.sensitivities != pytest.approx(exponents)
     with simulation():
-        items, _ = drawn_neighbours([one] * DRAWS, 1, Budget(8.0), replay(1))
+        items, _ = drawn_neighbours([one] * DRAWS, 1, 8.0, replay(1))
     shares = np.bincount(items[:, 0], minlength=4) / DRAWS
-    for (item,), chance in theory.neighbour_chances(exponents, 1).items():
+    for (item,), chance in neighbour_chances(exponents, 1).items():
         assert abs(shares[item] - chance) <= 5 * math.sqrt(chance * (1 - chance) / DRAWS)
 
 
@@ -251,6 +258,6 @@ def test_drawn_people_are_as_alike_as_the_models():
     model = PeopleNeighbours(np.full(3, 3.0), Profiles(stars, stars.data - 3.0, None))
     mine = sparse.csr_array(np.array([[5.0, 5.0, 1.0]]))
     profile = Profiles(mine, mine.data - 3.0, None)
-    people, similarities = DrawnPeople(model, Budget(1e9), 0, secure()).chosen(profile, 9)
+    people, similarities = DrawnPeople(model, 1e9, secure()).chosen(profile, 9)
     assert sorted(people.tolist()) == [0, 1, 2]
     assert similarities == pytest.approx(model.alike(profile)[people], abs=1e-4)

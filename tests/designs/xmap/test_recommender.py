@@ -116,10 +116,14 @@ def test_neighbours_are_the_largest_positive(k):
 
 def test_significance_scales_thin_pairs_down():
     """A pair with 2 co-raters has 2 / 10 of its similarity at a significance of 10."""
-    rows = [[5, 4, 1], [1, 2, 5], [3, 0, 4]]
+    table = baseline(profiles([[5, 4, 1], [1, 2, 5], [3, 0, 4]], [3, 3, 3]).stars).table
     full, scaled = (
         item_neighbours(
-            profiles(rows, [3, 3, 3]), np.full(3, 3.0), k=1, significance=n, engine=ENGINE
+            table,
+            np.full(3, 3.0),
+            k=1,
+            significance=n,
+            engine=ENGINE,
         )
         for n in (0, 10)
     )

@@ -9,8 +9,6 @@ import pytest
 from tacit import XMap, container, load_model
 from tacit.engine.local import LocalEngine
 from tacit.errors import ModelFileError
-from tacit.privacy import Basis
-from tacit.randomness import replay, simulation
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +56,10 @@ def field(name, value):
     return change
 
 
+def setting(name, value):
+    return field("settings", lambda settings: {**settings, name: value})
+
+
 def test_an_untouched_file_loads(tampered):
     """Writing what was read changes nothing."""
     for variant in ("sound", "published"):
@@ -86,8 +88,8 @@ def test_an_untouched_file_loads(tampered):
         ("sound", field("version", lambda version: version + 1), "by a newer tacit"),
         ("sound", field("version", lambda version: 1), "of version 1 of the sound X-Map"),
         ("sound", lambda h, a: h.pop("version"), "of version 0 of the sound X-Map"),
-        ("published", field("draws", lambda draws: "by hand"), "where its draws came from"),
-        ("published", lambda h, a: h.pop("draws"), "draws"),
+        ("published", field("version", lambda version: version + 1), "by a newer tacit"),
+        ("published", setting("variant", "constant"), "'sound' or 'published'"),
         ("published", entry("0.similarities", math.nan), "similarities' does not hold finite"),
         ("published", entry("item_means", math.inf), "item_means' does not hold finite"),
         ("published", entry("0.weights", math.nan), "weights' does not hold finite"),
@@ -100,30 +102,14 @@ def test_a_tampered_file_is_refused(tampered, variant, change, said):
         tampered(variant, change)
 
 
-@pytest.mark.parametrize("private", [True, False])
-def test_a_file_says_who_drew(make_world, tmp_path, private):
-    """Whether the operating system drew, or a seed, comes back with the model and its card."""
-    few = make_world(users=12, items=14, ratings=90)
-    model = XMap(source="books", target="films", variant="constant", k=2)
-    with simulation():
-        model.fit(few, draws=None if private else replay("seed"))
-    model.save(tmp_path / "model")
-    loaded = load_model(tmp_path / "model")
-    assert model.private_ is loaded.private_ is private
-    for card in (*model.guarantees(), *loaded.guarantees()):
-        assert any("not from a seed" in one for one in card.assumptions) is not private
-        assert private or card.basis is Basis.CONDITIONAL
-
-
 def test_an_older_file_is_read(tampered):
-    """Files from before it was said are read; who drew is then not known."""
+    """Files from before there were versions, and with settings of before."""
 
     def older(header, arrays):
-        del header["version"], header["draws"]
+        del header["version"]
+        header["settings"] |= {"most_edges": None, "rho": 0.1}
 
-    model = tampered("published", older)
-    assert model.recommend(history={2: 5.0})
-    assert model.private_ is False
+    assert tampered("published", older).recommend(history={2: 5.0})
 
 
 def test_a_handful_of_people_gives_a_model_that_loads(make_world, tmp_path):

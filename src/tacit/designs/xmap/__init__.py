@@ -1,24 +1,10 @@
 """X-Map: recommend in a domain where a person has never rated, from what they rated elsewhere.
 
 Source   Guerraoui, Kermarrec, Lin, Patra: What you might like to read after watching Interstellar
-         (PVLDB 2017), and its technical report.
+         (PVLDB 2017), and its technical report. docs/xmap.md has the paper's symbols.
 
-paper                 here                                   where
-Baseliner             baseline                               extender.py
-s_ac(i, j)            Engine.neighbours                      engine
-BB, NB, NN            Layers.bridge, near, far               extender.py
-S_ij, F_ij            agreements, shares                     extender.py
-s_p, c_p, X-SIM       Engine.paths, similarities             engine, extender.py; theory.x_sim
-PRS(epsilon)          drawn_as_published                     generator.py
-AlterEgo              alter_egos, Profiles                   generator.py
-tau, Pred[i](t)       ItemNeighbours, PeopleNeighbours       recommender.py
-a (alpha)             recency                                recommender.py
-SS, PNSA, PNCF        candidates, drawn_neighbours           private_neighbours.py
-w                     truncation                             theory.py
-
-The sound variant (settings.py) is the design `private` and shares no mechanism with the paper: the
-published claims are refuted, with numbers, on the card of variant="published". The constant variant
-has the paper's mechanisms with a sensitivity that holds. Each file's top names its deviations.
+The published claims are refuted, with numbers, on the card of variant="published". The sound
+variant (settings.py) is the design `private` and shares no mechanism with the paper.
 """
 
 from __future__ import annotations
@@ -27,7 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacit.designs.xmap.model import Reason, XMap
+    from tacit.designs.xmap.boxes import Reason
+    from tacit.designs.xmap.model import XMap
 
 __all__ = ["Reason", "XMap"]
 
@@ -36,4 +23,5 @@ def __getattr__(name: str) -> Any:
     """The names load on first use: commands that list designs need none of them."""
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    return getattr(import_module(f"{__name__}.model"), name)
+    home = "model" if name == "XMap" else "boxes"
+    return getattr(import_module(f"{__name__}.{home}"), name)

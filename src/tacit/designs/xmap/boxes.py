@@ -1,14 +1,16 @@
-"""The published and constant variants, fitted: what is served, promised and saved of their bridges.
+"""The published variant, fitted: each target learned by the paper's four boxes, served and saved.
 
-A file holds released and public numbers about items. No person is among them.
+Where ratings are stored, the boxes run by joins of items: equal to a fit in memory to the last bit,
+but where item means are sums of stars that floats round, which are added in another order.
+
+Releases   one table of images and one of neighbours, each drawn here, once. No person is in a file.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,12 +20,29 @@ from scipy import sparse
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored import Given, StoredRatings, in_memory, known_of
 from tacit.designs.xmap import guarantees
-from tacit.designs.xmap.bridge import Because, Bridge, Times, fit_bridge, means_by_domain
-from tacit.designs.xmap.private_neighbours import Plan
-from tacit.designs.xmap.recommender import ItemNeighbours, RatedTogether
+from tacit.designs.xmap.extender import Baseline, centred, extend, means_of_people
+from tacit.designs.xmap.generator import (
+    Profiles,
+    alter_egos,
+    drawn_as_published,
+    images,
+    places_of,
+)
+from tacit.designs.xmap.private_neighbours import DrawnPeople, published_neighbours
+from tacit.designs.xmap.recommender import (
+    ItemNeighbours,
+    PeopleNeighbours,
+    RatedTogether,
+    item_neighbours,
+    liked,
+    pattern,
+    rated_together,
+    recency,
+)
 from tacit.designs.xmap.settings import Catalogue, Settings
-from tacit.engine import Engine, Numbers
-from tacit.errors import DataError
+from tacit.engine import Engine, Numbers, Table
+from tacit.engine.item_item import TiledTable
+from tacit.errors import ConfigError, DataError
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
 from tacit.recommenders.base import History
@@ -31,231 +50,297 @@ from tacit.recommenders.inputs import checked_history, finite, shaped
 
 Arrays = Mapping[str, NDArray[Any]]
 Floats = NDArray[np.float64]
+People = PeopleNeighbours | DrawnPeople
+Rows = Callable[[Ratings], tuple[sparse.csr_array, Floats]]
+"""From a block of people to (people, items) stars, and (people,) their means."""
 
 VERSION = 1
-"""Of what a header says. 0, which had no number, did not say where the draws came from."""
-_DRAWS = {True: "private", False: "replayed"}
-Moments = Mapping[Any, int]
-"""Item id to when it was rated, seconds."""
+"""Of what a header says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """ "Because you liked X": one of their own ratings, and what it adds to a prediction.
+
+    through: the target item that X stands for, None where X speaks for itself. similarity: released
+    or public, of X (or what it stands for) with the recommended item. stars: added to the item's
+    mean.
+    """
+
+    item_id: Any
+    through: Any
+    similarity: float
+    stars: float
 
 
 class Own(NamedTuple):
-    """One person's ratings: by id, and (1, n_items) stars. times: None if any is unknown."""
+    """One person's ratings: by id, and (1, n_items) stars. times: None if unknown."""
 
     history: History
     stars: sparse.csr_array
-    times: Times
+    times: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Bridge:
+    """One target. targets: sorted item numbers. images: (n_items,) places in the target of source
+    items' images, -1: none. item_means: (n_items,) stars. lists: None where lists are made from
+    the recommender's own numbers. lowest: of the scale."""
+
+    targets: Numbers
+    images: Numbers
+    item_means: Floats
+    neighbours: ItemNeighbours | People
+    k: int
+    alpha: float
+    lowest: float
+    engine: Engine
+    lists: RatedTogether | None
+
+    @cached_property
+    def own(self) -> Numbers:
+        """(n_items,) each target item's place in the target."""
+        return places_of(self.targets, len(self.images))
+
+    def predict(self, own: Own) -> Floats:
+        """(n_target,) predicted stars."""
+        return self._predicted(own)[0]
+
+    def scores(self, own: Own) -> Floats:
+        """(n_target,) what a list is ranked by."""
+        if self.lists is not None:
+            scores: Floats = self.lists.scores(liked(own.stars))[0]
+            return scores
+        predicted, support = self._predicted(own)
+        return support * (predicted - self.lowest)
+
+    def because(self, place: int, own: Own, ids: list[Any]) -> list[Reason]:
+        """What each of a person's ratings adds to the prediction for one target item."""
+        if not isinstance(self.neighbours, ItemNeighbours):
+            raise ConfigError(
+                "A user-based prediction comes from people like them, and they are not named. "
+                "Use recommender='item-based' for reasons."
+            )
+        profiles, numbers = self._profile(own), own.stars.indices
+        columns = profiles.stars.indices
+        similar = self.neighbours.similar[[place]].toarray()[0, columns]
+        weights = recency(profiles, self.alpha) * np.abs(similar)
+        found = []
+        for at in np.flatnonzero(weights).tolist():
+            behind = np.flatnonzero(self.own[numbers] == columns[at])  # their rating, or images
+            if not behind.size:
+                behind = np.flatnonzero(self.images[numbers] == columns[at])
+            image = int(self.targets[columns[at]])
+            share = np.sign(similar[at]) * weights[at] / weights.sum() / len(behind)
+            for number, stars in zip(numbers[behind], own.stars.data[behind], strict=True):
+                through = None if number == image else ids[image]
+                added = float(share * (stars - self.item_means[number]))
+                found.append(Reason(ids[number], through, float(similar[at]), added))
+        return found
+
+    def _profile(self, own: Own) -> Profiles:
+        return alter_egos(
+            *own[1:], item_means=self.item_means, images=self.images, targets=self.targets
+        )
+
+    def _predicted(self, own: Own) -> tuple[Floats, Floats]:
+        """(n_target,) stars, and the weight each rests on."""
+        mine = self._profile(own)
+        if isinstance(self.neighbours, ItemNeighbours):
+            stars = self.neighbours.predict(mine, self.alpha, self.engine)
+            return stars[0], self.neighbours.support(mine, self.alpha)[0]
+        return self.neighbours.predict(mine, *self.neighbours.chosen(mine, self.k))
 
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """bridges: each target's. private: whether it is known that the operating system drew. people:
-    those fitted to, None for a model that was loaded."""
+    """bridges: each target's. people: those fitted to, None for a model that was loaded."""
 
     settings: Settings
     catalogue: Catalogue
     ids: Column
     scale: RatingScale
     bridges: Mapping[str, Bridge]
-    private: bool
     people: Ratings | None = None
-
-    def own(self, user: Any, history: History | None, times: Moments | None) -> Own:
-        """One person's ratings: a history's, or of one of those fitted to."""
-        if history is None:
-            return _own_of_user(self.people, user, len(self.ids))
-        return _own_of_history(checked_history(history, self.ids), times, self._numbers, self.scale)
 
     @cached_property
     def _numbers(self) -> Mapping[Any, int]:
         """Where each item stands; made once, because every list asks."""
         return {item: place for place, item in enumerate(self.ids.tolist())}
 
+    def own(self, user: Any, history: History | None) -> Own:
+        """One person's ratings: a history's, or of one of those fitted to. Ratings of unknown items
+        have no say. DataError off the scale."""
+        people = self.people
+        if history is None and people and (known := people.user_number(user)) is not None:
+            rows = slice(people.offsets[known], people.offsets[known + 1])
+            times = None if people.timestamps is None else people.timestamps[rows]
+            return Own(people.history(user), people.matrix[[known]], times)
+        given = checked_history({} if history is None else history, self.ids)
+        rated = sorted((self._numbers[item], item) for item in given if item in self._numbers)
+        stars = np.array([given[item] for _, item in rated], dtype=np.float64)
+        if not self.scale.holds(stars).all():
+            raise DataError("a rating in the history lies off the scale", expected=str(self.scale))
+        places = np.array([place for place, _ in rated], dtype=np.int32)
+        row = (stars, places, np.array([0, len(stars)]))
+        return Own(given, sparse.csr_array(row, shape=(1, len(self.ids))), None)
+
     def everywhere(self, own: Own, what: str) -> Floats:
         """(n_items,) stars ("predict") or ranking scores ("scores"), NaN off the targets."""
         found = np.full(len(self.ids), np.nan)
         for bridge in self.bridges.values():
-            found[bridge.targets] = getattr(bridge, what)(own.stars, own.times)[0]
+            found[bridge.targets] = getattr(bridge, what)(own)
         return found
 
-    def because(self, item: Any, own: Own) -> list[Because]:
+    def because(self, item: Any, own: Own) -> list[Reason]:
         """What each of a person's ratings adds to the prediction for an item of a target."""
         number = self._numbers[item]
-        for bridge in self.bridges.values():
-            place = int(bridge.own[number])
-            if place >= 0:
-                return bridge.because(place, own.stars, own.times)
-        return []
+        bridge = next(each for each in self.bridges.values() if each.own[number] >= 0)
+        return bridge.because(int(bridge.own[number]), own, self.ids.tolist())
 
-    def card(self, taken: Sequence[str]) -> Guarantee:
-        """taken: see `inputs.TAKEN`."""
+    def card(self) -> Guarantee:
         settings = self.settings
-        if settings.variant == "constant":
-            counted = plan(self.catalogue, settings)
-            return guarantees.constant(counted, taken=taken, private=self.private)
         drawn = sum(int((bridge.images >= 0).sum()) for bridge in self.bridges.values())
-        return guarantees.published(
-            epsilon=settings.epsilon, epsilon_prime=settings.for_neighbours, k=settings.k,
-            images=drawn,
-        )  # fmt: skip
+        return guarantees.published(settings.epsilon, settings.for_neighbours, settings.k, drawn)
 
-    def to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What its header says, and its arrays: each under the bridge's place and its name."""
-        header = {"version": VERSION, "draws": _DRAWS[self.private]}
-        return header, to_arrays(list(self.bridges.values()))
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Of item-based bridges, each array under the bridge's place and its name."""
+        arrays: dict[str, NDArray[Any]] = {}
+        for place, bridge in enumerate(self.bridges.values()):
+            arrays |= {"item_means": bridge.item_means, f"{place}.images": bridge.images}
+            if isinstance(found := bridge.neighbours, ItemNeighbours):
+                arrays[f"{place}.neighbours"] = found.items
+                arrays[f"{place}.similarities"] = found.similarities
+            if bridge.lists is not None:
+                for name in ("companions", "weights", "popularity"):
+                    arrays[f"{place}.{name}"] = getattr(bridge.lists, name)
+        return arrays
 
 
 def fitted(
     ratings: Given, catalogue: Catalogue, settings: Settings, engine: Engine, draws: Source
 ) -> Boxes:
-    """Each target of the published or constant variant, learned."""
+    """Each target, learned. An item that nobody rated has the mean of its domain."""
     known = known_of(ratings)
-    if isinstance(ratings, StoredRatings) and settings.variant == "published":
-        from tacit.designs.xmap import stored
-
-        bridges = stored.bridges(ratings, catalogue, settings, engine, draws)
+    if settings.recommender == "user-based":
+        in_memory(ratings)
+    if isinstance(ratings, StoredRatings):
+        sums, counts = ratings.total(_stars_of_items)
     else:
-        bridges = _bridges(in_memory(ratings), catalogue, settings, engine, draws)
-    ids, scale = known.item_ids, known.scale
-    return Boxes(settings, catalogue, ids, scale, bridges, draws.private, known)
-
-
-def _bridges(
-    ratings: Ratings, catalogue: Catalogue, settings: Settings, engine: Engine, draws: Source
-) -> dict[str, Bridge]:
-    if settings.variant == "constant":  # an item's mean would have to be paid for
-        means = np.full(ratings.n_items, ratings.scale.minimum + ratings.scale.span / 2)
-        each = plan(catalogue, settings).each
-    else:
-        means, each = means_by_domain(ratings, catalogue), math.inf
-    return {
-        target: fit_bridge(
-            ratings, catalogue, target, means, settings, each=each, engine=engine, draws=draws
+        sums, counts = _stars_of_items(ratings)
+    means = np.zeros(len(counts))
+    for name in np.unique(catalogue.domains.astype(str)):
+        items = catalogue.targets(name)
+        overall = sums[items].sum() / max(1.0, counts[items].sum())
+        found = np.full(len(items), overall)
+        means[items] = np.divide(sums[items], counts[items], out=found, where=counts[items] > 0)
+    bridges = {
+        target: _bridge(
+            ratings, catalogue, target, means, counts.astype(np.int64), settings, engine, draws
         )
         for target in catalogue.routes.targets
     }
+    return Boxes(settings, catalogue, known.item_ids, known.scale, bridges, known)
 
 
-def plan(catalogue: Catalogue, settings: Settings) -> Plan:
-    """How the constant variant deals out its budget."""
-    targets = catalogue.routes.targets
-    return Plan(
-        images=sum(len(catalogue.sources(target)) for target in targets),
-        tables=sum(len(catalogue.targets(target)) for target in targets),
-        k=settings.k,
-        epsilon=settings.epsilon,
-        delta=settings.delta,
+def _bridge(
+    ratings: Given, catalogue: Catalogue, target: str, item_means: Floats,
+    raters: NDArray[np.int64], settings: Settings, engine: Engine, draws: Source,
+) -> Bridge:  # fmt: skip
+    """Lists of who is rated together are only made without noise: their table has none."""
+    sources, targets = catalogue.sources(target), catalogue.targets(target)
+    if not raters[targets].any():
+        raise DataError("nobody rated anything in the target domain", found=target)
+    used = np.zeros(len(raters), np.bool_)
+    used[sources] = used[targets] = True
+    here, stars = np.where(used, raters, 0), partial(_stars, used=used)
+    asked: dict[str, Any] = {"significance": settings.significance, "engine": engine}
+    base = Baseline(_table(ratings, stars, centred, here), here)
+    extension = extend(base, sources, targets, k=settings.extender_k, **asked)
+    draw, places = drawn_as_published(settings.epsilon, draws), np.full(len(raters), -1, np.int32)
+    spread = ratings.spread if isinstance(ratings, StoredRatings) else map
+    places[sources] = images(extension, sources, draw, engine, spread)
+    egos = partial(alter_egos, item_means=item_means, images=places, targets=targets)
+    means, budget, lists = item_means[targets], settings.budget, None
+    neighbours: ItemNeighbours | People
+    if settings.recommender == "user-based":
+        rows = in_memory(ratings)
+        rows = rows.where(used[rows.items])
+        everyone = PeopleNeighbours(means, egos(rows.matrix, rows.timestamps))
+        neighbours = everyone if budget is None else DrawnPeople(everyone, budget, draws)
+    else:
+        table = _table(ratings, partial(_profiles, used=used, egos=egos), centred)
+        if budget is None:
+            neighbours = item_neighbours(table, means, k=settings.k, **asked)
+        else:
+            neighbours = published_neighbours(
+                table, means, settings.k, settings.significance, budget, draws
+            )
+        if settings.noiseless:
+            among = np.flatnonzero(used).astype(np.int32)
+            who = _table(ratings, stars, pattern, here)
+            lists = rated_together(who, here, targets, among, engine)
+    lowest = known_of(ratings).scale.minimum
+    return Bridge(
+        targets, places, item_means, neighbours, settings.k, settings.alpha, lowest, engine, lists
     )
 
 
-def _own_of_user(people: Ratings | None, user: Any, width: int) -> Own:
-    """Of one of those fitted to; nothing for anybody else."""
-    known = None if people is None else people.user_number(user)
-    if known is None or people is None:
-        return Own({}, sparse.csr_array((1, width)), None)
-    rows = slice(people.offsets[known], people.offsets[known + 1])
-    times = None if people.timestamps is None else people.timestamps[rows]
-    return Own(people.history(user), people.matrix[[known]], times)
+def _table(
+    ratings: Given, rows: Rows, make: Callable[[sparse.csr_array, Floats], Table],
+    raters: NDArray[np.int64] | None = None,
+) -> Table:  # fmt: skip
+    """What `make` makes of everybody's rows, where they are."""
+    if not isinstance(ratings, StoredRatings):
+        return make(*rows(ratings))
+    return TiledTable.of(ratings, rows, make, raters)
 
 
-def _own_of_history(
-    history: History, moments: Moments | None, numbers: Mapping[Any, int], scale: RatingScale
-) -> Own:
-    """numbers: of the model's items; ratings of others have no say. DataError off the scale."""
-    known = sorted((numbers[item], item) for item in history if item in numbers)
-    stars = np.array([history[item] for _, item in known], dtype=np.float64)
-    if not scale.holds(stars).all():
-        raise DataError("a rating in the history lies off the scale", expected=str(scale))
-    places = np.array([place for place, _ in known], dtype=np.int32)
-    offsets = np.array([0, len(stars)])
-    row = sparse.csr_array((stars, places, offsets), shape=(1, len(numbers)))
-    if moments is None or any(item not in moments for _, item in known):
-        return Own(history, row, None)
-    return Own(history, row, np.array([moments[item] for _, item in known], dtype=np.int64))
+def _stars_of_items(block: Ratings) -> Floats:
+    """(2, items) sums of stars, and how many."""
+    stars = np.bincount(block.items, block.values, block.n_items)
+    counts = np.bincount(block.items, minlength=block.n_items)
+    return np.stack([stars, counts]).astype(np.float64)  # of nobody they are integers
+
+
+def _stars(block: Ratings, *, used: NDArray[np.bool_]) -> tuple[sparse.csr_array, Floats]:
+    """Stars of the items in use, and people's means."""
+    stars = block.where(used[block.items]).matrix
+    return stars, means_of_people(stars)[1]
+
+
+def _profiles(
+    block: Ratings, *, used: NDArray[np.bool_], egos: Callable[..., Profiles]
+) -> tuple[sparse.csr_array, Floats]:
+    """AlterEgos, and their means."""
+    made = egos(_stars(block, used=used)[0], None).stars
+    return made, means_of_people(made)[1]
 
 
 def from_file(
     header: Mapping[str, Any], arrays: Arrays, settings: Settings, catalogue: Catalogue,
     ids: Column, scale: RatingScale, engine: Engine,
 ) -> Boxes:  # fmt: skip
-    """What `to_file` wrote; ValueError where a part does not fit."""
-    bridges = {
-        target: _bridge(
-            arrays, place, catalogue.targets(target), len(ids), settings, scale.minimum, engine
-        )
-        for place, target in enumerate(catalogue.routes.targets)
-    }
-    return Boxes(settings, catalogue, ids, scale, bridges, _drawn_privately(header))
-
-
-def _drawn_privately(header: Mapping[str, Any]) -> bool:
-    """Whether the operating system drew and no seed; False where a file does not say it. ValueError
-    where it says neither."""
-    version = header.get("version", 0)
-    if version == 0:
-        return False
-    if version != VERSION:
+    """What `to_arrays` wrote; ValueError where a part does not fit."""
+    if header.get("version", 0) not in (0, VERSION):
         raise ValueError("it was written by a newer tacit")
-    if header["draws"] not in _DRAWS.values():
-        raise ValueError("it does not say where its draws came from")
-    return bool(header["draws"] == _DRAWS[True])
-
-
-def to_arrays(bridges: Sequence[Bridge]) -> dict[str, NDArray[Any]]:
-    """Item-based bridges, each array under the bridge's place and its name."""
-    arrays: dict[str, NDArray[Any]] = {"item_means": bridges[0].item_means}
-    for place, bridge in enumerate(bridges):
-        parts: dict[str, NDArray[Any]] = {"images": bridge.images}
-        if isinstance(bridge.neighbours, ItemNeighbours):
-            parts |= {
-                "neighbours": bridge.neighbours.items,
-                "similarities": bridge.neighbours.similarities,
-            }
-        if bridge.lists is not None:
-            parts |= {
-                "companions": bridge.lists.companions,
-                "weights": bridge.lists.weights,
-                "popularity": bridge.lists.popularity,
-            }
-        arrays |= {f"{place}.{name}": array for name, array in parts.items()}
-    return arrays
-
-
-def _bridge(
-    arrays: Arrays,
-    place: int,
-    targets: Numbers,
-    width: int,
-    settings: Settings,
-    lowest: float,
-    engine: Engine,
-) -> Bridge:
-    """One bridge of `to_arrays`; ValueError where an array does not fit."""
-    means = finite(arrays, "item_means", width)
-    size = len(targets)
-    images = _numbers(arrays, f"{place}.images", size, width)
-    items = _numbers(arrays, f"{place}.neighbours", size, size, settings.k)
-    similarities = finite(arrays, f"{place}.similarities", *items.shape)
-    lists = None
-    if f"{place}.companions" in arrays:
-        companions = _numbers(arrays, f"{place}.companions", width, size, None)
-        lists = RatedTogether(
-            companions,
-            finite(arrays, f"{place}.weights", *companions.shape),
-            finite(arrays, f"{place}.popularity", size),
-            width,
-        )
-    return Bridge(
-        targets=targets,
-        images=images,
-        item_means=means,
-        neighbours=ItemNeighbours(means[targets], items, similarities),
-        k=settings.k,
-        alpha=settings.alpha,
-        lowest=lowest,
-        engine=engine,
-        lists=lists,
-    )
+    bridges = {}
+    for place, target in enumerate(catalogue.routes.targets):
+        targets = catalogue.targets(target)
+        size, means, lists = len(targets), finite(arrays, "item_means", len(ids)), None
+        items = _numbers(arrays, f"{place}.neighbours", size, size, settings.k)
+        similar = finite(arrays, f"{place}.similarities", *items.shape)
+        if f"{place}.companions" in arrays:
+            companions = _numbers(arrays, f"{place}.companions", len(ids), size, None)
+            weights = finite(arrays, f"{place}.weights", *companions.shape)
+            popularity = finite(arrays, f"{place}.popularity", size)
+            lists = RatedTogether(companions, weights, popularity, len(ids))
+        bridges[target] = Bridge(
+            targets, _numbers(arrays, f"{place}.images", size, len(ids)), means,
+            ItemNeighbours(means[targets], items, similar), settings.k, settings.alpha,
+            scale.minimum, engine, lists,
+        )  # fmt: skip
+    return Boxes(settings, catalogue, ids, scale, bridges)
 
 
 def _numbers(arrays: Arrays, name: str, below: int, *shape: int | None) -> Numbers:

@@ -25,24 +25,17 @@ Floats = NDArray[np.float64]
 _CELLS = 1 << 22  # pairs of items held at once
 
 
-@dataclass(frozen=True, eq=False)
-class Baseline:
-    """What similarities are computed from.
-
-    table: stars minus the person's mean. item_means: (items,) stars, the overall mean where nobody
-    rated. raters: (items,) people who rated each.
-    """
+class Baseline(NamedTuple):
+    """table: stars minus the person's mean. raters: (items,) people who rated each."""
 
     table: Table
-    item_means: Floats
     raters: NDArray[np.int64]
 
 
 def baseline(stars: sparse.csr_array) -> Baseline:
     """Centre (people, items) stars, sorted indices; a stored zero is a rating of zero."""
     raters = np.bincount(stars.indices, minlength=stars.shape[1]).astype(np.int64)
-    table = centred(stars, means_of_people(stars)[1])
-    return Baseline(table, means_of_items(stars), raters)
+    return Baseline(centred(stars, means_of_people(stars)[1]), raters)
 
 
 def centred(stars: sparse.csr_array, means: Floats) -> Table:
@@ -110,22 +103,17 @@ def extend(
     k: int,
     significance: int,
     engine: Engine,
-    most_edges: int | None = None,
 ) -> Extension:
     """Layers and edges between the items `sources` and `targets`, both sorted.
 
     k: neighbours an item keeps in each neighbouring layer, by |similarity|. An edge stays if
-    either end keeps it, so a popular item can have many more; `most_edges` keeps only those among
-    the strongest so many of BOTH ends.
+    either end keeps it, so a popular item can have many more.
     """
 
-    find = partial(_found, engine=engine, k=k, significance=significance)
+    find = partial(asked, engine=engine, k=k, significance=significance)
 
     def among(*pairs: tuple[Numbers, Numbers]) -> list[Neighbours]:
         return [_with_neighbours(found) for found in nearest(base.table, pairs, find, k)]
-
-    def edges(one: Neighbours, other: Neighbours) -> _Edges:
-        return _capped(_undirected(base, one, other), most_edges)
 
     both = (sources, targets)
     across = among((sources, targets), (targets, sources))
@@ -140,27 +128,27 @@ def extend(
     halves = [
         (
             Layers(bridges[n], near[n].of, far[n].of),
-            edges(far[n], outward[n]),
-            edges(near[n], back[n]),
+            _undirected(base, far[n], outward[n]),
+            _undirected(base, near[n], back[n]),
         )
         for n in (0, 1)
     ]
     (source, outer_s, inner_s), (target, outer_t, inner_t) = halves
-    crossing_edges = edges(across[0], across[1])
     stages = (
         _stage(outer_s, source.far, source.near),
         _stage(inner_s, source.near, source.bridge),
-        _stage(crossing_edges, source.bridge, target.bridge),
+        _stage(_undirected(base, *across), source.bridge, target.bridge),
         _stage(_turned(inner_t), target.bridge, target.near),
         _stage(_turned(outer_t), target.near, target.far),
     )
     return Extension(source, target, stages, targets)
 
 
-def _found(
-    table: Table, of: Numbers, among: Numbers, *, engine: Engine, k: int, significance: int
+def asked(
+    table: Table, of: Numbers, among: Numbers, *, engine: Engine, **options: Any
 ) -> Neighbours:
-    return engine.neighbours(table, of=of, among=among, k=k, significance=significance)
+    """As `nearest` finds it, where the rows are."""
+    return engine.neighbours(table, of=of, among=among, **options)
 
 
 def similarities(extension: Extension, starts: Numbers, engine: Engine) -> Floats:
@@ -213,26 +201,6 @@ def _flat(found: Neighbours) -> tuple[Numbers, Numbers, Floats]:
     owners = np.broadcast_to(found.of[:, None], found.items.shape)[there]
     columns = (found.similarities[there], found.co_counts[there], found.agreements[there])
     return owners, found.items[there], np.stack(columns, axis=1).astype(np.float64)
-
-
-def _capped(edges: _Edges, most: int | None) -> _Edges:
-    """Only edges among the `most` strongest of both ends."""
-    if most is None:
-        return edges
-    strength = np.abs(edges.similarities)
-    near = _rank(edges.left, edges.right, strength) < most
-    near &= _rank(edges.right, edges.left, strength) < most
-    return _Edges(*(column[near] for column in edges))
-
-
-def _rank(of: Numbers, other: Numbers, strength: Floats) -> NDArray[np.int64]:
-    """Each edge's place among those of its item, strongest first, ties by the other's number."""
-    order = np.lexsort((other, -strength, of))
-    counts = np.bincount(of[order]) if of.size else np.zeros(0, dtype=np.int64)
-    starts = np.repeat(np.cumsum(counts) - counts, counts)
-    ranks = np.empty(len(of), dtype=np.int64)
-    ranks[order] = np.arange(len(of)) - starts
-    return ranks
 
 
 def _turned(edges: _Edges) -> _Edges:

@@ -33,8 +33,7 @@ Choice = Callable[[Floats], Numbers]
 """(items, n_target) X-SIM, NaN where there is none -> (items,) places in the target, -1: none."""
 Spread = Callable[[Callable[[slice], NDArray[Any]], list[slice]], Iterable[NDArray[Any]]]
 
-RESOLUTION = 2.0**-12
-"""Similarities are rounded down to multiples of it before a draw."""
+_RESOLUTION = 2.0**-12  # similarities are rounded down to multiples of it before a draw
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,22 +68,18 @@ def images(
     """
     found = np.full(len(starts), -1, dtype=np.int32)
     parts = blocks_of(extension, starts)
-    work = partial(_similar, extension=extension, starts=starts, engine=engine)
-    if choose is nearest:
-        chosen: Iterable[NDArray[Any]] = spread(partial(_nearest_of, work=work), parts)
-    else:
-        chosen = map(choose, spread(work, parts))
-    for part, places in zip(parts, chosen, strict=True):
-        found[part] = places
+    there = nearest if choose is nearest else None  # then few numbers come back
+    work = partial(_similar, extension=extension, starts=starts, engine=engine, choose=there)
+    for part, made in zip(parts, spread(work, parts), strict=True):
+        found[part] = made if there else choose(made)
     return found
 
 
-def _similar(part: slice, *, extension: Extension, starts: Numbers, engine: Engine) -> NDArray[Any]:
-    return similarities(extension, starts[part], engine)
-
-
-def _nearest_of(part: slice, *, work: Callable[[slice], NDArray[Any]]) -> NDArray[Any]:
-    return nearest(work(part))
+def _similar(
+    part: slice, *, extension: Extension, starts: Numbers, engine: Engine, choose: Choice | None
+) -> NDArray[Any]:
+    similar = similarities(extension, starts[part], engine)
+    return choose(similar) if choose else similar
 
 
 def nearest(similar: Floats) -> Numbers:
@@ -105,32 +100,14 @@ def drawn_as_published(epsilon: float, source: Source) -> Choice:
     def choose(similar: Floats) -> Numbers:
         there = ~np.isnan(similar)
         some = there.any(axis=1)
-        weights = _selection(epsilon, similar.shape[1]).weights(np.nan_to_num(similar[some]))
+        select = Selection(epsilon, similar.shape[1], SPREAD, -1.0, 1.0, _RESOLUTION)
+        weights = select.weights(np.nan_to_num(similar[some]))
         weights[~there[some]] = 0
         chosen = np.full(len(similar), -1, dtype=np.int32)
         chosen[some] = draw_rows(weights, source)
         return chosen
 
     return choose
-
-
-def drawn_from_catalogue(epsilon: float, source: Source) -> Choice:
-    """PRS over the whole target domain, which is public; without a path, X-SIM counts as 0.
-
-    epsilon: nats for ONE item; a table of n images costs n such choices.
-    """
-
-    def choose(similar: Floats) -> Numbers:
-        select = _selection(epsilon, similar.shape[1])
-        return select(np.nan_to_num(similar), source).astype(np.int32)
-
-    return choose
-
-
-def _selection(epsilon: float, candidates: int) -> Selection:
-    return Selection(
-        epsilon, candidates, sensitivity=SPREAD, lower=-1.0, upper=1.0, resolution=RESOLUTION
-    )
 
 
 def places_of(targets: Numbers, items: int) -> Numbers:

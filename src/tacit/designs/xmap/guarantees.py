@@ -1,31 +1,18 @@
-"""What the constant and the published variant guarantee, to whom, on what evidence.
-
-Figures are computed here.
-"""
+"""What the published variant guarantees, to whom, on what evidence. Figures are computed here."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tacit.designs.xmap import theory
 from tacit.designs.xmap.settings import LIFETIME, PAPER, UNIT
 from tacit.privacy import Basis, Claim, Guarantee, Trust
-from tacit.recommenders.inputs import assumed, condition
-
-if TYPE_CHECKING:
-    from tacit.designs.xmap.private_neighbours import Plan
 
 _EXAMPLE = 0.8
 """epsilon' of the counter-examples: the paper's for the item-based recommender."""
-_DRAWN = (
-    "the noise came from the operating system's generator and not from a seed, which would protect "
-    "nobody; this model's file says that a seed was used, or does not say"
-)
 _NOT_COVERED = (
     "a person's own list, made from their own ratings in the clear, towards anyone who sees it",
     "the platform, which holds everybody's ratings",
@@ -54,39 +41,7 @@ def without_noise(variant: str) -> Guarantee:
     )
 
 
-def constant(plan: Plan, *, taken: Sequence[str] = (), private: bool = True) -> Guarantee:
-    """PRS, PNSA and PNCF with the range of a similarity as sensitivity. taken: see `inputs.TAKEN`.
-
-    private: whether it is known that the noise came from the operating system's generator.
-    """
-    return Guarantee(
-        name="X-Map (constant): the paper's mechanisms with a constant sensitivity",
-        sentence=(
-            f"What other people get to see is ({plan.epsilon:g}, {plan.delta:g})-"
-            f"differentially private for each person's whole profile. That leaves {plan.each:.2g} "
-            "for one image or neighbour list, so draws are close to uniform." + condition(taken)
-        ),
-        protects="one person's whole profile, present or absent, from other people",
-        adjacency=UNIT,
-        against="all other people together, with their lists, explanations and the model file",
-        trust=Trust.PLATFORM,
-        basis=Basis.PROVED if private and not taken else Basis.CONDITIONAL,
-        epsilon=plan.epsilon,
-        delta=plan.delta,
-        lifetime=LIFETIME,
-        assumptions=(
-            *assumed("the catalogue, its domains and the scale of stars", taken),
-            *(() if private else (_DRAWN,)),
-            f"{plan.images} images and {plan.tables} neighbour lists are drawn and all counted",
-            f"similarities lie in [-1, 1]: one person changes each by at most {theory.SPREAD:g}",
-            "an item's mean is the middle of the scale, not the mean of its ratings",
-        ),
-        not_covered=_NOT_COVERED,
-        sources=(PAPER, "McSherry, Talwar: Mechanism design via differential privacy (2007)"),
-    )
-
-
-def published(*, epsilon: float, epsilon_prime: float, k: int, images: int) -> Guarantee:
+def published(epsilon: float, epsilon_prime: float, k: int, images: int) -> Guarantee:
     """The paper as printed: its claims, and whether they hold."""
     return Guarantee(
         name="X-Map (published): PRS, PNSA and PNCF as printed",
@@ -211,7 +166,7 @@ def _noise(epsilon_prime: float, k: int) -> Claim:
 
 def _utility() -> Claim:
     bounds = ", ".join(
-        f"{theory.truncation(math.inf, k, theory.SPREAD, epsilon, size, 0.1):.4g} for k = {k}, "
+        f"{theory.truncation(math.inf, k, theory.SPREAD, epsilon, size):.4g} for k = {k}, "
         f"epsilon' = {epsilon:g}, {size:,} candidates"
         for k, epsilon, size in ((50, 0.8, 3000), (5, 1.0, 3000), (1, 8.0, 100))
     )
@@ -230,18 +185,17 @@ def selection_loss(people: int, sensitivity: float | None = None) -> float:
     t_1 two above their own mean, such as 5-5-1-1 among people of 4-4-2-2.
     sensitivity: None for the printed SS.
     """
-    chances = []
+    odds = []  # logarithms of t_1 against t_2
     for present in (True, False):
-        i, first, second = _columns(people, present)
-        similarities = np.array([theory.similarity(i, other) for other in (first, second)])
-        used = (
-            np.array([theory.similarity_sensitivity(i, other) for other in (first, second)])
-            if sensitivity is None
-            else np.full(2, sensitivity)
-        )
-        exponents = theory.neighbour_exponents(similarities, used, 1, _EXAMPLE, 0.1)
-        chances.append(theory.neighbour_chances(exponents, 1)[(0,)])
-    return abs(math.log(chances[0] / chances[1]))
+        i, *others = _columns(people, present)
+        similarities = np.array([theory.similarity(i, other) for other in others])
+        used = [
+            theory.similarity_sensitivity(i, other) if sensitivity is None else sensitivity
+            for other in others
+        ]
+        first, second = theory.neighbour_exponents(similarities, np.array(used), 1, _EXAMPLE)
+        odds.append(float(second - first))
+    return abs(float(np.logaddexp(0, odds[0]) - np.logaddexp(0, odds[1])))
 
 
 @cache

@@ -1,6 +1,5 @@
-"""PNSA and PNCF: k neighbours drawn instead of taken, and noise on their similarities.
+"""PNSA and PNCF as published: k neighbours drawn, and noise on their similarities.
 
-As published
 Source   the X-Map technical report, Theorems 2 to 4. Misprints corrected: the truncated similarity
          is max(Sim, Sim_k - w); the report's own code takes max(Sim, Sim - w), which does nothing.
          Candidates are listed singly. With roles of people and items swapped for the user-based
@@ -9,58 +8,37 @@ Guarantee  none: SS is computed from the private data, and it is not even a boun
          person can change.
 Sampler  draws in proportion to whole weights, noise from OpenDP's discrete Laplace.
 
-With a constant sensitivity that holds, the range of a similarity: `Plan`, `constant_neighbours`
-Source   the X-Map paper's mechanisms; constant global sensitivity, candidates that are the whole
-         public catalogue, and every draw counted, in place of its similarity-based sensitivity.
-Runs at  the platform.
-Sees     everybody's ratings.
-Releases for every source item an image, for every target item k neighbours with noisy similarities.
-Guarantee  (epsilon, delta) for one person's whole profile, added or removed. They can move every
-         similarity, so all images and all tables add up, as zCDP or, at delta 0, as pure epsilons.
-Why it stays  it shows what the paper's mechanisms cost when they are private.
+A budget is epsilon', the nats claimed for one list of neighbours: half to draw, half for noise.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import islice
+from functools import cached_property, partial
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.accounting import PureAccountant, ZCDPAccountant, smallest_noise
-from tacit.accounting.events import Composed, DiscreteLaplace, Event, Exponential, NonPrivate, TopK
-from tacit.designs.xmap.extender import baseline
-from tacit.designs.xmap.generator import RESOLUTION, Profiles
+from tacit.designs.xmap.generator import Profiles
 from tacit.designs.xmap.recommender import ItemNeighbours, PeopleNeighbours
-from tacit.designs.xmap.theory import FLOOR, SPREAD, truncation
-from tacit.engine import Numbers
-from tacit.errors import ConfigError
-from tacit.mechanisms.noise import LaplaceRelease, discrete_laplace
-from tacit.mechanisms.selection import Selection, draw_rows
-from tacit.mechanisms.topk import TopSelection
+from tacit.designs.xmap.theory import FLOOR, neighbour_exponents
+from tacit.engine import Numbers, Table
+from tacit.engine.item_item import TiledTable, cut_up
+from tacit.mechanisms.noise import discrete_laplace
+from tacit.mechanisms.selection import draw_rows
 from tacit.randomness import Source
 
 Floats = NDArray[np.float64]
-_CELLS = 1 << 22
 _BLOCK = 256
+_HELD = 1 << 25  # candidates held at once, 24 bytes each
+_SENT = 1 << 21  # candidates of a message
 _UNIT = 1 << 20  # noise of scale 1 comes in steps of 2**-20
 _BITS = 40
 _SMALL = 1e-12  # relative: a squared norm below it counts as 0
-
-
-@dataclass(frozen=True)
-class Budget:
-    """epsilon: nats claimed for one list of neighbours (half to draw them, half for noise).
-    rho: chance of a neighbour below Sim_k - w."""
-
-    epsilon: float
-    rho: float = 0.1
 
 
 class Candidates(NamedTuple):
@@ -72,6 +50,10 @@ class Candidates(NamedTuple):
 
     def only(self, kept: NDArray[np.bool_]) -> Candidates:
         return Candidates(self.numbers[kept], self.similarities[kept], self.sensitivities[kept])
+
+
+_LIST = np.dtype([("item", "<i4"), ("numbers", "<i4"), ("similarities", "<f8"),
+                  ("sensitivities", "<f8")])  # fmt: skip
 
 
 def candidates(
@@ -104,39 +86,24 @@ def candidates(
 
 
 def drawn_neighbours(
-    lists: list[Candidates], k: int, budget: Budget, source: Source
+    lists: list[Candidates], k: int, budget: float, source: Source
 ) -> tuple[Numbers, Floats]:
     """Both (len(lists), k): neighbours by PNSA, -1 where fewer, and similarities by PNCF."""
-    width = max(len(found.numbers) for found in lists)
-    shape = (len(lists), max(k, width))
+    shape = (len(lists), max([k, *(len(found.numbers) for found in lists)]))
     exponents = np.full(shape, -np.inf)
     numbers = np.zeros(shape, dtype=np.int32)
     similarities, scales = np.zeros(shape), np.zeros(shape)
     for row, found in enumerate(lists):
-        size = len(found.numbers)
-        if not size:
-            continue
-        sensitivities = np.maximum(found.sensitivities, FLOOR)
-        exponents[row, :size] = _exponents(found.similarities, sensitivities, k, budget)
-        numbers[row, :size] = found.numbers
-        similarities[row, :size] = found.similarities
-        scales[row, :size] = sensitivities / (budget.epsilon / 2)
+        if size := len(found.numbers):
+            exponents[row, :size] = neighbour_exponents(*found[1:], k, budget)
+            numbers[row, :size], similarities[row, :size] = found[:2]
+            scales[row, :size] = np.maximum(found.sensitivities, FLOOR) / (budget / 2)
     chosen = _peeled(exponents, k, source)
     drawn = chosen >= 0
     noisy = np.take_along_axis(similarities, chosen, axis=1)
     noisy += np.take_along_axis(scales, chosen, axis=1) * unit_laplace(chosen.shape)
     items = np.where(drawn, np.take_along_axis(numbers, chosen, axis=1), -1)
     return items.astype(np.int32), np.where(drawn, noisy, 0.0)
-
-
-def _exponents(similarities: Floats, sensitivities: Floats, k: int, budget: Budget) -> Floats:
-    """`theory.neighbour_exponents`, for long lists."""
-    size = len(similarities)
-    place = size - min(k, size)
-    kth = float(np.partition(similarities, place)[place])
-    w = truncation(kth, k, float(sensitivities.max()), budget.epsilon, size, budget.rho)
-    exponents: Floats = budget.epsilon * np.maximum(similarities, kth - w) / (4 * k * sensitivities)
-    return exponents
 
 
 def _peeled(exponents: Floats, k: int, source: Source) -> NDArray[np.int64]:
@@ -156,29 +123,27 @@ def _peeled(exponents: Floats, k: int, source: Source) -> NDArray[np.int64]:
 
 def unit_laplace(shape: tuple[int, ...]) -> Floats:
     """Noise of scale 1, on its grid."""
-    size = int(np.prod(shape))
-    noise = discrete_laplace(np.zeros(size, dtype=np.int64), float(_UNIT))
+    noise = discrete_laplace(np.zeros(int(np.prod(shape)), dtype=np.int64), float(_UNIT))
     return (noise / _UNIT).reshape(shape)
 
 
 def published_neighbours(
-    profiles: Profiles, means: Floats, *, k: int, significance: int, budget: Budget, source: Source
+    table: Table, means: Floats, k: int, significance: int, budget: float, source: Source
 ) -> ItemNeighbours:
-    """Every target item's neighbours by PNSA with PNCF's similarities, drawn once for everybody."""
-    every = np.arange(len(means), dtype=np.int32)
-    lists = candidates_of(baseline(profiles.stars).table.values, every, every, significance)
-    return drawn_lists(lists, means, k, budget, source)
+    """Every target item's neighbours by PNSA with PNCF's similarities, drawn once for everybody.
 
-
-def drawn_lists(
-    lists: Iterable[Candidates], means: Floats, k: int, budget: Budget, source: Source
-) -> ItemNeighbours:
-    """lists: of each target item. What is drawn hangs on their order."""
-    m, given = len(means), iter(lists)
+    table: of centred profiles. What is drawn hangs on the order of the items.
+    """
+    m = len(means)
+    every = np.arange(m, dtype=np.int32)
+    if isinstance(table, TiledTable):
+        lists = _candidates_by_joins(table, significance)
+    else:
+        lists = candidates_of(table.values, every, every, significance)
     items, similarities = np.empty((m, k), dtype=np.int32), np.empty((m, k))
     for start in range(0, m, _BLOCK):
         part = slice(start, start + _BLOCK)
-        some = [*islice(given, _BLOCK)]
+        some = [*islice(lists, _BLOCK)]
         items[part], similarities[part] = drawn_neighbours(some, k, budget, source)
     return ItemNeighbours(means, items, similarities)
 
@@ -193,7 +158,7 @@ def candidates_of(
     order = np.argsort(values.indices, kind="stable")
     people = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))[order]
     starts = np.concatenate([[0], np.cumsum(np.bincount(values.indices, minlength=width))])
-    columns = values if len(among) == width else only(values, among)
+    columns = values if len(among) == width else _only(values, among)
     for item in of.tolist():
         rows = slice(starts[item], starts[item + 1])
         found = candidates(
@@ -202,13 +167,53 @@ def candidates_of(
         yield found.only(found.numbers != item)
 
 
-def only(values: sparse.csr_array, items: Numbers) -> sparse.csr_array:
+def _only(values: sparse.csr_array, items: Numbers) -> sparse.csr_array:
     """These columns, of the same numbers; the others are empty."""
     mask = np.zeros(values.shape[1], np.bool_)
     mask[items] = True
     kept = mask[values.indices]
     offsets = np.concatenate([[0], np.cumsum(kept)])[values.indptr]
     return sparse.csr_array((values.data[kept], values.indices[kept], offsets), values.shape)
+
+
+def _candidates_by_joins(table: TiledTable, significance: int) -> Iterator[Candidates]:
+    """The same of every item of a table elsewhere, for some items at a time."""
+    width = len(table.raters)
+    at_once = max(1, _HELD // width // _BLOCK) * _BLOCK
+    every = np.arange(width, dtype=np.int32)
+    for start in range(0, width, at_once):
+        asked = (every >= start) & (every < start + at_once)
+        rated = table.raters > 0
+        mine = cut_up(every[asked & rated], table.raters, max(1, _SENT // width))
+        parts = [*mine, *cut_up(every[~asked & rated], table.raters)]
+        joins = [(0, x, y) for x in range(len(mine)) for y in range(len(parts))]
+        work = partial(_listed, parts=parts, mine=len(mine), significance=significance)
+        lines = table.joined(parts, joins, work, _sorted)
+        raws = [np.frombuffer(raw, _LIST) for _, raw in sorted(lines.items())]
+        found = np.concatenate([np.zeros(0, _LIST), *raws])
+        last = min(start + at_once, width)
+        bounds = np.searchsorted(found["item"], np.arange(start, last + 1)).tolist()
+        for begin, end in pairwise(bounds):
+            yield Candidates(*(found[name][begin:end] for name in Candidates._fields))
+
+
+def _listed(
+    table: Table, x: int, y: int, *, parts: Sequence[Numbers], mine: int, significance: int
+) -> Iterator[tuple[int, bytes]]:
+    for of, among in {(x, y), (y, x)}:
+        if of < mine:
+            lists = [*candidates_of(table.values, parts[of], parts[among], significance)]
+            counts = [len(each.numbers) for each in lists]
+            found = np.zeros(sum(counts), _LIST)
+            found["item"] = np.repeat(parts[of], counts)
+            for name, values in zip(Candidates._fields, zip(*lists, strict=True), strict=True):
+                found[name] = np.concatenate(values)
+            yield of, found.tobytes()
+
+
+def _sorted(raws: list[bytes]) -> bytes:
+    found = np.concatenate([np.frombuffer(raw, _LIST) for raw in raws])
+    return found[np.lexsort((found["numbers"], found["item"]))].tobytes()
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,8 +224,7 @@ class DrawnPeople:
     """
 
     model: PeopleNeighbours
-    budget: Budget
-    significance: int
+    budget: float
     source: Source
     _drawn: dict[bytes, tuple[Numbers, Floats]] = field(default_factory=dict)
 
@@ -240,95 +244,9 @@ class DrawnPeople:
         return self.model.tastes.T.tocsr()
 
     def _draw(self, mine: Profiles, k: int) -> tuple[Numbers, Floats]:
-        found = candidates(
-            mine.stars.indices,
-            mine.deviations,
-            self._columns,
-            self.model.lengths**2,
-            self.significance,
-        )
+        squares = self.model.lengths**2
+        found = candidates(mine.stars.indices, mine.deviations, self._columns, squares, 0)
         found = found.only(~self.model.same(mine.stars)[found.numbers])
         (people,), (similarities,) = drawn_neighbours([found], k, self.budget, self.source)
         there = people >= 0
         return people[there], similarities[there]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How a total is dealt out: the same nats for each image and each table of neighbours.
-
-    images, tables: how many are drawn, over all targets; k: neighbours in a table. All public.
-    """
-
-    images: int
-    tables: int
-    k: int
-    epsilon: float
-    delta: float
-
-    def event(self, each: float) -> Event:
-        """Everything, at so many nats for one image or one table (half to draw, half for noise)."""
-        if math.isinf(each):
-            return NonPrivate()
-        parts: list[tuple[Event, int]] = [
-            (Exponential(each), self.images),
-            (TopK(self.k, each / (2 * self.k)), self.tables),
-            (DiscreteLaplace(2 / each), self.tables),
-        ]
-        return Composed(tuple(part for part in parts if part[1]))
-
-    @property
-    def each(self) -> float:
-        """Nats for one image or one table."""
-        if math.isinf(self.epsilon):
-            return math.inf
-        accountant = ZCDPAccountant if self.delta else PureAccountant
-        noise = smallest_noise(
-            lambda noise: self.event(1 / noise),
-            epsilon=self.epsilon,
-            delta=self.delta,
-            accountant=accountant,
-        )
-        return 1 / noise
-
-
-def constant_neighbours(
-    profiles: Profiles, means: Floats, *, k: int, significance: int, epsilon: float, source: Source
-) -> ItemNeighbours:
-    """Every target item's neighbours out of all others. epsilon: nats for ONE item's table."""
-    m = len(means)
-    if m <= k:
-        raise ConfigError(f"k neighbours need more than k target items; got k={k} and {m} items.")
-    mechanisms = mechanisms_for(m - 1, k, epsilon)
-    items, similarities = np.empty((m, k), dtype=np.int32), np.empty((m, k))
-    height = max(1, _CELLS // m)
-    table = baseline(profiles.stars).table.values
-    pattern = profiles.matrix(np.ones(profiles.stars.nnz))
-    lengths = np.sqrt(np.bincount(table.indices, table.data**2, minlength=m))
-    for start in range(0, m, height):
-        part = np.arange(start, min(m, start + height))
-        products = lengths[part][:, None] * lengths
-        found = np.divide(
-            (table[:, part].T @ table).toarray(),
-            products,
-            out=np.zeros(products.shape),
-            where=products > 0,
-        )
-        if significance:
-            both = (pattern[:, part].T @ pattern).toarray()
-            found *= np.minimum(both, significance) / significance
-        others = np.arange(m) != part[:, None]
-        scores = np.clip(found[others].reshape(len(part), m - 1), -1.0, 1.0)
-        select, noise = mechanisms
-        places = select(scores, source)
-        items[part] = places + (places >= part[:, None])  # the item itself is no candidate
-        noisy = noise(np.take_along_axis(scores, places, axis=1))
-        similarities[part] = np.clip(noisy, -1.0, 1.0)  # after the release, so free
-    return ItemNeighbours(means, items, similarities)
-
-
-def mechanisms_for(candidates: int, k: int, epsilon: float) -> tuple[TopSelection, LaplaceRelease]:
-    """Of one item's table: which k neighbours, and how similar."""
-    one = Selection(epsilon / (2 * k), candidates, SPREAD, -1.0, 1.0, RESOLUTION)
-    noise = LaplaceRelease(epsilon / 2, SPREAD * k, -1.0, 1.0, RESOLUTION, changes=k)
-    return TopSelection(k, one), noise

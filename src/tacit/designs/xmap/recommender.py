@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.designs.xmap.extender import baseline, means_of_people
+from tacit.designs.xmap.extender import asked, centred, means_of_people
 from tacit.designs.xmap.generator import Profiles
 from tacit.engine import Engine, Neighbours, Numbers, Table, nearest
 from tacit.engine.item_item import empty
@@ -50,12 +50,10 @@ class ItemNeighbours:
 
 
 def item_neighbours(
-    profiles: Profiles, means: Floats, *, k: int, significance: int, engine: Engine
+    table: Table, means: Floats, *, k: int, significance: int, engine: Engine
 ) -> ItemNeighbours:
-    """Learn from everybody's target profiles, AlterEgos included."""
-    found = most_similar(
-        baseline(profiles.stars).table, k=k, significance=significance, engine=engine
-    )
+    """Learn from everybody's target profiles, AlterEgos included, centred."""
+    found = most_similar(table, k=k, significance=significance, engine=engine)
     return ItemNeighbours(means, found.items, found.similarities)
 
 
@@ -138,7 +136,8 @@ class PeopleNeighbours:
     @cached_property
     def said(self) -> sparse.csr_array:
         """(people, n_target) stars minus the person's own mean: what neighbours contribute."""
-        return baseline(self.profiles.stars).table.values
+        stars = self.profiles.stars
+        return centred(stars, means_of_people(stars)[1]).values
 
     @cached_property
     def rated(self) -> sparse.csr_array:
@@ -202,11 +201,8 @@ def _lengths(rows: sparse.csr_array) -> Floats:
     return np.sqrt(np.bincount(_people(rows), rows.data**2, minlength=rows.shape[0]))
 
 
-# Lists without privacy. The paper measures predicted stars and says nothing of lists. A list by
-# predicted stars starts with items that one person gave five stars. So NX-Map ranks by votes: each
-# item they liked (a rating of at least their own mean) votes for the target items it is rated
-# together with, by the cosine of the two items' columns of who rated them. With private neighbours
-# this table is not used.
+# Lists without privacy: each item they liked votes for the target items it is rated together with
+# (docs/xmap.md). With private neighbours this table is not used.
 COMPANIONS = 200
 """Items that can vote for one target item."""
 _TIES = 1e-6
@@ -236,32 +232,21 @@ class RatedTogether:
         return votes + _TIES * self.popularity
 
 
-def rated_together(
-    stars: sparse.csr_array, targets: Numbers, among: Numbers, engine: Engine
-) -> RatedTogether:
-    """Learn from (people, items) stars; `among`: the items that vote."""
-    counts = np.bincount(stars.indices, minlength=stars.shape[1])
-    return votes_of(pattern(stars), counts, targets, among, engine)
-
-
 def pattern(stars: sparse.csr_array, _: Floats | None = None) -> Table:
     """Who rated what, all alike."""
     ones = sparse.csr_array((np.ones(stars.nnz), stars.indices, stars.indptr), stars.shape)
     return Table(ones, np.ones(stars.nnz, dtype=np.bool_))
 
 
-def votes_of(
+def rated_together(
     table: Table, raters: NDArray[np.int64], targets: Numbers, among: Numbers, engine: Engine
 ) -> RatedTogether:
-    """table: of `pattern`; raters: (items,)."""
+    """table: of `pattern`; raters: (items,). among: the items that vote."""
     k = min(COMPANIONS, max(1, len(among)))
-    found = nearest(table, [(targets, among)], partial(_uncounted, engine=engine, k=k), k)[0]
+    find = partial(asked, engine=engine, k=k, counts=False)
+    found = nearest(table, [(targets, among)], find, k)[0]
     counts, width = raters[targets], table.values.shape[1]
     return RatedTogether(found.items, found.similarities, counts / max(1, int(counts.sum())), width)
-
-
-def _uncounted(table: Table, of: Numbers, among: Numbers, *, engine: Engine, k: int) -> Neighbours:
-    return engine.neighbours(table, of=of, among=among, k=k, counts=False)
 
 
 def liked(stars: sparse.csr_array) -> sparse.csr_array:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,23 +18,23 @@ from numpy.typing import NDArray
 from tacit.data.ratings import Column
 from tacit.data.stored import Given, known_of, within
 from tacit.designs.private import guarantees
-from tacit.designs.private.guarantees import plan as plan
 from tacit.designs.private.lists import Reason as Reason
 from tacit.designs.private.model import Private as Private
-from tacit.designs.private.settings import TASK_ROWS as TASK_ROWS
-from tacit.designs.private.settings import Cost as Cost
 from tacit.designs.private.settings import Settings as PrivateSettings
 from tacit.designs.private.settings import cost as cost
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Adjacency, Guarantee
 
 if TYPE_CHECKING:
-    from tacit.designs.xmap.private_neighbours import Budget
     from tacit.engine import Numbers
 
-Variant = Literal["sound", "published", "constant"]
+Variant = Literal["sound", "published"]
 Kind = Literal["item-based", "user-based"]
 _DOMAINS = "{} is the name of a domain, or several"
+_NUMBERS: tuple[tuple[Any, Any, str, tuple[str, ...]], ...] = (
+    (Integral, int, "a whole number", ("k", "extender_k", "significance")),
+    (Real, float, "a number", ("epsilon", "epsilon_prime", "delta", "alpha")),
+)
 
 
 @dataclass(frozen=True)
@@ -49,34 +49,13 @@ class Settings:
     recommender: Kind
     k: int
     extender_k: int
-    most_edges: int | None
     significance: int
     alpha: float
-    rho: float
     features: Sequence[str] | None = None
     stars: bool = False
 
     def __post_init__(self) -> None:
-        self._check_types()
-        if self.variant not in ("sound", "published", "constant"):
-            raise ConfigError(
-                f"The variant is 'sound', 'published' or 'constant'; got {self.variant!r}."
-            )
-        if self.recommender not in ("item-based", "user-based"):
-            raise ConfigError(
-                f"The recommender is 'item-based' or 'user-based'; got {self.recommender!r}."
-            )
-        if self.recommender == "user-based" and self.variant != "published":
-            raise PrivacyError(
-                f"The {self.variant} variant has no user-based recommender: its neighbours are "
-                "people, and no release about items can name them. Use recommender='item-based', "
-                "or variant='published' to reproduce the paper's."
-            )
-        self._check_numbers()
-        self._check_budget()
-
-    def _check_types(self) -> None:
-        """Whole numbers become int, other numbers float; what is neither is refused."""
+        """Whole numbers become int, other numbers float."""
         if not isinstance(self.domain, str):
             raise ConfigError(f"domain is the name of item metadata; got {self.domain!r}.")
         if not isinstance(self.stars, bool):
@@ -84,44 +63,41 @@ class Settings:
         if self.features is not None:
             message = "features are names of item metadata"
             object.__setattr__(self, "features", _names(self.features, message))
-        for name in ("k", "extender_k", "most_edges", "significance"):
-            value = getattr(self, name)
-            if value is None and name == "most_edges":
-                continue
-            if isinstance(value, bool) or not isinstance(value, Integral):
-                raise ConfigError(f"{name} is a whole number; got {value!r}.")
-            object.__setattr__(self, name, int(value))
-        for name in ("epsilon", "epsilon_prime", "delta", "alpha", "rho"):
-            value = getattr(self, name)
-            if value is None and name == "epsilon_prime":
-                continue
-            if isinstance(value, bool) or not isinstance(value, Real):
-                raise ConfigError(f"{name} is a number; got {value!r}.")
-            object.__setattr__(self, name, float(value))
-
-    def _check_numbers(self) -> None:
-        most = 1 if self.most_edges is None else self.most_edges
-        if min(self.k, self.extender_k, most) < 1 or self.significance < 0:
-            raise ConfigError("k, extender_k and most_edges are 1 or more, significance 0 or more.")
-        if not 0 <= self.alpha < math.inf:
-            raise ConfigError(f"alpha is a finite number, 0 or more; got {self.alpha}.")
-        if not 0 < self.rho < 1:
-            raise ConfigError(f"rho is a chance between 0 and 1; got {self.rho}.")
-
-    def _check_budget(self) -> None:
-        for name, nats in (("epsilon", self.epsilon), ("epsilon_prime", self.epsilon_prime)):
-            if nats is not None and not nats > 0:
-                raise ConfigError(f"{name} is above 0, or inf; got {nats}.")
-        if self.epsilon_prime is not None and self.variant != "published":
-            raise ConfigError(
-                f"epsilon_prime is the published recommender's; the {self.variant} variant has one "
-                "epsilon for everything."
-            )
-        if not 0 <= self.delta < 1:
-            raise ConfigError(f"delta is a chance, 0 or more and below 1; got {self.delta}.")
-        if self.variant == "sound" and self.delta == 0:
-            raise ConfigError(
-                "The sound variant has Gaussian noise and needs a delta above 0, such as 1e-6."
+        for kind, number, noun, names in _NUMBERS:
+            for name in names:
+                value = getattr(self, name)
+                if value is None and name == "epsilon_prime":
+                    continue
+                if isinstance(value, bool) or not isinstance(value, kind):
+                    raise ConfigError(f"{name} is {noun}; got {value!r}.")
+                object.__setattr__(self, name, number(value))
+        sound, prime = self.variant == "sound", self.epsilon_prime
+        for wrong, message in (
+            (self.variant not in get_args(Variant),
+             f"The variant is 'sound' or 'published'; got {self.variant!r}."),
+            (self.recommender not in get_args(Kind),
+             f"The recommender is 'item-based' or 'user-based'; got {self.recommender!r}."),
+            (min(self.k, self.extender_k) < 1 or self.significance < 0,
+             "k and extender_k are 1 or more, significance 0 or more."),
+            (not 0 <= self.alpha < math.inf,
+             f"alpha is a finite number, 0 or more; got {self.alpha}."),
+            (not self.epsilon > 0, f"epsilon is above 0, or inf; got {self.epsilon}."),
+            (prime is not None and not prime > 0,
+             f"epsilon_prime is above 0, or inf; got {prime}."),
+            (prime is not None and sound,
+             "epsilon_prime is the published recommender's; the sound variant has one epsilon."),
+            (not 0 <= self.delta < 1,
+             f"delta is a chance, 0 or more and below 1; got {self.delta}."),
+            (sound and not self.delta,
+             "The sound variant has Gaussian noise and needs a delta above 0, such as 1e-6."),
+        ):  # fmt: skip
+            if wrong:
+                raise ConfigError(message)
+        if sound and self.recommender == "user-based":
+            raise PrivacyError(
+                "The sound variant has no user-based recommender: its neighbours are people, and "
+                "no release about items can name them. Use recommender='item-based', or "
+                "variant='published' to reproduce the paper's."
             )
 
     @property
@@ -130,18 +106,13 @@ class Settings:
         return self.epsilon if self.epsilon_prime is None else self.epsilon_prime
 
     @property
-    def budget(self) -> Budget | None:
+    def budget(self) -> float | None:
         """Of PNSA and PNCF, None without noise."""
-        from tacit.designs.xmap.private_neighbours import Budget
-
-        nats = self.for_neighbours
-        return None if math.isinf(nats) else Budget(nats, self.rho)
+        return None if math.isinf(self.for_neighbours) else self.for_neighbours
 
     @property
     def noiseless(self) -> bool:
-        return math.isinf(self.epsilon) and (
-            self.variant != "published" or math.isinf(self.for_neighbours)
-        )
+        return math.isinf(self.epsilon) and (self.variant == "sound" or self.budget is None)
 
     def to_header(self) -> dict[str, Any]:
         """JSON values; infinity is written as the text "inf"."""
@@ -159,8 +130,12 @@ def _names(given: object, message: str) -> tuple[str, ...]:
 
 
 def settings_from_header(header: dict[str, Any]) -> dict[str, Any]:
-    """What `to_header` wrote, as keywords."""
-    return {name: math.inf if value == "inf" else value for name, value in header.items()}
+    """What `to_header` wrote, as keywords. Files of before name two more, which a fit alone had."""
+    return {
+        name: math.inf if value == "inf" else value
+        for name, value in header.items()
+        if name not in ("most_edges", "rho")
+    }
 
 
 @dataclass(frozen=True)
@@ -196,7 +171,6 @@ class Catalogue:
 
     domains: Column
     routes: Routes
-    _known: dict[str, Numbers] = field(default_factory=dict, repr=False, compare=False)
 
     def sources(self, target: str) -> Numbers:
         """Sorted numbers of the items that lead to a target."""
@@ -207,9 +181,7 @@ class Catalogue:
 
     def targets(self, target: str) -> Numbers:
         """Sorted numbers of a target domain's items."""
-        if target not in self._known:
-            self._known[target] = np.flatnonzero(self.domains == target).astype(np.int32)
-        return self._known[target]
+        return np.flatnonzero(self.domains == target).astype(np.int32)
 
 
 def catalogue(ratings: Given, column: str, chosen: Routes) -> tuple[Given, Catalogue]:
@@ -298,12 +270,6 @@ def sound_card(epsilon: float, delta: float, spent: Guarantee | None = None) -> 
         epsilon=max(epsilon, lists.epsilon),
         sources=(PAPER, *lists.sources),
     )
-
-
-def sound_to_file(lists: Private) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What its header says, and its arrays."""
-    own, arrays = lists.parts()
-    return {"version": VERSION, "lists": own}, arrays
 
 
 def sound_from_file(

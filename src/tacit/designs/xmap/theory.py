@@ -1,14 +1,12 @@
 """Closed formulas of X-Map. Pure: no data, no randomness.
 
-Notation   s = adjusted cosine, S = people who agree on both items, F = S / raters of either.
-Source     the X-Map technical report, Theorems 1 to 4; its definitions of X-SIM and AlterEgo.
+Source     the X-Map technical report, Theorems 1 to 4.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from itertools import pairwise, permutations
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,34 +14,13 @@ from numpy.typing import NDArray
 from tacit.accounting.concentrated import epsilon_of_rho as epsilon_of
 
 Floats = NDArray[np.float64]
-Edge = tuple[float, float, float]
-"""(S, s, F) of one edge of a meta-path."""
 
 SPREAD = 2.0
 """GS: a similarity in [-1, 1] cannot change by more. Attained in the limit, so there is no less."""
 FLOOR = 1e-6
 """Least similarity-based sensitivity: at 0 an exponent is infinite, below 0 its sign is wrong."""
-
-
-def path_similarity(path: Sequence[Edge]) -> float:
-    """s_p: the edges' similarities, weighted by their agreements."""
-    return sum(S * s for S, s, _ in path) / sum(S for S, _, _ in path)
-
-
-def path_certainty(path: Sequence[Edge]) -> float:
-    """c_p: the product of the edges' shares."""
-    return math.prod(F for _, _, F in path)
-
-
-def x_sim(paths: Iterable[Sequence[Edge]]) -> float:
-    """X-SIM: path similarities weighted by certainties, over all meta-paths of a pair."""
-    weighted = [(path_certainty(path), path_similarity(path)) for path in paths]
-    return sum(c * s for c, s in weighted) / sum(c for c, _ in weighted)
-
-
-def replacement_chances(similarities: Floats, epsilon: float) -> Floats:
-    """(n,) PRS: chances proportional to exp(epsilon X-SIM / (2 GS))."""
-    return _normalised(epsilon * np.asarray(similarities, dtype=float) / (2 * SPREAD))
+RHO = 0.1
+"""Chance with which PNSA may miss its bound, as in the authors' code."""
 
 
 def replacement_loss(epsilon: float, candidates: int, change: float = SPREAD) -> float:
@@ -100,7 +77,7 @@ def largest_change(r_i: Floats, r_j: Floats) -> float:
 
 
 def truncation(
-    kth: float, k: int, sensitivity: float, epsilon: float, candidates: int, rho: float
+    kth: float, k: int, sensitivity: float, epsilon: float, candidates: int, rho: float = RHO
 ) -> float:
     """w of Theorems 3 and 4: min(Sim_k, 4 k SS / epsilon' ln(k (|v| - k) / rho)), not below 0.
 
@@ -113,30 +90,18 @@ def truncation(
 
 
 def neighbour_exponents(
-    similarities: Floats, sensitivities: Floats, k: int, epsilon: float, rho: float
+    similarities: Floats, sensitivities: Floats, k: int, epsilon: float, rho: float = RHO
 ) -> Floats:
     """(n,) PNSA: epsilon' max(Sim, Sim_k - w) / (4 k SS), what chances are the exponential of.
 
-    sensitivities: (n,) SS or one constant for all, raised to 1e-6.
+    sensitivities: (n,) SS, raised to 1e-6.
     """
-    similarities = np.asarray(similarities, dtype=float)
-    sensitivities = np.maximum(np.broadcast_to(sensitivities, similarities.shape), FLOOR)
-    kth = float(np.sort(similarities)[::-1][min(k, len(similarities)) - 1])
+    sensitivities = np.maximum(sensitivities, FLOOR)
+    place = len(similarities) - min(k, len(similarities))
+    kth = float(np.partition(similarities, place)[place])
     w = truncation(kth, k, float(sensitivities.max()), epsilon, len(similarities), rho)
     exponents: Floats = epsilon * np.maximum(similarities, kth - w) / (4 * k * sensitivities)
     return exponents
-
-
-def neighbour_chances(exponents: Floats, k: int) -> dict[tuple[int, ...], float]:
-    """Every ordered list of k neighbours, drawn without repetition, and its chance."""
-    found: dict[tuple[int, ...], float] = {}
-    for chosen in permutations(range(len(exponents)), k):
-        left, chance = list(range(len(exponents))), 1.0
-        for one in chosen:
-            chance *= float(_normalised(exponents[left])[left.index(one)])
-            left.remove(one)
-        found[chosen] = chance
-    return found
 
 
 def laplace_delta(epsilon: float, scale: float, other_scale: float, distance: float) -> float:
@@ -179,9 +144,3 @@ def _one_sided(epsilon: float, b: float, c: float, distance: float) -> float:
 
 def _laplace_cdf(y: float) -> float:
     return math.exp(y) / 2 if y < 0 else 1 - math.exp(-y) / 2
-
-
-def _normalised(exponents: Floats) -> Floats:
-    weights = np.exp(exponents - exponents.max())
-    chances: Floats = weights / weights.sum()
-    return chances

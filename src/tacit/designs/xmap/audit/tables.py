@@ -53,16 +53,15 @@ def ratings(people: Sequence[Stars], items: Mapping[str, str]) -> Ratings:
     )
 
 
-def strong_among_mild(people: int, others: int = 1) -> Tables:
-    """`people` rate `i` and `one` 4-4-2-2, as many `i` and each of `others` further films; they
-    rate `i` and `one` 5-5-1-1.
+def strong_among_mild(people: int) -> Tables:
+    """`people` rate `i` and `one` 4-4-2-2, as many `i` and `rival`; they rate `i` and `one`
+    5-5-1-1.
 
-    Without them all these films are equally like `i`, and their printed sensitivities are equal;
-    with them they are not.
+    Without them both films are equally like `i`, and their printed sensitivities are equal; with
+    them they are not.
     """
-    rivals = ("one", *(f"rival {place}" for place in range(others)))
-    items = dict.fromkeys(("i", *rivals, "low", "lower"), TARGET) | {"book": SOURCE}
-    mild = [{"i": 4.0, film: 4.0, "low": 2.0, "lower": 2.0} for film in rivals] * people
+    items = dict.fromkeys(("i", "one", "rival", "low", "lower"), TARGET) | {"book": SOURCE}
+    mild = [{"i": 4.0, film: 4.0, "low": 2.0, "lower": 2.0} for film in ("one", "rival")] * people
     extra = {"i": 5.0, "one": 5.0, "low": 1.0, "lower": 1.0}
     return ratings([*mild, extra], items), ratings(mild, items)
 
@@ -76,23 +75,20 @@ def only_link() -> Tables:
     )
 
 
-def turned(books: int, films: int, like: int = 0) -> Tables:
+def turned(books: int, films: int) -> Tables:
     """A person rates books and all films but the first alike, mildly; they turn
     every similarity negative.
 
-    like: films that go with the books, named "like 0" and so on; the others are "film 0" and so on.
-    Without them the first of these is as unlike each book as can be, and all else like them; with
+    Without them the first film is as unlike each book as can be, and all else like them; with
     them nearly the reverse. A third person gives one star to everything: being all at their mean,
     their ratings change no similarity, but let every pair agree.
     """
     first, *others = (f"film {place}" for place in range(films))
-    alike = {f"book {place}": SOURCE for place in range(books)}
-    alike |= {f"like {place}": TARGET for place in range(like)}
-    rated = alike | dict.fromkeys((first, *others), TARGET)
+    alike = [f"book {place}" for place in range(books)]
+    items = dict.fromkeys(alike, SOURCE) | dict.fromkeys((first, *others), TARGET)
     mild = dict.fromkeys((*alike, *others), 3.1) | {first: 2.5}
     extra = dict.fromkeys((*alike, first), 5.0) | dict.fromkeys(others, 1.0)
-    people = [mild, dict.fromkeys(rated, 1.0)]
-    items = rated if books else rated | {"book": SOURCE}
+    people = [mild, dict.fromkeys(items, 1.0)]
     return ratings([*people, extra], items), ratings(people, items)
 
 

@@ -8,8 +8,6 @@ Figures  One thing moves at a time (k, overlap, profile size, alpha, budget); th
          first epsilon.
 MAE      In stars, predictions clipped to the scale and not rounded. The authors' code rounds them
          to whole stars, which moves an MAE by more than many methods differ.
-Source   Guerraoui, Kermarrec, Lin and Patra, Heterogeneous recommendations: what you might like to
-         read after watching Interstellar (PVLDB 2017)
 """
 
 from __future__ import annotations
@@ -17,45 +15,44 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
+import numpy as np
+
+from tacit.data.domains import items_in
 from tacit.data.ratings import Ratings
 from tacit.designs.xmap.experiment.judging import (
     Comparison,
-    Entries,
     Experiment,
     Judged,
+    Key,
     Setting,
     compare,
-    compare_alpha,
+    comparison,
     run_setting,
 )
 from tacit.designs.xmap.experiment.methods import (
-    BASELINES,
     METHODS,
     NON_PRIVATE,
     PAPERS_BUDGETS,
     PRIVATE,
+    VARIANTS,
     Contender,
 )
 from tacit.errors import ConfigError
 from tacit.evaluation import Interval, mean_interval
 from tacit.evaluation.parallel import Pool, Progress
 
-VARIANTS = ("sound", "published", "constant")
-DEFAULT_VARIANTS = VARIANTS[:2]
 PAPERS_K = 50
-
-Cells = dict[tuple[Contender, int | None, Setting], list[Judged]]
-"""What was judged, one entry per seed."""
 
 
 @dataclass(frozen=True)
 class Grid:
     """What is measured; ConfigError for what cannot be.
 
-    epsilons, delta: of the sound and constant variants; the published one takes the paper's
-    budgets, and every pair of `surface` as (epsilon, epsilon_prime).
+    epsilons, delta: of the sound variant; the published one takes the paper's budgets, and every
+    pair of `surface` as (epsilon, epsilon_prime).
     """
 
     methods: Sequence[str] = METHODS
@@ -63,7 +60,7 @@ class Grid:
     alphas: Sequence[float] = (0.0,)
     overlaps: Sequence[float] = (1.0,)
     profile_sizes: Sequence[int] = (0,)
-    variants: Sequence[str] = DEFAULT_VARIANTS
+    variants: Sequence[str] = VARIANTS
     epsilons: Sequence[float] = (1.0,)
     delta: float = 1e-6
     surface: Sequence[float] = ()
@@ -74,9 +71,8 @@ class Grid:
             ("method", self.methods, METHODS),
             ("variant", self.variants, VARIANTS),
         ):
-            for name in wanted:
-                if name not in known:
-                    raise ConfigError(f"No {kind} '{name}'. There are: {', '.join(known)}.")
+            if unknown := [name for name in wanted if name not in known]:
+                raise ConfigError(f"No {kind} '{unknown[0]}'. There are: {', '.join(known)}.")
         budgets = (*self.epsilons, *self.surface)
         for name, values, fits, rule in (
             ("method", self.methods, lambda _: True, "a name"),
@@ -85,15 +81,12 @@ class Grid:
             ("profile size", self.profile_sizes, lambda size: size >= 0, "0 or more"),
             ("alpha", self.alphas, lambda alpha: 0 <= alpha < math.inf, "0 or more"),
             ("epsilon", budgets, lambda epsilon: epsilon > 0, "above 0"),
+            ("seed", range(self.seeds), lambda _: True, "a number"),
         ):
             if not values:
                 raise ConfigError(f"The evaluation needs at least one {name}.")
             if odd := [value for value in values if not fits(value)]:
                 raise ConfigError(f"Each {name} is {rule}; got {odd[0]}.")
-        if self.seeds < 1:
-            raise ConfigError(f"The evaluation needs at least one seed; got {self.seeds}.")
-        if any(method in PRIVATE for method in self.methods) and not self.variants:
-            raise ConfigError(f"X-Map needs a variant. There are: {', '.join(VARIANTS)}.")
 
     @property
     def base(self) -> Setting:
@@ -104,49 +97,42 @@ class Grid:
         return PAPERS_K if PAPERS_K in self.ks else max(self.ks)
 
     @property
-    def settings(self) -> list[Setting]:
-        """The base first, then what moves one thing."""
-        moved = [replace(self.base, overlap=overlap) for overlap in sorted(self.overlaps)]
-        moved += [replace(self.base, profile_size=size) for size in sorted(self.profile_sizes)]
-        moved += [replace(self.base, alpha=alpha) for alpha in sorted(self.alphas)]
-        return list(dict.fromkeys([self.base, *moved]))
+    def steps(self) -> int:
+        """That `evaluate_cross_domain` reports."""
+        return self.seeds * len(self.plan())
 
-    def plan(self) -> dict[Setting, Entries]:
+    def plan(self) -> dict[Setting, list[Key]]:
         """Every k and budget at the base, elsewhere the base's k and the first budget of each."""
-        first = list(self._contenders(self.epsilons[:1], ()))
+        first = [*self._contenders(self.epsilons[:1], ())]
         budgets = dict.fromkeys([*first, *self._contenders(self.epsilons, self.surface)])
-        one, every = (self.base_k,), tuple(dict.fromkeys(self.ks))
-        base, *moved = self.settings
-        at_base = tuple((each, _ks(each, every if each in first else one)) for each in budgets)
-        elsewhere = tuple((each, _ks(each, one)) for each in first)
-        with_alpha = tuple(entry for entry in elsewhere if entry[0].has_alpha)
-        found = {
-            setting: elsewhere if setting.alpha == base.alpha else with_alpha for setting in moved
-        }
-        return {base: at_base} | found
+        elsewhere: list[Key] = [(each, self.base_k if each.has_k else None) for each in first]
+        at_base: dict[Key, None] = dict.fromkeys(
+            (each, k) for each in first for k in self.ks if each.has_k
+        )
+        at_base |= dict.fromkeys((each, self.base_k if each.has_k else None) for each in budgets)
+        found: dict[Setting, list[Key]] = {self.base: [*at_base]}
+        moved = [replace(self.base, overlap=share) for share in sorted(self.overlaps)]
+        moved += [replace(self.base, profile_size=size) for size in sorted(self.profile_sizes)]
+        for setting in moved:
+            found.setdefault(setting, elsewhere)
+        for alpha in sorted(self.alphas):
+            with_alpha = [key for key in elsewhere if key[0].has_alpha]
+            found.setdefault(replace(self.base, alpha=alpha), with_alpha)
+        return found
 
     def _contenders(
         self, epsilons: Sequence[float], surface: Sequence[float]
     ) -> Iterator[Contender]:
-        for method in METHODS:
-            if method not in self.methods:
+        for method in (each for each in METHODS if each in self.methods):
+            if method not in PRIVATE:
+                yield Contender(method, "published" if method in NON_PRIVATE else "baseline")
                 continue
-            if method in NON_PRIVATE:
-                yield Contender(method, "published")
-            elif method in BASELINES:
-                yield Contender(method)
-            else:
-                for variant in ("sound", "constant") if method == "x-map-ib" else ():
-                    for epsilon in epsilons if variant in self.variants else ():
-                        yield Contender(method, variant, epsilon, None, self.delta)
-                if "published" in self.variants:
-                    pairs = [(first, second) for first in surface for second in surface]
-                    for epsilon, epsilon_prime in [PAPERS_BUDGETS[method], *pairs]:
-                        yield Contender(method, "published", epsilon, epsilon_prime)
-
-
-def _ks(contender: Contender, ks: tuple[int, ...]) -> tuple[int | None, ...]:
-    return ks if contender.has_k else (None,)
+            if method == "x-map-ib" and "sound" in self.variants:
+                for epsilon in epsilons:
+                    yield Contender(method, "sound", epsilon, None, self.delta)
+            if "published" in self.variants:
+                for pair in (PAPERS_BUDGETS[method], *product(surface, surface)):
+                    yield Contender(method, "published", *pair)
 
 
 @dataclass(frozen=True)
@@ -209,11 +195,7 @@ class CrossDomainTable:
 
     def at_base(self) -> list[Point]:
         """Every contender where nothing moves, at `base_k` where it has a k, by method."""
-        found = [
-            point
-            for point in self.points
-            if point.setting == self.base and point.k in (None, self.base_k)
-        ]
+        found = [p for p in self.points if p.setting == self.base and p.k in (None, self.base_k)]
         return sorted(found, key=lambda point: METHODS.index(point.contender.method))
 
     def figures(self) -> tuple[tuple[list[Point], Callable[[Point], float | None]], ...]:
@@ -258,7 +240,7 @@ def evaluate_cross_domain(
     progress: Progress | None = None,
     **measured: Any,
 ) -> CrossDomainTable:
-    """Run every method in every setting and seed; `steps` tells how far progress counts.
+    """Run every method in every setting and seed.
 
     ratings need the item metadata `domain`. measured: the fields of `Grid`. options: further
     keywords of XMap, such as `stars` and `features`. Splits depend on the seed only; noise takes no
@@ -268,68 +250,71 @@ def evaluate_cross_domain(
     least = max(grid.profile_sizes) + 1
     experiment = Experiment(ratings, source, target, share, least, dict(options or {}))
     seeds = tuple(range(first_seed, first_seed + grid.seeds))
-    tasks = [(seed, setting, entries) for seed in seeds for setting, entries in grid.plan().items()]
+    tasks = [(seed, setting, keys) for seed in seeds for setting, keys in grid.plan().items()]
     with Pool(experiment, workers=workers) as pool:
         results = pool.run(run_setting, tasks, progress or (lambda _: None))
-    cells: Cells = {}
-    for (_, setting, _), judged in zip(tasks, results, strict=True):
-        for contender, k, found in judged:
-            cells.setdefault((contender, k, setting), []).append(found)
-    return _table(experiment, cells, grid, seeds)
-
-
-def steps(**measured: Any) -> int:
-    """How many steps `evaluate_cross_domain` reports."""
-    grid = Grid(**measured)
-    return grid.seeds * len(grid.settings)
-
-
-def _table(
-    experiment: Experiment, cells: Cells, grid: Grid, seeds: tuple[int, ...]
-) -> CrossDomainTable:
+    cells: dict[tuple[Setting, Key], list[Judged]] = {}
+    for (_, setting, keys), found in zip(tasks, results, strict=True):
+        for key, judged in zip(keys, found, strict=True):
+            cells.setdefault((setting, key), []).append(judged)
+    base, base_k = grid.base, grid.base_k
     at_base = {
-        (contender, k): judged
-        for (contender, k, setting), judged in cells.items()
-        if setting == grid.base and k in (None, grid.base_k)
+        key: judged
+        for (setting, key), judged in cells.items()
+        if setting == base and key[1] in (None, base_k)
     }
     with_alpha = [
-        compare_alpha((contender, k), setting.alpha, judged, at_base[contender, k])
-        for (contender, k, setting), judged in cells.items()
-        if setting.alpha != grid.base.alpha
+        comparison(key, key[0], "mae", judged, at_base[key], setting.alpha)
+        for (setting, key), judged in cells.items()
+        if setting.alpha != base.alpha
     ]
+    rows = tuple(
+        CrossDomainRow(
+            **vars(key[0]),
+            k=key[1],
+            seed=seed,
+            **vars(setting),
+            mae=judged.mae,
+            ndcg_at_10=judged.mean_ndcg,
+            n_test=int(judged.counts.sum()),
+        )
+        for (setting, key), found in cells.items()
+        for seed, judged in zip(seeds, found, strict=True)
+    )
+    points = tuple(_point(setting, key, judged) for (setting, key), judged in cells.items())
+    people = tuple(len(judged.ids) for judged in next(iter(at_base.values())))
+    comparisons, surface = (*compare(at_base), *with_alpha), tuple(sorted(set(grid.surface)))
     return CrossDomainTable(
-        source=experiment.source,
-        target=experiment.target,
-        base=grid.base,
-        base_k=grid.base_k,
-        seeds=seeds,
-        people=tuple(len(judged.ids) for judged in next(iter(at_base.values()))),
-        rows=tuple(
-            CrossDomainRow(
-                **vars(contender),
-                k=k,
-                seed=seed,
-                **vars(setting),
-                mae=judged.mae if judged.has_errors else None,
-                ndcg_at_10=judged.mean_ndcg,
-                n_test=judged.n_test,
-            )
-            for (contender, k, setting), found in cells.items()
-            for seed, judged in zip(seeds, found, strict=True)
-        ),
-        points=tuple(_point(*key, judged) for key, judged in cells.items()),
-        comparisons=(*compare(at_base), *with_alpha),
-        surface=tuple(sorted(set(grid.surface))),
+        source, target, base, base_k, seeds, people, rows, points, comparisons, surface
     )
 
 
-def _point(
-    contender: Contender, k: int | None, setting: Setting, judged: Sequence[Judged]
-) -> Point:
-    return Point(
-        contender,
-        k,
-        setting,
-        mean_interval([each.mae for each in judged]) if judged[0].has_errors else None,
-        mean_interval([each.mean_ndcg for each in judged], bounds=(0.0, 1.0)),
+def _point(setting: Setting, key: Key, judged: Sequence[Judged]) -> Point:
+    errors = [each.mae for each in judged if each.mae is not None]
+    lists = mean_interval([each.mean_ndcg for each in judged], bounds=(0.0, 1.0))
+    return Point(*key, setting, mean_interval(errors) if errors else None, lists)
+
+
+def similarities_found(ratings: Ratings, source: str, target: str) -> dict[str, int]:
+    """How many pairs of an item of each domain have a similarity.
+
+    adjusted_cosine: pairs with a cosine that is not 0, from people who rated both. x_sim: pairs
+    that a meta-path joins, with the neighbours an item keeps by default. pairs: all.
+    """
+    from tacit.designs.xmap.extender import baseline, blocks_of, extend, similarities
+    from tacit.designs.xmap.model import XMap
+    from tacit.engine.local import CompiledEngine
+
+    sources, targets = (items_in(ratings, name).astype(np.int32) for name in (source, target))
+    base, engine, settings = (
+        baseline(ratings.matrix),
+        CompiledEngine(),
+        XMap(target=target).settings,
     )
+    k, significance = settings.extender_k, settings.significance
+    found = extend(base, sources, targets, k=k, significance=significance, engine=engine)
+    parts = [sources[part] for part in blocks_of(found, sources)]
+    centred = base.table.values
+    direct = sum(int((centred[:, part].T @ centred[:, targets]).count_nonzero()) for part in parts)
+    reached = sum(int(np.isfinite(similarities(found, part, engine)).sum()) for part in parts)
+    return {"adjusted_cosine": direct, "x_sim": reached, "pairs": len(sources) * len(targets)}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.design import Command, Entry, Run, Tour, option
 from tacit.design import Comparison as Compared
 from tacit.designs.xmap.commands import FEATURES
-from tacit.designs.xmap.experiment.methods import METHODS, PAPERS_BUDGETS, Contender
+from tacit.designs.xmap.experiment.methods import METHODS, VARIANTS, Contender
 from tacit.evaluation import REPORT, SEED, WORKERS, Interval, Result, Table, manifest
 
 if TYPE_CHECKING:
@@ -47,9 +47,7 @@ class EvaluateSettings:
         default=(0.0,),
     )
     method: tuple[str, ...] = option("Only these methods, with commas.", default=())
-    variant: tuple[str, ...] = option(
-        "Of X-Map: sound, published, constant; with commas.", default=()
-    )
+    variant: tuple[str, ...] = option("Of X-Map: sound, published; with commas.", default=())
     epsilon: tuple[float, ...] = option(
         "Epsilon for a person's whole profile, with commas.", default=(1.0,)
     )
@@ -63,9 +61,6 @@ class EvaluateSettings:
     )
     similarities: bool = option(
         "Count the pairs of items with a similarity, at each overlap.", default=False
-    )
-    speed_up: tuple[int, ...] = option(
-        "Also time each method alone with these numbers of workers, such as 1,2.", default=()
     )
     share: float = option("Share of the people in both who are tested.", default=0.2)
     seeds: int = option("How many splits.", default=5, least=1)
@@ -82,82 +77,55 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     is judged by its lists alone.
     """
     from tacit.data.domains import cross_domain_split
-    from tacit.designs.xmap.experiment import (
-        DEFAULT_VARIANTS,
-        evaluate_cross_domain,
-        steps,
-    )
-    from tacit.designs.xmap.experiment.methods import similarities_found, speed_up
-    from tacit.designs.xmap.experiment.report import verdict
+    from tacit.designs.xmap.experiment import Grid, evaluate_cross_domain, similarities_found
+    from tacit.designs.xmap.experiment.report import page_of, verdict
 
-    asked: dict[str, Any] = {
-        "methods": settings.method or tuple(METHODS),
+    measured: dict[str, Any] = {
+        "methods": settings.method or METHODS,
         "ks": settings.k,
         "overlaps": settings.overlap,
         "profile_sizes": settings.profile_size,
         "alphas": settings.alpha,
-        "variants": settings.variant or tuple(DEFAULT_VARIANTS),
+        "variants": settings.variant or VARIANTS,
         "epsilons": settings.epsilon,
         "delta": settings.delta,
         "surface": settings.surface,
-        "share": settings.share,
         "seeds": settings.seeds,
+    }
+    asked = measured | {
+        "share": settings.share,
         "options": {"features": settings.features, "stars": settings.stars},
     }
-    ratings = run.read()
-    domains = (ratings, settings.from_domain, settings.to_domain)
-    total = steps(
-        **{name: asked[name] for name in ("overlaps", "profile_sizes", "alphas", "seeds")}
-    )
-    with run.progress("Evaluating", total) as advance:
+    steps, ratings = Grid(**measured).steps, run.read()
+    domains: dict[str, Any] = {"source": settings.from_domain, "target": settings.to_domain}
+    with run.progress("Evaluating", steps) as advance:
         table = evaluate_cross_domain(
-            *domains,
+            ratings,
+            **domains,
             first_seed=settings.seed,
             workers=settings.workers,
             progress=advance,
             **asked,
         )
-    more: dict[str, Any] = {}
-    if settings.similarities:
-        more["similarities"] = [
-            {"overlap": each}
-            | similarities_found(
-                cross_domain_split(
-                    ratings,
-                    source=settings.from_domain,
-                    target=settings.to_domain,
-                    share=settings.share,
-                    overlap=each,
-                    seed=settings.seed,
-                ).train,
-                *domains[1:],
-            )
-            for each in settings.overlap
-        ]
-    if settings.speed_up:
-
-        def alone(method: str, workers: int) -> None:
-            one = asked | {"methods": (method,)}
-            evaluate_cross_domain(*domains, first_seed=settings.seed, workers=workers, **one)
-
-        more["speed_up"] = speed_up(alone, asked["methods"], settings.speed_up)
-    made_with = manifest(
-        ratings,
-        seed=settings.seed,
-        command=run.command,
-        source=settings.from_domain,
-        target=settings.to_domain,
-        **asked,
-    )
+    pairs = []
+    for overlap in settings.overlap if settings.similarities else ():
+        split = cross_domain_split(
+            ratings, **domains, share=settings.share, overlap=overlap, seed=settings.seed
+        )
+        pairs.append({"overlap": overlap} | similarities_found(split.train, **domains))
+    made_with = manifest(ratings, seed=settings.seed, command=run.command, **domains, **asked)
     if settings.report is not None:
-        from tacit.designs.xmap.experiment.report import page_of
-
         page_of(table, made_with).write(settings.report)
     found = verdict(table)
-    said = f"{found.headline}. {found.sentence}"
     return Result(
-        table.to_dict() | more | {"manifest": made_with},
-        (said, everybody(table), *moved(table), *_more(**more), _LEGEND),
+        table.to_dict() | ({"similarities": pairs} if pairs else {}) | {"manifest": made_with},
+        (
+            f"{found.headline}. {found.sentence}",
+            everybody(table),
+            *moved(table),
+            *_similarities(pairs),
+            _LEGEND,
+        ),
         "--report out.html draws it;  --json prints every row.",
     )
 
@@ -219,28 +187,17 @@ def _figure(
     yield Table(title, ("method", "privacy", *(f"{x:g}" for x in columns)), rows)
 
 
-def _more(
-    similarities: Sequence[dict[str, Any]] = (), speed_up: Sequence[dict[str, Any]] = ()
-) -> Iterator[Table]:
-    if similarities:
+def _similarities(pairs: Sequence[dict[str, Any]]) -> Iterator[Table]:
+    if pairs:
         yield Table(
             "Pairs of an item of each domain with a similarity, first split",
             ("overlap", "adjusted cosine", "X-Sim, by meta-paths", "all pairs"),
-            [
-                (f"{n:g}", *(f"{x:,}" for x in pairs))
-                for n, *pairs in map(dict.values, similarities)
-            ],
+            [(f"{n:g}", *(f"{x:,}" for x in numbers)) for n, *numbers in map(dict.values, pairs)],
         )
-    if speed_up:
-        columns = ("method", "workers", "seconds", "speed_up")
-        rows = [
-            (r["method"], r["workers"], *(f"{r[n]:.2f}" for n in columns[2:])) for r in speed_up
-        ]
-        yield Table("Time by workers, all splits", columns, rows)
 
 
 def _privacy(contender: Contender) -> str:
-    if contender.method not in PAPERS_BUDGETS:
+    if not contender.budget:
         return "none"
     if contender.epsilon_prime is not None:
         return f"published {contender.epsilon:g}, {contender.epsilon_prime:g}"
@@ -251,10 +208,9 @@ def _with_width(found: Interval | Comparison | None, sign: str = ".3f") -> str:
     """The mean and half of its interval, which is as wide on either side."""
     if found is None:
         return ""
-    mean = found.mean if isinstance(found, Interval) else found.difference
-    half = (found.high - found.low) / 2
-    places = sign.lstrip("+")
-    return f"{mean:{sign}}" + (f" ± {half:{places}}" if math.isfinite(half) else "")
+    mean, low, high = found if isinstance(found, Interval) else found.interval
+    half = (high - low) / 2
+    return f"{mean:{sign}}" + (f" ± {half:{sign.lstrip('+')}}" if math.isfinite(half) else "")
 
 
 EVALUATE = Command(EvaluateSettings, evaluate, ratings=True)

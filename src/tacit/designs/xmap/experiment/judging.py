@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from operator import attrgetter
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,14 +18,7 @@ from numpy.typing import NDArray
 from tacit.data.domains import cross_domain_split, items_in
 from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import Split
-from tacit.designs.xmap.experiment.methods import (
-    BASELINES,
-    PRIVATE,
-    Contender,
-    Task,
-    make,
-    predicts,
-)
+from tacit.designs.xmap.experiment.methods import BASELINES, PRIVATE, Contender
 from tacit.errors import DataError
 from tacit.evaluation import Interval, mean_interval
 from tacit.evaluation.lists import LIST_LENGTH, lists_of, top_quarter
@@ -52,17 +44,10 @@ class Judged:
     ndcg: Floats
 
     @property
-    def n_test(self) -> int:
-        return int(self.counts.sum())
-
-    @property
-    def has_errors(self) -> bool:
-        """Whether its scores are stars."""
-        return bool(np.isfinite(self.errors).all())
-
-    @property
-    def mae(self) -> float:
-        """Stars; every rating weighs the same, not every person. NaN for scores not in stars."""
+    def mae(self) -> float | None:
+        """Stars; every rating weighs the same, not every person. None for scores not in stars."""
+        if not np.isfinite(self.errors).all():
+            return None
         return float(self.errors.sum() / self.counts.sum())
 
     @property
@@ -71,11 +56,7 @@ class Judged:
         return float(np.nanmean(self.ndcg))
 
 
-Entries = tuple[tuple[Contender, tuple[int | None, ...]], ...]
-"""Contenders, each with the values of k to judge it at; (None,) where it has no k."""
-
-
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Setting:
     """overlap: share of the training people in both domains who stay in training.
     profile_size: ratings in the target domain that a test person keeps; 0: cold start.
@@ -84,6 +65,10 @@ class Setting:
     overlap: float
     profile_size: int
     alpha: float = 0.0
+
+
+Key = tuple[Contender, int | None]
+"""A contender at a k, None where it has none."""
 
 
 @dataclass(frozen=True)
@@ -98,32 +83,34 @@ class Experiment:
     test_ratings: int
     options: Mapping[str, Any]
 
+    def split(self, setting: Setting, seed: int) -> Split:
+        return cross_domain_split(
+            self.ratings,
+            source=self.source,
+            target=self.target,
+            share=self.share,
+            keep=setting.profile_size,
+            at_least=self.test_ratings,
+            overlap=setting.overlap,
+            seed=seed,
+        )
+
 
 def run_setting(
-    experiment: Experiment, seed: int, setting: Setting, entries: Entries
-) -> list[tuple[Contender, int | None, Judged]]:
-    """Every contender at each of its values of k, in the order of `entries`."""
-    split = cross_domain_split(
-        experiment.ratings,
-        source=experiment.source,
-        target=experiment.target,
-        share=experiment.share,
-        keep=setting.profile_size,
-        at_least=experiment.test_ratings,
-        overlap=setting.overlap,
-        seed=seed,
-    )
+    experiment: Experiment, seed: int, setting: Setting, entries: Sequence[Key]
+) -> list[Judged]:
+    """Of every contender, in the order of `entries`."""
+    split = experiment.split(setting, seed)
     target = np.zeros(experiment.ratings.n_items, dtype=bool)
     target[items_in(experiment.ratings, experiment.target)] = True
     options = {**experiment.options, "alpha": setting.alpha}
-    task = Task(experiment.source, experiment.target, options, seed)
     found = []
-    for contender, ks in entries:
-        for k in ks:
-            model = make(contender, task, k).fit(split.train)
-            stars = predicts(contender, experiment.options)
-            judged = judge_target(model, split, target, n=LIST_LENGTH, stars=stars)
-            found.append((contender, k, judged))
+    for contender, k in entries:
+        model = contender.make(experiment.source, experiment.target, options, seed, k)
+        stars = contender.predicts(options)
+        found.append(
+            judge_target(model.fit(split.train), split, target, n=LIST_LENGTH, stars=stars)
+        )
     return found
 
 
@@ -147,17 +134,6 @@ def judge_target(
         raise DataError(
             "no training rating is left in the target domain", fix="Hold out fewer people."
         )
-    missing = float(split.train.values[known].mean())
-    lists = lists_of(recommender, test, people, n=n, candidates=test.item_ids[target].tolist())
-    errors = np.full(len(people), np.nan)
-    if stars:
-        for place, person in enumerate(people):
-            rows = slice(test.offsets[person], test.offsets[person + 1])
-            items = test.item_ids[test.items[rows]].tolist()
-            predicted = recommender.predict(items, test.user_ids[person])
-            predicted = np.where(np.isnan(predicted), missing, predicted)
-            clipped = np.clip(predicted, test.scale.minimum, test.scale.maximum)
-            errors[place] = np.abs(clipped - test.values[rows]).sum()
     relevant = top_quarter(test, people)
     if not relevant.data.any():
         raise DataError(
@@ -165,20 +141,25 @@ def judge_target(
             expected="a held-out rating in the top quarter of the scale",
             fix="Hold out more people.",
         )
-    return Judged(
-        ids=test.user_ids[people],
-        counts=np.diff(test.offsets)[people],
-        errors=errors,
-        ndcg=ndcg_by_person(lists, relevant),
-    )
+    missing = float(split.train.values[known].mean())
+    lists = lists_of(recommender, test, people, n=n, candidates=test.item_ids[target].tolist())
+    errors = np.full(len(people), np.nan)
+    for place, person in enumerate(people) if stars else ():
+        rows = slice(test.offsets[person], test.offsets[person + 1])
+        items = test.item_ids[test.items[rows]].tolist()
+        predicted = recommender.predict(items, test.user_ids[person])
+        predicted = np.where(np.isnan(predicted), missing, predicted)
+        clipped = np.clip(predicted, test.scale.minimum, test.scale.maximum)
+        errors[place] = np.abs(clipped - test.values[rows]).sum()
+    counts = np.diff(test.offsets)[people]
+    return Judged(test.user_ids[people], counts, errors, ndcg_by_person(lists, relevant))
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """method minus against, on the same ratings of the same people; 95 % intervals.
+    """method minus against, on the same ratings of the same people; 95 % intervals over people.
 
     measure: mae (below 0: the method is better) or ndcg_at_10 (above 0: the method is better).
-    low, high: over people. seeds_low, seeds_high: of the same difference taken seed by seed.
     alpha: of the method, where it differs from the base's; then `against` is the method itself.
     """
 
@@ -192,10 +173,12 @@ class Comparison:
     difference: float
     low: float
     high: float
-    seeds_low: float
-    seeds_high: float
     people: int
     alpha: float | None = None
+
+    @property
+    def interval(self) -> Interval:
+        return Interval(self.difference, self.low, self.high)
 
 
 def mae_difference(mine: Sequence[Judged], theirs: Sequence[Judged]) -> tuple[Interval, int]:
@@ -213,57 +196,37 @@ def mae_difference(mine: Sequence[Judged], theirs: Sequence[Judged]) -> tuple[In
 def ndcg_difference(mine: Sequence[Judged], theirs: Sequence[Judged]) -> tuple[Interval, int]:
     """Difference of NDCG over all seeds, of the people with something relevant."""
     gaps = [a.ndcg - b.ndcg for a, b in zip(mine, theirs, strict=True)]
-    known = [~np.isnan(gap) for gap in gaps]
-    filled = [np.where(has, gap, 0.0) for has, gap in zip(known, gaps, strict=True)]
-    times = _by_person(mine, [has.astype(float) for has in known])
-    total = _by_person(mine, filled)
+    times = _by_person(mine, [np.isfinite(gap).astype(float) for gap in gaps])
+    total = _by_person(mine, [np.nan_to_num(gap) for gap in gaps])
     judged = times > 0
     return mean_interval(total[judged] / times[judged]), int(judged.sum())
 
 
-def compare(judged: Mapping[tuple[Contender, int | None], Sequence[Judged]]) -> list[Comparison]:
+def compare(judged: Mapping[Key, Sequence[Judged]]) -> list[Comparison]:
     """Every variant of X-Map and NX-Map against every baseline, and X-Map against NX-Map."""
     return [
-        _comparison(mine, theirs[0], measure, judged[mine], judged[theirs])
+        comparison(mine, theirs[0], measure, judged[mine], judged[theirs])
         for mine, theirs in itertools.product(judged, judged)
         if mine[0].method not in BASELINES and _comparable(mine[0], theirs[0])
         for measure in ("mae", "ndcg_at_10")
-        if measure == "ndcg_at_10" or (judged[mine][0].has_errors and judged[theirs][0].has_errors)
+        if measure == "ndcg_at_10" or None not in (judged[mine][0].mae, judged[theirs][0].mae)
     ]
 
 
 def _comparable(mine: Contender, theirs: Contender) -> bool:
-    variant = mine.method.removeprefix("x-map-")
-    return theirs.method in BASELINES or (
-        mine.method in PRIVATE and theirs.method == f"nx-map-{variant}"
-    )
+    twin = mine.method in PRIVATE and theirs.method == f"n{mine.method}"
+    return twin or theirs.method in BASELINES
 
 
-def compare_alpha(
-    one: tuple[Contender, int | None],
-    alpha: float,
-    judged: Sequence[Judged],
-    base: Sequence[Judged],
-) -> Comparison:
-    """A method with an alpha against itself at the base's alpha."""
-    return replace(_comparison(one, one[0], "mae", judged, base), alpha=alpha)
-
-
-def _comparison(
-    mine: tuple[Contender, int | None],
-    theirs: Contender,
-    measure: str,
-    judged: Sequence[Judged],
-    against: Sequence[Judged],
-) -> Comparison:
+def comparison(
+    mine: Key, theirs: Contender, measure: str, judged: Sequence[Judged],
+    against: Sequence[Judged], alpha: float | None = None,
+) -> Comparison:  # fmt: skip
     over_people = mae_difference if measure == "mae" else ndcg_difference
-    (difference, low, high), people = over_people(judged, against)
-    value = attrgetter("mae" if measure == "mae" else "mean_ndcg")
-    # Seeds share people, so this interval is somewhat narrow.
-    seeds = mean_interval([value(a) - value(b) for a, b in zip(judged, against, strict=True)])
-    found = (theirs.method, measure, difference, low, high, seeds.low, seeds.high, people)
+    found, people = over_people(judged, against)
     one, k = mine
-    return Comparison(one.method, one.variant, one.epsilon, one.epsilon_prime, k, *found)
+    own = (one.method, one.variant, one.epsilon, one.epsilon_prime, k)
+    return Comparison(*own, theirs.method, measure, *found, people, alpha)
 
 
 def _by_person(judged: Sequence[Judged], values: Sequence[NDArray[np.generic]]) -> Floats:
