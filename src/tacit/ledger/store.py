@@ -84,11 +84,6 @@ class Ledger:
         """The newest entry that this process knows to be on disk in both places."""
         return self._known
 
-    @property
-    def failed(self) -> bool:
-        """Whether a disk failed, and another process may go on, from what is on it."""
-        return isinstance(self._stopped, LedgerFailed)
-
     def open_budget(self, holder: Holder, cap: Cap) -> None:
         """Open a budget for life. Again with the same cap changes nothing; CapChanged otherwise."""
         self._write(lambda place: open_row(place, holder, cap))
