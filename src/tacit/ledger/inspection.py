@@ -30,7 +30,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from tacit.container import write_whole
 from tacit.errors import ConfigError, OutputError, TacitError
 from tacit.ledger import sqlite
-from tacit.ledger.balances import balances
 from tacit.ledger.chain import Head, HeadStore, check_known
 from tacit.ledger.opening import address, beside, found_at
 from tacit.ledger.postgres import give_back
@@ -38,6 +37,7 @@ from tacit.ledger.refusals import LedgerHeld, LedgerRefused, explained
 from tacit.ledger.replaying import Verification, hash_at, reading, replay
 from tacit.ledger.requests import Balance
 from tacit.ledger.schema import log, version
+from tacit.ledger.spending import balances
 from tacit.ledger.statements import KeptState, list_states
 from tacit.ledger.store import Ledger
 
