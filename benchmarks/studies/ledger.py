@@ -213,7 +213,7 @@ def _filled(ledger: Ledger, people: list[Holder], entries: int, key: str = "k") 
     """Releases of 200 bytes from one budget each, many in a transaction: their number counts."""
     step = Cost(Unit.PURE, 1)
     for at in range(0, entries, 500):
-        ledger.serve(
+        ledger.release_all(
             [
                 Spending(
                     Request("shop", f"s{n % 100}", "list", f"{key}{n}", b"p"),

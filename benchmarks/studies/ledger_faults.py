@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,13 +19,14 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Connection, Float, cast, select, text, update
 
-from tacit.errors import PrivacyError
+from tacit.errors import PrivacyError, TacitError
 from tacit.ledger import (
     Balance,
     BudgetExhausted,
     Charge,
     Head,
     Ledger,
+    Release,
     Request,
     Verification,
     chain,
@@ -38,7 +40,7 @@ from tacit.ledger import (
 )
 from tacit.ledger.history import LogState
 from tacit.ledger.schema import budgets, head
-from tacit.ledger.spending import Place, Spending, Stored
+from tacit.ledger.spending import Place, Spending
 from tacit.ledger.statements import Asked, KeptStates, Statement
 
 Plant = Callable[[object, str, object], None]
@@ -92,6 +94,7 @@ def read_then_write(plant: Plant) -> None:
 
     def looked(ledger: Ledger, request: Request, charges: Any, *rest: Any, **named: Any) -> Any:
         seen.update({id(charge): ledger.balance(charge.holder) for charge in charges})
+        time.sleep(0.001)  # others come in between
         return release(ledger, request, charges, *rest, **named)
 
     def paid(place: Place, charge: Charge, _: object) -> list[int]:
@@ -213,11 +216,11 @@ def acknowledged_before_commit(plant: Plant) -> None:
 
     For a process that is killed: it leaves a thread behind.
     """
-    serve = Ledger.serve
+    serve = Ledger.release_all
     settle = spending.settle
     busy = threading.Lock()
 
-    def settled(place: Place, work: Spending) -> Stored | Exception:
+    def settled(place: Place, work: Spending) -> Release | TacitError:
         outcome = settle(place, work)
         early.append(outcome)
         if len(early) == wanted[0]:
@@ -225,11 +228,11 @@ def acknowledged_before_commit(plant: Plant) -> None:
             threading.Event().wait()  # until it is killed: no commit comes after the answer
         return outcome
 
-    early: list[Stored | Exception] = []
+    early: list[Release | TacitError] = []
     wanted: list[int] = [0]
     ready = threading.Event()
 
-    def served(ledger: Ledger, works: Sequence[Spending]) -> Sequence[Stored | Exception]:
+    def served(ledger: Ledger, works: Sequence[Spending]) -> list[Release | TacitError]:
         busy.acquire()
         early.clear()
         ready.clear()
@@ -246,7 +249,7 @@ def acknowledged_before_commit(plant: Plant) -> None:
         return list(early)
 
     plant(store, "settle", settled)
-    plant(Ledger, "serve", served)
+    plant(Ledger, "release_all", served)
 
 
 def synchronous_commit_off(plant: Plant) -> None:

@@ -340,7 +340,9 @@ def test_a_guard_that_stops_the_ledger_itself_is_final(postgres, ledger_at, tmp_
     with ledger_at(postgres.database(), second=tmp_path / "head") as ledger:
         ledger.open_budget(FILMS, Cap.pure("0.00001"))
         deletion = text("DELETE FROM ledger_log")
-        monkeypatch.setattr(store, "open_row", lambda place, *_: place.connection.execute(deletion))
+        monkeypatch.setattr(
+            store, "open_budget", lambda place, *_: place.connection.execute(deletion)
+        )
         with pytest.raises(LedgerRefused, match="guard"):
             ledger.open_budget(FILMS, Cap.pure("0.00001"))
         monkeypatch.undo()

@@ -136,7 +136,7 @@ def together(ledger, *asked):
         after = b"%d" % (int(before or 0) + 1)
         return after, after
 
-    return ledger.serve(
+    return ledger.release_all(
         [
             Spending(
                 Request("shop", "x", "count", key, b"p"),

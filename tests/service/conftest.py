@@ -4,7 +4,7 @@
         answer = shop.post("subject", "/api/feedback", json={...})
 
 `shop` is an application on its own copy of the folder, so what a test changes stays its own.
-`started("--workers", "2")` starts `tacit serve` on a free port of this machine.
+`started("--port", "0")` starts `tacit serve` on a free port of this machine.
 """
 
 from __future__ import annotations
@@ -89,6 +89,15 @@ def started(demo: Demo, folder: Path) -> Iterator[Callable[..., Running]]:
     for running in processes:
         if running.process.stdout is not None and not running.process.stdout.closed:
             running.stop()  # unless the test did
+
+
+@pytest.fixture
+def two_workers(
+    started: Callable[..., Running], postgres: Any, tmp_path: Path
+) -> Callable[..., Running]:
+    """Starts a service of two workers, whose ledger is in PostgreSQL."""
+    place = ("--database", postgres.database(), "--second", str(tmp_path / "head"))
+    return lambda: started("--workers", "2", *place)
 
 
 @pytest.fixture(scope="module")

@@ -50,11 +50,6 @@ class Running:
         """What it wrote to standard error so far."""
         return "".join(self.lines)
 
-    def owner(self) -> int:
-        """The process that owns the ledger: the newest one, where there are several workers."""
-        begun = [json.loads(line) for line in self.lines if '"event": "started"' in line]
-        return int([one["process"] for one in begun if one["part"] == "owner"][-1])
-
     def stop(self) -> int:
         """SIGTERM; gives the exit code. A process that does not end within minutes is killed."""
         if self.process.poll() is None:

@@ -20,7 +20,6 @@ from tacit.service import Service, Settings, create_app
 from tacit.service.demo import TENANT, Demo
 from tacit.service.keys import Role, add_key, make_private
 from tacit.service.monitoring import Logger
-from tacit.service.owner import Link
 
 PATIENT = 300.0
 """Seconds, for tests that are not about time, on a machine however busy."""
@@ -65,25 +64,12 @@ def open_shop(demo: Demo, folder: Path, **settings: Any) -> Iterator[Shop]:
     free: dict[str, Any] = {"per_second": 1e6, "burst": 10**6, "visitors": True}
     free |= {"answer_within": PATIENT}
     free |= {"visitors_per_hour": 10**6, "changes_per_day": 10**6}
-    log, executes = io.StringIO(), settings.pop("executes", None)
+    log = io.StringIO()
     service = Service.open(Settings(folder, **{**free, **settings}))
-    app = create_app(service, log=Logger(log), executes=executes)
+    app = create_app(service, log=Logger(log))
     keys = {**demo.keys, **{role: service.keys.person_key(n) for role, n in PEOPLE.items()}}
     with TestClient(app, raise_server_exceptions=False) as client:
         yield Shop(folder, service, app, client, keys, log)
-
-
-@contextmanager
-def open_worker(demo: Demo, folder: Path) -> Iterator[Shop]:
-    """A worker, and the owner of its ledger beside it, in loops of their own; as `open_shop`."""
-    log = Logger(io.StringIO())
-    with open_shop(demo, folder, executes=lambda: None) as owner:
-        settings = owner.service.settings
-        assert settings.store is not None
-        service = Service.open(settings, owns=False)
-        app = create_app(service, log=log, link=Link(settings.store))
-        with TestClient(app, raise_server_exceptions=False) as client:
-            yield Shop(folder, service, app, client, owner.keys, owner.logged)
 
 
 def befriend(folder: Path) -> str:

@@ -98,20 +98,15 @@ def people_of(running: Any, valid: Any) -> Iterator[People]:
         people.close()
 
 
-def outage(
-    people: People, away, count: int, wait_until, always: str = "/api/campaigns/taste/catalogue"
-) -> None:
-    """People report before, while and after the store is away; then what must hold is checked.
-
-    always: what needs no ledger, and is answered meanwhile.
-    """
+def outage(people: People, away, count: int, wait_until) -> None:
+    """People report before, while and after the store is away; then what must hold is checked."""
     people.all_report(8)
     assert {people.until_taken(one.person).status for one in people.asked} == {200}
     before = len(people.asked)
     with away():
         people.all_report(count)  # all are answered before the store is back
         assert people.get("/healthz").status_code == 200
-        wait_until(lambda: people.get(always).status_code == 200)
+        wait_until(lambda: people.get("/api/campaigns/taste/catalogue").status_code == 200)
         assert people.get("/readyz").status_code == 503
     during = people.asked[before:]
     assert len(during) == count
@@ -185,70 +180,17 @@ def test_a_server_that_is_gone(on_postgres, postgres, valid, count, wait_until):
     assert "Traceback" not in on_postgres.log()
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("count", [FEW, 100])
-def test_an_owner_that_stands_still(started, valid, count, wait_until):
-    """The process that owns the file stopped in its tracks, beside two workers that go on."""
-    running = started("--workers", "2", **SOON)
-
-    @contextmanager
-    def stopped() -> Iterator[None]:
-        os.kill(running.owner(), signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            os.kill(running.owner(), signal.SIGCONT)
-
-    with people_of(running, valid) as people:
-        outage(people, stopped, count, wait_until, always="/api/models")
-    assert "Traceback" not in running.log()
-
-
-def test_an_owner_that_is_killed(started, folder, valid, wait_until):
-    """Twice, while people report: what was answered stays, nobody is charged twice, and the
-    others are answered when another owner is there. It reads tacit.toml as it was at the start."""
-    running = started("--workers", "2", **SOON)
-    (folder / "tacit.toml").write_text("edited since")
-    killed = set()
-
-    def kill():
-        for _ in range(2):
-            wait_until(lambda: running.owner() not in killed)
-            wait_until(lambda: people.get("/readyz").status_code == 200)
-            time.sleep(0.3)
-            killed.add(running.owner())
-            os.kill(running.owner(), signal.SIGKILL)
-
-    with people_of(running, valid) as people:
-        killer = threading.Thread(target=kill)
-        killer.start()
-        while killer.is_alive():
-            people.all_report(5, every=0.02)
-        killer.join()
-        assert {one.status for one in people.asked} == {200, 503}
-        recover(people, wait_until)
-    assert len(killed) == 2
-    assert running.stop() == 0
-
-
 @pytest.mark.parametrize(
-    ("error", "workers"),
-    [
-        *((errno.ENOSPC, 1), (errno.EIO, 2)),
-        *(
-            pytest.param(*both, marks=pytest.mark.long)
-            for both in ((errno.ENOSPC, 2), (errno.EIO, 1), (errno.EROFS, 1), (errno.EROFS, 2))
-        ),
-    ],
-    ids=lambda value: errno.errorcode[value] if value > 2 else str(value),
+    "error",
+    [errno.ENOSPC, errno.EIO, pytest.param(errno.EROFS, marks=pytest.mark.long)],
+    ids=errno.errorcode.get,
 )
-def test_a_disk_that_fails(started, valid, shim, tmp_path, wait_until, error, workers):
-    """Every write to the ledger's files fails for a time: 503, nothing is released, and afterwards
-    the service goes on by itself. Only where one process is all there is, a disk that failed is
-    trusted again after a restart."""
+def test_a_disk_that_fails(started, valid, shim, tmp_path, wait_until, error):
+    """Every write to the ledger's files fails for a time: 503, nothing is released. After a full
+    disk the service goes on by itself; a disk that failed is trusted again after a restart."""
     switch = tmp_path / "outage"
     faults = {"LD_PRELOAD": str(shim), "TACIT_FAULTS": "/budgets.db", "TACIT_OUTAGE": str(switch)}
-    running = started("--workers", str(workers), **SOON, **faults)
+    running = started(**SOON, **faults)
 
     @contextmanager
     def failing() -> Iterator[None]:
@@ -264,7 +206,7 @@ def test_a_disk_that_fails(started, valid, shim, tmp_path, wait_until, error, wo
             people.all_report(4)
             assert people.get("/healthz").status_code == 200
         assert [one.status for one in people.asked] == [200] * 4 + [503] * 4
-        if error == errno.ENOSPC or workers == 2:
+        if error == errno.ENOSPC:
             recover(people, wait_until)
         else:
             assert people.report("later").status == 503

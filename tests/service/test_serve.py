@@ -25,21 +25,31 @@ def test_it_answers_and_stops(started):
     assert "Traceback" not in running.log()
 
 
-def test_several_workers(started):
+def test_several_workers(two_workers):
     """With two workers both answer from one address, and stop together."""
-    running = started("--workers", "2")
+    running = two_workers()
     for _ in range(10):
         with urllib.request.urlopen(f"{running.address}/readyz") as answer:
             assert answer.status == 200
     assert running.stop() == 0
-    parts = [json.loads(line).get("part") for line in running.lines]
-    assert (parts.count("worker"), parts.count("owner")) == (2, 1)
+    events = [json.loads(line)["event"] for line in running.lines]
+    assert events.count("started") == 2
     assert "Traceback" not in running.log()
 
 
-def test_a_worker_that_dies(started, wait_until):
+def test_several_workers_need_a_server(folder, capsys):
+    """A ledger in a file has one writer: one sentence names both ways out."""
+    assert main(["serve", str(folder), "--workers", "2"]) == 2
+    told = capsys.readouterr().err
+    assert "PostgreSQL" in told
+    assert "--workers 1" in told
+    assert not (folder / "budgets.db").exists()
+
+
+def test_a_worker_that_dies(two_workers, wait_until):
     """Another one takes its place, even if it was asked how it is while it died."""
-    running = started("--workers", "2")
+    running = two_workers()
+    (running.folder / "tacit.toml").write_text("edited since")
     killed: set[int] = set()
     for _ in range(2):
         first = workers_of(running)[0]
@@ -50,9 +60,9 @@ def test_a_worker_that_dies(started, wait_until):
         wait_until(lambda: len({*workers_of(running)} - killed) == 2)
 
 
-def test_a_worker_that_hangs_does_not_keep_the_service(started):
+def test_a_worker_that_hangs_does_not_keep_the_service(two_workers):
     """SIGTERM while a worker stands still: everything ends, and the worker with it."""
-    running = started("--workers", "2")
+    running = two_workers()
     worker = workers_of(running)[0]
     os.kill(worker, signal.SIGSTOP)
     time.sleep(1)
@@ -61,46 +71,12 @@ def test_a_worker_that_hangs_does_not_keep_the_service(started):
     assert not Path(f"/proc/{worker}").exists()
 
 
-def test_a_signal_to_all_processes_at_once(started):
-    """As of systemd by default and of a terminal: the owner leaves it to the process above, so that
-    workers can end what they have in hand; nothing is replaced, and no fault is logged."""
-    running = started("--workers", "2")
-    owner, workers = running.owner(), workers_of(running)
-    status = Path(f"/proc/{owner}/status").read_text()
-    ignored = int(status.partition("SigIgn:")[2].split()[0], 16)
-    assert ignored >> (signal.SIGTERM - 1) & 1
-    for process in (owner, *workers):
-        os.kill(process, signal.SIGTERM)
-    assert running.stop() == 0
-    events = [json.loads(line)["event"] for line in running.lines]
-    assert not {"fault", "owner replaced"} & {*events}
-    assert not Path(f"/proc/{owner}").exists()
-
-
-def test_a_process_above_that_is_killed(started, wait_until):
-    """Its workers and the owner end, and the port is free for the next service."""
-    running = started("--workers", "2")
-    below = [running.owner(), *workers_of(running)]
+def test_a_process_above_that_is_killed(two_workers, wait_until):
+    """Its workers end, and the port is free for the next service."""
+    running = two_workers()
+    below = workers_of(running)
     running.process.kill()
     wait_until(lambda: not any(Path(f"/proc/{one}").exists() for one in below))
-
-
-def test_an_owner_that_hangs_is_replaced(folder, monkeypatch, wait_until):
-    """One that stands still is killed, and another one goes on."""
-    from tacit.service import Settings, workers
-
-    for name, value in Settings(folder).environment().items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(workers, "_HANGS", 5.0)
-    owner = workers.OwnerProcess()
-    owner.start()
-    try:
-        first = owner.process
-        os.kill(first.pid, signal.SIGSTOP)
-        wait_until(lambda: owner.process is not first)
-        assert first.exitcode == -signal.SIGKILL
-    finally:
-        owner.stop()
 
 
 def test_a_signal_during_the_start(folder, monkeypatch):
@@ -142,11 +118,9 @@ def test_a_signal_during_the_start_of_many(folder, monkeypatch, stopped):
 
 
 def workers_of(running) -> list[int]:
-    """The processes that answer, the oldest first; there are the ledger's owner and one of
-    multiprocessing's own beside them."""
+    """The processes that answer, the oldest first; one of multiprocessing's own is beside them."""
     children = Path(f"/proc/{running.process.pid}/task/{running.process.pid}/children").read_text()
-    found = [int(one) for one in children.split() if b"spawn_main" in command_of(one)]
-    return [one for one in found if one != running.owner()]
+    return [int(one) for one in children.split() if b"spawn_main" in command_of(one)]
 
 
 def command_of(process: str) -> bytes:

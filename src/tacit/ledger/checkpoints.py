@@ -10,23 +10,20 @@ When checkpoints are written: after a replay at the start, now and then, and at 
 
 from __future__ import annotations
 
-import ctypes
-import gc
 import json
 import secrets
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select
 
 from tacit.errors import TacitError
-from tacit.ledger.chain import Head, link
+from tacit.ledger.chain import Head
 from tacit.ledger.history import CHECKPOINT, LogState, digest_of
 from tacit.ledger.refusals import LedgerRefused
-from tacit.ledger.replaying import Read, entries, entries_at_once
+from tacit.ledger.replaying import Read, entries_at_once
 from tacit.ledger.schema import checkpoints, log
 from tacit.ledger.spending import Place, append
 
@@ -46,29 +43,26 @@ def newest(connection: Connection, known: Head) -> LogState | None:
         .limit(_TRIED)
     ).all()
     for number, text in rows:
+        if not is_in_log(connection, number, text):
+            continue
         replayed = LogState.from_text(text)
-        if (
-            replayed is not None
-            and replayed.ledger == known.ledger
-            and replayed.sequence == number - 1
-        ):
+        if replayed and (replayed.ledger, replayed.sequence) == (known.ledger, number - 1):
             replayed.passes = known
-            if is_in_log(connection, replayed, text):
-                return replayed
+            return replayed
     return None
 
 
-def is_in_log(connection: Connection, replayed: LogState, text: str) -> bool:
-    """Whether the entry that follows the state is in the log, and holds the hash of its text."""
-    row = connection.execute(select(log).where(log.c.sequence == replayed.sequence + 1)).first()
-    if row is None or row.kind != CHECKPOINT:
-        return False
+def is_in_log(connection: Connection, number: int, text: str) -> bool:
+    """Whether the entry of that number is in the log, and holds the hash of the text."""
+    row = connection.execute(select(log).where(log.c.sequence == number)).first()
     try:
-        said = json.loads(row.body)["replayed"]
+        return (
+            row is not None
+            and row.kind == CHECKPOINT
+            and bool(json.loads(row.body)["replayed"] == digest_of(text))
+        )
     except (KeyError, TypeError, ValueError, RecursionError):
         return False
-    follows = link(replayed.hash, row.sequence, row.kind, row.body) == row.hash
-    return follows and bool(said == digest_of(text))
 
 
 def store(place: Place, replayed: LogState) -> None:
@@ -80,18 +74,7 @@ def store(place: Place, replayed: LogState) -> None:
     append(place, CHECKPOINT, {"replayed": digest_of(text)})
     kept = replayed.begun + 1 if replayed.begun else 0
     place.connection.execute(delete(checkpoints).where(checkpoints.c.sequence != kept))
-    place.connection.execute(insert(checkpoints).values(sequence=place.sequence, state=""))
-    # SQLite keeps what a statement was given last: a second time, for no row, it is given nothing.
-    given = [{"of": place.sequence, "text": text}, {"of": 0, "text": ""}]
-    for one in given:
-        place.connection.execute(_STATE, one)
-
-
-_STATE = (
-    update(checkpoints)
-    .where(checkpoints.c.sequence == bindparam("of"))
-    .values(state=bindparam("text"))
-)
+    place.connection.execute(insert(checkpoints).values(sequence=place.sequence, state=text))
 
 
 LEAST = 1_000
@@ -105,8 +88,6 @@ _REST = 3
 STOPS_WITHIN = 1.0
 """Seconds that a calm stop may take for it."""
 
-Entries = Callable[[Connection, int, int], Sequence[Any]]
-"""The entries of the log after one, at most so many."""
 Write = Callable[[Callable[[Place], bool]], bool]
 """Does work in the writer's place, and returns when it is on disk."""
 
@@ -158,22 +139,22 @@ class Keeping:
             self._catch_up(OFTEN, until=None)
         except TacitError:
             self._due = self._known().sequence + OFTEN
-        gc.collect()  # statements leave cycles
-        with suppress(OSError, AttributeError):  # glibc keeps what was freed, for this thread
-            ctypes.CDLL(None).malloc_trim(0)
 
     def _catch_up(self, least: int, until: float | None) -> None:
         """From the newest checkpoint on. until: without rests, and given up at that time."""
         known = self._known()
-        replayed = self._heard(known, entries_at_once, until)
-        if replayed is not None and not _sound(replayed):
-            replayed = self._heard(known, entries, until)  # what stops a service is looked at twice
+        replayed = self._heard(known, until)
+        if replayed is None:
+            return
+        if not _sound(replayed):  # found while others spend it is as bad as at the start
             with self._read():
-                _check(replayed)
-        if replayed is not None:
-            self._keep(replayed, known.sequence, least)
+                raise LedgerRefused(
+                    f"{replayed.problems[0]} The ledger is not used any more. All that is wrong:  "
+                    "tacit ledger verify."
+                )
+        self._keep(replayed, known.sequence, least)
 
-    def _heard(self, known: Head, next_ones: Entries, until: float | None) -> LogState | None:
+    def _heard(self, known: Head, until: float | None) -> LogState | None:
         """Nearly up to the end of the log, or to a problem; None if there was no time. Spenders at
         full speed always add a few entries: the last are read in the writer's place."""
         with self._read() as connection:
@@ -181,7 +162,7 @@ class Keeping:
         while True:
             worked = time.thread_time()
             with self._read() as connection:
-                rows = next_ones(connection, replayed.last, PORTION)
+                rows = entries_at_once(connection, replayed.last, PORTION)
             for row in rows:
                 replayed.entry(row)
             if len(rows) < PORTION or replayed.problems:
@@ -192,35 +173,33 @@ class Keeping:
                 return None
 
     def _keep(self, replayed: LogState, before: int, least: int) -> None:
-        """Write it, if it is worth it and nobody else did since `before`."""
+        """Write it, if so much was added, beside what there is to write, that it pays, and nobody
+        else did since `before`."""
+
+        def since() -> int:
+            """The newest checkpoint that can be counted on: just written, or used."""
+            return replayed.checkpoint if replayed.checkpoint > before else replayed.begun
+
+        def pays() -> bool:
+            return replayed.sequence - since() >= max(least, least_for(replayed))
 
         def write(place: Place) -> bool:
             while rows := entries_at_once(place.connection, replayed.last, PORTION):
                 for row in rows:
                     replayed.entry(row)
             at_its_end = (replayed.sequence, replayed.hash) == (place.sequence, place.hash)
-            pays = _sound(replayed) and at_its_end and _worth(replayed, before, least)
-            if pays:
+            worth = _sound(replayed) and at_its_end and pays()
+            if worth:
                 store(place, replayed)
-            return pays
+            return worth
 
-        worth = _worth(replayed, before, least)
-        if worth:
+        written = False
+        if pays():
             replayed.text()  # most of it is ready when others begin to wait
-        written = worth and self._write(write)
-        self._last = replayed.sequence if written else _since(replayed, before)
+            written = self._write(write)
+        self._last = replayed.sequence if written else since()
         often = max(OFTEN, least_for(replayed))
         self._due = self._last + often + secrets.randbelow(often // 4 + 1)  # workers one by one
-
-
-def _worth(replayed: LogState, before: int, least: int) -> bool:
-    """Whether so much was added, beside what there is to write, that it pays."""
-    return replayed.sequence - _since(replayed, before) >= max(least, least_for(replayed))
-
-
-def _since(replayed: LogState, before: int) -> int:
-    """The newest checkpoint that can be counted on: one that was just written, or was used."""
-    return replayed.checkpoint if replayed.checkpoint > before else replayed.begun
 
 
 def least_for(replayed: LogState) -> int:
@@ -230,12 +209,3 @@ def least_for(replayed: LogState) -> int:
 
 def _sound(replayed: LogState) -> bool:
     return not replayed.problems
-
-
-def _check(replayed: LogState | None) -> None:
-    """Damage that is found while others spend is as bad as at the start."""
-    if replayed is not None and not _sound(replayed):
-        raise LedgerRefused(
-            f"{replayed.problems[0]} The ledger is not used any more. All that is wrong:  "
-            "tacit ledger verify."
-        )

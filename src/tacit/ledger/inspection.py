@@ -1,31 +1,35 @@
 """Looking at a ledger without opening it for spending, and copies of one in a file.
 
-Damage is reported, not refused. A copy is made while the ledger is in use, and restored only where
-nothing is lost: a backup that is older than the second place of the head lacks spending that was
+Damage is reported, not refused. A copy is made while the ledger is in use: a service hands it to
+other processes of its user over a Unix socket, PATH.owner/socket. It is restored only where nothing
+is lost: a backup that is older than the second place of the head lacks spending that was
 acknowledged. Restored, it would give that budget back, so it is refused.
-
-When a ledger in a file was last copied, and up to which entry: a note beside it.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import secrets
 import shutil
+import socket
 import sqlite3
+import tempfile
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from socketserver import BaseRequestHandler, ThreadingUnixStreamServer
 from typing import Any
 
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from tacit.container import write_whole
-from tacit.errors import ConfigError, DataError, OutputError
-from tacit.ledger import frames, sqlite
-from tacit.ledger.balances import balances
+from tacit.errors import ConfigError, OutputError, TacitError
+from tacit.ledger import sqlite
 from tacit.ledger.chain import Head, HeadStore, check_known
 from tacit.ledger.opening import address, beside, found_at
 from tacit.ledger.postgres import give_back
@@ -33,7 +37,9 @@ from tacit.ledger.refusals import LedgerHeld, LedgerRefused, explained
 from tacit.ledger.replaying import Verification, hash_at, reading, replay
 from tacit.ledger.requests import Balance
 from tacit.ledger.schema import log, version
+from tacit.ledger.spending import balances
 from tacit.ledger.statements import KeptState, list_states
+from tacit.ledger.store import Ledger
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,9 @@ def inspect_ledger(
         except LedgerHeld as held:
             if path is None:
                 raise
-            with _copied(path, held) as copy:
+            with tempfile.TemporaryDirectory() as folder:
+                copy = Path(folder) / path.name
+                _fetch(path, copy, held)
                 return _inspected(sqlite.engine(copy, patience=30.0, owns=False), *remembered)
     except SQLAlchemyError as error:
         raise explained(error) from None
@@ -120,8 +128,8 @@ def backup(where: str | Path, to: Path) -> None:
     try:
         sqlite.copy(engine, to)
     except LedgerHeld as held:
-        with _copied(path, held) as made, sqlite.new_file(to) as part:
-            shutil.copyfile(made, part)
+        with sqlite.new_file(to) as part:
+            _fetch(path, part, held)
     finally:
         engine.dispose()
 
@@ -156,30 +164,98 @@ def _path(where: str | Path) -> Path:
 
 
 _PATIENCE = 300.0
-"""Seconds for a copy that the owner makes."""
+"""Seconds for a copy, on either side."""
+_LONGEST_ADDRESS = 100
+"""Of a Unix socket: the systems have 104 or 108 bytes for it."""
+
+
+def check_place(store: Path) -> None:
+    """ConfigError where something else than a service's folder is at its place."""
+    folder = _folder_of(store)
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise ConfigError(
+            f"{folder}: is no folder. The service makes one of this name beside its ledger. Move "
+            "away what is there."
+        )
 
 
 @contextmanager
-def _copied(path: Path, held: LedgerHeld) -> Iterator[Path]:
-    """A copy by the owner, if it is one that can be asked; it goes in the end, and by the owner
-    where this process is killed before that."""
-    with ExitStack() as stack:
+def copies_of(
+    ledger: Ledger, store: Path | None, failed: Callable[[Exception], None]
+) -> Iterator[None]:
+    """Meanwhile whoever connects to the socket gets the size of a copy, 8 bytes, and its bytes.
+
+    store: the ledger's file; with None nothing happens. failed: told why there is no copy.
+    """
+    if store is None:
+        yield
+        return
+    folder = _folder_of(store)
+
+    class Asked(BaseRequestHandler):
+        def handle(self) -> None:
+            copy = folder / f"copy-{secrets.token_hex(8)}"
+            try:
+                self.request.settimeout(_PATIENCE)
+                ledger.copy(copy)
+                with copy.open("rb") as file:
+                    copy.unlink()
+                    self.request.sendall(os.fstat(file.fileno()).st_size.to_bytes(8, "big"))
+                    self.request.sendfile(file)
+            except (TacitError, OSError) as error:
+                failed(error)
+
+    class Server(ThreadingUnixStreamServer):
+        daemon_threads = True
+
+    shutil.rmtree(folder, ignore_errors=True)  # of a process that was killed
+    folder.mkdir(mode=0o700)
+    with _address(folder) as address, Server(address, Asked) as server:
+        threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
         try:
-            owner = stack.enter_context(frames.connect(path, _PATIENCE))
-            owner.sendall(frames.Frame(frames.Kind.COPY, 0).encode())
-            answer = frames.receive(owner)
-        except (OSError, DataError):
+            yield
+        finally:
+            server.shutdown()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _fetch(store: Path, to: Path, held: LedgerHeld) -> None:
+    """Write a copy by the service that has the store; `held` where there is none to ask."""
+    with socket.socket(socket.AF_UNIX) as asked:
+        asked.settimeout(_PATIENCE)
+        try:
+            with _address(_folder_of(store)) as address:
+                asked.connect(address)
+        except OSError:
             raise held from None
-        if answer.kind is not frames.Kind.COPIED:
-            raise OutputError("The service that has the ledger could not make a copy: see its log.")
-        made = frames.folder_of(path) / Path(str(answer.head["file"])).name
-        stack.callback(made.unlink, missing_ok=True)
-        yield made
+        with asked.makefile("rb") as answer, to.open("wb") as file:
+            size = int.from_bytes(answer.read(8), "big")
+            shutil.copyfileobj(answer, file)
+    if not size or to.stat().st_size != size:
+        raise OutputError("The service that has the ledger could not make a copy: see its log.")
+
+
+def _folder_of(store: Path) -> Path:
+    return store.with_name(store.name + ".owner")
+
+
+@contextmanager
+def _address(folder: Path) -> Iterator[str]:
+    """Of the socket. A long path is reached through its folder, where the system can."""
+    path = str((folder / "socket").absolute())
+    if len(os.fsencode(path)) <= _LONGEST_ADDRESS:
+        yield path
+        return
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{opened}/socket"
+    finally:
+        os.close(opened)
 
 
 @dataclass(frozen=True)
 class Copied:
-    """at: seconds since 1970. entries: of the log, in the copy."""
+    """When a ledger was last copied, in seconds since 1970, and the entries in the copy."""
 
     at: int
     entries: int

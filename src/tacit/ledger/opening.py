@@ -51,7 +51,7 @@ def open_ledger(
             _check_new(heads, create=create)
             _make_file(path)
         _bring_up(engine, heads, operator=operator, create=create)
-        return _opened(engine, heads, patience)
+        return _opened(engine, heads)
     except SQLAlchemyError as error:
         give_back(engine, heads)
         raise explained(error) from None
@@ -83,7 +83,7 @@ def found_at(
     return postgres.engine(url, patience=patience), _heads(second, patience), None
 
 
-def _opened(engine: Engine, heads: HeadStore, patience: float) -> Ledger:
+def _opened(engine: Engine, heads: HeadStore) -> Ledger:
     remembered = heads.read()  # before the store is read: it is never ahead of the store
     replayed = _checkpointed(engine, remembered)
     found = follow(lambda: reading(engine), replayed)
@@ -102,7 +102,7 @@ def _opened(engine: Engine, heads: HeadStore, patience: float) -> Ledger:
                 "The second place of the ledger's head is missing, so nobody can tell whether this "
                 "store is the newest. It is not used. Bring the second place back, or name it."
             )
-    ledger = Ledger(engine, heads, found.head, patience)
+    ledger = Ledger(engine, heads, found.head)
     heads.advance(found.head, ledger._hash_at)
     ledger._begin(replayed, before=remembered)
     return ledger

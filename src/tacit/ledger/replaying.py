@@ -8,11 +8,12 @@ no entry more.
 from __future__ import annotations
 
 import json
+from collections import namedtuple
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -143,22 +144,6 @@ def _compared(connection: Connection, replayed: LogState) -> Verification:
     )
 
 
-class _Row(NamedTuple):
-    """A row of the log, beside the request and the answer of the same number."""
-
-    sequence: int
-    kind: str
-    body: str
-    hash: str
-    tenant: str | None
-    subject: str | None
-    operation: str | None
-    request_key: str | None
-    payload: str | None
-    answer: Any
-    answered: int | None
-
-
 def _next(columns: Sequence[ColumnElement[Any]], beside: FromClause) -> Select[Any]:
     """Of the entries after `last`, `most` at most. Built once: a statement leaves cycles."""
     after = select(*columns).select_from(beside).where(log.c.sequence > bindparam("last"))
@@ -167,7 +152,7 @@ def _next(columns: Sequence[ColumnElement[Any]], beside: FromClause) -> Select[A
 
 def _listed(each: Subquery) -> Select[Any]:
     answer = case((each.c.answer.is_(None), None), else_=func.hex(each.c.answer))
-    columns = [answer if name == "answer" else each.c[name] for name in _Row._fields]
+    columns = [answer if column.name == "answer" else column for column in each.c]
     return select(func.json_group_array(func.json_array(*columns)))
 
 
@@ -181,6 +166,7 @@ _NEXT = _next(
         answers, answers.c.sequence == log.c.sequence
     ),
 )
+_Row = namedtuple("_Row", _NEXT.selected_columns.keys())  # type: ignore[misc]
 _AT_ONE_TIME = _listed(_NEXT.subquery())
 
 
@@ -195,7 +181,7 @@ def _compare_head(connection: Connection, replayed: LogState) -> None:
 
 def _compare_budgets(connection: Connection, replayed: LogState) -> None:
     found = {row["id"]: dict(row) for row in connection.execute(select(budgets)).mappings()}
-    logged = dict(replayed.budgets.each())
+    logged = replayed.budgets
     for number in sorted(found.keys() | logged.keys()):
         said = logged.get(number)
         kept = found.get(number)
@@ -208,7 +194,7 @@ def _compare_states(connection: Connection, replayed: LogState) -> None:
     if version(connection) < STATES_SINCE:
         return
     found = {kept.name: kept.sequence for kept in list_states(connection)}
-    logged = dict(replayed.states.each())
+    logged = replayed.states
     for name in sorted(found.keys() | logged.keys()):
         said = logged.get(name)
         kept = connection.scalar(select(states.c.state).where(states.c.name == name))

@@ -1,11 +1,15 @@
-"""The statements of one request, inside a transaction that holds the writer's place."""
+"""The road from a charge to the disk, inside a transaction that holds the writer's place.
+
+`take_place` locks the head's row; `open_budget` opens budgets; `settle` takes the key, pays, draws
+and stores each request; `append` adds to the chain; `leave_place` writes where the chain stands.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -15,12 +19,22 @@ from tacit.errors import TacitError
 from tacit.ledger.chain import Head, body_of, fingerprint, link
 from tacit.ledger.refusals import (
     BudgetExhausted,
+    CapChanged,
     DrawFailed,
     KeyReused,
     UnitsDiffer,
     UnknownBudget,
 )
-from tacit.ledger.requests import Charge, Holder, Release, Request, check_charges
+from tacit.ledger.requests import (
+    Balance,
+    Cap,
+    Charge,
+    Holder,
+    Release,
+    Request,
+    Unit,
+    check_charges,
+)
 from tacit.ledger.schema import answers, budgets, head, log, requests
 from tacit.ledger.statements import (
     LARGEST_STATE,
@@ -39,43 +53,20 @@ StatefulDraw = Callable[[Source, bytes | None], tuple[bytes, bytes | None]]
 
 @dataclass(frozen=True)
 class Spending:
-    """One request with what it costs, how its answer is drawn, and the state that this changes."""
+    """One request with what it costs, how its answer is drawn, and the state that this changes.
+
+    ConfigError for a budget twice, one of another tenant, and a name that no state has.
+    """
 
     request: Request
     charges: tuple[Charge, ...]
     draw: StatefulDraw
     state: str | None = None
 
-    @classmethod
-    def of(
-        cls,
-        request: Request,
-        charges: Sequence[Charge],
-        draw: Draw | StatefulDraw,
-        state: str | None = None,
-    ) -> Spending:
-        """As `Ledger.release` takes them, checked."""
-        check_charges(request, charges)
-        if state is None:
-            plain = cast("Draw", draw)
-            return cls(request, tuple(charges), lambda source, _: (plain(source), None))
-        check_state_name(state)
-        return cls(request, tuple(charges), cast("StatefulDraw", draw), state)
-
-
-@dataclass(frozen=True)
-class Stored:
-    """A request as it stands in the store. answer: None if drawing failed, which was paid for."""
-
-    sequence: int
-    answer: bytes | None
-    repeated: bool
-
-    def released(self) -> Release | DrawFailed:
-        """DrawFailed where there is no answer, now and for every repetition."""
-        if self.answer is None:
-            return DrawFailed()
-        return Release(self.answer, self.repeated, self.sequence)
+    def __post_init__(self) -> None:
+        check_charges(self.request, self.charges)
+        if self.state is not None:
+            check_state_name(self.state)
 
 
 @dataclass
@@ -119,10 +110,36 @@ def append(place: Place, kind: str, facts: dict[str, Any]) -> None:
     _ENTRY.run(place.connection, row)
 
 
-def settle(place: Place, spending: Spending) -> Stored | Exception:
+def open_budget(place: Place, holder: Holder, cap: Cap) -> None:
+    """Open a budget for life; CapChanged where it is open with another cap."""
+    known = number_of(place.connection, holder)
+    if known is not None:
+        if next(balances(place.connection, known[0])).cap != cap:
+            raise CapChanged
+        return
+    number = (_LAST.run(place.connection).rows()[0][0] or 0) + 1
+    facts = {
+        **_whose(holder),
+        "unit": cap.unit.value,
+        "cap": cap.amount,
+        "delta_cap": cap.delta,
+        "epoch_cap": cap.per_epoch,
+    }
+    empty = {"spent": 0, "delta_spent": 0, "epoch": 0, "epoch_spent": 0}
+    _OPEN.run(place.connection, {"id": number, **facts, **empty})
+    append(place, "budget", {"number": number, **facts})
+
+
+def open_missing(place: Place, charge: Charge) -> None:
+    """The budget of a charge that brings a cap. One that is open keeps the cap it has."""
+    if charge.opens is not None and number_of(place.connection, charge.holder) is None:
+        open_budget(place, charge.holder, charge.opens)
+
+
+def settle(place: Place, spending: Spending) -> Release | TacitError:
     """One request among others of the transaction; if it is refused, only its part is undone."""
     _PART.run(place.connection)
-    outcome: Stored | Exception
+    outcome: Release | TacitError
     try:
         outcome = spend(place, spending)
     except TacitError as refused:
@@ -132,14 +149,15 @@ def settle(place: Place, spending: Spending) -> Stored | Exception:
     return outcome
 
 
-def spend(place: Place, spending: Spending) -> Stored:
+def spend(place: Place, spending: Spending) -> Release | DrawFailed:
     """Key, charges, draw, answer, entry: the caller undoes what was written if this raises.
 
     Key and charges are sent together; without the key no charge is taken.
     """
     request = spending.request
     number = place.sequence + 1
-    claimed = _claim(place.connection, request, number)
+    row = {"sequence": number, **_scope(request), "payload": request.digest}
+    claimed = _CLAIM.run(place.connection, row)  # no row if the key is taken
     charges = _in_order(spending.charges)
     payments = [_pay(place, charge, number) for charge in charges]
     new, budgets_paid = claimed.rows(), [payment.rows() for payment in payments]
@@ -164,15 +182,36 @@ def spend(place: Place, spending: Spending) -> Stored:
     else:
         append(place, "release", {**facts, "state": [spending.state, fingerprint(after)]})
         place.states.change(spending.state, after, number)
-    return Stored(number, answer, repeated=False)
+    return _told(answer, number, repeated=False)
 
 
-def find(connection: sa.Connection, request: Request) -> Stored:
+def find(connection: sa.Connection, request: Request) -> Release | DrawFailed:
     """What is stored under a key that is taken; KeyReused if that was for another payload."""
     ((payload, sequence, answer),) = _STORED.run(connection, _scope(request)).rows()
     if payload != request.digest:
         raise KeyReused
-    return Stored(sequence, None if answer is None else bytes(answer), repeated=True)
+    return _told(answer, sequence, repeated=True)
+
+
+def _told(answer: bytes | None, sequence: int, *, repeated: bool) -> Release | DrawFailed:
+    """Without an answer drawing failed, which was paid for: so now and for every repetition."""
+    return DrawFailed() if answer is None else Release(bytes(answer), repeated, sequence)
+
+
+def balances(connection: sa.Connection, number: int | None = None) -> Iterator[Balance]:
+    """All budgets, or the one of that number."""
+    ((now,),) = _EPOCH.run(connection).rows()
+    found = _EVERY.run(connection) if number is None else _ONE.run(connection, {"number": number})
+    for row in found.rows():
+        one = dict(zip(budgets.c.keys(), row, strict=True))
+        yield Balance(
+            number=one["id"],
+            holder=Holder(one["tenant"], one["kind"], one["name"]),
+            cap=Cap(Unit(one["unit"]), one["cap"], one["delta_cap"], one["epoch_cap"]),
+            spent=one["spent"],
+            delta_spent=one["delta_spent"],
+            epoch_spent=one["epoch_spent"] if one["epoch"] == now else 0,
+        )
 
 
 def number_of(connection: sa.Connection, holder: Holder) -> tuple[int, str] | None:
@@ -194,12 +233,6 @@ def _scope(request: Request) -> dict[str, str]:
 def _whose(holder: Holder) -> dict[str, str]:
     """What a budget is known by."""
     return {"tenant": holder.tenant, "kind": holder.kind, "name": holder.name}
-
-
-def _claim(connection: sa.Connection, request: Request, number: int) -> Asked:
-    """Take the key. No row if the key is taken: the store decides, without a read before."""
-    row = {"sequence": number, **_scope(request), "payload": request.digest}
-    return _CLAIM.run(connection, row)
 
 
 def _pay(place: Place, charge: Charge, number: int) -> Asked:
@@ -282,18 +315,23 @@ _MOVE = Statement(
         operator=sa.bindparam("by"),
     )
 )
+_LAST = Statement(sa.select(sa.func.max(budgets.c.id)))
+_OPEN = Statement(sa.insert(budgets))
+_EPOCH = Statement(sa.select(head.c.epoch))
+_EVERY = Statement(sa.select(budgets).order_by(budgets.c.id))
+_ONE = Statement(sa.select(budgets).where(budgets.c.id == sa.bindparam("number")))
 _PART = Statement(sa.text("SAVEPOINT one_request"))
 _UNDO = Statement(sa.text("ROLLBACK TO SAVEPOINT one_request"))
 _KEEP = Statement(sa.text("RELEASE SAVEPOINT one_request"))
 _ENTRY = Statement(sa.insert(log))
 _ANSWER = Statement(sa.insert(answers))
-_CLAIM = Statement(
-    sqlite.insert(requests)
-    .on_conflict_do_nothing(index_elements=_KEY)
-    .returning(requests.c.sequence),
-    postgresql=postgresql.insert(requests)
-    .on_conflict_do_nothing(index_elements=_KEY)
-    .returning(requests.c.sequence),
+_CLAIM = Statement(  # the store decides whether the key is free, without a read before
+    *(
+        store.insert(requests)
+        .on_conflict_do_nothing(index_elements=_KEY)
+        .returning(requests.c.sequence)
+        for store in (sqlite, postgresql)
+    )
 )
 _NUMBER = Statement(sa.select(budgets.c.id, budgets.c.unit).where(*_same(_WHOSE)))
 _PAY = Statement(_payment())

@@ -53,12 +53,12 @@ class Asked:
 class Statement:
     """One statement with named parameters: integers, texts, bytes or None.
 
-    core: for every store, but for those that `stores` names, which have their own.
+    core: for every store, but for PostgreSQL where that has its own.
     """
 
-    def __init__(self, core: sa.ClauseElement, **stores: sa.ClauseElement) -> None:
+    def __init__(self, core: sa.ClauseElement, postgresql: sa.ClauseElement | None = None) -> None:
         self._core = core
-        self._stores = stores
+        self._postgresql = core if postgresql is None else postgresql
         self._texts: dict[str, str] = {}
 
     def run(self, connection: sa.Connection, values: Mapping[str, Any] = _NONE) -> Asked:
@@ -70,7 +70,7 @@ class Statement:
     def _text(self, connection: sa.Connection) -> str:
         dialect = connection.dialect
         if dialect.name not in self._texts:
-            core = self._stores.get(dialect.name, self._core)
+            core = self._postgresql if dialect.name == "postgresql" else self._core
             self._texts[dialect.name] = str(core.compile(dialect=dialect))
         return self._texts[dialect.name]
 
@@ -262,6 +262,8 @@ _NEW: dict[str, sa.ColumnElement[Any]] = {
     name: sa.literal_column(f"excluded.{name}") for name in ("sequence", "state")
 }
 _WRITE = Statement(
-    sqlite.insert(states).on_conflict_do_update(index_elements=["name"], set_=_NEW),
-    postgresql=postgresql.insert(states).on_conflict_do_update(index_elements=["name"], set_=_NEW),
+    *(
+        store.insert(states).on_conflict_do_update(index_elements=["name"], set_=_NEW)
+        for store in (sqlite, postgresql)
+    )
 )

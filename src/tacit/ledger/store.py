@@ -16,15 +16,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn, Self, SupportsIndex, TypeVar, overload
+from typing import Any, NoReturn, Self, SupportsIndex, TypeVar, cast, overload
 
 from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from tacit.errors import ConfigError, PrivacyError, TacitError
 from tacit.ledger import sqlite
-from tacit.ledger.balances import balances, open_missing, open_row
-from tacit.ledger.batches import Batches
 from tacit.ledger.chain import Head, HeadStore, follows
 from tacit.ledger.checkpoints import Keeping
 from tacit.ledger.history import LogState
@@ -44,10 +42,12 @@ from tacit.ledger.spending import (
     Place,
     Spending,
     StatefulDraw,
-    Stored,
     append,
+    balances,
     leave_place,
     number_of,
+    open_budget,
+    open_missing,
     settle,
     take_place,
 )
@@ -66,12 +66,11 @@ class Ledger:
     Made by `open_ledger`. Threads may share one; of a ledger in a file one process is the owner.
     """
 
-    def __init__(self, engine: Engine, heads: HeadStore, known: Head, patience: float) -> None:
+    def __init__(self, engine: Engine, heads: HeadStore, known: Head) -> None:
         self._engine = engine
         self._heads = heads
         self._known = known
         self._lock = threading.Lock()
-        self._batches: Batches[Spending, Stored] = Batches(self.serve, patience)
         self._process = os.getpid()
         self._stopped: TacitError | None = None
         self._keeping = Keeping(self.reading, self._write, lambda: self._known)
@@ -84,14 +83,9 @@ class Ledger:
         """The newest entry that this process knows to be on disk in both places."""
         return self._known
 
-    @property
-    def failed(self) -> bool:
-        """Whether a disk failed, and another process may go on, from what is on it."""
-        return isinstance(self._stopped, LedgerFailed)
-
     def open_budget(self, holder: Holder, cap: Cap) -> None:
         """Open a budget for life. Again with the same cap changes nothing; CapChanged otherwise."""
-        self._write(lambda place: open_row(place, holder, cap))
+        self._write(lambda place: open_budget(place, holder, cap))
 
     @overload
     def release(self, request: Request, charges: Sequence[Charge], draw: Draw) -> Release: ...
@@ -121,17 +115,24 @@ class Ledger:
         come one after the other, each with what the one before it left.
         BudgetExhausted, UnknownBudget, UnitsDiffer, KeyReused: nothing was spent or changed.
         """
-        (outcome,) = self.release_all([Spending.of(request, charges, draw, state)])
+        stateful = draw if state is not None else lambda source, _: (draw(source), None)
+        spending = Spending(request, tuple(charges), cast("StatefulDraw", stateful), state)
+        (outcome,) = self.release_all([spending])
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
-    def release_all(self, asked: Sequence[Spending]) -> list[Release | Exception]:
-        """Many of them, each for itself, in as few transactions as may be: what came of each."""
+    def release_all(self, asked: Sequence[Spending]) -> list[Release | TacitError]:
+        """Many of them, each for itself, in one transaction: what came of each."""
         _refuse_simulation()
-        self._check_usable()
-        outcomes = self._batches.run_all(asked)
-        return [one if isinstance(one, Exception) else one.released() for one in outcomes]
+
+        def settled(place: Place) -> list[Release | TacitError]:
+            for charge in (charge for one in asked for charge in one.charges):
+                open_missing(place, charge)
+            with queued(place.connection):
+                return [settle(place, one) for one in asked]
+
+        return self._write(settled)
 
     def state(self, name: str) -> bytes | None:
         """A kept state as it stands; None if nothing was kept under that name."""
@@ -216,17 +217,6 @@ class Ledger:
         except LedgerUnavailable:
             if self._stopped is not None:
                 raise
-
-    def serve(self, works: Sequence[Spending]) -> Sequence[Stored | Exception]:
-        """Many requests in one transaction: what came of each."""
-
-        def settled(place: Place) -> list[Stored | Exception]:
-            for charge in (charge for work in works for charge in work.charges):
-                open_missing(place, charge)
-            with queued(place.connection):
-                return [settle(place, work) for work in works]
-
-        return self._write(settled)
 
     def _write(self, work: Callable[[Place], T]) -> T:
         """One transaction in the writer's place; returns when both places have it on disk."""

@@ -18,22 +18,14 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from fastapi import Request
 
 from tacit.design import nouns
 from tacit.errors import ConfigError
-from tacit.ledger import (
-    Balance,
-    Cap,
-    CapChanged,
-    Holder,
-    Ledger,
-    LedgerUnavailable,
-    frames,
-    open_ledger,
-)
+from tacit.ledger import Balance, Cap, CapChanged, Holder, Ledger, open_ledger
+from tacit.ledger.inspection import check_place
 from tacit.privacy import Guarantee, refuted_first
 from tacit.service.commits import Commits
 from tacit.service.keys import NAME, KeyRing, read_secret
@@ -193,10 +185,7 @@ def _read(folder: Path, tenant: str) -> Iterator[tuple[str, Any]]:
 
 @dataclass(frozen=True)
 class Service:
-    """What every resource needs. One for each process that executes what is asked.
-
-    ledger: in a worker beside an owner (`owner.py`) nothing that can be used. commits: changes of
-    it, as requests make them.
+    """What every resource needs. commits: changes of the ledger, as requests make them.
 
     newcomers: names that visitors take. changes: of people, stored without being charged.
     """
@@ -210,22 +199,14 @@ class Service:
     commits: Commits
 
     @classmethod
-    def open(cls, settings: Settings, *, owns: bool = True) -> Self:
-        """Read the folder, open the ledger and the budgets of what is served; or ConfigError.
-
-        owns: False in a worker whose ledger another process owns.
-        """
+    def open(cls, settings: Settings) -> Self:
+        """Read the folder, open the ledger and the budgets of what is served; or ConfigError."""
         deployment = Deployment.read(settings.folder)
         keys = KeyRing(settings.keys, read_secret(settings.secret), deployment.tenant)
         newcomers = Newcomers(settings.visitors_per_hour)
         changes = Limits.daily(settings.changes_per_day)
-        if not owns:
-            elsewhere = cast("Ledger", _Elsewhere())
-            return cls(
-                *(settings, deployment, keys, elsewhere, newcomers, changes), Commits(elsewhere)
-            )
         if settings.store is not None:
-            frames.check_place(settings.store)
+            check_place(settings.store)
         patience = settings.answer_within * 5 / 6  # so that a refusal is in time
         ledger = open_ledger(settings.ledger, second=settings.second, patience=patience)
         try:
@@ -245,23 +226,10 @@ class Service:
             raise
         return cls(settings, deployment, keys, ledger, newcomers, changes, Commits(ledger))
 
-    @property
-    def store(self) -> Path | None:
-        """The ledger's file, where this process owns one."""
-        return None if isinstance(self.ledger, _Elsewhere) else self.settings.store
-
     def close(self) -> None:
         """Give everything back."""
         self.commits.close()
-        if not isinstance(self.ledger, _Elsewhere):
-            self.ledger.close()
-
-
-class _Elsewhere:
-    """The ledger of a worker: whatever needs it is not executed here."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise LedgerUnavailable(f"The ledger is another process's: {name} is asked of that one.")
+        self.ledger.close()
 
 
 def running(request: Request) -> Service:

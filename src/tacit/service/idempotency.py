@@ -103,9 +103,13 @@ async def once(
 
     apart: counted apart from a person's other changes, which cannot use up what is left of it.
     """
-    request = _request(service, caller, operation, key, payload)
-    spending = Spending.of(request, charges, lambda source: _stored(source, draw(source), None)[0])
-    return await _answered(service, caller, bool(charges), apart, spending)
+    return await step(
+        *(service, caller, operation, key, payload),
+        state=None,
+        charges=charges,
+        take=lambda source, _: (draw(source), None),
+        apart=apart,
+    )
 
 
 async def step(
@@ -115,7 +119,7 @@ async def step(
     key: str,
     payload: bytes,
     *,
-    state: str,
+    state: str | None,
     charges: Sequence[Charge] = (),
     take: Step,
     apart: bool = False,
@@ -124,33 +128,18 @@ async def step(
     """The same for what keeps state between requests; `state` names it within the tenant.
 
     paid: a later step of what was charged before, under the same key: a budget bounds it already.
+
+    Problem 429, and nothing is released, where a person changed as much as they may for free. A
+    repetition is not counted, nor what the ledger refused: nothing was stored.
     """
 
     def draw(source: Source, kept: bytes | None) -> tuple[bytes, bytes | None]:
         return _stored(source, *take(source, kept))
 
     request = _request(service, caller, operation, key, payload)
-    spending = Spending.of(request, charges, draw, f"{caller.tenant}/{state}")
-    return await _answered(service, caller, bool(charges) or paid, apart, spending)
-
-
-def _stored(source: Source, answer: Reply, new: bytes | None) -> tuple[bytes, bytes | None]:
-    if len(answer.body) > MOST_STORED:
-        answer, new = (
-            refusal(409, "The answer to this is too large to be stored. Ask for less."),
-            None,
-        )
-    return salted(source, answer.encode()), new
-
-
-async def _answered(
-    service: Service, caller: Caller, paid: bool, apart: bool, spending: Spending
-) -> Response:
-    """Problem 429, and nothing is released, where a person changed as much as they may for free.
-
-    A repetition is not counted, nor what the ledger refused: nothing was stored.
-    """
-    if paid or caller.role is not Role.SUBJECT:
+    place = None if state is None else f"{caller.tenant}/{state}"
+    spending = Spending(request, tuple(charges), draw, place)
+    if charges or paid or caller.role is not Role.SUBJECT:
         return _response(await service.commits.release(spending))
     whose = f"{caller.name}/apart" if apart else caller.name
     service.changes.take(whose)
@@ -164,6 +153,15 @@ async def _answered(
     if given.repeated:
         service.changes.give_back(whose)
     return _response(given)
+
+
+def _stored(source: Source, answer: Reply, new: bytes | None) -> tuple[bytes, bytes | None]:
+    if len(answer.body) > MOST_STORED:
+        answer, new = (
+            refusal(409, "The answer to this is too large to be stored. Ask for less."),
+            None,
+        )
+    return salted(source, answer.encode()), new
 
 
 def _response(release: Release) -> Response:

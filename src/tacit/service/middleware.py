@@ -7,9 +7,7 @@ of the request's content passes into a log, a metric or an error.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
-from functools import partial
-from typing import Protocol
+from collections.abc import Awaitable, Collection
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -31,20 +29,8 @@ ALWAYS = "/healthz"
 because it is busy."""
 
 
-class Hand(Protocol):
-    """Executes operations elsewhere."""
-
-    def takes(self, operation: Operation) -> bool:
-        """Whether this one; the others are executed here."""
-
-    def hand(self, request: Request, end: float) -> asyncio.Future[Response]:
-        """Begin it, for as long as the loop's time says."""
-
-
 class Middleware:
-    """What is served, as an application of ASGI. names: what a problem may call wrong. hand: in a
-    worker, what gives an operation to the owner of the ledger; see `owner.py`.
-    """
+    """What is served, as an application of ASGI. names: what a problem may call wrong."""
 
     def __init__(
         self,
@@ -55,7 +41,6 @@ class Middleware:
         metrics: Metrics,
         log: Logger,
         names: Collection[str],
-        hand: Hand | None = None,
     ) -> None:
         self._routes = routes
         self.settings = settings
@@ -63,10 +48,8 @@ class Middleware:
         self._metrics = metrics
         self._log = log
         self._names = names
-        self.hand = hand
         self._limits = Limits(settings.per_second, settings.burst)
         self.room = asyncio.Semaphore(settings.threads)
-        self.away = asyncio.Semaphore(settings.most_waiting)  # what is handed on holds no thread
         self.in_hand: set[asyncio.Future[Response]] = set()
         """What was begun and is not done."""
         self._waiting = 0
@@ -83,13 +66,6 @@ class Middleware:
             operation = _operation(scope)
             self._metrics.observe(operation, answer.status, answer.seconds)
             self._log.request(answer.request_id, operation, answer.status, answer.seconds)
-
-    async def handed(
-        self, scope: Scope, receive: Receive, caller: Caller, within: float
-    ) -> Response:
-        """By the owner: what passed the door of a worker, which waits so many seconds more."""
-        answered = self._executed(scope, receive, caller, within)
-        return await self._response(answered, scope["state"]["request_id"])
 
     async def _response(self, answered: Awaitable[Response], request_id: str) -> Response:
         """What an operation answers, or a problem: nothing else may leave, with the data in it."""
@@ -108,16 +84,11 @@ class Middleware:
 
     async def _answered(self, scope: Scope, receive: Receive) -> Response:
         caller = self._admitted(scope)
-        return await self._executed(scope, receive, caller, self.settings.answer_within)
-
-    async def _executed(
-        self, scope: Scope, receive: Receive, caller: Caller, within: float
-    ) -> Response:
         body = await http_bodies.body_of(scope, receive, self.settings.most_body)
         operation = self._routes.find(scope)
         operation.check_role(caller)
         scope["state"].update(caller=caller, body=body, place=self.room)
-        return await self._within(operation, Request(scope), within)
+        return await self._within(operation, Request(scope))
 
     def _admitted(self, scope: Scope) -> Caller:
         caller = self._caller(scope)
@@ -135,55 +106,47 @@ class Middleware:
         except (TacitError, OSError):  # the file is being edited by hand
             raise Problem(503, "Keys cannot be checked now: tell the operator.") from None
 
-    async def _within(self, operation: Operation, request: Request, within: float) -> Response:
+    async def _within(self, operation: Operation, request: Request) -> Response:
         """The operation's answer, or 503 when it takes too long.
 
         What has not begun by then does not begin. What a thread already does it does to its end,
         and its answer is stored for the retry.
         """
         loop = asyncio.get_running_loop()
-        end = loop.time() + within
-        hand = self.hand
-        if operation.at_once or (hand is not None and not hand.takes(operation)):
-            hand = None
-        begin: Callable[[], asyncio.Future[Response]]
-        if hand is None:
-            call = operation.prepare(request)
-            if operation.at_once or (operation.quick and operation.quick(**call.keywords)):
-                return operation.response(call())
-            room, begin = self.room, partial(operation.begin, request, call)
-        else:  # the owner of the ledger checks what it executes
-            room, begin = self.away, partial(hand.hand, request, end)
-        if room.locked():
-            await self._place(room, end)
-        else:
-            await room.acquire()
+        end = loop.time() + self.settings.answer_within
+        call = operation.prepare(request)
+        if operation.at_once or (operation.quick and operation.quick(**call.keywords)):
+            return operation.response(call())
+        await self._place(end)
         UNTIL.set(end)
-        work = begin()
+        work = operation.begin(request, call)
         self.in_hand.add(work)  # the loop itself forgets what nobody waits for
-        work.add_done_callback(lambda work: self._left(work, room))
+        work.add_done_callback(self._left)
         done, _ = await asyncio.wait({work}, timeout=end - loop.time())
         if done:
             return work.result()
         work.add_done_callback(self._late)
         raise problems.late()
 
-    async def _place(self, room: asyncio.Semaphore, end: float) -> None:
+    async def _place(self, end: float) -> None:
         """One of those that may run at a time; Problem 503 where none is free in time."""
+        if not self.room.locked():
+            await self.room.acquire()
+            return
         if self._waiting >= self.settings.most_waiting:
             raise problems.busy()
         self._waiting += 1
         try:
             async with asyncio.timeout_at(end):
-                await room.acquire()
+                await self.room.acquire()
         except TimeoutError:
             raise problems.busy() from None
         finally:
             self._waiting -= 1
 
-    def _left(self, work: asyncio.Future[Response], room: asyncio.Semaphore) -> None:
+    def _left(self, work: asyncio.Future[Response]) -> None:
         self.in_hand.discard(work)
-        room.release()
+        self.room.release()
 
     def _late(self, work: asyncio.Future[Response]) -> None:
         error = None if work.cancelled() else work.exception()

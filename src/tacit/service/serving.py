@@ -19,13 +19,13 @@ from starlette.types import Receive, Scope, Send
 
 from tacit.design import nouns
 from tacit.errors import ConfigError
+from tacit.ledger.inspection import copies_of
 from tacit.service import workers
 from tacit.service.access import Operation, Routes
 from tacit.service.deployment import Service
 from tacit.service.http_protocol import Wire
 from tacit.service.middleware import Middleware
 from tacit.service.monitoring import Logger, Metrics, adopt
-from tacit.service.owner import Link, Owner
 from tacit.service.problems import ProblemBody, names_of
 from tacit.service.resources import about, models, operations, people, privacy
 from tacit.service.settings import Settings
@@ -45,42 +45,27 @@ def create_app(
     *,
     log: Logger | None = None,
     ready: Callable[[], None] = lambda: None,
-    link: Link | None = None,
-    executes: Callable[[], None] | None = None,
 ) -> Application:
     """The ASGI application of a service that was opened. It is closed with it.
 
-    ready: called when it begins to be served. link: of a worker to the owner of its ledger.
-    executes: of that owner, called when its disk failed, and another process has to go on.
+    ready: called when it begins to be served.
     """
     logger = Logger() if log is None else log
     metrics = Metrics()
     settings = service.settings
     threads = ThreadPoolExecutor(settings.threads, "operation")
-    owner = None
-    if service.store is not None:
-        owner = Owner(service.store, service.ledger, logger, failed=executes)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        part = "service" if executes is None else "owner"
-        logger.event(
-            "started",
-            serves=len(service.deployment.served),
-            part="worker" if service.store is None else part,
-            process=os.getpid(),
-        )
+        logger.event("started", serves=len(service.deployment.served), process=os.getpid())
         _begin_all(threads, settings.threads)
         service.commits.begin()
         gc.collect()
         gc.freeze()  # what is served stays: looking through it again would hold up everybody
         gc.set_threshold(10_000, 20, 20)  # a request leaves few cycles: 700 allocations is often
-        if owner is not None:
-            await owner.open(app if executes is not None else None)
-        ready()
-        yield
-        if owner is not None:
-            await owner.close(workers.STOPS_WITHIN)
+        with copies_of(service.ledger, settings.store, lambda error: logger.fault("copy", error)):
+            ready()
+            yield
         threads.shutdown(wait=False, cancel_futures=True)
         service.close()
         logger.event("stopped")
@@ -107,7 +92,6 @@ def create_app(
         metrics=metrics,
         log=logger,
         names=names_of(app.openapi()),
-        hand=link,
     )
     return app
 
@@ -183,9 +167,7 @@ def from_environment() -> FastAPI:
     workers.end_with_the_one_above()
     log = Logger()
     adopt(log)
-    link = None if settings.store is None else Link(settings.store)
-    service = Service.open(settings, owns=link is None)
-    return create_app(service, log=log, ready=workers.note_up, link=link)
+    return create_app(Service.open(settings), log=log, ready=workers.note_up)
 
 
 class _Server(uvicorn.Server):

@@ -20,7 +20,7 @@ FILE = "tacit.toml"
 SECTION = "service"
 PREFIX = "TACIT_"
 PINNED = "TACIT_PINNED"
-"""In the environment of a service's workers and owner: a folder with tacit.toml as it was at the
+"""In the environment of a service's workers: a folder with tacit.toml as it was at the
 start. One that takes another's place goes on with it, whatever was edited since."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
@@ -71,7 +71,10 @@ class Settings:
         refused="below 0, above 65,535, or taken",
     )
     workers: int = setting(
-        "processes that answer; each loads what is served", 1, unit="processes", above=0
+        "processes that answer; each loads what is served. More than one need PostgreSQL",
+        1,
+        unit="processes",
+        above=0,
     )
     behind_tls: bool = setting(
         "a proxy on this machine terminates TLS, and its header `X-Forwarded-For` is trusted", False
@@ -134,6 +137,11 @@ class Settings:
             raise ConfigError("The setting grid is from 0 to below answer_within.")
         if not 0 <= self.port < 65536:
             raise ConfigError("The setting port is from 0 to 65535.")
+        if self.workers > 1 and self.store is not None:
+            raise ConfigError(
+                "Several workers need a ledger in PostgreSQL, because a ledger in a file has one "
+                "writer. Name one with --database postgresql://HOST/DATABASE, or take --workers 1."
+            )
 
     @classmethod
     def gather(cls, folder: Path, given: Mapping[str, Any], environment: Mapping[str, str]) -> Self:
