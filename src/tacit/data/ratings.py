@@ -246,6 +246,16 @@ class Ratings:
             timestamps=times,
         )
 
+    def of_items(self, kept: NDArray[np.bool_]) -> Ratings:
+        """Only the items of a mask, renumbered; people keep their numbers, and all stay."""
+        rows = self.where(kept[self.items])
+        return replace(
+            rows,
+            items=(np.cumsum(kept) - 1)[rows.items].astype(np.int32),
+            item_ids=self.item_ids[kept],
+            item_metadata={name: values[kept] for name, values in self.item_metadata.items()},
+        )
+
     def of_users(self, numbers: NDArray[np.integer[Any]]) -> Ratings:
         """Only these (people,), renumbered in the order of their ids; DataError for others."""
         chosen = np.unique(np.asarray(numbers))

@@ -99,22 +99,12 @@ def in_memory(ratings: Given) -> Ratings:
 
 def within(ratings: Given, kept: NDArray[np.bool_]) -> Given:
     """Only the items of a mask, renumbered; people keep their numbers, and all stay."""
-    return _Within(ratings, kept) if isinstance(ratings, StoredRatings) else _kept(ratings, kept)
-
-
-def _kept(ratings: Ratings, kept: NDArray[np.bool_]) -> Ratings:
-    rows = ratings.where(kept[ratings.items])
-    return replace(
-        rows,
-        items=(np.cumsum(kept) - 1)[rows.items].astype(np.int32),
-        item_ids=ratings.item_ids[kept],
-        item_metadata={name: values[kept] for name, values in ratings.item_metadata.items()},
-    )
+    return _Within(ratings, kept) if isinstance(ratings, StoredRatings) else ratings.of_items(kept)
 
 
 class _Within(StoredRatings):
     def __init__(self, ratings: StoredRatings, kept: NDArray[np.bool_]) -> None:
-        self.catalogue = _kept(ratings.catalogue, kept)
+        self.catalogue = ratings.catalogue.of_items(kept)
         self._ratings, self._items = ratings, kept
 
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
@@ -129,7 +119,7 @@ class _Within(StoredRatings):
 
 
 def _of_kept(block: Ratings, *, add: Callable[[Ratings], Any], kept: NDArray[np.bool_]) -> Any:
-    return add(_kept(block, kept))
+    return add(block.of_items(kept))
 
 
 def columns_among(

@@ -95,8 +95,9 @@ def read_votes(path: str | Path) -> VoteRounds:
                 found=name,
                 expected="a row without a voter for each candidate, as in other rounds",
             )
+        known = set(allowed)
         for at in votes:
-            if candidates[at] not in allowed:
+            if candidates[at] not in known:
                 raise table.wrong(
                     at,
                     "a vote for what is no candidate of this round",

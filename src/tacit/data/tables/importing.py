@@ -139,6 +139,12 @@ def carry_out(
     public_items: the items that were rated may be known to everybody.
     """
     rules = replace(rules, on_bad=on_bad or "drop")
+    for table, found in made.ratings:
+        if rules.scale is not None and (events or found.why.get("plays") == "asked"):
+            raise ConfigError("Events and plays have no stars, so --scale has no meaning for them.")
+        for role in ("user", "item", *(["rating"] if rules.scale is not None else [])):
+            if role not in found.places:
+                raise missing(role, table.headers, None, table.path)
     if made.movielens is not None:
         if rules.scale is not None:
             raise ConfigError("A MovieLens folder has a scale of its own: leave --scale out.")
