@@ -65,7 +65,7 @@ def test_a_comparison_has_the_metric_of_the_installed_data_set(capsys):
 
 def test_an_installed_data_set_takes_no_columns():
     """It knows its own."""
-    with pytest.raises(DataError, match=r"has its own columns.*found 'user'"):
+    with pytest.raises(DataError, match=r"names its own columns.*found 'user'"):
         load("two-tastes", user="person")
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tacit.data import download
-from tacit.data.download import ARCHIVES, Archive, get
+from tacit.data.download import ARCHIVES, get
 from tacit.errors import ConfigError, DownloadError
 
 FILES = {"ml-tiny/u.data": b"1\t1\t3\t5\n", "ml-tiny/more/README": b"terms"}
@@ -43,11 +43,10 @@ class Host:
         self._patch = monkeypatch
         self.base = ""
 
-    def offer(self, content: bytes, *, cap: int = 1000, claimed: bytes | None = None) -> None:
+    def offer(self, content: bytes, *, claimed: bytes | None = None) -> None:
         (self.folder / "ml-tiny.zip").write_bytes(content)
         sha = hashlib.sha256(claimed or content).hexdigest()
-        archive = Archive(len(claimed or content), sha, "ml-tiny", cap)
-        self._patch.setitem(ARCHIVES, "ml-tiny", archive)
+        self._patch.setitem(ARCHIVES, "ml-tiny", sha)
 
 
 @pytest.fixture
@@ -73,14 +72,11 @@ def left_in(folder: Path) -> list[str]:
 
 
 def test_an_archive_is_fetched_and_unpacked(host: Host, tmp_path: Path) -> None:
-    """The folder holds the files of the archive, and the bytes are told as they come."""
-    content = zipped(FILES)
-    host.offer(content)
-    came: list[int] = []
-    folder = get("ml-tiny", tmp_path / "to", base=host.base, advance=came.append)
+    """The folder holds the files of the archive."""
+    host.offer(zipped(FILES))
+    folder = get("ml-tiny", tmp_path / "to", base=host.base)
     assert (folder / "u.data").read_bytes() == FILES["ml-tiny/u.data"]
     assert (folder / "more" / "README").read_bytes() == b"terms"
-    assert sum(came) >= len(content)
     assert left_in(tmp_path / "to") == ["ml-tiny", "ml-tiny.zip"]
 
 
@@ -108,17 +104,6 @@ def test_another_checksum_is_refused(host: Host, tmp_path: Path) -> None:
     assert left_in(tmp_path / "to") == []
 
 
-def test_a_host_that_sends_without_end_is_stopped(
-    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """More bytes than published are not written to disk until it is full."""
-    monkeypatch.setattr(download, "_BLOCK", 64)
-    host.offer(b"x" * 10_000, claimed=zipped(FILES))
-    with pytest.raises(DownloadError, match="is not the published file"):
-        get("ml-tiny", tmp_path / "to", base=host.base)
-    assert left_in(tmp_path / "to") == []
-
-
 def test_a_host_that_is_down_tells_what_to_do(host: Host, tmp_path: Path) -> None:
     """Where to fetch the file by hand and where to put it."""
     host.offer(zipped(FILES))
@@ -137,28 +122,10 @@ def test_a_missing_file_on_the_host_is_said(host: Host, tmp_path: Path) -> None:
         get("ml-tiny", tmp_path / "to", base=host.base)
 
 
-@pytest.mark.parametrize("name", ["../evil", "/evil", "ml-tiny/../../evil", "C:/evil", "..\\evil"])
-def test_a_file_outside_the_folder_is_refused(host: Host, tmp_path: Path, name: str) -> None:
-    """Paths that climb out of the folder stop everything, before anything is unpacked for good."""
-    host.offer(zipped({**FILES, name: b"x"}))
-    with pytest.raises(DownloadError, match="holds a file outside its folder"):
-        get("ml-tiny", tmp_path / "to", base=host.base)
-    assert left_in(tmp_path / "to") == ["ml-tiny.zip"]
-    assert not (tmp_path / "evil").exists()
-
-
-def test_an_archive_that_grows_too_big_is_refused(host: Host, tmp_path: Path) -> None:
-    """The bytes that come out are counted, whatever the header says."""
-    host.offer(zipped({"ml-tiny/u.data": b"0" * 5000}), cap=1000)
-    with pytest.raises(DownloadError, match="unpacks to far more than was published"):
-        get("ml-tiny", tmp_path / "to", base=host.base)
-    assert left_in(tmp_path / "to") == ["ml-tiny.zip"]
-
-
 def test_an_archive_without_its_folder_is_refused(host: Host, tmp_path: Path) -> None:
     """Files of other folders are left aside; nothing of its own is an error."""
     host.offer(zipped({"__MACOSX/u.data": b"0"}))
-    with pytest.raises(DownloadError, match="holds no folder ml-tiny"):
+    with pytest.raises(DownloadError, match="cannot be unpacked"):
         get("ml-tiny", tmp_path / "to", base=host.base)
 
 
@@ -184,8 +151,6 @@ def test_an_unknown_name_lists_the_known(tmp_path: Path) -> None:
 
 
 def test_every_offer_has_a_checksum() -> None:
-    """No archive is offered without a SHA-256, a size and room to unpack."""
-    for name, archive in ARCHIVES.items():
-        assert re.fullmatch("[0-9a-f]{64}", archive.sha256), name
-        assert archive.unpacked > archive.size > 0, name
-    assert len({archive.sha256 for archive in ARCHIVES.values()}) == len(ARCHIVES)
+    """No archive is offered without a SHA-256 of its own."""
+    assert all(re.fullmatch("[0-9a-f]{64}", sha256) for sha256 in ARCHIVES.values())
+    assert len(set(ARCHIVES.values())) == len(ARCHIVES)

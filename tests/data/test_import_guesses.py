@@ -81,5 +81,5 @@ def test_a_scale_is_printed_as_it_is_written(tmp_path, capsys):
     """`0:100:1` holds the name of an emoji, :100:, which a terminal library may draw."""
     path = tmp_path / "percent.csv"
     path.write_text("user,item,score\n" + "".join(f"{u},{i},{20 * s}%\n" for u, i, s in ROWS))
-    assert main(["data", "import", str(path), "-o", str(tmp_path / "out"), "--yes"]) == 0
+    assert main(["data", "import", str(path), "-o", str(tmp_path / "out")]) == 0
     assert "0:100:1" in capsys.readouterr().out

@@ -153,19 +153,6 @@ def test_the_last_row_counts_without_times() -> None:
     assert small(**REPEATED, timestamps=None).history("a") == {1: 2.0, 2: 3.0}
 
 
-def test_the_mean_of_two_ratings_leaves_the_steps() -> None:
-    """Averaged stars may lie between the steps, so the scale becomes continuous."""
-    ratings = small(**REPEATED, timestamps=None, duplicates="mean")
-    assert ratings.history("a") == {1: 3.5, 2: 3.0}
-    assert ratings.scale == RatingScale(1, 5, 0)
-
-
-def test_repeats_are_refused_on_request() -> None:
-    """duplicates='error' counts the repeats and says what to do."""
-    with pytest.raises(DataError, match=r"1 ratings repeat .* duplicates='last'"):
-        small(**REPEATED, timestamps=None, duplicates="error")
-
-
 def test_every_array_is_read_only() -> None:
     """No column, id or attribute of finished ratings can be changed."""
     ratings = small(user_attributes={"g": {"a": "F"}}, item_metadata={"t": {7: "x"}})
@@ -331,9 +318,3 @@ def test_a_detected_scale_is_not_a_given_one() -> None:
     assert detected.scale == STARS
     assert not pickle.loads(pickle.dumps(detected)).scale_given  # noqa: S301
     assert not detected.where(detected.values > 0).scale_given
-
-
-def test_averaged_steps_are_not_a_given_scale() -> None:
-    """Whether steps stay depends on who rated twice, so not even the lucky case counts as given."""
-    assert not small(scale=STARS, duplicates="mean").scale_given
-    assert small(scale=RatingScale(1, 5, 0), duplicates="mean").scale_given

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -99,7 +100,7 @@ def test_temporal_needs_times() -> None:
 def test_the_default_follows_the_data(ratings: Ratings) -> None:
     """By time where there are times, else at random per user."""
     assert default_split(ratings, seed=1).test.digest == temporal(ratings).test.digest
-    timeless = generate(users=40, items=50, ratings=1200, timestamps=False, seed=1)
+    timeless = replace(generate(users=40, items=50, ratings=1200, seed=1), timestamps=None)
     chosen = default_split(timeless, seed=1).test.digest
     assert chosen == random_per_user(timeless, seed=1).test.digest
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
-from tacit.data import Ratings, RatingScale, generate
+from tacit.data import Ratings, generate
 from tacit.errors import ConfigError
 
 
@@ -62,29 +62,6 @@ def test_how_alone_changes_stars_only() -> None:
     assert (plain.values != gapped.values).any()
 
 
-def test_stars_lie_on_the_scale_asked_for() -> None:
-    """Other scales stretch the model."""
-    scale = RatingScale(0, 10, 0.5)
-    made = generate(users=40, items=50, ratings=1000, scale=scale, seed=1)
-    assert made.scale == scale
-    assert 6 < made.values.mean() < 7
-
-
-def test_names_of_attribute_and_items() -> None:
-    """The attribute carries the values asked for; items have titles."""
-    made = generate(
-        users=40, items=30, ratings=900, attribute="side", values=("x", "y"), share=0.25, seed=1
-    )
-    assert sorted(made.attribute("side").tolist()) == ["x"] * 10 + ["y"] * 30
-    assert made.item_metadata["title"][0] == "Item 1"
-
-
-def test_times_are_optional() -> None:
-    """Without times there are none."""
-    made = generate(users=10, items=30, ratings=300, timestamps=False, seed=1)
-    assert made.timestamps is None
-
-
 @pytest.mark.parametrize(
     "bad",
     [
@@ -94,8 +71,6 @@ def test_times_are_optional() -> None:
         {"share": 1.5},
         {"which": -1},
         {"how": float("nan")},
-        {"factors": 0},
-        {"values": ("F", "F")},
     ],
 )
 def test_impossible_worlds_are_refused(bad: dict[str, object]) -> None:

@@ -16,13 +16,12 @@ from tacit.data import (
     Ratings,
     RatingScale,
     read_history,
-    read_items,
     read_ratings,
-    read_users,
     write_ratings,
     write_users,
 )
 from tacit.data.tables import text
+from tacit.data.tables.reading import table_of
 from tacit.errors import DataError
 
 STARS = RatingScale(1, 5, 1)
@@ -302,11 +301,6 @@ def test_an_unusable_delimiter_is_refused(write: Any) -> None:
     assert "this delimiter cannot be used" in refusal(write(GOOD), delimiter="ab")
 
 
-def test_duplicates_on_request_are_refused_with_the_file(write: Any) -> None:
-    """What from_arrays refuses is told with the path."""
-    assert "1 ratings repeat" in refusal(write(GOOD + "1,10,5,9\n"), duplicates="error")
-
-
 def test_an_unknown_scale_is_refused_with_the_file(write: Any) -> None:
     """Ratings on no common scale need --scale."""
     assert "fit none of the common scales" in refusal(write("user,item,rating\n1,2,900\n"))
@@ -368,10 +362,10 @@ USERS = "id,gender,age\n1,F, 33 \n2,,40\n9,M,50\n"
 
 def test_users_become_columns_by_id(write: Any) -> None:
     """First column the id; values stripped; empty is None."""
-    assert read_users(write(USERS)) == {
-        "gender": {1: "F", 2: None, 9: "M"},
-        "age": {1: "33", 2: "40", 9: "50"},
-    }
+    assert table_of(write(USERS), "user", None) == (
+        [1, 2, 9],
+        {"gender": ["F", None, "M"], "age": ["33", "40", "50"]},
+    )
 
 
 def test_users_of_ratings_are_aligned(write: Any) -> None:
@@ -397,13 +391,13 @@ def test_users_without_anybody_known_are_refused(write: Any) -> None:
 def test_a_repeated_user_is_refused_by_row(write: Any) -> None:
     """Two rows for one id would hide one of them."""
     with pytest.raises(DataError, match="row 4, column 'id': the id has appeared before"):
-        read_users(write("id,gender\n1,F\n2,M\n1,M\n"))
+        table_of(write("id,gender\n1,F\n2,M\n1,M\n"), "user", None)
 
 
 def test_a_users_file_needs_a_second_column(write: Any) -> None:
     """Ids alone say nothing."""
     with pytest.raises(DataError, match="no column beside the id"):
-        read_users(write("id\n1\n"))
+        table_of(write("id\n1\n"), "user", None)
 
 
 def test_written_users_are_read_again(tmp_path: Path) -> None:
@@ -412,13 +406,12 @@ def test_written_users_are_read_again(tmp_path: Path) -> None:
         ["a", "b"], [1, 1], [1, 2], user_attributes={"g": {"a": "F", "b": None}}
     )
     write_users(ratings, tmp_path / "u.csv")
-    assert read_users(tmp_path / "u.csv") == {"g": {"a": "F", "b": None}}
+    assert table_of(tmp_path / "u.csv", "user", None) == (["a", "b"], {"g": ["F", None]})
 
 
 def test_items_become_metadata(write: Any) -> None:
     """Item columns are found under the item's id, whatever the header of the id."""
     items = write("genre,movieId,title\nDrama,10,A\n,11,B\n", "i.csv")
-    assert read_items(items)["title"] == {10: "A", 11: "B"}
     ratings = read_ratings(write(GOOD), items=items)
     assert ratings.item_metadata["genre"].tolist() == ["Drama", None]
 
@@ -445,7 +438,7 @@ def test_a_parquet_history(tmp_path: Path) -> None:
     """Parquet histories work too."""
     path = tmp_path / "h.parquet"
     pl.DataFrame({"item": [7], "stars": [3.0]}).write_parquet(path)
-    assert read_history(path, scale=STARS) == {7: 3.0}
+    assert read_history(path) == {7: 3.0}
 
 
 @settings(max_examples=300)

@@ -23,7 +23,7 @@ from stored_world import (
 import tacit
 from tacit import container
 from tacit.data.ratings import RatingScale
-from tacit.data.stored import Columns, Public
+from tacit.data.stored import Public, columns_among
 from tacit.data.tables import buckets
 from tacit.data.tables.buckets import open_parquet
 from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
@@ -309,7 +309,7 @@ def test_what_is_missing_is_said(files, monkeypatch):
     with pytest.raises(DataError, match="no Parquet file"):
         open_parquet(files[1], {}, Public(), 2**30, events=False)
     with pytest.raises(ConfigError, match="--events"):
-        Columns.among(["user", "item", "plays"], {}, events=False, path=None)
+        columns_among(["user", "item", "plays"], {}, events=False, path=None)
     monkeypatch.setattr(spark.socket, "create_connection", lambda *_, **__: open(files[1]))  # noqa: PTH123, SIM115
     monkeypatch.setitem(__import__("sys").modules, "pyspark.sql", None)
     with pytest.raises(MissingExtra, match=r"tacit-rec\[spark\]"):

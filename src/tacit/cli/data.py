@@ -30,17 +30,6 @@ _MOST_VALUES = 12  # of one attribute or of the stars, in the table for people
 
 
 @app.command()
-@terminal.reads_ratings
-def describe(source: terminal.Source, as_json: JSON = False) -> None:
-    """Summarise a set of ratings, without showing a single one."""
-    ratings = source.read()
-    result = {"path": str(source.path), **summary(ratings)}
-    if source.columns["domain"] is not None:
-        result["domains"] = _domains(ratings)
-    terminal.emit(result, as_json=as_json, render=_show)
-
-
-@app.command()
 def get(
     name: Annotated[str, typer.Argument(help="Such as ml-100k, ml-1m or ml-latest-small.")],
     to: Annotated[Path, typer.Option(help="Folder for the archive and its unpacked folder.")],
@@ -49,15 +38,13 @@ def get(
     """Download, check and unpack an official MovieLens archive."""
     from tacit.data import download
 
-    archive = download.ARCHIVES.get(name)
-    size = archive.size if archive else None
-    with terminal.progress(f"Downloading {name}", size, quiet=as_json) as advance:
-        folder = download.get(name, to, advance=advance)
-    sha256 = archive.sha256 if archive else None
+    with terminal.progress(f"Downloading {name}", None, quiet=as_json):
+        folder = download.get(name, to)
+    sha256, licence = download.ARCHIVES[name], download.LICENCE
     terminal.answer(
-        {"name": name, "folder": str(folder), "sha256": sha256, "licence": download.LICENCE},
+        {"name": name, "folder": str(folder), "sha256": sha256, "licence": licence},
         f"{name} lies in {folder}",
-        download.LICENCE,
+        licence,
         after=f"Next:  tacit data describe {folder}",
         as_json=as_json,
     )
@@ -104,6 +91,31 @@ def domains(
     terminal.emit(result, as_json=as_json, render=_show_cut)
 
 
+def _show_cut(result: dict[str, Any]) -> None:
+    _show_domains(result["domains"])
+    left, out = result["left_out"], result["ratings_file"]
+    terminal.say(
+        f"Written to {out}, the items to {result['items_file']}; "
+        f"{left['items']:,} items of unknown genre with {left['ratings']:,} ratings are left out."
+    )
+    first, second = map(shlex.quote, result["domains"])
+    terminal.next_step(
+        f"Next:  tacit fit xmap {out} --domain-column domain --source {first} "
+        f"--target {second} --epsilon 1 --delta 1e-6 -o model.tacit"
+    )
+
+
+@app.command()
+@terminal.reads_ratings
+def describe(source: terminal.Source, as_json: JSON = False) -> None:
+    """Summarise a set of ratings, without showing a single one."""
+    ratings = source.read()
+    result = {"path": str(source.path), **_summary(ratings)}
+    if source.columns["domain"] is not None:
+        result["domains"] = _domains(ratings)
+    terminal.emit(result, as_json=as_json, render=_show)
+
+
 def _domains(ratings: Ratings) -> dict[str, dict[str, int]]:
     """Items, ratings and people of each domain."""
     import numpy as np
@@ -121,9 +133,16 @@ def _domains(ratings: Ratings) -> dict[str, dict[str, int]]:
     }
 
 
-def summary(ratings: Ratings) -> dict[str, Any]:
+def _summary(ratings: Ratings) -> dict[str, Any]:
     """Counts and quantiles, ready for JSON."""
     import numpy as np
+
+    def spread(counts: NDArray[Any]) -> dict[str, float]:
+        found = {name: float(np.quantile(counts, at)) for name, at in _QUANTILES.items()}
+        return {**found, "maximum": float(counts.max()), "mean": float(counts.mean())}
+
+    def date(seconds: float) -> str:
+        return datetime.fromtimestamp(int(seconds), UTC).isoformat()
 
     stars, counts = np.unique(ratings.values, return_counts=True)
     times = ratings.timestamps
@@ -135,10 +154,10 @@ def summary(ratings: Ratings) -> dict[str, Any]:
         "scale": str(ratings.scale),
         "mean": float(ratings.values.mean()),
         "stars": {f"{value:g}": int(n) for value, n in zip(stars, counts, strict=True)},
-        "ratings_per_user": _spread(np.diff(ratings.offsets)),
-        "ratings_per_item": _spread(np.bincount(ratings.items, minlength=ratings.n_items)),
-        "first": None if times is None else _date(int(times.min())),
-        "last": None if times is None else _date(int(times.max())),
+        "ratings_per_user": spread(np.diff(ratings.offsets)),
+        "ratings_per_item": spread(np.bincount(ratings.items, minlength=ratings.n_items)),
+        "first": None if times is None else date(times.min()),
+        "last": None if times is None else date(times.max()),
         "user_attributes": {
             name: _values(column) for name, column in ratings.user_attributes.items()
         },
@@ -147,21 +166,10 @@ def summary(ratings: Ratings) -> dict[str, Any]:
     }
 
 
-def _spread(counts: NDArray[Any]) -> dict[str, float]:
-    import numpy as np
-
-    spread = {name: float(np.quantile(counts, at)) for name, at in _QUANTILES.items()}
-    return {**spread, "maximum": float(counts.max()), "mean": float(counts.mean())}
-
-
 def _values(column: Column) -> dict[str, int]:
     """How many people have each value, the most frequent first; 'unknown' stands for none."""
     counted = Counter("unknown" if value is None else str(value) for value in column.tolist())
     return dict(sorted(counted.items(), key=lambda entry: (-entry[1], entry[0])))
-
-
-def _date(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
 def _show(found: dict[str, Any]) -> None:
@@ -184,11 +192,10 @@ def _show(found: dict[str, Any]) -> None:
         "Stars", ("stars", "ratings", "share"), _shares(found["stars"], found["ratings"])
     )
     spreads = (("person", found["ratings_per_user"]), ("item", found["ratings_per_item"]))
-    columns = list(found["ratings_per_user"])
     terminal.table(
         "Ratings per",
-        ("", *columns),
-        [(name, *(f"{spread[column]:g}" for column in columns)) for name, spread in spreads],
+        ("", *found["ratings_per_user"]),
+        [(name, *(f"{value:g}" for value in spread.values())) for name, spread in spreads],
     )
     if "domains" in found:
         _show_domains(found["domains"])
@@ -203,24 +210,8 @@ def _show_domains(found: dict[str, dict[str, int]]) -> None:
     terminal.table("Domains", ("domain", "items", "ratings", "people"), rows)
 
 
-def _show_cut(result: dict[str, Any]) -> None:
-    _show_domains(result["domains"])
-    left, out = result["left_out"], result["ratings_file"]
-    terminal.say(
-        f"Written to {out}, the items to {result['items_file']}; "
-        f"{left['items']:,} items of unknown genre with {left['ratings']:,} ratings are left out."
-    )
-    first, second = map(shlex.quote, result["domains"])
-    terminal.next_step(
-        f"Next:  tacit fit xmap {out} --domain-column domain --source {first} "
-        f"--target {second} --epsilon 1 --delta 1e-6 -o model.tacit"
-    )
-
-
 def _shares(counts: dict[str, int], total: int) -> list[tuple[str, int, str]]:
-    rows = [(name, n, f"{n / total:.1%}") for name, n in counts.items()]
-    if len(rows) <= _MOST_VALUES:
-        return rows
-    rest = sum(list(counts.values())[_MOST_VALUES:])
-    more = (f"{len(rows) - _MOST_VALUES} more", rest, f"{rest / total:.1%}")
-    return [*rows[:_MOST_VALUES], more]
+    rows = list(counts.items())
+    if rest := rows[_MOST_VALUES:]:
+        rows[_MOST_VALUES:] = [(f"{len(rest)} more", sum(n for _, n in rest))]
+    return [(name, n, f"{n / total:.1%}") for name, n in rows]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,13 +18,12 @@ if TYPE_CHECKING:
     from tacit.data.tables import Role
     from tacit.data.tables.importing import Plan
 
-_ROLES: tuple[Role, ...] = ("user", "item", "rating", "plays", "time")
-_MEANS = {
+_MEANS: dict[Role, str] = {
     "user": "the person", "item": "the item", "rating": "the stars", "plays": "how often",
     "time": "when", "domain": "the item's domain",
 }  # fmt: skip
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same ratings.")]
 _WHY = {"asked": "you said so", "name": "its name", "content": "what stands in it"}
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same ratings.")]
 
 
 def import_(
@@ -34,8 +31,8 @@ def import_(
         list[Path],
         typer.Argument(
             metavar="FILE",
-            help="CSV, JSON lines, Parquet, SQLite, DuckDB, RecBole, or a folder of MovieLens, "
-            "RecBole or LensKit; files of items or people beside the ratings.",
+            help="CSV, JSON lines, Parquet, SQLite, or a folder of MovieLens or RecBole; files of "
+            "items or people beside the ratings.",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")],
@@ -70,7 +67,6 @@ def import_(
     dates: Annotated[
         str | None, typer.Option(help="dayfirst or monthfirst, where no date tells.")
     ] = None,
-    decimal: Annotated[str | None, typer.Option(help="Decimal sign, , or .")] = None,
     delimiter: terminal.Delimiter = None,
     encoding: Annotated[
         str | None, typer.Option(help="Such as cp1252; UTF-8, else cp1252, if left out.")
@@ -79,14 +75,12 @@ def import_(
         bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.")
     ] = None,
     table: Annotated[str | None, typer.Option(help="Table of a database.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
     as_json: JSON = False,
 ) -> None:
     """Write the files you have as one clean folder that commands read.
 
-    Columns are guessed by their names and contents. On a terminal the guess is shown and asked
-    about; with --json, or without a terminal, nothing is asked. What was dropped, and by which
-    rule, is reported.
+    Columns are guessed by their names and contents, and shown: name one where the guess is wrong.
+    What was dropped, and by which rule, is reported.
     """
     from tacit.data.ratings import RatingScale
     from tacit.data.tables.cleaning import Rules
@@ -95,72 +89,29 @@ def import_(
 
     check_folder(out)
     given = None if scale is None else RatingScale.parse(scale)
-    if given is not None and (events or plays is not None):
-        raise ConfigError("Events and plays have no stars, so --scale has no meaning for them.")
-    rules = Rules(on_bad or "drop", given, least_plays, decimal, dates, guessing=True)  # type: ignore[arg-type]
-    asked: dict[Role, str | None] = dict(
-        zip((*_ROLES, "domain"), (user, item, rating, plays, time, domain), strict=True)
-    )
-
-    def planned() -> Plan:
-        return plan(files, asked, events=events, delimiter=delimiter, encoding=encoding,
-                    header=header, table=table)  # fmt: skip
-
-    made = planned()
-    if not (as_json or yes) and sys.stdin.isatty() and sys.stdout.isatty() and made.tables:
+    rules = Rules(on_bad or "drop", given, least_plays, dates, guessing=True)  # type: ignore[arg-type]
+    asked = dict(zip(_MEANS, (user, item, rating, plays, time, domain), strict=True))
+    made = plan(files, asked, events=events, delimiter=delimiter, encoding=encoding,
+                header=header, table=table)  # fmt: skip
+    if not as_json:
         _show_guess(made)
-        if not _complete(made) or not typer.confirm("Is this right?", default=True):
-            events = _ask(made, asked) or events
-            made = planned()
-    elif not as_json:
-        _show_guess(made)
-    _check(made, given is not None, events=events)
     done = carry_out(
-        made, rules, on_bad=on_bad, users=users, items=items, catalogue=catalogue,  # type: ignore[arg-type]
-        public_items=public_items, domain=domain,
+        made, rules, on_bad=on_bad, events=events, users=users, items=items,  # type: ignore[arg-type]
+        catalogue=catalogue, public_items=public_items, domain=domain,
     )  # fmt: skip
-    ratings = done.ratings
-    write_folder(ratings, out)
+    write_folder(done.ratings, out)
     result = {
         "read": done.read,
-        "kept": len(ratings),
+        "kept": len(done.ratings),
         "dropped": [{"rule": rule, "rows": rows} for rule, rows in done.dropped.items()],
         "columns": done.columns,
         "folder": str(out),
     }
-    terminal.emit(result, as_json=as_json, render=lambda found: _show(found, ratings))
-
-
-def _complete(made: Plan) -> bool:
-    return all({"user", "item"} <= set(found.places) for found in made.guesses)
-
-
-def _ask(made: Plan, asked: dict[Role, str | None]) -> bool:
-    """Ask for each column; whether there are neither stars nor plays."""
-    table, found = made.tables[0], made.guesses[0]
-    for role in _ROLES:
-        usual = table.headers[found.places[role]] if role in found.places else "-"
-        answer = typer.prompt(f"Column of {_MEANS[role]}, - for none", default=usual).strip()
-        asked[role] = None if answer == "-" else answer
-    none = asked["rating"] is None and asked["plays"] is None
-    for role in ("rating", "plays", "time"):  # what is not asked for is not guessed either
-        if asked[role] is None:
-            del asked[role]
-    return none
-
-
-def _check(made: Plan, scaled: bool, *, events: bool) -> None:
-    """DataError where people or items have no column, or stars that were asked for."""
-    from tacit.data.tables import missing
-
-    for table, found in zip(made.tables, made.guesses, strict=True):
-        for role in ("user", "item", *(["rating"] if scaled and not events else [])):
-            if role not in found.places:
-                raise missing(role, table.headers, None, table.path)  # type: ignore[arg-type]
+    terminal.emit(result, as_json=as_json, render=lambda it: _show_import(it, done.ratings))
 
 
 def _show_guess(made: Plan) -> None:
-    for table, found in zip(made.tables, made.guesses, strict=True):
+    for table, found in made.ratings:
         rows = [
             (_MEANS[role], table.headers[at], _WHY[found.why[role]])
             for role, at in found.places.items()
@@ -172,15 +123,14 @@ def _show_guess(made: Plan) -> None:
             rows.append(("the item's title", table.headers[title], _WHY["name"]))
         terminal.table(str(table.path), ("", "column", "because of"), rows)
         read = {*found.places.values(), title}
-        left = [name for at, name in enumerate(table.headers) if at not in read]
-        if left:
+        if left := [name for at, name in enumerate(table.headers) if at not in read]:
             terminal.say(f"Not read: {', '.join(left)}")
     for what, tables in (("Items", made.items), ("People", made.users)):
         for table in tables:
             terminal.say(f"{what}: {table.path}")
 
 
-def _show(result: dict[str, Any], ratings: Any) -> None:
+def _show_import(result: dict[str, Any], ratings: Ratings) -> None:
     from tacit.data.columns import EVENTS
 
     if result["dropped"]:
@@ -211,11 +161,6 @@ def generate(
     users: Annotated[int, typer.Option(help="How many people.")] = 1000,
     items: Annotated[int, typer.Option(help="How many items.")] = 500,
     ratings: Annotated[int, typer.Option(help="How many ratings in total.")] = 60_000,
-    users_file: Annotated[
-        Path | None, typer.Option(help="File for the attribute; OUT-users.csv if left out.")
-    ] = None,
-    attribute: Annotated[str, typer.Option(help="Name of the attribute's column.")] = "gender",
-    share: Annotated[float, typer.Option(help="Part of the people with 'F', 0 to 1.")] = 0.3,
     which: Annotated[
         float, typer.Option(help="How much the attribute decides which items are rated; 0: none.")
     ] = 1.0,
@@ -225,9 +170,6 @@ def generate(
     labels: Annotated[
         int, typer.Option(min=0, help="Kinds of genres; their file is OUT-items.csv. 0: none.")
     ] = 0,
-    telling: Annotated[
-        float, typer.Option(help="How much genres say about tastes: 0, nothing, to 1.")
-    ] = 0.8,
     domains: Annotated[
         bool,
         typer.Option(
@@ -237,7 +179,7 @@ def generate(
     ] = False,
     as_json: JSON = False,
 ) -> None:
-    """Write generated ratings and a user attribute that affects them.
+    """Write generated ratings and a user attribute that affects them, in OUT-users.csv.
 
     The attribute affects which items are rated, and how. With --domains: two domains instead.
     """
@@ -246,39 +188,24 @@ def generate(
     from tacit.data.tables.folder import write_users
 
     if domains:
-        if users_file is not None or items < 2 or users < 1:
-            raise ConfigError("--domains needs 2 items and a person, and has no --users-file.")
+        if items < 2 or users < 1:
+            raise ConfigError("--domains needs 2 items and a person.")
+        check_files(out, beside(out, "items"))
         halves = (items // 2, items - items // 2)
-        _two_domains(
-            lambda: generate_domains(
-                users, halves, ratings / users, pull=0.35, labels=labels, telling=telling, seed=seed
-            ),
-            out,
-            seed,
-            as_json,
+        world = generate_domains(
+            users, halves, ratings / users, pull=0.35, labels=labels, seed=seed
         )
+        _write_domains(world, out, seed, as_json)
         return
-    people = users_file or beside(out, "users")
-    if people.absolute() == out.absolute():
-        raise ConfigError(f"--users-file {people}: the ratings go there. Name another file.")
-    about_items = beside(out, "items") if labels else None
+    people, about_items = beside(out, "users"), beside(out, "items") if labels else None
     check_files(out, people, about_items)
     made = synthetic.generate(
-        users=users,
-        items=items,
-        ratings=ratings,
-        attribute=attribute,
-        share=share,
-        which=which,
-        how=how,
-        labels=labels,
-        telling=telling,
-        seed=seed,
+        users=users, items=items, ratings=ratings, which=which, how=how, labels=labels, seed=seed
     )
     write_users(made, people)
-    more = {"users_file": str(people), "attribute": attribute}
-    said = (f"their {attribute} in {people}", f"--users {people}")
-    _write(made, out, about_items, {"seed": seed, **more}, said, as_json)
+    facts = {"seed": seed, "users_file": str(people), "attribute": "gender"}
+    said = (f"their gender in {people}", f"--users {people}")
+    _write(made, out, about_items, facts, said, as_json)
 
 
 def films(
@@ -294,19 +221,18 @@ def films(
     """
     from tacit.data import synthetic_worlds
 
-    _two_domains(lambda: synthetic_worlds.films(users, seed=seed), out, seed, as_json)
+    check_files(out, beside(out, "items"))
+    _write_domains(synthetic_worlds.films(users, seed=seed), out, seed, as_json)
 
 
-def _two_domains(make: Callable[[], Ratings], out: Path, seed: int, as_json: bool) -> None:
+def _write_domains(made: Ratings, out: Path, seed: int, as_json: bool) -> None:
     import numpy as np
 
-    about_items = beside(out, "items")
-    check_files(out, about_items)
-    made = make()
+    about = beside(out, "items")
     titles = np.array([f"Item {key}" for key in made.item_ids.tolist()], dtype=object)
     made = replace(made, item_metadata={"title": titles, **made.item_metadata})
-    said = (f"what is known of {made.n_items:,} items in {about_items}", f"--items {about_items}")
-    _write(made, out, about_items, {"seed": seed}, said, as_json)
+    said = (f"what is known of {made.n_items:,} items in {about}", f"--items {about}")
+    _write(made, out, about, {"seed": seed}, said, as_json)
 
 
 def beside(out: Path, what: str) -> Path:

@@ -1,4 +1,4 @@
-"""`tacit ledger`: what may be spent, what was, whether the record is whole, and the record."""
+"""`tacit ledger`: show what was spent, check the record, copy and restore it; and the changes."""
 
 from __future__ import annotations
 
@@ -9,33 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import terminal
-from tacit.cli.ledger_changes import (
-    Second,
-    Where,
-    advance,
-    backup,
-    budget_row,
-    create,
-    emit,
-    open_budget,
-    restore,
-    show_budgets,
-    token,
-)
-from tacit.errors import ConfigError, PrivacyError
+from tacit.cli import ledger_changes
+from tacit.cli.ledger_changes import Second, Where, again, budget_row, emit, show_budgets
+from tacit.errors import PrivacyError
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
     from tacit.ledger import Inspection
 
 app = typer.Typer(help="Set privacy budgets, and show what was spent.", no_args_is_help=True)
-
-app.command()(create)
-app.command()(open_budget)
-app.command()(advance)
-app.command()(token)
-app.command()(backup)
-app.command()(restore)
+for change in ("create", "open_budget", "advance", "token"):
+    app.command()(getattr(ledger_changes, change))
 
 
 @app.callback()
@@ -44,12 +28,61 @@ def _commands() -> None:
 
 
 @app.command()
+def backup(
+    where: Where,
+    to: Annotated[Path, typer.Option(help="The new file to write.")],
+    as_json: JSON = False,
+) -> None:
+    """Copy a ledger in a file while it is in use.
+
+    The copy holds data that people sent to the service. Only its owner can read it.
+    """
+    from tacit.ledger import inspection
+
+    inspection.backup(where, to)
+    inspection.note_copy(Path(where), to)
+    lost = f"If the ledger is lost:  tacit ledger restore {where} --source {to}"
+    terminal.answer({"ledger": where, "written": to}, after=f"Wrote {to}. {lost}", as_json=as_json)
+
+
+@app.command()
+def restore(
+    where: Where,
+    source: Annotated[Path, typer.Option(help="The backup.")],
+    second: Second = None,
+    as_json: JSON = False,
+) -> None:
+    """Restore a ledger that is gone from a backup.
+
+    A backup that lacks spending which the second place remembers is refused: it would give that
+    budget back.
+    """
+    from tacit.ledger import inspection
+
+    checked = inspection.restore(source, where, second=second).verification
+    result = {"ledger": checked.head.ledger, "head": checked.head.hash, "entries": checked.entries}
+    verify = f"tacit ledger verify {again(where, second)}"
+    said = f"Restored {checked.entries} entries. Next:  {verify}"
+    emit(result, where, second, as_json, lambda: terminal.next_step(said))
+
+
+@app.command()
 def show(where: Where, second: Second = None, as_json: JSON = False) -> None:
     """Show every budget with what was spent, and the stored states."""
-    found = _inspected(where, second)
+    from tacit.ledger import inspect_ledger
+
+    found = inspect_ledger(where, second=second)
     budgets = [budget_row(balance) for balance in found.balances]
     result = {**_summary(found), "budgets": budgets, "states": found.states}
-    emit(result, where, second, as_json, lambda: _show(result))
+
+    def show() -> None:
+        show_budgets(f"Budgets, epoch {result['epoch']}", budgets)
+        if found.states:
+            rows = [(kept.name, kept.size, kept.sequence) for kept in found.states]
+            terminal.table("Kept states", ("name", "bytes", "of entry"), rows)
+        _report(result)
+
+    emit(result, where, second, as_json, show)
 
 
 @app.command()
@@ -59,7 +92,9 @@ def verify(where: Where, second: Second = None, as_json: JSON = False) -> None:
     A start begins at a checkpoint and sees less. The second place of the head is compared as well.
     Exit code 5 if anything is wrong.
     """
-    result = _summary(_inspected(where, second))
+    from tacit.ledger import inspect_ledger
+
+    result = _summary(inspect_ledger(where, second=second))
     emit(result, where, second, as_json, lambda: _report(result))
     if not result["sound"]:
         raise typer.Exit(PrivacyError.exit_code)
@@ -68,30 +103,27 @@ def verify(where: Where, second: Second = None, as_json: JSON = False) -> None:
 @app.command()
 def export(
     where: Where,
+    to: Annotated[Path, typer.Option(help="The file to write, in JSON.")],
     second: Second = None,
-    to: Annotated[Path | None, typer.Option(help="The file to write, in JSON.")] = None,
     as_json: JSON = False,
 ) -> None:
     """Write the whole log with its hashes, for an auditor.
 
     It contains names, but no stored responses.
     """
-    if to is None and not as_json:
-        raise ConfigError("Say where the log goes:  --to FILE, or --json for standard output.")
-    found = _inspected(where, second)
-    document = {**_summary(found), "entries": found.entries}
-    if to is not None:
-        from tacit.container import write_whole
-
-        write_whole(to, (json.dumps(terminal.plain(document), indent=1) + "\n").encode())
-        document = {**_summary(found), "written": to}
-    emit(document, where, second, as_json, lambda: _wrote(document))
-
-
-def _inspected(where: str, second: str | None) -> Inspection:
+    from tacit.container import write_whole
     from tacit.ledger import inspect_ledger
 
-    return inspect_ledger(where, second=second)
+    found = inspect_ledger(where, second=second)
+    document = terminal.plain({**_summary(found), "entries": found.entries})
+    write_whole(to, (json.dumps(document, indent=1) + "\n").encode())
+    result = {**_summary(found), "written": to}
+
+    def show() -> None:
+        _report(result)
+        terminal.say(f"The log is in {to}.")
+
+    emit(result, where, second, as_json, show)
 
 
 def _summary(found: Inspection) -> dict[str, Any]:
@@ -107,14 +139,6 @@ def _summary(found: Inspection) -> dict[str, Any]:
     }
 
 
-def _show(result: dict[str, Any]) -> None:
-    show_budgets(f"Budgets, epoch {result['epoch']}", result["budgets"])
-    if result["states"]:
-        rows = [(kept.name, kept.size, kept.sequence) for kept in result["states"]]
-        terminal.table("Kept states", ("name", "bytes", "of entry"), rows)
-    _report(result)
-
-
 def _report(result: dict[str, Any]) -> None:
     if result["sound"]:
         terminal.say(
@@ -125,8 +149,3 @@ def _report(result: dict[str, Any]) -> None:
     terminal.console.print("Not sound: this ledger must not be spent from.", style="bold red")
     for problem in result["problems"]:
         terminal.say(f"  - {problem}")
-
-
-def _wrote(result: dict[str, Any]) -> None:
-    _report(result)
-    terminal.say(f"The log is in {result['written']}.")

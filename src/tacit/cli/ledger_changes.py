@@ -1,13 +1,14 @@
 """`tacit ledger create`, `open-budget`, `advance`, `token`: what an operator does to a ledger.
 
-Also where a ledger is, and a budget as a row, as its commands share them.
+Also where a ledger is, and budgets as rows, as its commands share them.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +19,7 @@ from tacit.errors import ConfigError, OutputError
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
-    from tacit.ledger import Balance, Cap, Holder
+    from tacit.ledger import Balance, Cap
 
 Where = Annotated[
     str, typer.Argument(metavar="LEDGER", help="A file, or postgresql://HOST/DATABASE.")
@@ -34,6 +35,26 @@ KeyFile = Annotated[
     Path | None,
     typer.Option("--operator-key", help="The file with the operator's key, which makes epochs."),
 ]
+
+
+def emit(
+    result: dict[str, Any], where: str, second: str | None, as_json: bool, show: Callable[[], None]
+) -> None:
+    """A command's result, with a warning where one restore moves store and second place back."""
+    from tacit.ledger.opening import TOGETHER, together
+
+    warnings = [TOGETHER] if together(where, second) else []
+    for warning in () if as_json else warnings:  # with --json they stand in the object
+        typer.echo(f"Warning: {warning}", err=True)
+    terminal.emit({**result, "warnings": warnings}, as_json=as_json, render=lambda _: show())
+
+
+def again(where: str, second: str | None) -> str:
+    """The ledger as it is typed in the next command; an address may hold a password."""
+    shown = where if "://" not in where else "LEDGER"
+    if second is None:
+        return shown
+    return f"{shown} --second {second if '://' not in second else 'SECOND'}"
 
 
 def budget_row(balance: Balance) -> dict[str, Any]:
@@ -53,7 +74,7 @@ def budget_row(balance: Balance) -> dict[str, Any]:
     }
 
 
-def show_budgets(title: str, budgets: Iterable[dict[str, Any]]) -> None:
+def show_budgets(title: str, budgets: list[dict[str, Any]]) -> None:
     """A table with exact decimals."""
     columns = ("tenant", "kind", "name", "unit", "cap", "spent", "in this epoch", "of at most")
     rows = [
@@ -67,32 +88,10 @@ def show_budgets(title: str, budgets: Iterable[dict[str, Any]]) -> None:
     terminal.table(title, columns, rows)
 
 
-def again(where: str, second: str | None) -> str:
-    """The ledger as it is typed in the next command; an address may hold a password."""
-    shown = where if "://" not in where else "LEDGER"
-    if second is None:
-        return shown
-    return f"{shown} --second {second if '://' not in second else 'SECOND'}"
-
-
-def emit(
-    result: dict[str, Any], where: str, second: str | None, as_json: bool, show: Callable[[], None]
-) -> None:
-    """A command's result, with a warning where one restore moves store and second place back."""
-    from tacit.ledger.opening import TOGETHER, together
-
-    warnings = [TOGETHER] if together(where, second) else []
-    for warning in () if as_json else warnings:  # with --json they stand in the object
-        typer.echo(f"Warning: {warning}", err=True)
-    terminal.emit({**result, "warnings": warnings}, as_json=as_json, render=lambda _: show())
-
-
 def _amount(steps: int | None, delta: int = 0) -> str | None:
     """Exact decimals; a delta to three digits: "1 (delta 1e-06)"."""
     if steps is None:
         return None
-    from decimal import Decimal
-
     text = f"{Decimal(steps).scaleb(-6).normalize():f}"
     return f"{text} (delta {delta / 1e18:.3g})" if delta else text
 
@@ -104,9 +103,13 @@ def create(
 
     With --operator-key it has epochs; a key that is not there yet is made, for its owner only.
     """
-    from tacit.ledger import anchor_of, open_ledger
+    from tacit.ledger import anchor_of, inspect_ledger, open_ledger
 
-    if _exists(where, second):
+    try:
+        inspect_ledger(where, second=second)
+    except ConfigError:
+        pass
+    else:
         raise ConfigError("There is a ledger here already. Look at it with  tacit ledger show.")
     key, new = (None, False) if operator_key is None else _key_or_new(operator_key)
     operator = None if key is None else anchor_of(key)
@@ -146,10 +149,14 @@ def open_budget(
 
     An existing budget with the same cap is unchanged; another cap is refused.
     """
-    from tacit.ledger import open_ledger
+    from tacit.ledger import Holder, open_ledger
 
     cap = _cap(epsilon, delta, rho, per_epoch)
-    holders = _holders(tenant, dataset or [], subject or [])
+    holders = [Holder.dataset(tenant, name) for name in dataset or []]
+    holders += [Holder.subject(tenant, name) for name in subject or []]
+    if not holders:
+        raise ConfigError("Say whose budget:  --dataset NAME  or  --subject NAME.")
+    holders = list(dict.fromkeys(holders))
     with open_ledger(where, second=second, create=False) as ledger:
         for holder in holders:
             ledger.open_budget(holder, cap)
@@ -160,6 +167,18 @@ def open_budget(
         terminal.next_step(f"Next:  tacit ledger show {again(where, second)}")
 
     emit({"budgets": budgets}, where, second, as_json, show)
+
+
+def _cap(epsilon: str | None, delta: str | None, rho: str | None, per_epoch: str | None) -> Cap:
+    from tacit.ledger import Cap
+
+    if rho is not None and epsilon is None and delta is None:
+        return Cap.zcdp(rho, per_epoch=per_epoch)
+    if epsilon is None or rho is not None:
+        raise ConfigError("Say one cap:  --epsilon E,  --epsilon E --delta D,  or  --rho R.")
+    if delta is not None:
+        return Cap.approximate(epsilon, delta, per_epoch=per_epoch)
+    return Cap.pure(epsilon, per_epoch=per_epoch)
 
 
 def advance(
@@ -187,44 +206,6 @@ def advance(
     emit(result, where, second, as_json, lambda: terminal.say(said))
 
 
-def backup(
-    where: Where,
-    to: Annotated[Path, typer.Option(help="The new file to write.")],
-    as_json: JSON = False,
-) -> None:
-    """Copy a ledger in a file while it is in use.
-
-    The copy holds data that people sent to the service. Only its owner can read it.
-    """
-    from tacit.ledger.inspection import backup as copy
-    from tacit.ledger.inspection import note_copy
-
-    copy(where, to)
-    note_copy(Path(where), to)
-    lost = f"If the ledger is lost:  tacit ledger restore {where} --source {to}"
-    terminal.answer({"ledger": where, "written": to}, after=f"Wrote {to}. {lost}", as_json=as_json)
-
-
-def restore(
-    where: Where,
-    source: Annotated[Path, typer.Option(help="The backup.")],
-    second: Second = None,
-    as_json: JSON = False,
-) -> None:
-    """Restore a ledger that is gone from a backup.
-
-    A backup that lacks spending which the second place remembers is refused: it would give that
-    budget back.
-    """
-    from tacit.ledger.inspection import restore as put
-
-    checked = put(source, where, second=second).verification
-    result = {"ledger": checked.head.ledger, "head": checked.head.hash, "entries": checked.entries}
-    verify = f"tacit ledger verify {again(where, second)}"
-    said = f"Restored {checked.entries} entries. Next:  {verify}"
-    emit(result, where, second, as_json, lambda: terminal.next_step(said))
-
-
 def token(
     epoch: Annotated[int, typer.Argument(help="The epoch that it begins, from 1.")],
     operator_key: Annotated[Path, typer.Option("--operator-key", help="The operator's key.")],
@@ -238,16 +219,6 @@ def token(
 
     result = {"epoch": epoch, "token": token_of(_key(operator_key), epoch)}
     terminal.emit(result, as_json=as_json, render=lambda found: typer.echo(found["token"]))
-
-
-def _exists(where: str, second: str | None) -> bool:
-    from tacit.ledger import inspect_ledger
-
-    try:
-        inspect_ledger(where, second=second)
-    except ConfigError:
-        return False
-    return True
 
 
 def _key_or_new(path: Path) -> tuple[bytes, bool]:
@@ -277,26 +248,3 @@ def _key(path: Path) -> bytes:
             f"{path}: no operator's key. It is one line of at least 64 hexadecimal digits, as "
             "tacit ledger create --operator-key FILE  makes it."
         ) from None
-
-
-def _cap(epsilon: str | None, delta: str | None, rho: str | None, per_epoch: str | None) -> Cap:
-    from tacit.ledger import Cap
-
-    if (epsilon is None) == (rho is None) or (delta is not None and epsilon is None):
-        raise ConfigError("Say one cap:  --epsilon E,  --epsilon E --delta D,  or  --rho R.")
-    if rho is not None:
-        return Cap.zcdp(rho, per_epoch=per_epoch)
-    assert epsilon is not None
-    if delta is not None:
-        return Cap.approximate(epsilon, delta, per_epoch=per_epoch)
-    return Cap.pure(epsilon, per_epoch=per_epoch)
-
-
-def _holders(tenant: str, datasets: list[str], subjects: list[str]) -> list[Holder]:
-    from tacit.ledger import Holder
-
-    holders = [Holder.dataset(tenant, name) for name in datasets]
-    holders += [Holder.subject(tenant, name) for name in subjects]
-    if not holders:
-        raise ConfigError("Say whose budget:  --dataset NAME  or  --subject NAME.")
-    return list(dict.fromkeys(holders))

@@ -101,7 +101,6 @@ def log_of(ratings: Ratings, *, videos: int, dimension: int, liked: float = 4.0)
 
 
 Floats = NDArray[np.float64]
-_ENTRIES = 1 << 22  # distances held at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,10 +121,6 @@ class Clicks:
     def videos(self) -> int:
         """Of each vendor."""
         return len(self.centres) // self.vendors
-
-    @property
-    def dimension(self) -> int:
-        return int(self.centres.shape[1])
 
     @property
     def widths(self) -> Floats:
@@ -151,14 +146,12 @@ class Clicks:
 
     def best(self, contexts: Floats) -> tuple[NDArray[np.int64], Floats]:
         """(n,) the best video of all vendors, the first of equals, and its mean."""
-        size = max(1, _ENTRIES // (len(self.centres) + self.dimension))
-        arms, means = [np.empty(0, dtype=np.int64)], [np.empty(0)]
-        for start in range(0, len(contexts), size):
-            part = self.means(contexts[start : start + size])
-            chosen = part.argmax(axis=1)
-            arms.append(chosen)
-            means.append(part[np.arange(len(part)), chosen])
-        return np.concatenate(arms), np.concatenate(means)
+        arms, best = np.zeros(len(contexts), dtype=np.int64), np.full(len(contexts), -np.inf)
+        for arm in range(len(self.centres)):
+            mean = self.mean(arm, contexts)
+            better = mean > best
+            arms[better], best[better] = arm, mean[better]
+        return arms, best
 
     def draw(self, arms: int | NDArray[np.int64], contexts: Floats, *, seed: int) -> Floats:
         """(n,) 0 or 1: who clicks; arms and contexts as in `mean`."""

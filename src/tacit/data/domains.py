@@ -65,9 +65,7 @@ DOMAIN = "domain"
 """Name of the item metadata that holds the domain."""
 
 
-def by_item(
-    items: Sequence[Any], names: Sequence[str], *, column: str | None = None
-) -> dict[Any, str]:
+def by_item(items: Sequence[Any], names: Sequence[str]) -> dict[Any, str]:
     """Item id to its domain, from a column of each; DataError names the record of a second one."""
     found: dict[Any, str] = {}
     for row, (item, name) in enumerate(zip(items, names, strict=True), 1):
@@ -75,7 +73,6 @@ def by_item(
             raise DataError(
                 "an item lies in two domains",
                 row=row,
-                column=column,
                 found=f"{item} in {found[item]} and in {name}",
                 expected="one domain per item",
                 fix="If these are two items, make two ids of them: put the domain before each id.",
@@ -176,21 +173,14 @@ def of_domain(ratings: Ratings, domain: str) -> Ratings:
 
 def within(ratings: Ratings, domain: str) -> Ratings:
     """Only the items of one domain, renumbered; people keep their numbers."""
-    chosen = items_in(ratings, domain)
-    kept = of_domain(ratings, domain)
-    return replace(
-        kept,
-        items=np.searchsorted(chosen, kept.items).astype(np.int32),
-        item_ids=ratings.item_ids[chosen],
-        item_metadata={name: column[chosen] for name, column in ratings.item_metadata.items()},
-    )
+    return ratings.of_items(_members(items_in(ratings, domain), ratings.n_items))
 
 
 def straddlers(ratings: Ratings, source: str, target: str) -> NDArray[np.int64]:
     """(k,) numbers of the people with ratings in both domains, sorted; ConfigError if alike."""
     if source == target:
         raise ConfigError(f"The source and the target are two domains; both are {source!r}.")
-    first, second = (_counts(of_domain(ratings, name)) for name in (source, target))
+    first, second = (np.diff(of_domain(ratings, name).offsets) for name in (source, target))
     return np.flatnonzero((first > 0) & (second > 0))
 
 
@@ -225,7 +215,7 @@ def cross_domain_split(
     in_target = _members(items_in(ratings, target), ratings.n_items)[ratings.items]
     rng = np.random.default_rng(seed)
     people = rng.permutation(straddlers(ratings, source, target))
-    enough = _counts(ratings.where(in_target))[people] >= least
+    enough = np.diff(ratings.where(in_target).offsets)[people] >= least
     testers = people[enough][: round(share * int(enough.sum()))]
     if not testers.size:
         raise DataError(
@@ -239,10 +229,6 @@ def cross_domain_split(
     keys = np.where(owned, rng.random(len(ratings)), np.inf)  # what is not in question comes last
     held = owned & (rank_in_person(ratings, keys) >= keep)
     return Split(train=ratings.where(~held & ~absent), test=ratings.where(held))
-
-
-def _counts(ratings: Ratings) -> NDArray[np.int64]:
-    return np.diff(ratings.offsets)
 
 
 def _members(numbers: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
@@ -269,11 +255,10 @@ def split_by_genre(
     if len(by_size) < 2:
         raise DataError("two domains need two genres", found=", ".join(by_size), column=column)
     place = {genre: number for number, genre in enumerate(by_size)}
-    items = ratings.item_ids.tolist()
     known = np.array([bool(each) for each in genres])
     domains = {
         item: names[_side([place[genre] for genre in each])]
-        for item, each in zip(items, genres, strict=True)
+        for item, each in zip(ratings.item_ids.tolist(), genres, strict=True)
         if each
     }
     if len(set(domains.values())) < 2:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+import narwhals as nw
 import numpy as np
 
-from tacit.data.ratings import Duplicates, Ratings, RatingScale
+from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.tables import Role, Table
 from tacit.data.tables.cleaning import OnBad, Rules
 from tacit.data.tables.reading import columns_of, ratings_of
@@ -28,18 +29,16 @@ def ratings_from(
     least_plays: float = 1,
     events: bool = False,
     scale: RatingScale | None = None,
-    duplicates: Duplicates = "last",
     on_bad: OnBad = "refuse",
-    decimal: str | None = None,
     dates: Dates | None = None,
     user_attributes: Mapping[str, Mapping[Any, Any]] | None = None,
     item_metadata: Mapping[str, Mapping[Any, Any]] | None = None,
 ) -> Ratings:
     """Ratings, or events where no column holds ratings.
 
-    frame      pandas, polars, Arrow or another frame that narwhals knows; a DuckDB relation; a
-               SciPy sparse matrix, rows people and columns items, numbered from 0; a list of tuples
-               (person, item, rating, time), the last one or two left out
+    frame      pandas, polars, Arrow or another frame that narwhals knows, such as a DuckDB
+               relation; a SciPy sparse matrix, rows people and columns items, numbered from 0; a
+               list of tuples (person, item, rating, time), the last one or two left out
     Columns are guessed by name and content unless they are named, ids keep the type they have.
     on_bad="drop" leaves bad rows out. The other options are those of `read_ratings`; a DataError
     names the record, counted from 1.
@@ -50,14 +49,13 @@ def ratings_from(
     }  # fmt: skip
     if domain is not None:
         asked["domain"] = domain
-    rules = Rules(on_bad, scale, least_plays, decimal, dates, guessing=True)
+    rules = Rules(on_bad, scale, least_plays, dates, guessing=True)
     if not len(table.frame):
         raise DataError("there is no rating", expected="at least one row")
     found = columns_of(table, asked, rules, events=events, contents=True)
     return ratings_of(
         [(table, found.places)],
         rules,
-        duplicates=duplicates,
         user_attributes=user_attributes,
         item_metadata=item_metadata,
     ).ratings
@@ -65,8 +63,6 @@ def ratings_from(
 
 def to_frame(columns: Mapping[str, Any], backend: Literal["pandas", "polars"]) -> Any:
     """A data frame of `backend`; ConfigError if it is not installed."""
-    import narwhals as nw
-
     try:
         return nw.from_dict(columns, backend=backend).to_native()
     except ModuleNotFoundError:
@@ -75,16 +71,10 @@ def to_frame(columns: Mapping[str, Any], backend: Literal["pandas", "polars"]) -
 
 def _frame(frame: Any) -> Any:
     """The same columns in polars."""
-    import narwhals as nw
-
-    kind = type(frame).__module__.partition(".")[0]
-    if kind == "scipy" and hasattr(frame, "tocoo"):
+    if type(frame).__module__.startswith("scipy.") and hasattr(frame, "tocoo"):
         cells = frame.tocoo()
         return frame_of({"user": np.asarray(cells.row), "item": np.asarray(cells.col),
                          "rating": np.asarray(cells.data)})  # fmt: skip
-    if kind.strip("_") == "duckdb" and hasattr(frame, "fetchall"):
-        rows, names = frame.fetchall(), frame.columns
-        return frame_of({name: [row[at] for row in rows] for at, name in enumerate(names)})
     if isinstance(frame, list | tuple):
         return frame_of(_columns(frame))
     try:
@@ -98,7 +88,7 @@ def _frame(frame: Any) -> Any:
             fix="A file is read by  tacit.read_ratings(PATH).",
         ) from None
     if isinstance(table, nw.LazyFrame):
-        table = table.collect()
+        table = table.collect("polars")
     if table.implementation.is_polars():
         return table.to_native()
     nested = (nw.List, nw.Struct, nw.Array)
@@ -118,13 +108,9 @@ def _columns(rows: Any) -> dict[str, list[Any]]:
 
 
 def _values(column: Any) -> Any:
-    import narwhals as nw
-
-    if column.dtype == nw.Date:
-        column = column.cast(nw.Datetime("ms"))
     if column.dtype == nw.Datetime:
-        column = column.dt.timestamp("ms")
-        return [None if moment is None else moment // 1000 for moment in column.to_list()]
+        moments = column.dt.timestamp("ms").to_list()
+        return [None if moment is None else moment // 1000 for moment in moments]
     if column.dtype.is_numeric() and not column.null_count():
         return np.asarray(column.to_numpy())
     return column.to_list()

@@ -10,7 +10,7 @@ Source   Harper and Konstan, The MovieLens datasets: history and context (ACM Ti
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterator, Sequence
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from typing import Any
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.tables import Role
 from tacit.data.tables.cleaning import OnBad, Rules
-from tacit.data.tables.reading import Reading, open_table, ratings_of
+from tacit.data.tables.reading import Reading, ratings_of
+from tacit.data.tables.sources import open_table
 from tacit.errors import DataError
 
 WHOLE_STARS = RatingScale(1, 5, 1)
@@ -58,67 +59,30 @@ def read_movielens(folder: str | Path) -> Ratings:
 def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> Reading:
     """As `read_movielens`, with what became of the rows."""
     folder = Path(folder)
-    reader = _layout(folder)
-    if reader is None:
+    name = _layout(folder)
+    if name is None:
         raise DataError(
             "this is not a MovieLens folder",
             path=folder,
             expected="ratings.csv and movies.csv, or u.data, or ratings.dat",
             fix="Unpack the official archive, or run  tacit data get ml-100k --to FOLDER",
         )
-    return reader(folder, on_bad)
-
-
-def _layout(folder: Path) -> Callable[[Path, OnBad], Reading] | None:
-    layouts = (("ratings.csv", _latest), ("u.data", _hundred_thousand), ("ratings.dat", _million))
-    for name, reader in layouts:
-        if (folder / name).is_file() and (
-            name != "ratings.csv" or (folder / "movies.csv").exists()
-        ):
-            return reader
-    return None
-
-
-def _latest(folder: Path, on_bad: OnBad) -> Reading:
-    films = folder / "movies.csv"
-    rows = list(_rows(films, ",", None))
-    if rows and len(rows[0]) != 3:
-        raise DataError("not a MovieLens file", path=films, expected="movieId,title,genres")
-    made = _films(((cells[0], cells[1], cells[2]) for cells in rows), films)
-    return _read(folder / "ratings.csv", ",", HALF_STARS, {}, made, on_bad, headers=None)
-
-
-def _hundred_thousand(folder: Path, on_bad: OnBad) -> Reading:
-    people = _people(folder / "u.user", "|", _PEOPLE)
-    path = folder / "u.item"
-    flags = tuple(str(number) for number in range(5 + len(GENRES_100K)))
-    rows = (
-        (cells[0], cells[1], "|".join(compress(GENRES_100K, (flag == "1" for flag in cells[5:]))))
-        for cells in _rows(path, "|", flags)
-    )
-    films = _films(rows, path)
-    return _read(folder / "u.data", "\t", WHOLE_STARS, people, films, on_bad)
-
-
-def _million(folder: Path, on_bad: OnBad) -> Reading:
-    people = _people(folder / "users.dat", "::", ("gender", "age", *_PEOPLE[2:]))
-    path = folder / "movies.dat"
-    rows = _rows(path, "::", ("movie id", "title", "genres"))
-    films = _films(((c[0], c[1], c[2]) for c in rows), path)
-    scale = WHOLE_STARS if people else HALF_STARS  # the two archives differ in having users.dat
-    return _read(folder / "ratings.dat", "::", scale, people, films, on_bad)
-
-
-def _read(
-    path: Path,
-    delimiter: str,
-    scale: RatingScale,
-    people: Table,
-    films: Table,
-    on_bad: OnBad,
-    headers: tuple[str, ...] | None = _HEADERS,
-) -> Reading:
-    table = open_table(path, delimiter=delimiter, headers=headers)
+    people: Table = {}
+    headers, scale = _HEADERS, WHOLE_STARS
+    if name == "u.data":
+        delimiter = "\t"
+        people = _people(folder / "u.user", "|", _PEOPLE)
+        columns = ("movie id", "title", "date", "video", "url", *GENRES_100K)
+        films = _films(folder / "u.item", "|", columns)
+    elif name == "ratings.dat":
+        delimiter = "::"
+        people = _people(folder / "users.dat", "::", ("gender", "age", *_PEOPLE[2:]))
+        films = _films(folder / "movies.dat", "::", ("movie id", "title", "genres"))
+        scale = WHOLE_STARS if people else HALF_STARS  # the two archives differ in users.dat
+    else:
+        delimiter, headers, scale = ",", None, HALF_STARS
+        films = _films(folder / "movies.csv", ",", None)
+    table = open_table(folder / name, delimiter=delimiter, headers=headers)
     return ratings_of(
         [(table, _COLUMNS)],
         Rules(on_bad, scale),
@@ -127,19 +91,27 @@ def _read(
     )
 
 
+def _layout(folder: Path) -> str | None:
+    """The file of ratings."""
+    if (folder / "ratings.csv").is_file() and (folder / "movies.csv").exists():
+        return "ratings.csv"
+    return next((name for name in ("u.data", "ratings.dat") if (folder / name).is_file()), None)
+
+
 def _people(path: Path, delimiter: str, columns: tuple[str, ...]) -> Table:
     kept = ("gender", "age", "occupation")
     people: Table = {name: {} for name in kept}
-    for cells in _rows(path, delimiter, ("user id", *columns)):
+    for key, cells in _rows(path, delimiter, ("user id", *columns)):
         for name in kept:
-            people[name][_id(cells[0], path)] = cells[1 + columns.index(name)] or None
+            people[name][key] = cells[columns.index(name)] or None
     return people if people["gender"] else {}
 
 
-def _films(rows: Iterable[tuple[str, str, str]], path: Path) -> Table:
+def _films(path: Path, delimiter: str, columns: tuple[str, ...] | None) -> Table:
     films: Table = {"title": {}, "year": {}, "genres": {}}
-    for film, title, genres in rows:
-        key = _id(film, path)
+    for key, (title, *others) in _rows(path, delimiter, columns):
+        flags = (flag == "1" for flag in others[3:])
+        genres = others[0] if len(others) == 1 else "|".join(compress(GENRES_100K, flags))
         year = _YEAR.search(title)
         films["title"][key] = title or None
         films["year"][key] = year.group(1) if year else None
@@ -147,18 +119,17 @@ def _films(rows: Iterable[tuple[str, str, str]], path: Path) -> Table:
     return films
 
 
-def _id(text: str, path: Path) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise DataError("an id is not a whole number", path=path) from None
-
-
-def _rows(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> list[list[str]]:
-    """The rows of a table beside the ratings, as texts; none where there is no such file."""
+def _rows(
+    path: Path, delimiter: str, headers: Sequence[str] | None
+) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a table beside the ratings, as id and texts; none where there is no such file."""
     if not path.exists():
-        return []
-    table = open_table(path, delimiter=delimiter, headers=headers)
-    if table.torn:
-        raise table.torn[0].complaint(path)
-    return [["" if cell is None else cell for cell in row] for row in table.frame.iter_rows()]
+        return
+    table = open_table(path, delimiter=delimiter, headers=headers).whole()
+    if headers is None and len(table.headers) != 3:
+        raise DataError("not a MovieLens file", path=path, expected="movieId,title,genres")
+    for key, *cells in table.frame.iter_rows():
+        try:
+            yield int(key), ["" if cell is None else cell for cell in cells]
+        except (TypeError, ValueError):
+            raise DataError("an id is not a whole number", path=path) from None

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,6 @@ from tacit.data.columns import RatingScale as RatingScale
 from tacit.errors import DataError
 from tacit.views import table
 
-Duplicates = Literal["error", "last", "mean"]
 Column = NDArray[Any]
 """One value per user or item, aligned with `user_ids` or `item_ids`; strings as dtype object."""
 
@@ -69,23 +68,18 @@ class Ratings:
         timestamps: ArrayLike | None = None,
         *,
         scale: RatingScale | None = None,
-        duplicates: Duplicates = "last",
         user_attributes: Mapping[str, Mapping[Any, Any]] | None = None,
         item_metadata: Mapping[str, Mapping[Any, Any]] | None = None,
     ) -> Ratings:
         """Build from parallel columns of external ids and stars; without stars, of events.
 
-        duplicates: when a person rated an item twice, `"last"` keeps the later one (by time, else
-        by row), `"mean"` averages (means between the steps make the scale continuous, so a scale
-        with steps does not count as given), `"error"` refuses. Ids are all integers or all strings.
-        Times are seconds (decimals are cut) or datetime64. Attributes and metadata map an id to a
-        value; ids without a rating are left out.
+        Where a person rated an item twice, the later one counts, by time, else by row. Ids are all
+        integers or all strings. Times are seconds (decimals are cut) or datetime64. Attributes and
+        metadata map an id to a value; ids without a rating are left out.
         """
         from tacit.data.columns import assemble  # it builds on this class
 
-        return assemble(
-            users, items, values, timestamps, scale, duplicates, user_attributes, item_metadata
-        )
+        return assemble(users, items, values, timestamps, scale, user_attributes, item_metadata)
 
     def __repr__(self) -> str:
         """Sizes and the scale. No id, no rating."""
@@ -250,6 +244,16 @@ class Ratings:
             items=self.items[rows],
             values=self.values[rows],
             timestamps=times,
+        )
+
+    def of_items(self, kept: NDArray[np.bool_]) -> Ratings:
+        """Only the items of a mask, renumbered; people keep their numbers, and all stay."""
+        rows = self.where(kept[self.items])
+        return replace(
+            rows,
+            items=(np.cumsum(kept) - 1)[rows.items].astype(np.int32),
+            item_ids=self.item_ids[kept],
+            item_metadata={name: values[kept] for name, values in self.item_metadata.items()},
         )
 
     def of_users(self, numbers: NDArray[np.integer[Any]]) -> Ratings:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.columns import EVENTS, RatingScale, align, number_ids
+from tacit.data.columns import EVENTS, RatingScale, align, latest, number_ids
 from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.ratings import Ratings
 from tacit.data.tables import Role, choose, find
@@ -99,22 +99,12 @@ def in_memory(ratings: Given) -> Ratings:
 
 def within(ratings: Given, kept: NDArray[np.bool_]) -> Given:
     """Only the items of a mask, renumbered; people keep their numbers, and all stay."""
-    return _Within(ratings, kept) if isinstance(ratings, StoredRatings) else _kept(ratings, kept)
-
-
-def _kept(ratings: Ratings, kept: NDArray[np.bool_]) -> Ratings:
-    rows = ratings.where(kept[ratings.items])
-    return replace(
-        rows,
-        items=(np.cumsum(kept) - 1)[rows.items].astype(np.int32),
-        item_ids=ratings.item_ids[kept],
-        item_metadata={name: values[kept] for name, values in ratings.item_metadata.items()},
-    )
+    return _Within(ratings, kept) if isinstance(ratings, StoredRatings) else ratings.of_items(kept)
 
 
 class _Within(StoredRatings):
     def __init__(self, ratings: StoredRatings, kept: NDArray[np.bool_]) -> None:
-        self.catalogue = _kept(ratings.catalogue, kept)
+        self.catalogue = ratings.catalogue.of_items(kept)
         self._ratings, self._items = ratings, kept
 
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
@@ -129,43 +119,27 @@ class _Within(StoredRatings):
 
 
 def _of_kept(block: Ratings, *, add: Callable[[Ratings], Any], kept: NDArray[np.bool_]) -> Any:
-    return add(_kept(block, kept))
+    return add(block.of_items(kept))
 
 
-@dataclass(frozen=True)
-class Columns:
-    """Names of columns; None where there is none."""
-
-    user: str
-    item: str
-    rating: str | None
-    time: str | None
-
-    @classmethod
-    def among(
-        cls, headers: Sequence[str], asked: Mapping[Role, str | None], *, events: bool, path: object
-    ) -> Columns:
-        """Well-known headers, or those asked for; DataError where one is missing."""
-
-        def name(role: Role, *, required: bool) -> str | None:
-            place = choose(role, headers, asked.get(role), path=path, required=required)
-            return None if place is None else headers[place]
-
-        rating = None if events else name("rating", required=False)
-        if rating is None and not events and find("plays", headers, None) is not None:
-            raise ConfigError(
-                "Numbers of plays are not read here: give --events, where each row is a like, or "
-                "the column of stars with --rating."
-            )
-        user, item = name("user", required=True), name("item", required=True)
-        assert user is not None
-        assert item is not None
-        return cls(user, item, rating, name("time", required=False))
-
-    @property
-    def used(self) -> dict[Role, str]:
-        """Role to name, of those that there are."""
-        return {role: name for role in _OFFERED if (name := getattr(self, role)) is not None}
+def columns_among(
+    headers: Sequence[str], asked: Mapping[Role, str | None], *, events: bool, path: object
+) -> dict[Role, str]:
+    """Role to name, of well-known headers or those asked for; DataError where one is missing."""
+    found: dict[Role, str] = {}
+    for role in _OFFERED:
+        place = None
+        if role != "rating" or not events:
+            needed = role in ("user", "item")
+            place = choose(role, headers, asked.get(role), path=path, required=needed)
+        if place is not None:
+            found[role] = headers[place]
+    if "rating" not in found and not events and find("plays", headers, None) is not None:
+        raise ConfigError(
+            "Numbers of plays are not read here: give --events, where each row is a like, or "
+            "the column of stars with --rating."
+        )
+    return found
 
 
 @dataclass(frozen=True)
@@ -254,16 +228,8 @@ class Rows:
         """By person, then item. Of repeats the latest counts; of equally late ones the last row if
         rows are `ordered`, else the most stars, because a cluster keeps no order."""
         pairs = self.people.astype(np.int64) * (items + 1) + self.items + 1
-        order = _sorted(pairs)
-        last = _ends(pairs[order])
-        if not last.all():
-            several = ~last
-            several[1:] |= ~last[:-1]  # only repeats are worth sorting again
-            rows = order[several]
-            keys = [] if ordered else [self.values[rows]]
-            keys += [] if self.times is None else [self.times[rows]]
-            order[several] = rows[np.lexsort((*keys, pairs[rows]))]
-        kept = order[last]
+        keys = [*([] if ordered else [self.values]), *([] if self.times is None else [self.times])]
+        kept = latest(pairs, *keys)
         kept = kept[self.items[kept] >= 0]
         # A person without an item of the catalogue stays in, and is counted like all others.
         count = np.bincount(self.people[kept], minlength=int(self.people.max()) + 1)
@@ -306,18 +272,3 @@ class Block:
             item_ids=np.arange(n_items),
             scale=scale,
         )
-
-
-def _sorted(keys: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Stable order of keys from 0, by digits of 16 bits: NumPy counts these and compares longer
-    ones, which takes five times as long."""
-    order = np.argsort(keys.astype(np.uint16), kind="stable")
-    for shift in range(16, int(keys.max(initial=0)).bit_length(), 16):
-        digits = (keys >> shift).astype(np.uint16)
-        order = order[np.argsort(digits[order], kind="stable")]
-    return order
-
-
-def _ends(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which sorted entries are the last of their value."""
-    return np.concatenate([keys[1:] != keys[:-1], np.ones(min(len(keys), 1), dtype=bool)])

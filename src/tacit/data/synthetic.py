@@ -31,7 +31,8 @@ from tacit.errors import ConfigError
 FIVE_STARS = RatingScale(1, 5, 1)
 FEWEST = 20  # ratings of the least active person, as MovieLens keeps it
 LOG_ODDS_GAP = 0.4  # sd over items at which=1
-MEAN = 3.05  # of an item before selection, stars
+FACTORS = 10  # latent
+MEAN, NOISE = 3.05, 0.82  # of an item before selection; sd of a single rating: stars
 PULL = 0.35  # change of an item's log-odds per unit of taste times profile, for each latent factor
 TASTE = 0.6  # sd of what all latent tastes but mildness add to a rating, stars
 ALONG_TASTE = 0.95  # correlation of the gap in log-odds with what one latent taste prefers
@@ -49,26 +50,18 @@ def generate(
     users: int = 1000,
     items: int = 500,
     ratings: int = 60_000,
-    factors: int = 10,
-    attribute: str = "gender",
-    values: tuple[str, str] = ("F", "M"),
     share: float = 0.3,
     which: float = 1.0,
     how: float = 0.1,
-    noise: float = 0.82,
-    scale: RatingScale = FIVE_STARS,
-    timestamps: bool = True,
     labels: int = 0,
     telling: float = 0.8,
     seed: int,
 ) -> Ratings:
-    """Exactly `ratings` ratings, at least 20 a person where there are enough.
+    """Exactly `ratings` ratings, at least 20 a person where there are enough, and times.
 
-    share      of people with the first of the two values, 0 to 1
+    share      of people with the first of the attribute's two values, "F" and "M", 0 to 1
     which      0: the attribute has no say in which items are rated; 1: as much as in MovieLens 100K
     how        sd over items of half the gap in stars; 0: the attribute has no say in the stars
-    noise      sd of a single rating around the model, stars
-    scale      stars are drawn on a five-star scale and stretched to this one
     labels, telling   item metadata "genres", as in `generate_domains`; they change nothing else
     The ids are 1, 2, ...; every item is rated at least once where there are enough ratings. The
     same arguments and seed give the same ratings; with which=how=0 they do not depend on `share`.
@@ -79,27 +72,23 @@ def generate(
             f"{users} people and {items} items can share {users} to {users * items} ratings, one "
             f"or more each; got {ratings}."
         )
-    if factors < 1:
-        raise ConfigError(f"The model needs at least one latent factor; got {factors}.")
     if not 0 <= share <= 1:
         raise ConfigError(f"share is a part of the people, from 0 to 1; got {share}.")
-    if not (np.isfinite([which, how, noise]).all() and min(which, how, noise) >= 0):
-        raise ConfigError("which, how and noise are finite numbers of 0 or more.")
-    if values[0] == values[1]:
-        raise ConfigError(f"An attribute takes two different values; got {values!r}.")
+    if not (np.isfinite([which, how]).all() and min(which, how) >= 0):
+        raise ConfigError("which and how are finite numbers of 0 or more.")
     check_labels(labels, telling)
     of_world, *streams, of_stars, of_times, of_labels = np.random.SeedSequence(seed).spawn(7)
     of_activity, of_choices, of_cover = streams
     person, item = map(np.random.default_rng, of_world.spawn(2))
-    tastes = person.standard_normal((users, factors))
+    tastes = person.standard_normal((users, FACTORS))
     first = person.permutation(users) < round(share * users)  # who has the first value
     signs = np.where(first, 1.0, -1.0)
     fame, own, esteem = item.standard_normal((3, items))
-    kinds = item.standard_normal((items, factors))
+    kinds = item.standard_normal((items, FACTORS))
     kinds[:, 0] = 0  # mildness has no say in what is rated
     gap = ALONG_TASTE * kinds[:, -1] + np.sqrt(1 - ALONG_TASTE**2) * own
-    liked = 0.6 * kinds + 0.8 * item.standard_normal((items, factors))
-    profiles = liked * TASTE / np.sqrt(max(1, factors - 1))  # stars per unit of taste
+    liked = 0.6 * kinds + 0.8 * item.standard_normal((items, FACTORS))
+    profiles = liked * TASTE / np.sqrt(FACTORS - 1)  # stars per unit of taste
     profiles[:, 0] = 0.42
     half_gaps = how * (0.5 * gap + np.sqrt(0.75) * item.standard_normal(items))  # stars
     pulls = PULL * kinds  # log weight per unit of taste
@@ -114,14 +103,10 @@ def generate(
     counts = _activity(users, items, ratings, of_activity)
     rows = np.repeat(np.arange(users), counts)
     columns = _cover(draw_items(keys, items, counts, of_choices), items, of_cover)
-    stars = np.random.default_rng(of_stars).normal(scale=noise, size=ratings)
+    stars = np.random.default_rng(of_stars).normal(scale=NOISE, size=ratings)
     stars += (MEAN + 0.5 * (0.6 * fame + 0.8 * esteem))[columns] + signs[rows] * half_gaps[columns]
-    for factor in range(factors):  # one at a time: (ratings, factors) would be big
+    for factor in range(FACTORS):  # one at a time: (ratings, factors) would be big
         stars += tastes[rows, factor] * profiles[columns, factor]
-    stretched = scale.minimum + (stars - 1) / 4 * scale.span
-    if scale.step:
-        steps = np.round((stretched - scale.minimum) / scale.step)
-        stretched = scale.minimum + scale.step * steps
     metadata = {"title": {number: f"Item {number}" for number in range(1, items + 1)}}
     if labels:
         texts = label_items(pulls, labels, telling, of_labels)
@@ -129,10 +114,10 @@ def generate(
     return Ratings.from_arrays(
         rows + 1,
         columns + 1,
-        np.clip(stretched, scale.minimum, scale.maximum),
-        _times(rows, users, of_times) if timestamps else None,
-        scale=scale,
-        user_attributes={attribute: dict(enumerate(map(str, np.where(first, *values)), 1))},
+        np.clip(1 + np.round(stars - 1), 1, 5),
+        _times(rows, users, of_times),
+        scale=FIVE_STARS,
+        user_attributes={"gender": dict(enumerate(np.where(first, "F", "M").tolist(), 1))},
         item_metadata=metadata,
     )
 
@@ -145,10 +130,8 @@ def _activity(users: int, items: int, ratings: int, seed: np.random.SeedSequence
     room = np.full(users, int(most) - fewest, dtype=np.float64)
     room = np.maximum(room, np.ceil(ratings / users) - fewest)
     low, high = 0.0, 1.0
-    while np.minimum(room, high * weights).sum() < ratings - fewest * users:
+    while np.minimum(room, high * weights).sum() < ratings - fewest * users and high < np.inf:
         high *= 2
-        if not np.isfinite(high):
-            break
     for _ in range(100):  # the one factor that gives the total, people at their limit left there
         middle = (low + high) / 2
         enough = np.minimum(room, middle * weights).sum() >= ratings - fewest * users

@@ -1,6 +1,6 @@
 """Ratings by name: an imported or MovieLens folder, an installed data set, and usual tables.
 
-Tables    CSV, TSV, other text, Parquet, JSON lines, SQLite and DuckDB.
+Tables    CSV, TSV, other text, Parquet, JSON lines and SQLite.
 Ids       A text column in which every id is a whole number, written without sign, leading zero or
           blanks and below 2**63, gives integer ids; any other text column gives strings, so that
           '007' stays '007'. Other columns keep the type they were stored with.
@@ -11,18 +11,18 @@ People    A file with ratings of one person only is fine; ids in a users or item
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.movielens import is_movielens, read_movielens
-from tacit.data.ratings import Column, Duplicates, Ratings, RatingScale
+from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.tables import Role, Table, choose, find
 from tacit.data.tables.cleaning import OnBad, Rules
 from tacit.data.tables.folder import is_folder, read_folder, refuse_private_list
-from tacit.data.tables.reading import by_id, columns_of, matched, open_table, ratings_of, table_of
+from tacit.data.tables.reading import columns_of, matched, ratings_of, table_of
+from tacit.data.tables.sources import open_table
 from tacit.data.tables.times import Dates
 from tacit.errors import DataError
 from tacit.extensions import DATASETS, installed
@@ -43,11 +43,9 @@ def read_ratings(
     events: bool = False,
     delimiter: str | None = None,
     scale: RatingScale | None = None,
-    duplicates: Duplicates = "last",
     users: PathLike | None = None,
     items: PathLike | None = None,
     on_bad: OnBad = "refuse",
-    decimal: str | None = None,
     dates: Dates | None = None,
     table: str | None = None,
 ) -> Ratings:
@@ -63,20 +61,19 @@ def read_ratings(
     events                     every row is an event and so a like, whatever columns there are
     delimiter                  sniffed among comma, tab, semicolon, pipe and `::` unless given
     scale                      ratings off it are refused; without it the scale is detected
-    duplicates                 as in `Ratings.from_arrays`
-    users, items               files of user attributes and item metadata, as `read_users` reads
+    users, items               files of user attributes and item metadata: an id, and other columns
     on_bad                     a bad row is refused with its place, or dropped
-    decimal, dates             "," or "."; "dayfirst" or "monthfirst": where the column cannot say
+    dates                      "dayfirst" or "monthfirst": where the column cannot say
     table                      of a database: the table to read
     """
-    rules = Rules(on_bad, scale, least_plays, decimal, dates)
+    rules = Rules(on_bad, scale, least_plays, dates)
     named: dict[Role, str | None] = {"user": user, "item": item, "rating": rating, "plays": plays}
     named["time"] = time
     opened = open_table(path, delimiter=delimiter, asked=(*named.values(), domain), table=table)
     if domain is not None and (items is None or find("domain", opened.headers, domain) is not None):
         named["domain"] = domain  # of its own file, or else of the items'
     places = columns_of(opened, named, rules, events=events).places
-    ratings = ratings_of([(opened, places)], rules, duplicates=duplicates).ratings
+    ratings = ratings_of([(opened, places)], rules).ratings
     if users is not None:
         ratings = replace(ratings, user_attributes=matched(Path(users), "user", user, ratings))
     if items is not None:
@@ -93,9 +90,8 @@ def with_items(
     """
     path = Path(path) if isinstance(path, str) else path
     columns = matched(path, "item", item, ratings)
-    made = replace(ratings, item_metadata={**columns, **ratings.item_metadata})
     if domain is None or DOMAIN in ratings.item_metadata:
-        return made
+        return replace(ratings, item_metadata={**columns, **ratings.item_metadata})
     position = choose("domain", tuple(columns), domain, path=path)
     named = [*columns.values()][position or 0]
     made = replace(ratings, item_metadata={**columns, DOMAIN: named})
@@ -104,23 +100,6 @@ def with_items(
     except DataError as error:
         raise error.placed(path=error.path or path) from None
     return made
-
-
-def read_users(
-    path: PathLike, *, user: str | None = None, delimiter: str | None = None
-) -> dict[str, dict[Any, str | None]]:
-    """User attributes: column name -> id -> value, a stripped string, or None where empty.
-
-    The id column is the one named, else one with a well-known header, else the first.
-    """
-    return by_id(Path(path), "user", user, delimiter)
-
-
-def read_items(
-    path: PathLike, *, item: str | None = None, delimiter: str | None = None
-) -> dict[str, dict[Any, str | None]]:
-    """Item metadata, in the form of `read_users`."""
-    return by_id(Path(path), "item", item, delimiter)
 
 
 def read_catalogue(
@@ -139,19 +118,13 @@ def read_catalogue(
     domains: whether a file without that column is refused; otherwise every domain is None.
     """
     path = refuse_private_list(Path(path))
-    try:
-        ids, columns = table_of(path, "item", item, delimiter, fewest=1)
-    except DataError:
-        if item is None:
-            raise
-        # its id column has a name of its own
-        ids, columns = table_of(path, "item", None, delimiter, fewest=1)
+    ids, columns = table_of(path, "item", item, delimiter, fewest=1)
     headers = tuple(columns)
     position = find("domain", headers, domain)
     if position is None:
-        position = find("domain", headers, DOMAIN)
-    if position is None and domains:
-        choose("domain", headers, DOMAIN, path=path)  # says what is missing
+        position = choose("domain", headers, DOMAIN, path=path) if domains else find(
+            "domain", headers, DOMAIN
+        )  # fmt: skip
     named = [None] * len(ids) if position is None else columns.pop(headers[position])
     found = {DOMAIN: named} | columns
     return {name: dict(zip(ids, values, strict=True)) for name, values in found.items()}
@@ -163,7 +136,6 @@ def read_history(
     item: str | None = None,
     rating: str | None = None,
     delimiter: str | None = None,
-    scale: RatingScale | None = None,
     item_ids: Column | None = None,
     events: bool = False,
 ) -> dict[Any, float]:
@@ -174,11 +146,10 @@ def read_history(
     are enough, and each is a 1.
     """
     opened = open_table(path, delimiter=delimiter, asked=(item, rating))
-    rules = Rules(scale=scale)
     needed: tuple[Role, ...] = ("item",) if events else ("item", "rating")
     named: dict[Role, str | None] = {"item": item, "rating": rating}
-    places = columns_of(opened, named, rules, events=events, needed=needed).places
-    ratings = ratings_of([(opened, places)], rules, person=0).ratings
+    places = columns_of(opened, named, Rules(), events=events, needed=needed).places
+    ratings = ratings_of([(opened, places)], Rules(), person=0).ratings
     known = {} if item_ids is None else {str(key): key for key in item_ids.tolist()}
     return {known.get(str(key), key): stars for key, stars in ratings.history(0).items()}
 
@@ -197,9 +168,7 @@ def load(path: str | Path, **options: Any) -> Ratings:
     """
     path = Path(path)
     given = {name: value for name, value in options.items() if value is not None}
-    if not path.exists():
-        return _installed(str(path), given)
-    if not path.is_dir():
+    if path.is_file():
         if path.name in ("u.data", "ratings.dat") and is_movielens(path.parent) and not given:
             raise DataError(
                 "this is one file of a MovieLens folder",
@@ -207,52 +176,40 @@ def load(path: str | Path, **options: Any) -> Ratings:
                 fix=f"Name its folder instead: {path.parent}",
             )
         return read_ratings(path, **{"items": items_beside(path)} | given)
-    imported = is_folder(path)
-    if not imported and not is_movielens(path):
+    imported, kind = is_folder(path), "an installed data set"
+    known = {} if path.exists() else installed(DATASETS)
+    if path.is_dir():
+        kind = "an imported folder" if imported else "a MovieLens folder"
+        if not imported and not is_movielens(path):
+            raise DataError(
+                "this folder holds no ratings that are known", path=path,
+                expected="a folder of  tacit data import,  or of MovieLens",
+                fix="Name the file of ratings itself, or import it:  tacit data import FILE -o "
+                "FOLDER",
+            )  # fmt: skip
+    elif str(path) not in known:
         raise DataError(
-            "this folder holds no ratings that are known",
-            path=path,
-            expected="a folder of  tacit data import,  or of MovieLens",
-            fix="Name the file of ratings itself, or import it:  tacit data import FILE -o FOLDER",
+            "no such file or folder", path=path, fix="Check the path, or see  tacit data --help"
         )
-    given.pop("duplicates", None)
     events = given.pop("events", False)
+    scale, users, items = (given.pop(name, None) if imported else None
+                           for name in ("scale", "users", "items"))  # fmt: skip
     if imported:
         given.pop("domain", None)  # the folder has what there is
-        scale, users, items = (given.pop(name, None) for name in ("scale", "users", "items"))
     if given:
         raise DataError(
-            f"{'an imported' if imported else 'a MovieLens'} folder names its own columns"
-            + ("" if imported else ", scale and users"),
-            path=path,
-            found=", ".join(sorted(given)),
+            f"{kind} names its own columns", path=path, found=", ".join(sorted(given)),
             fix=f"Leave out {_OPTIONS}, or name the file of ratings itself.",
-        )
-    if imported:
-        return _imported(path, scale, users, items, events=events)
-    ratings = read_movielens(path)
-    return ratings.as_events() if events else ratings
-
-
-def _installed(name: str, given: Mapping[str, Any]) -> Ratings:
-    """The data set that another package registers by this name."""
-    known = installed(DATASETS)
-    if name not in known:
-        raise DataError(
-            "no such file or folder", path=name, fix="Check the path, or see  tacit data --help"
-        )
-    ratings = known[name].load()()
-    if not isinstance(ratings, Ratings):
-        raise DataError("this data set gives no ratings", path=name, found=type(ratings).__name__,
-                        expected="tacit.Ratings", fix="Ask its author.")  # fmt: skip
-    if given:
-        raise DataError("an installed data set has its own columns", path=name,
-                        found=", ".join(sorted(given)), fix=f"Leave out {_OPTIONS}.")  # fmt: skip
-    return ratings
-
-
-def _imported(path: Path, scale: Any, users: Any, items: Any, *, events: bool) -> Ratings:
-    ratings = read_folder(path, scale=scale)
+        )  # fmt: skip
+    if not path.is_dir():
+        ratings = known[str(path)].load()()
+        if not isinstance(ratings, Ratings):
+            raise DataError(
+                "this data set gives no ratings", path=path, found=type(ratings).__name__,
+                expected="tacit.Ratings", fix="Ask its author.",
+            )  # fmt: skip
+    else:
+        ratings = read_folder(path, scale=scale) if imported else read_movielens(path)
     if users is not None:
         found = matched(Path(users), "user", None, ratings)
         ratings = replace(ratings, user_attributes={**ratings.user_attributes, **found})

@@ -13,13 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
 
 from tacit.data.ratings import Column
 from tacit.data.tables import plain
-from tacit.data.tables.reading import open_table
+from tacit.data.tables.cleaning import ids_of
+from tacit.data.tables.sources import open_table
 from tacit.errors import DataError
 
 Id = int | str
@@ -66,35 +68,35 @@ Likes = Mapping[Id, Mapping[int, frozenset[Id]]]
 
 def read_votes(path: str | Path) -> VoteRounds:
     """Every round of a file; DataError with file and row for what cannot be meant."""
-    path = Path(path)
-    table = _read(path, ("round", "voter", "candidate"), filled=("round", "candidate"))
-    named = not all(table.texts["voter"])
-    if not any(table.texts["voter"]):
+    table = _Rows(Path(path), ("round", "voter", "candidate"), filled=("round", "candidate"))
+    cast = [bool(text) for text in table.texts["voter"]]
+    if not any(cast):
         raise DataError("the file has no votes", path=path, expected="rows with a voter")
-    rounds, candidates, voters = (
-        _ids(table.texts[name]) for name in ("round", "candidate", "voter")
-    )
+    rounds, candidates = table.ids("round"), table.ids("candidate")
+    found = table.ids("voter", cast)
+    voters = np.zeros(len(cast), dtype=found.dtype)
+    voters[cast] = found
     order: dict[Id, tuple[list[int], list[int]]] = {
         name: ([], []) for name in sorted(set(rounds.tolist()))
     }
     for at, name in enumerate(rounds.tolist()):
-        order[name][0 if table.texts["voter"][at] else 1].append(at)
+        order[name][0 if cast[at] else 1].append(at)
     made = []
-    for name, (cast, listing) in order.items():
-        table.refuse_repeats(voters, cast, "voter", "votes twice in this round")
+    for name, (votes, listing) in order.items():
+        table.refuse_repeats(voters, votes, "voter", "votes twice in this round")
         table.refuse_repeats(candidates, listing, "candidate", "is listed twice")
         allowed = tuple(candidates[listing].tolist())
-        if not named:
-            allowed = tuple(sorted(set(candidates[cast].tolist())))
+        if all(cast):
+            allowed = tuple(sorted(set(candidates[votes].tolist())))
         elif not listing:
             raise table.wrong(
-                cast[0],
+                votes[0],
                 "the candidates of this round are not listed",
                 found=name,
                 expected="a row without a voter for each candidate, as in other rounds",
             )
         known = set(allowed)
-        for at in cast:
+        for at in votes:
             if candidates[at] not in known:
                 raise table.wrong(
                     at,
@@ -102,20 +104,20 @@ def read_votes(path: str | Path) -> VoteRounds:
                     found=table.texts["candidate"][at],
                     expected="one of those listed in rows without a voter",
                 )
-        made.append(VoteRound(name, allowed, voters[cast], candidates[cast]))
-    return VoteRounds(tuple(made), named)
+        made.append(VoteRound(name, allowed, voters[votes], candidates[votes]))
+    return VoteRounds(tuple(made), not all(cast))
 
 
 def read_likes(path: str | Path, votes: VoteRounds) -> Likes:
     """What each client of a file likes; rounds and candidates are those of the votes."""
-    path = Path(path)
     needed = ("client", "round", "candidate")
-    table = _read(path, needed, ("liked",), filled=needed)
+    table = _Rows(Path(path), needed, ("liked",), filled=needed)
     rounds = {str(each.name): number for number, each in enumerate(votes.rounds)}
     known = [{str(name): name for name in each.candidates} for each in votes.rounds]
-    answers = table.texts.get("liked", ["1"] * len(table.lines))
+    clients = table.ids("client").tolist()
+    answers = table.texts.get("liked", ["1"] * len(clients))
     found: dict[Id, dict[int, frozenset[Id]]] = {}
-    for at, client in enumerate(_ids(table.texts["client"]).tolist()):
+    for at, client in enumerate(clients):
         number = rounds.get(table.texts["round"][at])
         if number is None:
             said = "a round as it is written in the file of votes"
@@ -133,24 +135,50 @@ def read_likes(path: str | Path, votes: VoteRounds) -> Likes:
     return found
 
 
-@dataclass(frozen=True, eq=False)
 class _Rows:
-    """lines: of the file, one for each row. texts: the columns that are there, stripped."""
+    """Columns of a file as stripped texts. filled: those in which no cell is empty."""
 
-    path: Path
-    lines: list[int]
-    texts: dict[str, list[str]]
+    def __init__(
+        self, path: Path, needed: Sequence[str], also: Sequence[str] = (), *, filled: Sequence[str]
+    ) -> None:
+        asked = [name for role in needed for name in _HEADERS[role]]
+        self._opened = open_table(path, header=True, asked=asked)
+        headers = [plain(header) for header in self._opened.headers]
+        self.texts: dict[str, list[str]] = {}
+        for role in (*needed, *also):
+            place = next((headers.index(name) for name in _HEADERS[role] if name in headers), None)
+            if place is not None:
+                cells = self._opened.whole().frame[:, place]
+                self.texts[role] = ["" if cell is None else str(cell).strip() for cell in cells]
+            elif role in needed:
+                raise DataError(
+                    f"no {role} column",
+                    path=path,
+                    found=", ".join(self._opened.headers),
+                    expected=f"one of {', '.join(_HEADERS[role])}",
+                    fix="Name the columns in the file's first line, such as  " + ",".join(needed),
+                )
+        for role in filled:
+            if "" in self.texts[role]:
+                at = self.texts[role].index("")
+                raise self.wrong(at, f"the {role} is missing", role, expected="an id")
+
+    def ids(self, role: str, rows: Sequence[bool] | None = None) -> Column:
+        """Whole numbers if all are written as one, below 2**63; else text as objects."""
+        texts = self.texts[role] if rows is None else [*compress(self.texts[role], rows)]
+        found = ids_of(texts)
+        return found if isinstance(found, np.ndarray) else np.array(found, dtype=object)
 
     def wrong(
         self, at: int, what: str, column: str | None = None, *, found: object = None, expected: str
     ) -> DataError:
         """found: by default what stands in the column."""
         if found is None and column is not None:
-            found = self.texts[column][at]
-        row = self.lines[at]
+            found = self.texts[column][at] or None
         return DataError(
-            what, path=self.path, row=row, column=column, found=found, expected=expected
-        )
+            what, path=self._opened.path, row=self._opened.line(at), column=column, found=found,
+            expected=expected,
+        )  # fmt: skip
 
     def refuse_repeats(self, ids: Column, places: Sequence[int], column: str, what: str) -> None:
         """DataError for an id that stands in two of these rows."""
@@ -159,55 +187,3 @@ class _Rows:
             if name in seen:
                 raise self.wrong(at, f"this {column} {what}", column, found=name, expected="once")
             seen.add(name)
-
-
-def _read(
-    path: Path, needed: Sequence[str], also: Sequence[str] = (), *, filled: Sequence[str]
-) -> _Rows:
-    """filled: columns in which no cell is empty."""
-    asked = [name for role in needed for name in _HEADERS[role]]
-    opened = open_table(path, header=True, asked=asked)
-    headers = [plain(header) for header in opened.headers]
-    places: dict[str, int] = {}
-    for role in (*needed, *also):
-        place = next((headers.index(name) for name in _HEADERS[role] if name in headers), None)
-        if place is not None:
-            places[role] = place
-        elif role in needed:
-            raise DataError(
-                f"no {role} column",
-                path=path,
-                found=", ".join(opened.headers),
-                expected=f"one of {', '.join(_HEADERS[role])}",
-                fix="Name the columns in the file's first line, such as  " + ",".join(needed),
-            )
-    if opened.torn:
-        raise opened.torn[0].complaint(path)
-    columns = {role: opened.frame[:, place].to_list() for role, place in places.items()}
-    texts = {role: ["" if cell is None else str(cell).strip() for cell in column]
-             for role, column in columns.items()}  # fmt: skip
-    rows = _Rows(path, list(opened.lines()), texts)
-    for column in filled:
-        if "" in texts[column]:
-            raise DataError(
-                f"the {column} is missing",
-                path=path,
-                row=rows.lines[texts[column].index("")],
-                column=column,
-                expected="an id",
-            )
-    return rows
-
-
-def _ids(texts: Sequence[str]) -> Column:
-    """Whole numbers if all that is there is written as one, below 2**63; else text as objects."""
-    if all(not text or _is_number(text) for text in texts):
-        return np.array([int(text) if text else -1 for text in texts], dtype=np.int64)
-    column = np.empty(len(texts), dtype=object)
-    column[:] = texts
-    return column
-
-
-def _is_number(text: str) -> bool:
-    digits = text.isascii() and text.isdigit() and len(text) < 20  # Python refuses thousands
-    return digits and str(int(text)) == text and int(text) < 1 << 63

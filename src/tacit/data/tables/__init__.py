@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from tacit.errors import DataError
@@ -59,8 +60,8 @@ MORE_HEADERS: dict[Role, str] = {
 }
 """Names in use elsewhere, in several languages; believed only where the content fits."""
 
-_OPTION: dict[Role, str] = {"domain": "domain-column"}
 _WIDE = 8  # columns of a table that may have one for each item
+_OF_IDS = {"id", "no", "nr", "num", "number", "key", "code", "hash", "uuid"}
 
 
 def plain(header: str) -> str:
@@ -80,32 +81,28 @@ def names_of(role: Role, *, more: bool = False) -> list[str]:
     return list(dict.fromkeys(map(squeezed, names)))
 
 
-_OF_IDS = {"id", "no", "nr", "num", "number", "key", "code", "hash", "uuid"}
+ALL_NAMES = {name for role in KNOWN_HEADERS for name in names_of(role, more=True)}
 
 
 def named(role: Role, header: str) -> bool:
     """Whether a header is a name of the role, or made of such names, such as `product_sku`."""
-    if squeezed(header) in names_of(role, more=True):
-        return True
+    known = names_of(role, more=True)
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+", header.strip().split(":")[0])
-    known = [squeezed(word) in names_of(role, more=True) for word in words]
-    ids = [word.lower() in _OF_IDS for word in words]
-    return any(known) and all(name or of_id for name, of_id in zip(known, ids, strict=True))
-
-
-ALL_NAMES = {name for role in KNOWN_HEADERS for name in names_of(role, more=True)}
+    names = [squeezed(word) in known for word in words]
+    parts = zip(names, words, strict=True)
+    made = any(names) and all(name or word.lower() in _OF_IDS for name, word in parts)
+    return squeezed(header) in known or made
 
 
 def find(role: Role, headers: Sequence[str], asked: str | None) -> int | None:
     """Position of a role's column: the one asked for, else the first well-known one, else None."""
-    if asked is not None:
-        if asked in headers:
-            return list(headers).index(asked)
-        wanted = [asked.strip().lower()]
-        lowered = [header.strip().lower() for header in headers]
+    if asked is None:
+        wanted, written = names_of(role), [squeezed(header) for header in headers]
+    elif asked in headers:
+        wanted, written = [asked], list(headers)
     else:
-        wanted, lowered = names_of(role), [squeezed(header) for header in headers]
-    return next((lowered.index(name) for name in wanted if name in lowered), None)
+        wanted, written = [asked.strip().lower()], [header.strip().lower() for header in headers]
+    return next((written.index(name) for name in wanted if name in written), None)
 
 
 def choose(
@@ -125,7 +122,8 @@ def choose(
 
 def missing(role: Role, headers: Sequence[str], asked: str | None, path: object) -> DataError:
     """What to say where a role has no column."""
-    name = f"Name it with --{_OPTION.get(role, role)} (from Python: {role}=...)."
+    option = "domain-column" if role == "domain" else role
+    name = f"Name it with --{option} (from Python: {role}=...)."
     if role == "item" and asked is None and len(headers) >= _WIDE:
         name += (
             " If each item has a column of its own, write one row a rating first, such as with"
@@ -140,25 +138,7 @@ def missing(role: Role, headers: Sequence[str], asked: str | None, path: object)
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Torn:
-    """A row that has no cells to speak of: its place, and what is wrong with it."""
-
-    line: int
-    what: str
-    column: str | None
-    found: str | None
-    expected: str | None
-
-    def complaint(self, path: object) -> DataError:
-        return DataError(
-            self.what, path=path, row=self.line, column=self.column, found=self.found,
-            expected=self.expected,
-        )  # fmt: skip
-
-
-def _from_one() -> Iterable[int]:
-    return itertools.count(1)
+_from_one = partial(itertools.count, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,20 +146,26 @@ class Table:
     """path    where it is from, None if from memory
     frame   whole rows; of text all columns are strings, stripped, null where empty
     lines   of each row: the line of a text file, or else the record from 1
-    torn    rows that are not in `frame`
+    torn    what is wrong with each row that is not in `frame`, without its path
     header  whether its columns have names of their own
     """
 
     path: object
     frame: pl.DataFrame
     lines: Callable[[], Iterable[int]] = _from_one
-    torn: tuple[Torn, ...] = ()
+    torn: tuple[DataError, ...] = ()
     text: bool = False
     header: bool = True
 
     def line(self, row: int) -> int:
         """Of a row numbered from 0."""
         return next(itertools.islice(self.lines(), row, None))
+
+    def whole(self) -> Table:
+        """This table; DataError if a row is torn."""
+        for error in self.torn:
+            raise error.placed(path=self.path)
+        return self
 
     @property
     def headers(self) -> list[str]:

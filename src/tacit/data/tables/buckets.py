@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tacit.data.domains import none_rated
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.data.stored import MOST_VALUES, Block, Columns, Public, Rows, StoredRatings
+from tacit.data.stored import MOST_VALUES, Block, Public, Rows, StoredRatings, columns_among
 from tacit.data.tables import Role
 from tacit.data.tables.cleaning import parts_of
 from tacit.data.tables.folder import is_folder
@@ -42,10 +42,10 @@ _IDS = ("user", "item")
 class Buckets(StoredRatings):
     """Ratings of Parquet files, as `open_parquet` makes them; a context that removes its folder."""
 
-    def __init__(self, files: Sequence[Path], columns: Columns, memory: int) -> None:
+    def __init__(self, files: Sequence[Path], used: Mapping[Role, str], memory: int) -> None:
         if memory < LEAST_MEMORY:
             raise ConfigError("Streaming takes a memory of 1GiB or more.")
-        self._files, self._columns, self._memory = files, columns, memory
+        self._files, self._used, self._memory = files, used, memory
         place = os.environ.get("TMPDIR") or None  # Python takes another if it is not there
         self._folder = tempfile.TemporaryDirectory(prefix="tacit-", dir=place)
         self._home = Path(self._folder.name)
@@ -64,23 +64,23 @@ class Buckets(StoredRatings):
             raise DataError("the files have no rows", path=self._files[0].parent)
         at_once = int((self._memory - _OWN) / (OF_ROW + COPIES * self._width()))  # rows
         count = math.ceil(sum(sizes) / at_once * 1.2)  # buckets are not equally full
-        items, stars = _Distinct(None), _Distinct(MOST_VALUES)
+        items = stars = pl.Series([], dtype=pl.Null)
         kinds: dict[str, pl.DataType] = {}
         for number, chunk in enumerate(self._chunks(sizes, max(at_once // 4, 1), public.scale)):
             if any(chunk[role].dtype != kinds.setdefault(role, chunk[role].dtype) for role in _IDS):
                 raise DataError("the ids of some files are integers, and of others text",
                                 path=self._files[0].parent)  # fmt: skip
             if public.catalogue is None:
-                items.see(chunk["item"])
-            if "rating" in chunk.columns and public.scale is None:
-                stars.see(chunk["rating"])
+                items = _with(items, chunk["item"])
+            if "rating" in chunk.columns and public.scale is None and len(stars) <= MOST_VALUES:
+                stars = _with(stars, chunk["rating"])
             parts = chunk.with_columns(bucket=pl.col("user").hash(7) % count)
             for (bucket,), rows in parts.partition_by("bucket", as_dict=True).items():
                 place = self._home / str(bucket)
                 place.mkdir(exist_ok=True)
                 rows.drop("bucket").write_ipc(place / f"{number:06}.arrow")
-        found = None if self._columns.rating is None else stars.array()
-        self.catalogue = public.known(items.list, found)
+        found = stars.to_numpy() if "rating" in self._used else None
+        self.catalogue = public.known(items.to_list, found)
         if not sum([self._sort(place) for place in sorted(self._home.iterdir())]):
             raise none_rated()
 
@@ -100,20 +100,19 @@ class Buckets(StoredRatings):
         """Bytes of a row's ids of text, in the file where they are longest at its beginning."""
         widths = []
         for file in self._files:
-            first = _cut(
-                _scan(file).select(self._columns.user, self._columns.item), 0, _SAMPLE, file
-            )
+            first = _cut(_scan(file).select(self._used[role] for role in _IDS), 0, _SAMPLE, file)
             widths.append(first.select(pl.col(pl.String)).estimated_size() / max(len(first), 1))
         return max(widths)
 
     def _chunks(
         self, sizes: Sequence[int], size: int, scale: RatingScale | None
     ) -> Iterator[pl.DataFrame]:
-        used = self._columns.used
         for file, rows in zip(self._files, sizes, strict=True):
-            table = _scan(file).select(pl.col(name).alias(role) for role, name in used.items())
+            table = _scan(file).select(
+                pl.col(name).alias(role) for role, name in self._used.items()
+            )
             for start in range(0, rows, size):
-                yield parts_of(_cut(table, start, size, file), used, scale, file)
+                yield parts_of(_cut(table, start, size, file), self._used, scale, file)
 
     def _sort(self, place: Path) -> int:
         """A bucket's rows as one block; how many of them count."""
@@ -130,6 +129,11 @@ class Buckets(StoredRatings):
         np.savez(self._sorted[-1], **vars(block))
         shutil.rmtree(place)
         return len(block.items)
+
+
+def _with(seen: pl.Series, column: pl.Series) -> pl.Series:
+    """Different values of both."""
+    return seen.append(column.unique()).unique() if len(seen) else column.unique()
 
 
 @contextmanager
@@ -162,25 +166,6 @@ def _headers(file: Path) -> list[str]:
         return _scan(file).collect_schema().names()
 
 
-class _Distinct:
-    """Different values of a column. most: with more of them no other is kept."""
-
-    def __init__(self, most: int | None) -> None:
-        self._most, self._seen = most, pl.Series([], dtype=pl.Null)
-
-    def see(self, column: pl.Series) -> None:
-        if self._most is not None and len(self._seen) > self._most:
-            return
-        new = column.unique()
-        self._seen = new if not len(self._seen) else self._seen.append(new).unique()
-
-    def array(self) -> NDArray[np.float64]:
-        return self._seen.to_numpy()
-
-    def list(self) -> list[Any]:
-        return self._seen.to_list()
-
-
 def column_of(path: Path, name: str, size: int) -> Iterator[list[Any]]:
     """The cells of a column of a Parquet file, so many at a time."""
     headers = _headers(path)
@@ -210,12 +195,12 @@ def open_parquet(
             if stream.read(4) != b"PAR1":
                 raise DataError("this is no Parquet file", path=file,
                                 fix="Write it as Parquet, or leave --memory out.")  # fmt: skip
-    named = [Columns.among(_headers(file), asked, events=events, path=file) for file in files]
-    for file, columns in zip(files, named, strict=True):
-        if columns != named[0]:
+    named = [columns_among(_headers(file), asked, events=events, path=file) for file in files]
+    for file, used in zip(files, named, strict=True):
+        if used != named[0]:
             raise DataError("the files do not have the same columns", path=file,
-                            found=", ".join(columns.used.values()),
-                            expected=", ".join(named[0].used.values()))  # fmt: skip
+                            found=", ".join(used.values()),
+                            expected=", ".join(named[0].values()))  # fmt: skip
     made = Buckets(files, named[0], memory)
     try:
         made.part(public)

@@ -9,7 +9,7 @@ Numbers   with a decimal point or comma, each cell by itself; a cell with both i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,9 +23,6 @@ from tacit.data.tables.times import TIME, Dates, check_dates, ordered, seconds
 from tacit.errors import ConfigError, DataError
 
 OnBad = Literal["refuse", "drop"]
-NUMBER = "a finite number such as 4 or 3.5"
-PLAYS = "a number of 0 or more"
-ID = "an id"
 NO_EVENT = "0 plays are no event"
 DROP = (
     "Correct it, or leave such rows out:  tacit data import FILE -o FOLDER  (from Python: "
@@ -36,32 +33,27 @@ _NOTHING = ("", "null", "NULL", "Null", "nan", "NaN", "NAN", "none", "None", "n/
 _AFTER = r"(?i)\s*(?:/\s*\d+|%|stars?|sterne?|points?|★)$"
 ANSWERS = {"true": "1", "yes": "1", "like": "1", "liked": "1", "up": "1", "false": "0", "no": "0",
            "dislike": "0", "disliked": "0", "down": "0"}  # fmt: skip
-_SAID: dict[Role, str] = {"plays": "number of plays"}
 _MOST_ODD = 0.05  # of the rows may lie off a scale that the others are on
 _EXACT = 2.0**53
-_WIDE = {getattr(pl, name) for name in ("Int128", "UInt128") if hasattr(pl, name)}
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
     """on_bad   a bad row is refused with its place, or dropped and counted
     scale    ratings off it are bad; None: the common scale that holds them
-    decimal  "," or "."; None: by the column.  dates: where it cannot be decided over the column
+    dates    where the order of day and month cannot be decided over the column
     guessing   numbers written YYYYMMDD are dates
     """
 
     on_bad: OnBad = "refuse"
     scale: RatingScale | None = None
     least_plays: float = 1
-    decimal: str | None = None
     dates: Dates | None = None
     guessing: bool = False
 
     def __post_init__(self) -> None:
         if self.on_bad not in ("refuse", "drop"):
             raise ConfigError(f"--on-bad is refuse or drop; got {self.on_bad!r}.")
-        if self.decimal not in (None, ",", "."):
-            raise ConfigError(f"--decimal is a comma or a point; got {self.decimal!r}.")
         if not 0 < self.least_plays < np.inf:
             raise ConfigError(
                 f"The fewest plays that are a like are above 0; got {self.least_plays}."
@@ -83,7 +75,7 @@ class Problem:
 class Clean:
     """columns   by role: ids, 'rating' (of plays 1 or 0), 'time', 'domain', of the rows kept
     scale      of the ratings, EVENTS of plays, None of events
-    dropped    rule to number of rows; rows: the line of each row kept, by its number
+    dropped    rule to number of rows
     """
 
     columns: dict[str, Any]
@@ -94,20 +86,20 @@ class Clean:
 
 def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
     """The rows of a table, with what was dropped; DataError names the first bad row if refused."""
-    frame = table.frame
     values: dict[Role, pl.Series] = {}
     problems: list[Problem] = []
     for role, at in places.items():
+        name = table.headers[at]
         try:
-            values[role], missing, expected = _READERS[role](frame[:, at], table.text, rules)
+            values[role], missing = _READERS[role](table.frame[:, at], table.text, rules)
         except DataError as error:
-            raise error.placed(path=table.path, column=table.headers[at]) from None
+            raise error.placed(path=table.path, column=name) from None
         lacking = missing.to_numpy()
         unread = values[role].is_null().to_numpy() & ~lacking
-        name = table.headers[at]
+        said = "number of plays" if role == "plays" else role
         problems += [
-            Problem(f"the {role} is missing", name, expected, lacking),
-            Problem(f"not a valid {_SAID.get(role, role)}", name, expected, unread),
+            Problem(f"the {role} is missing", name, _EXPECTED[role], lacking),
+            Problem(f"not a valid {said}", name, _EXPECTED[role], unread),
         ]
     scale = EVENTS if "plays" in places else None
     if "rating" in places:
@@ -132,12 +124,13 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
         column = series.filter(pl.Series(kept))
         if column.dtype != pl.String:
             columns[role] = column.to_numpy()
+        elif table.text and role in ("user", "item"):
+            columns[role] = ids_of(column)
         else:
-            as_written = table.text and role in ("user", "item")
-            columns[role] = ids_of(column) if as_written else column.to_list()
+            columns[role] = column.to_list()
     if "plays" in columns:
         columns["rating"] = (columns.pop("plays") >= rules.least_plays).astype(np.float64)
-    return Clean(columns, scale, dropped, len(frame) + len(table.torn))
+    return Clean(columns, scale, dropped, len(table.frame) + len(table.torn))
 
 
 def part_of(role: Role, column: pl.Series, scale: RatingScale | None = None) -> pl.Series:
@@ -148,25 +141,18 @@ def part_of(role: Role, column: pl.Series, scale: RatingScale | None = None) -> 
     """
     if role == "time" and ordered(column, None):
         raise DataError("day and month are not told apart in a part of the rows", expected=TIME)
-    values: pl.Series
-    values, missing, expected = _READERS[role](column, False, Rules())
+    values, missing = _READERS[role](column, False, Rules())
     if missing.any():
-        raise DataError(f"a row has no {role}", expected=expected, fix="Leave such rows out.")
+        raise DataError(
+            f"a row has no {role}", expected=_EXPECTED[role], fix="Leave such rows out."
+        )
     if values.null_count():
-        raise DataError(f"not a valid {role}", expected=expected)
-    if role in ("user", "item") and values.dtype != pl.String:
-        values = values.cast(pl.Int64, strict=False)
-        if values.null_count():
-            raise unfit(role)
+        raise DataError(f"not a valid {role}", expected=_EXPECTED[role])
+    if values.dtype == pl.String and column.dtype.is_integer():
+        raise unfit(role)
     if scale is not None and role == "rating" and not scale.holds(values.to_numpy()).all():
         raise DataError("a rating lies off the scale", expected=str(scale))
     return values
-
-
-def arrow_of(rows: Any, used: Mapping[Role, str], scale: RatingScale | None = None) -> Any:
-    """`parts_of` of an Arrow table, as one."""
-    frame = pl.DataFrame(pl.from_arrow(rows))
-    return parts_of(frame, used, scale).to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
 def parts_of(
@@ -185,19 +171,27 @@ def parts_of(
     return pl.DataFrame(found)
 
 
+def arrow_of(rows: Any, used: Mapping[Role, str], scale: RatingScale | None = None) -> Any:
+    """`parts_of` of an Arrow table, as one."""
+    frame = pl.DataFrame(pl.from_arrow(rows))
+    return parts_of(frame, used, scale).to_arrow(compat_level=pl.CompatLevel.oldest())
+
+
 def _settled(
     table: Table, problems: list[Problem], rules: Rules
 ) -> tuple[NDArray[np.bool_], dict[str, int]]:
     """Which rows are bad, and how many by which rule; each row counts once."""
     problems = [each for each in problems if each.rows.any()]
-    if rules.on_bad == "refuse" and (problems or table.torn):
-        first = min(problems, key=lambda each: int(each.rows.argmax()), default=None)
-        line = None if first is None else table.line(int(first.rows.argmax()))
-        if table.torn and (line is None or table.torn[0].line < line):
-            raise table.torn[0].complaint(table.path)
-        if first is not None:
-            raise DataError(first.what, path=table.path, row=line, column=first.column,
-                            expected=first.expected, fix=DROP)  # fmt: skip
+    if rules.on_bad == "refuse":
+        errors = list(table.torn[:1])
+        if problems:
+            first = min(problems, key=lambda each: int(each.rows.argmax()))
+            errors.append(
+                DataError(first.what, row=table.line(int(first.rows.argmax())), column=first.column,
+                          expected=first.expected, fix=DROP)
+            )  # fmt: skip
+        if errors:
+            raise min(errors, key=lambda each: each.row or 0).placed(path=table.path)
     bad = np.zeros(len(table.frame), dtype=bool)
     dropped: dict[str, int] = {}
     for torn in table.torn:
@@ -215,46 +209,29 @@ def _scale(table: Table, column: pl.Series, name: str, rules: Rules) -> tuple[Ra
     stars = column.to_numpy()
     known = ~np.isnan(stars)
     scale = rules.scale
-    if scale is None:
-        if not known.any():
-            scale = EVENTS  # no row can be kept, which is said elsewhere
-        else:
-            scale, odd = RatingScale.nearest(stars[known])
-            if odd and (rules.on_bad == "refuse" or odd > _MOST_ODD * known.sum()):
-                places = np.flatnonzero(known & ~scale.holds(stars))
-                line = table.line(int(places[0])) if odd < known.sum() else None
-                raise RatingScale.unfit(scale, path=table.path, row=line, column=name)
+    if scale is None and not known.any():
+        scale = EVENTS  # no row can be kept, which is said elsewhere
+    elif scale is None:
+        scale, odd = RatingScale.nearest(stars[known])
+        if odd and (rules.on_bad == "refuse" or odd > _MOST_ODD * known.sum()):
+            places = np.flatnonzero(known & ~scale.holds(stars))
+            line = table.line(int(places[0])) if odd < known.sum() else None
+            raise RatingScale.unfit(scale, row=line).placed(path=table.path, column=name)
     off = known & ~scale.holds(stars)
     return scale, Problem(
         f"the rating is off the scale {scale}", name, f"a rating on the scale {scale}", off
     )
 
 
-def _ids(column: pl.Series, text: bool, _: Rules) -> tuple[pl.Series, pl.Series, str]:
-    kind = column.dtype
-    if kind in (pl.String, pl.Categorical) or isinstance(kind, pl.Enum):
-        column, missing = _texts(column, text)
-        return column, missing, ID
-    if kind.is_integer():
-        if kind in _WIDE:  # NumPy has none: as int64 where all fit, or else as texts
-            narrow = column.cast(pl.Int64, strict=False)
-            wider = narrow.null_count() > column.null_count()
-            column = column.cast(pl.String) if wider else narrow
-        return column, column.is_null(), ID
-    if kind.is_float() or kind.is_decimal():
-        numbers = column.cast(pl.Float64).fill_nan(None)
-        whole = (numbers == numbers.round()) & (numbers.abs() < _EXACT)
-        return numbers.set(~whole.fill_null(value=False), None).cast(pl.Int64), numbers.is_null(), (
-            "an integer or a string"
-        )  # fmt: skip
-    raise DataError(
-        "an id is an integer or a string",
-        found="nested values" if kind.is_nested() else str(kind),
-        fix="Write one plain value a cell." if kind.is_nested() else None,
-    )
+Read = tuple[pl.Series, pl.Series]
+"""Values, null where a cell cannot be read; and which cells say nothing."""
 
 
-def _texts(column: pl.Series, text: bool) -> tuple[pl.Series, pl.Series]:
+def _is_text(kind: pl.DataType) -> bool:
+    return kind in (pl.String, pl.Categorical) or isinstance(kind, pl.Enum)
+
+
+def _texts(column: pl.Series, text: bool, _: Rules | None = None) -> Read:
     """Stripped texts, null where nothing is said."""
     if not text:
         column = column.cast(pl.String).str.strip_chars()
@@ -262,64 +239,80 @@ def _texts(column: pl.Series, text: bool) -> tuple[pl.Series, pl.Series]:
     return column, column.is_null()
 
 
-def to_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
+def _ids(column: pl.Series, text: bool, _: Rules) -> Read:
+    kind = column.dtype
+    if _is_text(kind):
+        return _texts(column, text)
+    if kind.is_integer():
+        narrow = column.cast(pl.Int64, strict=False)
+        wider = narrow.null_count() > column.null_count()
+        return column.cast(pl.String) if wider else narrow, column.is_null()
+    if kind.is_float() or kind.is_decimal():
+        numbers = column.cast(pl.Float64).fill_nan(None)
+        whole = (numbers == numbers.round()) & (numbers.abs() < _EXACT)
+        ids = numbers.set(~whole.fill_null(value=False), None).cast(pl.Int64)
+        return ids, numbers.is_null()
+    raise DataError(
+        "an id is an integer or a string",
+        found="nested values" if kind.is_nested() else str(kind),
+        fix="Write one plain value a cell." if kind.is_nested() else None,
+    )
+
+
+def to_numbers(column: pl.Series) -> pl.Series:
     """Finite floats of texts, also of `4/5`, `80%`, `4 stars`, drawn stars, yes, no, like."""
     numbers = column.cast(pl.Float64, strict=False)
-    if decimal is None and numbers.null_count() == column.null_count():
-        return numbers.set(~numbers.is_finite(), None)
-    column = column.str.replace(_AFTER, "")
-    drawn = column.str.contains(r"^[★⭐☆]+$").fill_null(value=False)
-    if drawn.any():
+    if numbers.null_count() > column.null_count():
+        column = column.str.replace(_AFTER, "")
+        drawn = column.str.contains(r"^[★⭐☆]+$").fill_null(value=False)
         column = column.zip_with(~drawn, column.str.count_matches("[★⭐]").cast(pl.String))
-    lowered = column.str.to_lowercase()
-    column = column.zip_with(~lowered.is_in([*ANSWERS]).fill_null(value=False),
-                             lowered.replace(ANSWERS))  # fmt: skip
-    if decimal != ".":
-        pointed = column.str.contains(".", literal=True).fill_null(value=False)
-        if decimal == ",":
-            column = column.set(pointed, "").str.replace(",", ".", literal=True)
-        else:
-            column = column.str.replace(",", ".", literal=True)  # with both signs it is no number
-    numbers = column.cast(pl.Float64, strict=False)
+        lowered = column.str.to_lowercase()
+        said = lowered.is_in([*ANSWERS]).fill_null(value=False)
+        column = column.zip_with(~said, lowered.replace(ANSWERS))
+        column = column.str.replace(",", ".", literal=True)  # with both signs it is no number
+        numbers = column.cast(pl.Float64, strict=False)
     return numbers.set(~numbers.is_finite(), None)
 
 
-def _stars(column: pl.Series, text: bool, rules: Rules) -> tuple[pl.Series, pl.Series, str]:
+def _stars(column: pl.Series, text: bool, _: Rules) -> Read:
     kind = column.dtype
-    if kind in (pl.String, pl.Categorical) or isinstance(kind, pl.Enum):
+    if _is_text(kind):
         column, missing = _texts(column, text)
-        return to_numbers(column, rules.decimal), missing, NUMBER
+        return to_numbers(column), missing
     if kind.is_numeric() or kind == pl.Boolean or kind == pl.Null:
         numbers = column.cast(pl.Float64).fill_nan(None)
-        return numbers.set(~numbers.is_finite(), None), numbers.is_null(), NUMBER
+        return numbers.set(~numbers.is_finite(), None), numbers.is_null()
     raise DataError("a rating is a number", found=str(kind))
 
 
-def _plays(column: pl.Series, text: bool, rules: Rules) -> tuple[pl.Series, pl.Series, str]:
-    numbers, missing, _ = _stars(column, text, rules)
-    return numbers.set(numbers < 0, None), missing, PLAYS
+def _plays(column: pl.Series, text: bool, rules: Rules) -> Read:
+    numbers, missing = _stars(column, text, rules)
+    return numbers.set(numbers < 0, None), missing
 
 
-def _times(column: pl.Series, text: bool, rules: Rules) -> tuple[pl.Series, pl.Series, str]:
+def _times(column: pl.Series, text: bool, rules: Rules) -> Read:
     kind = column.dtype
     if kind == pl.String:
         column, missing = _texts(column, text)
-        return seconds(column, rules.dates, digits=rules.guessing), missing, TIME
+        return seconds(column, rules.dates, digits=rules.guessing), missing
     if kind.is_numeric() or (kind.is_temporal() and kind not in (pl.Time, pl.Duration)):
         missing = column.is_null() | column.cast(pl.Float64).is_nan()
-        return seconds(column, digits=rules.guessing), missing, TIME
+        return seconds(column, digits=rules.guessing), missing
     raise DataError("a time is a number, a date or text", found=str(kind))
 
 
-def _domains(column: pl.Series, text: bool, _: Rules) -> tuple[pl.Series, pl.Series, str]:
-    column, missing = _texts(column, text)
-    return column, missing, "the item's domain"
-
-
-_READERS: dict[Role, Any] = {
+_READERS: dict[Role, Callable[[pl.Series, bool, Rules], Read]] = {
     "user": _ids, "item": _ids, "rating": _stars, "plays": _plays, "time": _times,
-    "domain": _domains,
+    "domain": _texts,
 }  # fmt: skip
+_EXPECTED: dict[Role, str] = {
+    "user": "an integer or a string",
+    "item": "an integer or a string",
+    "rating": "a finite number such as 4 or 3.5",
+    "plays": "a number of 0 or more",
+    "time": TIME,
+    "domain": "the item's domain",
+}
 
 
 def ids_of(column: pl.Series | list[str]) -> Any:

@@ -20,16 +20,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from tacit.container import refusal, write_whole
 from tacit.data.columns import EVENTS
 from tacit.data.domains import DOMAIN, on_catalogue
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.tables.reading import by_id, open_table, table_of
+from tacit.data.tables.reading import table_of
+from tacit.data.tables.sources import open_table
 from tacit.errors import ConfigError, DataError, OutputError
 
 PathLike = str | Path
 _ENDINGS = (".csv", ".tsv", ".parquet")
+FILE, FORMAT, KIND = "data.json", 1, "tacit data"
+_CATALOGUE = "catalogue.parquet"
 
 
 def write_ratings(ratings: Ratings, path: PathLike, *, domains: bool = True) -> None:
@@ -54,12 +58,12 @@ def write_ratings(ratings: Ratings, path: PathLike, *, domains: bool = True) -> 
 
 
 def write_users(ratings: Ratings, path: PathLike) -> None:
-    """Write user_id and every user attribute, in the form `read_users` reads."""
+    """Write user_id and every user attribute."""
     write_columns({"user_id": ratings.user_ids, **ratings.user_attributes}, path)
 
 
 def write_items(ratings: Ratings, path: PathLike) -> None:
-    """Write item_id and all item metadata, in the form `read_items` reads."""
+    """Write item_id and all item metadata."""
     write_columns({"item_id": ratings.item_ids, **ratings.item_metadata}, path)
 
 
@@ -74,12 +78,10 @@ def check_ending(path: Path) -> None:
 
 def write_columns(columns: dict[str, Column], path: PathLike) -> None:
     """Write columns by name; the ending says how."""
-    import polars as pl
-
     path = Path(path)
     check_ending(path)
-    cells = {name: one.tolist() if one.dtype == object else one for name, one in columns.items()}
-    frame = pl.DataFrame({name: pl.Series(column) for name, column in cells.items()})
+    frame = pl.DataFrame({name: pl.Series(one.tolist() if one.dtype == object else one)
+                          for name, one in columns.items()})  # fmt: skip
     content = BytesIO()
     if path.suffix == ".parquet":
         frame.write_parquet(content)
@@ -88,18 +90,18 @@ def write_columns(columns: dict[str, Column], path: PathLike) -> None:
     write_whole(path, content.getvalue())
 
 
-FILE = "data.json"
-FORMAT = 1
-KIND = "tacit data"
-_CATALOGUE = "catalogue.parquet"
+def _note(path: Path) -> dict[str, Any] | None:
+    """What a folder says of itself; None if `write_folder` did not write it."""
+    try:
+        note = json.loads((path / FILE).read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return note if isinstance(note, dict) and note.get("kind") == KIND else None
 
 
 def is_folder(path: Path) -> bool:
     """Whether `write_folder` wrote this folder."""
-    try:
-        return bool(json.loads((path / FILE).read_text("utf-8")).get("kind") == KIND)
-    except (OSError, ValueError, AttributeError):
-        return False
+    return _note(path) is not None
 
 
 def check_folder(path: Path) -> None:
@@ -117,65 +119,66 @@ def write_folder(ratings: Ratings, path: Path) -> None:
     """
     check_folder(path)
     part = path.absolute().parent / f".{path.name}.{secrets.token_hex(8)}"
+    table = "events" if ratings.scale == EVENTS and ratings.likes.all() else "ratings"
+    note = {
+        "kind": KIND,
+        "format": FORMAT,
+        "table": table,
+        "scale": str(ratings.scale),
+        "public": {
+            "catalogue": ratings.catalogue_given,
+            "scale": ratings.scale_given,
+            "dates": ratings.dates_given,
+            "filter": not ratings.filtered,
+        },
+    }
     try:
         part.mkdir()
-        table = "events" if _plain_events(ratings) else "ratings"
         write_ratings(ratings, part / f"{table}.parquet", domains=False)
         write_items(ratings, part / _CATALOGUE)
         if ratings.user_attributes:
             write_users(ratings, part / "users.parquet")
-        note = {
-            "kind": KIND,
-            "format": FORMAT,
-            "table": table,
-            "scale": str(ratings.scale),
-            "public": {
-                "catalogue": ratings.catalogue_given,
-                "scale": ratings.scale_given,
-                "dates": ratings.dates_given,
-                "filter": not ratings.filtered,
-            },
-        }
         (part / FILE).write_text(json.dumps(note, indent=2) + "\n", "utf-8")
+        old = part.with_name(part.name + ".old")
         if path.exists():
-            old = part.with_name(part.name + ".old")
             path.rename(old)
-            part.rename(path)
-            shutil.rmtree(old)
-        else:
-            part.rename(path)
+        part.rename(path)
+        shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
         raise refusal(path, error) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _plain_events(ratings: Ratings) -> bool:
-    return ratings.scale == EVENTS and bool(ratings.likes.all())
-
-
 def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
     """The ratings of a folder. scale: a public one, in place of the folder's."""
     note = _note(path)
-    parts = open_table(path / f"{note['table']}.parquet").frame
-    events = note["table"] == "events"
-    users = path / "users.parquet"
-    public = note["public"]
+    if note is None:
+        raise DataError("this is no folder of tacit data import", path=path)
+    if note.get("format") != FORMAT:
+        raise DataError(
+            "the folder was written by a later version", path=path, found=note.get("format"),
+            expected=f"format {FORMAT}", fix="Import the files again with this version.",
+        )  # fmt: skip
     if scale is not None and note["scale"] == str(EVENTS):
         raise DataError(
             "these are events, which have no stars", path=path, fix="Leave --scale out."
         )
+    parts = open_table(path / f"{note['table']}.parquet").frame
+    users, public = path / "users.parquet", note["public"]
+    people = table_of(users, "user", "user_id") if users.exists() else ([], {})
     ids, listed = table_of(path / _CATALOGUE, "item", "item_id", fewest=1)
     metadata = {name: dict(zip(ids, values, strict=True)) for name, values in listed.items()}
     made = Ratings.from_arrays(
         _ids(parts["user_id"]),
         _ids(parts["item_id"]),
-        None if events else parts["rating"].to_numpy(),
+        None if note["table"] == "events" else parts["rating"].to_numpy(),
         parts["timestamp"].to_numpy() if "timestamp" in parts.columns else None,
         scale=scale or RatingScale.parse(note["scale"]),
-        user_attributes=by_id(users, "user", "user_id") if users.exists() else None,
+        user_attributes={name: dict(zip(people[0], values, strict=True))
+                         for name, values in people[1].items()},
         item_metadata=metadata,
-    )
+    )  # fmt: skip
     made = replace(
         made,
         scale_given=scale is not None or bool(public["scale"]),
@@ -188,32 +191,17 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
     return on_catalogue(made, {item: domains.get(item) for item in ids}, metadata=metadata)
 
 
-def _ids(column: Any) -> Any:
+def _ids(column: pl.Series) -> Any:
     return column.to_numpy() if column.dtype.is_integer() else column.to_list()
-
-
-def _note(path: Path) -> dict[str, Any]:
-    try:
-        note = json.loads((path / FILE).read_text("utf-8"))
-    except (OSError, ValueError):
-        note = None
-    if not isinstance(note, dict) or note.get("kind") != KIND:
-        raise DataError("this is no folder of tacit data import", path=path)
-    if note.get("format") != FORMAT:
-        raise DataError(
-            "the folder was written by a later version", path=path, found=note.get("format"),
-            expected=f"format {FORMAT}", fix="Import the files again with this version.",
-        )  # fmt: skip
-    return note
 
 
 def refuse_private_list(path: Path) -> Path:
     """The file of a list; DataError if it is a folder's own, read off private ratings."""
-    folder = path if path.is_dir() else path.parent
-    if is_folder(folder) and not _note(folder)["public"]["catalogue"]:
+    note = _note(path if path.is_dir() else path.parent)
+    if note is not None and not note["public"]["catalogue"]:
         raise DataError(
             "this list was read off private ratings, so it is no public catalogue", path=path,
             fix="Give a list from elsewhere, or import again with --catalogue FILE; if everybody "
             "may know which items were rated, with --public-items.",
         )  # fmt: skip
-    return path / _CATALOGUE if path.is_dir() and is_folder(path) else path
+    return path / _CATALOGUE if path.is_dir() and note is not None else path

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from tacit.data.columns import RatingScale
-from tacit.data.tables import Role, Table, find, missing, named, names_of, squeezed
+from tacit.data.tables import Role, Table, choose, find, named, names_of, squeezed
 from tacit.data.tables.cleaning import ANSWERS, to_numbers
 from tacit.data.tables.times import is_date
 from tacit.errors import DataError
@@ -38,54 +38,40 @@ class _Look:
     """What the first cells of a column look like."""
 
     def __init__(self, column: pl.Series) -> None:
-        self.kind = column.dtype
-        none = isinstance(self.kind, pl.Duration)  # no text, no number: it plays no role
-        self.cells = column.head(0 if none else _SAMPLE).drop_nulls()
+        if column.dtype.is_nested() or isinstance(column.dtype, pl.Duration):
+            column = pl.Series([], dtype=pl.String)  # no text, no number: it plays no role
+        kind, cells = column.dtype, column.head(_SAMPLE).drop_nulls()
+        self._cells, texts = cells, cells.cast(pl.String, strict=False).str.strip_chars()
+        numbers = cells.cast(pl.Float64) if kind.is_numeric() else to_numbers(texts)
+        self.numbers = numbers.drop_nulls().drop_nans()
+        self.numeric = self._most(len(self.numbers))
+        lowered = texts.str.to_lowercase()
+        self.answers = kind == pl.Boolean or (
+            kind == pl.String and len(cells) > 0 and bool(lowered.is_in([*ANSWERS]).all())
+        )
 
-    @cached_property
-    def numbers(self) -> pl.Series:
-        """Those that are numbers."""
-        if self.kind.is_numeric():
-            return self.cells.cast(pl.Float64).drop_nans()
-        found = to_numbers(self.cells.cast(pl.String, strict=False).str.strip_chars())
-        return found.drop_nulls()
-
-    def share(self, hits: int) -> bool:
-        return len(self.cells) > 0 and hits >= _FITS * len(self.cells)
-
-    @cached_property
-    def answers(self) -> bool:
-        """Nothing but yes and no, or words like them."""
-        if self.kind == pl.Boolean:
-            return True
-        if self.kind != pl.String or len(self.cells) == 0:
-            return False
-        return bool(self.cells.str.strip_chars().str.to_lowercase().is_in([*ANSWERS]).all())
-
-    @property
-    def numeric(self) -> bool:
-        return not self.kind.is_nested() and self.share(len(self.numbers))
+    def _most(self, hits: int) -> bool:
+        return len(self._cells) > 0 and hits >= _FITS * len(self._cells)
 
     @cached_property
     def dated(self) -> bool:
         """Dates, or numbers that would be times of our days."""
-        if self.kind == pl.Date or isinstance(self.kind, pl.Datetime):
+        kind = self._cells.dtype
+        if kind == pl.Date or isinstance(kind, pl.Datetime):
             return True
-        if self.numeric:
-            size = self.numbers.abs()
-            for unit in (1, 1_000, 1_000_000, 1_000_000_000):
-                if self.share(int(size.is_between(_OLDEST * unit, _NEWEST * unit).sum())):
-                    return True
-            return self.share(int(size.is_between(19_800_101, 21_001_231).sum()))
-        return self.kind == pl.String and self.share(sum(map(is_date, self.cells.to_list())))
+        if not self.numeric:
+            return kind == pl.String and self._most(sum(map(is_date, self._cells.to_list())))
+        size = self.numbers.abs()
+        spans = [(_OLDEST * unit, _NEWEST * unit) for unit in (1, 10**3, 10**6, 10**9)]
+        spans.append((19_800_101, 21_001_231))
+        return any(self._most(int(size.is_between(*span).sum())) for span in spans)
 
     @property
     def starred(self) -> bool:
         """Few numbers, repeated, on a common scale."""
-        if not self.numeric or self.dated or self.answers:
-            return False
         distinct = self.numbers.n_unique()
-        return distinct <= _MOST_STARS and 2 * distinct <= len(self.numbers) and self.scaled
+        few = distinct <= _MOST_STARS and 2 * distinct <= len(self.numbers)
+        return few and self.numeric and not self.dated and not self.answers and self.scaled
 
     @property
     def scaled(self) -> bool:
@@ -96,14 +82,16 @@ class _Look:
     @property
     def naming(self) -> bool:
         """Ids: whole numbers, or short texts, some of them several times."""
-        if self.kind.is_nested() or self.dated or self.answers or len(self.cells) == 0:
+        kind = self._cells.dtype
+        if self.dated or self.answers or len(self._cells) == 0:
             return False
         if self.numeric:
             return bool((self.numbers == self.numbers.round()).all())
-        return self.kind == pl.String and float(np.mean([len(x) for x in self.cells])) <= 40
+        return kind == pl.String and float(np.mean([len(x) for x in self._cells])) <= 40
 
-
-_FITTING = {"rating": "numeric", "plays": "numeric", "time": "dated"}
+    def fits(self, role: Role) -> bool:
+        """Whether a name in use elsewhere may be believed."""
+        return self.dated if role == "time" else role not in ("rating", "plays") or self.numeric
 
 
 def guess(
@@ -114,6 +102,7 @@ def guess(
     events: the rows are events, whatever columns there are.
     DataError where a column that was asked for is not there. What cannot be guessed is left out.
     """
+    headers = table.headers
     looks = [_Look(column) for column in table.frame.get_columns()]
     places: dict[Role, int] = {}
     why: dict[Role, str] = {}
@@ -123,27 +112,23 @@ def guess(
             places[role], why[role] = at, reason
 
     for role, name in asked.items():
-        at = find(role, table.headers, name)
-        if name is not None and at is None:
-            raise missing(role, table.headers, name, table.path)
-        if name is not None and at in places.values():
-            raise DataError("one column cannot be two things", path=table.path, column=name,
-                            fix="Name another column.")  # fmt: skip
-        take(role, at if name is not None else None, "asked")
+        if name is not None:
+            at = choose(role, headers, name, path=table.path)
+            if at in places.values():
+                raise DataError("one column cannot be two things", path=table.path, column=name,
+                                fix="Name another column.")  # fmt: skip
+            take(role, at, "asked")
     for role in asked:
-        take(role, find(role, table.headers, None), "name")
-    squeezes = [squeezed(header) for header in table.headers]
-    for role in asked:
-        for name in names_of(role, more=True) if table.header else ():
-            for at, other in enumerate(squeezes):
-                fits = role not in _FITTING or getattr(looks[at], _FITTING[role])
-                if other == name and fits:
-                    take(role, at, "name")
-    composed: tuple[Role, ...] = ("user", "item")
-    for role in composed if table.header else ():
-        fitting = [at for at, header in enumerate(table.headers) if named(role, header)]
-        if role in asked and len(fitting) == 1:
-            take(role, fitting[0], "name")
+        take(role, find(role, headers, None), "name")
+    if table.header:
+        squeezes = [squeezed(header) for header in headers]
+        for role in asked:
+            for name in names_of(role, more=True):
+                for at, other in enumerate(squeezes):
+                    take(role, at if other == name and looks[at].fits(role) else None, "name")
+        for role in [role for role in asked if role in ("user", "item")]:
+            fitting = [at for at, header in enumerate(headers) if named(role, header)]
+            take(role, fitting[0] if len(fitting) == 1 else None, "name")
     if contents:
         _by_content(looks, places, take, asked, events=events, bare=not table.header)
     # Stars come before numbers of plays, unless the latter are asked for by name. Without either
@@ -166,27 +151,26 @@ def _by_content(
     events: bool,
     bare: bool,
 ) -> None:
-    free = [at for at in range(len(looks)) if at not in places.values()]
-    if "time" in asked and "time" not in places:
-        dated = [at for at in free if looks[at].dated]
-        take("time", dated[0] if dated else None, "content")
-    free = [at for at in free if at not in places.values() and not looks[at].dated]
-    naming = [at for at in free if looks[at].naming]
-    starred = [at for at in free if looks[at].starred]
+    def free() -> list[int]:
+        return [at for at in range(len(looks)) if at not in places.values()]
+
+    if "time" in asked:
+        take("time", next((at for at in free() if looks[at].dated), None), "content")
+    left = [at for at in free() if not looks[at].dated]
+    naming = [at for at in left if looks[at].naming]
+    starred = [at for at in left if looks[at].starred]
     if bare and len(naming) == 3 and looks[naming[2]].scaled:
         starred = [naming[2]]  # person, item, stars: the order of all files without a header
-    ids = [at for at in naming if at not in starred]
     lacking: list[Role] = [
         role for role in ("user", "item") if role in asked and role not in places
     ]
-    if len(ids) != len(lacking):
-        ids = naming
-    if len(ids) == len(lacking):
-        for role, at in zip(lacking, ids, strict=True):
-            take(role, at, "content")
-    if "rating" in asked and not events and "rating" not in places and "plays" not in places:
-        left = [at for at in starred if at not in places.values()]
-        take("rating", left[0] if len(left) == 1 else None, "content")
-    said = [at for at, look in enumerate(looks) if look.answers and at not in places.values()]
-    if "plays" in asked and not {"rating", "plays"} & set(places) and len(said) == 1:
+    for ids in ([at for at in naming if at not in starred], naming):
+        if len(ids) == len(lacking):
+            for role, at in zip(lacking, ids, strict=True):
+                take(role, at, "content")
+    if "rating" in asked and not events and "plays" not in places:
+        stars = [at for at in starred if at in free()]
+        take("rating", stars[0] if len(stars) == 1 else None, "content")
+    said = [at for at in free() if looks[at].answers]
+    if "plays" in asked and "rating" not in places and len(said) == 1:
         take("plays", said[0], "content")

@@ -2,14 +2,13 @@
 
 Ratings    a table with people and items; several are read as one
 Items      a table with items and no people, or `items`: titles and so on. Users likewise
-Folders    MovieLens in three layouts, RecBole (NAME.inter, .item, .user), LensKit (schema.json)
+Folders    MovieLens in three layouts, RecBole (NAME.inter, .item, .user)
 Catalogue  `catalogue`, a list from elsewhere, is public; what is read off the ratings is not,
            unless the caller says that it is.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,8 +21,8 @@ from tacit.data.tables import Role, Table, find, missing, squeezed
 from tacit.data.tables.cleaning import NO_EVENT, OnBad, Rules
 from tacit.data.tables.folder import is_folder
 from tacit.data.tables.guess import Guess, guess
-from tacit.data.tables.reading import REPEATS, Asked, Reading, matched, open_table, ratings_of
-from tacit.data.tables.sources import frame_of
+from tacit.data.tables.reading import REPEATS, Asked, Reading, matched, ratings_of
+from tacit.data.tables.sources import open_table
 from tacit.data.tabular import read_catalogue, with_items
 from tacit.errors import ConfigError, DataError
 
@@ -35,15 +34,12 @@ _FEW = 50  # rows of a table that says nothing about what is wrong with it
 
 @dataclass
 class Plan:
-    """What was found in the files. guesses: one of each table of ratings."""
+    """What was found in the files. ratings: each table of them, with what its columns are."""
 
-    files: tuple[Path, ...]
-    tables: list[Table] = field(default_factory=list)
-    guesses: list[Guess] = field(default_factory=list)
+    ratings: list[tuple[Table, Guess]] = field(default_factory=list)
     items: list[Table] = field(default_factory=list)
     users: list[Table] = field(default_factory=list)
     movielens: Path | None = None
-    events: bool = False
 
     def title(self, table: Table, found: Guess) -> int | None:
         """Position of the titles that stand beside the ratings."""
@@ -54,7 +50,7 @@ class Plan:
 
 
 def plan(
-    files: Sequence[str | Path],
+    files: Sequence[Path],
     asked: Asked,
     *,
     events: bool = False,
@@ -64,26 +60,19 @@ def plan(
     table: str | None = None,
 ) -> Plan:
     """Open the files and guess what is what; nothing is cleaned yet."""
-    made = Plan(tuple(map(Path, files)), events=events)
     opened: list[Table] = []
-    for path in made.files:
+    for path in files:
         if not path.exists():
             raise DataError("no such file or folder", path=path, fix="Check the path.")
-        if not path.is_dir():
-            opened.append(
-                open_table(path, delimiter=delimiter, encoding=encoding, header=header, table=table,
-                           asked=[*asked.values()])
-            )  # fmt: skip
-        elif is_movielens(path):
-            made.movielens = path
-        else:
-            opened += _folder(path)
-    if made.movielens is not None:
-        if opened or len(made.files) > 1 or any(asked.values()):
-            raise ConfigError(
-                f"{made.movielens}: import a MovieLens folder alone, without columns."
-            )
-        return made
+        if path.is_dir() and is_movielens(path):
+            if len(files) > 1 or any(asked.values()):
+                raise ConfigError(f"{path}: import a MovieLens folder alone, without columns.")
+            return Plan(movielens=path)
+        opened += _recbole(path) if path.is_dir() else [
+            open_table(path, delimiter=delimiter, encoding=encoding, header=header, table=table,
+                       asked=[*asked.values()])
+        ]  # fmt: skip
+    made = Plan()
     given = [_own(each, asked) for each in opened]
     found = [set(guess(each, own, contents=False).places)
              for each, own in zip(opened, given, strict=True)]  # fmt: skip
@@ -91,18 +80,14 @@ def plan(
     some = any(both <= roles for roles in found)
     for each, own, roles in zip(opened, given, found, strict=True):
         if both <= roles or len(opened) == 1 or not (some or (each.header and both & roles)):
-            made.tables.append(each)
-            made.guesses.append(guess(each, own, events=events))
+            made.ratings.append((each, guess(each, own, events=events)))
         else:
             (made.users if "user" in roles else made.items).append(each)
     for role, name in asked.items():
-        if (
-            name
-            and role != "domain"
-            and all(find(role, x.headers, name) is None for x in made.tables)
-        ):
-            raise missing(role, [x for each in opened for x in each.headers], name, made.files[0])
-    if not made.tables:
+        absent = all(find(role, table.headers, name) is None for table, _ in made.ratings)
+        if name and role != "domain" and absent:
+            raise missing(role, [x for each in opened for x in each.headers], name, files[0])
+    if not made.ratings:
         raise missing("user", opened[0].headers, None, opened[0].path)
     return made
 
@@ -116,46 +101,24 @@ def _own(table: Table, asked: Asked) -> dict[Role, str | None]:
     return own
 
 
-def _folder(path: Path) -> list[Table]:
-    """The tables of a RecBole or LensKit folder."""
+def _recbole(path: Path) -> list[Table]:
+    """The tables of a RecBole folder."""
     found = sorted(file for file in path.iterdir() if file.suffix in (".inter", ".item", ".user"))
-    if any(file.suffix == ".inter" for file in found):
-        tables = [open_table(file, delimiter="\t", header=True) for file in found]
-        for each in tables:  # their types, as in title:token_seq, are no part of the names
-            each.frame.columns = [name.partition(":")[0] for name in each.headers]
-        return tables
-    if (path / "schema.json").is_file():
-        return _lenskit(path)
     if is_folder(path):
         raise DataError(
             "this folder was imported already", path=path, fix="Every command takes it."
         )
-    raise DataError(
-        "this folder is of no known kind",
-        path=path,
-        expected="MovieLens, RecBole (NAME.inter) or LensKit (schema.json)",
-        fix="Name its files instead.",
-    )
-
-
-def _lenskit(path: Path) -> list[Table]:
-    """People and items stand as numbers in the table between them, and as ids in their own."""
-    try:
-        relations = json.loads((path / "schema.json").read_text("utf-8"))["relationships"]
-        name = next(
-            key for key, entry in relations.items() if {"user", "item"} <= set(entry["entities"])
+    if not any(file.suffix == ".inter" for file in found):
+        raise DataError(
+            "this folder is of no known kind",
+            path=path,
+            expected="MovieLens or RecBole (NAME.inter)",
+            fix="Name its files instead.",
         )
-    except (OSError, ValueError, KeyError, TypeError, StopIteration):
-        raise DataError("the LensKit folder has no table of users and items", path=path) from None
-    frame = open_table(path / f"{name}.parquet").frame
-    own = {role: open_table(path / f"{role}.parquet") for role in ("user", "item")}
-    columns = {column: frame[column] for column in frame.columns}
-    for role, entities in own.items():
-        if f"{role}_num" in columns:
-            ids = entities.frame[f"{role}_id"]
-            columns[f"{role}_id"] = ids.gather(columns.pop(f"{role}_num"))
-    ratings = Table(path / f"{name}.parquet", frame_of(columns))
-    return [ratings, *(each for each in own.values() if len(each.headers) > 1)]
+    tables = [open_table(file, delimiter="\t", header=True) for file in found]
+    for each in tables:  # their types, as in title:token_seq, are no part of the names
+        each.frame.columns = [name.partition(":")[0] for name in each.headers]
+    return tables
 
 
 def carry_out(
@@ -163,6 +126,7 @@ def carry_out(
     rules: Rules,
     *,
     on_bad: OnBad | None = None,
+    events: bool = False,
     users: Path | None = None,
     items: Path | None = None,
     catalogue: Path | None = None,
@@ -175,29 +139,33 @@ def carry_out(
     public_items: the items that were rated may be known to everybody.
     """
     rules = replace(rules, on_bad=on_bad or "drop")
+    for table, found in made.ratings:
+        if rules.scale is not None and (events or found.why.get("plays") == "asked"):
+            raise ConfigError("Events and plays have no stars, so --scale has no meaning for them.")
+        for role in ("user", "item", *(["rating"] if rules.scale is not None else [])):
+            if role not in found.places:
+                raise missing(role, table.headers, None, table.path)
     if made.movielens is not None:
         if rules.scale is not None:
             raise ConfigError("A MovieLens folder has a scale of its own: leave --scale out.")
         reading = movielens_reading(made.movielens, rules.on_bad)
     else:
         titles = {} if items or catalogue else _titles(made)
-        places = [found.places for found in made.guesses]
-        reading = ratings_of(
-            list(zip(made.tables, places, strict=True)), rules, item_metadata=titles
-        )
+        tables = [(table, found.places) for table, found in made.ratings]
+        reading = ratings_of(tables, rules, item_metadata=titles)
     ratings, dropped = reading.ratings, dict(reading.dropped)
-    ratings = ratings.as_events() if made.events else ratings
+    ratings = ratings.as_events() if events else ratings
     bad = sum(rows for rule, rows in dropped.items() if rule not in (REPEATS, NO_EVENT))
     if on_bad is None and bad > _MOST_BAD * reading.read:
         raise DataError(
             f"{bad:,} of {reading.read:,} rows would be dropped",
-            path=made.files[0],
+            path=made.movielens or made.ratings[0][0].path,
             found=", ".join(f"{rule}: {rows:,}" for rule, rows in dropped.items()),
             fix="Check which column holds what (--user, --item, --rating, --time), or drop them "
             "all the same with --on-bad drop.",
         )
     _check_guesses(made, ratings)
-    for each in made.users if users is None else [open_table(users)]:
+    for each in made.users if users is None else [users]:
         found = matched(each, "user", None, ratings)
         ratings = replace(ratings, user_attributes={**ratings.user_attributes, **found})
     if catalogue is not None:
@@ -206,7 +174,7 @@ def carry_out(
         ratings = on_catalogue(ratings, columns.pop(DOMAIN), metadata=columns)
         if lost := before - len(ratings):
             dropped["the item is not in the catalogue"] = lost
-    for source in made.items if items is None else [open_table(items)]:
+    for source in made.items if items is None else [items]:
         ratings = with_items(ratings, source, domain=domain)
     if public_items:
         ratings = replace(ratings, catalogue_given=True)
@@ -220,13 +188,12 @@ def _check_guesses(made: Plan, ratings: Ratings) -> None:
         ("user", ratings.n_users, "every person has one row"),
     )
     for role, distinct, what in roles:
-        guessed = any(found.why.get(role) != "asked" for found in made.guesses)
+        guessed = any(found.why.get(role) != "asked" for _, found in made.ratings)
         if guessed and len(ratings) >= _FEW and distinct == len(ratings):
-            names = [table.headers[found.places[role]]
-                     for table, found in zip(made.tables, made.guesses, strict=True)]  # fmt: skip
+            table, found = made.ratings[0]
             raise DataError(
                 f"{what}, so no list can be learned",
-                path=made.files[0], column=names[0],
+                path=table.path, column=table.headers[found.places[role]],
                 fix=f"Name the right column with --{role}, or this one if it is right. A cell "
                 "holds one person or one item.",
             )  # fmt: skip
@@ -235,15 +202,16 @@ def _check_guesses(made: Plan, ratings: Ratings) -> None:
 def _titles(made: Plan) -> dict[str, dict[Any, Any]]:
     """Titles that stand beside the ratings, the first of each item."""
     titles: dict[Any, Any] = {}
-    for table, found in zip(made.tables, made.guesses, strict=True):
+    for table, found in made.ratings:
         at = made.title(table, found)
         if at is None:
             continue
-        pairs = table.frame[:, [found.places["item"], at]].drop_nulls().unique(
-            subset=table.headers[found.places["item"]], keep="first", maintain_order=True
+        item = found.places["item"]
+        pairs = table.frame[:, [item, at]].drop_nulls().unique(
+            subset=table.headers[item], keep="first", maintain_order=True
         )  # fmt: skip
-        for item, title in pairs.iter_rows():
-            titles.setdefault(item, str(title))
-            if str(item).isdecimal():
-                titles.setdefault(int(item), str(title))  # a column of whole numbers gives integers
+        for key, title in pairs.iter_rows():
+            titles.setdefault(key, str(title))
+            if str(key).isdecimal():
+                titles.setdefault(int(key), str(title))  # a column of whole numbers gives integers
     return {"title": titles} if titles else {}

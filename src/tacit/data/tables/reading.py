@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from tacit.data.domains import DOMAIN, by_item
-from tacit.data.ratings import Column, Duplicates, Ratings
-from tacit.data.tables import Role, Table, choose, missing, names_of, squeezed
+from tacit.data.ratings import Column, Ratings
+from tacit.data.tables import Role, Table, find, missing, names_of, squeezed
 from tacit.data.tables.cleaning import Rules, clean, ids_of
 from tacit.data.tables.guess import Guess, guess
-from tacit.data.tables.sources import COLUMNAR, columnar, database, duckdb_file, json_rows, sqlite
-from tacit.data.tables.text import text_table, unpacked
+from tacit.data.tables.sources import open_table
 from tacit.data.tables.times import ordered
 from tacit.errors import ConfigError, DataError
 
@@ -35,46 +33,6 @@ class Reading:
     columns: dict[str, str]
 
 
-def open_table(
-    path: str | Path,
-    *,
-    delimiter: str | None = None,
-    headers: Sequence[str] | None = None,
-    header: bool | None = None,
-    asked: Sequence[str | None] = (),
-    encoding: str | None = None,
-    table: str | None = None,
-) -> Table:
-    """The table in a file, by its first bytes; DataError says what it is if it is none.
-
-    delimiter, headers, header, encoding   of text, where the file alone would be read otherwise
-    asked     names of columns that help to find the delimiter
-    table     of a database: its name, needed where several hold people and items
-    """
-    path = Path(path)
-    if path.is_dir():
-        raise DataError("this is a folder", path=path, expected="a file")
-    if not path.exists():
-        raise DataError("no such file", path=path)
-    with path.open("rb") as stream:
-        head = stream.read(16)
-    if head.startswith(b"SQLite format 3\0"):
-        return database(path, table, sqlite)
-    if head[8:12] == b"DUCK":
-        return database(path, table, duckdb_file)
-    if head.startswith(COLUMNAR):
-        return columnar(path, path, head)
-    raw = unpacked(path)
-    if raw.startswith(COLUMNAR):
-        return columnar(path, io.BytesIO(raw), raw)
-    if raw[:4096].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] in (b"{", b"["):
-        return json_rows(path, raw)
-    return text_table(
-        path, raw, delimiter=delimiter, headers=headers, header=header, asked=asked,
-        encoding=encoding,
-    )  # fmt: skip
-
-
 def columns_of(
     table: Table,
     asked: Asked,
@@ -85,11 +43,11 @@ def columns_of(
     contents: bool = False,
 ) -> Guess:
     """The columns to read; DataError where a needed one cannot be found."""
-    if rules.scale is not None and (events or asked.get("plays") is not None):
-        raise ConfigError("Events and plays have no stars, so a scale has no meaning for them.")
-    found = guess(table, asked, events=events, contents=contents)
     if rules.scale is not None:
+        if events or asked.get("plays") is not None:
+            raise ConfigError("Events and plays have no stars, so a scale has no meaning for them.")
         needed = (*needed, "rating")
+    found = guess(table, asked, events=events, contents=contents)
     for role in needed:
         if role not in found.places:
             raise missing(role, table.headers, None, table.path)
@@ -100,22 +58,24 @@ def ratings_of(
     tables: Sequence[tuple[Table, Mapping[Role, int]]],
     rules: Rules,
     *,
-    duplicates: Duplicates = "last",
     person: int | None = None,
     user_attributes: Mapping[str, Mapping[Any, Any]] | None = None,
     item_metadata: Mapping[str, Mapping[Any, Any]] | None = None,
 ) -> Reading:
     """Ratings of one or several tables of the same kind. person: all rows are this one's."""
     parts = [clean(table, places, rules) for table, places in tables]
-    path = tables[0][0].path
+    first, places = tables[0]
     columns = _joined([part.columns for part in parts])
-    counted = rules.scale is not None or "rating" not in tables[0][1]
     scales = {part.scale for part in parts}
     metadata: dict[str, Mapping[Any, Any]] = dict(item_metadata or {})
     if "domain" in columns:
-        metadata[DOMAIN] = _domains(
-            tables[0], columns, whole=len(parts) == 1 and not parts[0].dropped
-        )
+        try:
+            metadata[DOMAIN] = by_item(columns["item"], columns["domain"])
+        except DataError as error:
+            whole = len(parts) == 1 and not parts[0].dropped  # then a row has its line
+            row = first.line(error.row - 1) if whole and error.row is not None else None
+            column = first.headers[places["domain"]]
+            raise error.placed(path=first.path, row=row, column=column) from None
     try:
         made = Ratings.from_arrays(
             columns["user"] if person is None else np.full(len(columns["item"]), person),
@@ -123,40 +83,26 @@ def ratings_of(
             columns.get("rating"),
             columns.get("time"),
             scale=scales.pop() if len(scales) == 1 else None,
-            duplicates=duplicates,
             user_attributes=user_attributes,
             item_metadata=metadata,
         )
     except DataError as error:
-        raise error.placed(path=error.path or path) from None
+        raise error.placed(path=error.path or first.path) from None
     dropped = dict(sum((Counter(part.dropped) for part in parts), Counter[str]()))
     if repeats := len(columns["item"]) - len(made):
         dropped[REPEATS] = repeats
-    first, places = tables[0]
     dates_given = not any(
         ordered(table.frame[:, where["time"]], rules.dates)
         for table, where in tables
         if "time" in where
     )
+    counted = rules.scale is not None or "rating" not in places
     return Reading(
         replace(made, scale_given=counted, dates_given=dates_given),
         sum(part.read for part in parts),
         dropped,
         {role: first.headers[at] for role, at in places.items()},
     )
-
-
-def _domains(
-    source: tuple[Table, Mapping[Role, int]], columns: Mapping[str, Any], *, whole: bool
-) -> dict[Any, str]:
-    """Item to domain. whole: every row of the table is there, so that a row has its line."""
-    table, places = source
-    try:
-        return by_item(columns["item"], columns["domain"])
-    except DataError as error:
-        row = table.line(error.row - 1) if whole and error.row is not None else None
-        column = table.headers[places["domain"]]
-        raise error.placed(path=table.path, row=row, column=column) from None
 
 
 def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -169,10 +115,8 @@ def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     joined: dict[str, Any] = {}
     for role in [role for role in parts[0] if all(role in part for part in parts)]:
         columns = [part[role] for part in parts]
-        if role in ("user", "item") and any(isinstance(column, list) for column in columns):
-            joined[role] = [str(key) for column in columns for key in column]
-        elif role == "domain":
-            joined[role] = [name for column in columns for name in column]
+        if any(isinstance(column, list) for column in columns):
+            joined[role] = [str(cell) for column in columns for cell in column]
         else:
             joined[role] = np.concatenate(columns)
     return joined
@@ -186,15 +130,17 @@ def table_of(
     *,
     fewest: int = 2,
 ) -> tuple[list[Any], dict[str, list[str | None]]]:
-    """The ids of a users or items file, and its other columns. fewest: columns, the id's too."""
+    """The ids of a users or items file, and its other columns, as texts.
+
+    The id column is the one asked for, if it is there, else one of a known name, else the first.
+    fewest: columns, the id's too.
+    """
     table = source
     if not isinstance(table, Table):
         table = open_table(table, delimiter=delimiter, asked=(asked,))
-    if table.torn:
-        raise table.torn[0].complaint(table.path)
-    headers = table.headers
-    number = choose(role, headers, asked, path=table.path, required=False)
-    if number is None:  # one of a known name, else the first
+    headers = table.whole().headers
+    number = None if asked is None else find(role, headers, asked)
+    if number is None:
         squeezes = [squeezed(header) for header in headers]
         known = (squeezes.index(name) for name in names_of(role, more=True) if name in squeezes)
         number = next(known, 0)
@@ -213,19 +159,11 @@ def table_of(
                 expected="one row per id",
             )
         seen.add(key)
-    others = {name: table.frame[name].to_list() for name in headers if name != headers[number]}
     return ids, {
-        name: [None if value is None else str(value).strip() or None for value in values]
-        for name, values in others.items()
+        name: [None if cell is None else str(cell).strip() or None for cell in table.frame[name]]
+        for name in headers
+        if name != headers[number]
     }
-
-
-def by_id(
-    source: Path | Table, role: Role, asked: str | None, delimiter: str | None = None
-) -> dict[str, dict[Any, str | None]]:
-    """Column name -> id -> text."""
-    ids, columns = table_of(source, role, asked, delimiter)
-    return {name: dict(zip(ids, column, strict=True)) for name, column in columns.items()}
 
 
 def matched(
@@ -233,12 +171,7 @@ def matched(
 ) -> dict[str, Column]:
     """A users or items file in the order of the ratings' ids, compared as they are written."""
     known = (ratings.user_ids if role == "user" else ratings.item_ids).tolist()
-    try:
-        ids, columns = table_of(source, role, asked)
-    except DataError:
-        if asked is None:
-            raise
-        ids, columns = table_of(source, role, None)  # its id column may have a name of its own
+    ids, columns = table_of(source, role, asked)
     places = {str(key): number for number, key in enumerate(ids)}
     chosen = [places.get(str(key)) for key in known]
     if all(number is None for number in chosen):

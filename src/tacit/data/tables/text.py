@@ -13,20 +13,21 @@ import itertools
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from tacit.data.tables import ALL_NAMES, Table, Torn, squeezed
+from tacit.data.tables import ALL_NAMES, Table, squeezed
 from tacit.data.tables.times import looks_like_time
 from tacit.errors import DataError
 
 DELIMITERS = (",", "\t", ";", "|", "::")
 _OPEN = "unexpected end of data"
 _SAMPLE = 20  # lines looked at to find the delimiter
-_ZSTD = b"\x28\xb5\x2f\xfd"
-_FORMS = "CSV or other delimited text, JSON lines, Parquet, SQLite or DuckDB"
+_FORMS = "CSV or other delimited text, JSON lines, Parquet or SQLite"
+Record = list[str] | str
+"""The cells of a row, or why there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +39,20 @@ class Dialect:
     header_line: int
     quote: str = '"'
 
+    def fits(self, cells: Record) -> bool:
+        return not isinstance(cells, str) and len(cells) == len(self.headers)
+
 
 def unpacked(path: Path) -> bytes:
-    """The bytes of a file; gzip and zstd are undone, whatever the file is called."""
+    """The bytes of a file; gzip is undone, whatever the file is called."""
     raw = path.read_bytes()
-    if raw[:2] == b"\x1f\x8b":
-        try:
-            return gzip.decompress(raw)
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise DataError(
-                f"the .gz file cannot be unpacked ({error})", path=path, fix="Fetch it again."
-            ) from None
-    if raw[:4] != _ZSTD:
+    if raw[:2] != b"\x1f\x8b":
         return raw
     try:
-        return "\n".join(pl.read_lines(io.BytesIO(raw)).to_series()).encode()
-    except pl.exceptions.PolarsError:
+        return gzip.decompress(raw)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(
-            "the .zst file cannot be unpacked as UTF-8 text", path=path, fix="Unpack it:  zstd -d"
+            f"the .gz file cannot be unpacked ({error})", path=path, fix="Fetch it again."
         ) from None
 
 
@@ -74,15 +71,14 @@ def text_table(
     dialect = _dialect(path, data, delimiter, headers, header, asked)
 
     def lines() -> Iterator[int]:
-        return (at for at, cells in _records(data, dialect) if _fits(cells, dialect))
+        return (at for at, cells in _records(data, dialect) if dialect.fits(cells))
 
-    frame = fast_pass(data, dialect)
-    torn: tuple[Torn, ...] = ()
+    frame, torn = fast_pass(data, dialect), ()
     if frame is None:
         frame, torn = careful_pass(data, dialect)
         for each in torn:
             if _OPEN in each.what:  # it swallowed all rows after it: none of them may be dropped
-                raise replace(each, expected="every quote closed").complaint(path)
+                raise each.placed(path=path, expected="every quote closed")
     if not len(frame) and not torn:
         raise DataError("the file has a header but no rows", path=path)
     return Table(path, frame, lines, torn, text=True, header=dialect.header_line > 0)
@@ -90,31 +86,27 @@ def text_table(
 
 def _utf8(raw: bytes, path: Path, encoding: str | None) -> bytes:
     """The text in UTF-8: as it is, from UTF-16 with its mark, or else from Windows-1252."""
-    if raw[:2] in (b"\xff\xfe", b"\xfe\xff") and encoding is None:
-        encoding = "utf-16"
     if raw[:4] == b"PK\x03\x04":
         raise DataError(
             "this is an Excel or zip file", path=path, expected=_FORMS,
             fix="Save the sheet as CSV, or unpack the archive first.",
         )  # fmt: skip
-    try:
-        if encoding is not None:
-            raw = raw.decode(encoding).encode()
-        raw = raw.removeprefix(b"\xef\xbb\xbf")
-        if b"\0" in raw[:65536]:
+    if encoding is None:
+        encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+        if encoding == "utf-8" and b"\0" in raw[:65536]:
             raise DataError("this is no text, nor a table of a known form", path=path,
                             expected=_FORMS)  # fmt: skip
         try:
-            raw.decode()
+            raw.decode(encoding)
         except UnicodeDecodeError:
-            try:
-                raw = raw.decode("cp1252").encode()
-            except UnicodeDecodeError:
-                raw = raw.decode("latin-1").encode()
+            encoding = "cp1252"
+    try:
+        raw = raw.decode(encoding, "replace" if encoding == "cp1252" else "strict").encode()
     except (LookupError, UnicodeError):
         raise DataError("the text is not in this encoding", path=path, found=encoding,
                         fix="Name another with --encoding, such as utf-8, cp1252 or utf-16.",
                         ) from None  # fmt: skip
+    raw = raw.removeprefix(b"\xef\xbb\xbf")
     return raw if b"\n" in raw else raw.replace(b"\r", b"\n")  # line ends of old Macs
 
 
@@ -151,7 +143,7 @@ def _dialect(
     ):  # comments and titles above the table
         above = sample.pop(0)[0]
         del texts[0], widths[0]
-    quote = "'" if _quoted(texts, chosen) else '"'
+    quote = "'" if all(text.count("'") > 2 for text in texts) else '"'
     first = [cell.strip() for cell in _split(texts[0], chosen, quote)]
     if headers is not None:
         return Dialect(chosen, tuple(headers), above, quote)
@@ -159,9 +151,10 @@ def _dialect(
         header = any(squeezed(cell) in wanted for cell in first) or not any(
             map(looks_like_time, first)
         )
-    names = [cell or str(at) for at, cell in enumerate(first, 1)]
+    numbers = [str(at) for at in range(1, len(first) + 1)]
     if not header:
-        return Dialect(chosen, tuple(str(at) for at in range(1, len(first) + 1)), above, quote)
+        return Dialect(chosen, tuple(numbers), above, quote)
+    names = [cell or number for cell, number in zip(first, numbers, strict=True)]
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise DataError("two columns have the same name", path=path, row=sample[0][0],
@@ -184,59 +177,44 @@ def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
             skip_lines=dialect.header_line,
             separator=separator,
             quote_char=None if dialect.delimiter == "::" else dialect.quote,
-            schema={f"{number}": pl.String for number in range(len(dialect.headers))},
+            schema=dict.fromkeys(dialect.headers, pl.String),
         )
     except pl.exceptions.PolarsError:
         return None
     frame = frame.with_columns(pl.all().str.strip_chars().replace("", None))
     frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
     # A null in the last column may be a short row, whose other cells then sit in wrong columns.
-    if frame[:, -1].null_count():
-        return None
-    return _named(frame, dialect)
+    return None if frame[:, -1].null_count() else frame
 
 
-def _named(frame: pl.DataFrame, dialect: Dialect) -> pl.DataFrame:
-    frame.columns = list(dialect.headers)
-    return frame
-
-
-def careful_pass(data: bytes, dialect: Dialect) -> tuple[pl.DataFrame, tuple[Torn, ...]]:
+def careful_pass(data: bytes, dialect: Dialect) -> tuple[pl.DataFrame, tuple[DataError, ...]]:
     """Row by row: those of the right width, and the others."""
-    good: list[list[str]] = []
+    good: list[Record] = []
     torn = []
     for line, cells in _records(data, dialect):
-        if not isinstance(cells, str) and len(cells) == len(dialect.headers):
+        if dialect.fits(cells):
             good.append(cells)
         else:
             torn.append(_torn(line, cells, dialect.headers))
-    columns = zip(*good, strict=True) if good else [()] * len(dialect.headers)
-    frame = pl.DataFrame(
-        [pl.Series(str(at), list(column), pl.String) for at, column in enumerate(columns)]
-    )
-    return _named(frame.with_columns(pl.all().replace("", None)), dialect), tuple(torn)
+    frame = pl.DataFrame(good, dict.fromkeys(dialect.headers, pl.String), orient="row")
+    return frame.with_columns(pl.all().replace("", None)), tuple(torn)
 
 
-def _fits(cells: list[str] | str, dialect: Dialect) -> bool:
-    return not isinstance(cells, str) and len(cells) == len(dialect.headers)
-
-
-def _torn(line: int, cells: list[str] | str, headers: tuple[str, ...]) -> Torn:
-    width = len(headers)
+def _torn(line: int, cells: Record, headers: tuple[str, ...]) -> DataError:
     if isinstance(cells, str):
-        return Torn(line, f"the row cannot be read ({cells})", None, None, None)
-    kind = "short" if len(cells) < width else "long"
-    return Torn(
-        line,
-        f"the row is too {kind}",
-        headers[len(cells)] if kind == "short" else None,
-        f"{len(cells)} cells",
-        f"{width}: " + ", ".join(headers),
+        return DataError(f"the row cannot be read ({cells})", row=line)
+    short = len(cells) < len(headers)
+    return DataError(
+        f"the row is too {'short' if short else 'long'}",
+        row=line,
+        column=headers[len(cells)] if short else None,
+        found=f"{len(cells)} cells",
+        expected=f"{len(headers)}: " + ", ".join(headers),
     )
 
 
-def _records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, list[str] | str]]:
-    """(line, stripped cells) of each row with content; in place of cells, why there are none."""
+def _records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, Record]]:
+    """(line, stripped cells) of each row with content, below the header."""
     for line, cells in _raw_records(data, dialect):
         if line <= dialect.header_line:
             continue
@@ -249,7 +227,7 @@ def _records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, list[str] | s
         yield line, cells
 
 
-def _raw_records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, list[str] | str]]:
+def _raw_records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, Record]]:
     texts = (raw.decode() for raw in io.BytesIO(data))
     if dialect.delimiter == "::":
         yield from ((at, text.rstrip("\r\n").split("::")) for at, text in enumerate(texts, 1))
@@ -258,12 +236,11 @@ def _raw_records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, list[str]
     while True:
         start = reader.line_num + 1  # a quoted cell may span lines: a record is named by its first
         try:
-            cells: list[str] | str = next(reader)
+            yield start, next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            cells = str(error)
-        yield start, cells
+            yield start, str(error)
 
 
 def _split(text: str, delimiter: str, quote: str = '"') -> list[str]:
@@ -282,13 +259,6 @@ def _merit(lines: list[str], delimiter: str, wanted: set[str]) -> tuple[int, flo
     named = max(len({squeezed(cell) for cell in cells} & wanted) for cells in cut)
     usual, times = Counter(map(len, cut)).most_common(1)[0]
     return named, times / len(lines) if usual > 1 else 0, usual
-
-
-def _quoted(lines: list[str], delimiter: str) -> bool:
-    """Whether cells stand between single quotes: in most lines more than one does."""
-    cells = [[cell.strip() for cell in _split(line, delimiter)] for line in lines]
-    wrapped = [sum(len(c) > 1 and c[0] == c[-1] == "'" for c in line) > 1 for line in cells]
-    return sum(wrapped) > len(lines) / 2
 
 
 def _checked(delimiter: str, path: Path) -> str:

@@ -12,9 +12,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tacit.errors import ConfigError, DataError
 
@@ -23,16 +21,23 @@ TIME = "seconds since 1970 (whole, or with decimals, which are cut), an ISO date
 LAST_SECOND = 253_402_300_799  # the end of the year 9999: beyond it lie milliseconds, not seconds
 
 _CLOCK = (
-    r"(?:[T ,;]+(\d{1,2})[:.h](\d{2})(?:[:.](\d{2})(?:[.,]\d+)?)?(?: ?([AaPp])\.?[Mm]\.?)?)?"
-    r" ?(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?$"
+    r"(?:[T ,;:]+(?:at )?(?P<hour>\d{1,2})[:.h](?P<minute>\d{2})(?:[:.](?P<second>\d{2})"
+    r"(?:[.,]\d+)?)?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?)?"
+    r" ?(?P<zone>Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?$"
 )
-_YEAR_FIRST = r"^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})" + _CLOCK
-_YEAR_LAST = r"^(\d{1,2})([-/.] ?)(\d{1,2})[-/.] ?(\d{4}|\d{2})" + _CLOCK
+_YEAR = r"(?P<year>\d{4}|\d{2})"
+_WEEKDAY, _MONTH = r"^(?:[^\W\d]+\.?,? +)?", r"(?P<name>[^\W\d]{3,})\.?[ /-]+"
+_YEAR_LAST = r"^(?P<a>\d{1,2})(?P<sign>[-/.] ?)(?P<b>\d{1,2})[-/.] ?" + _YEAR + _CLOCK
+_FORMS = [
+    re.compile(form)
+    for form in (
+        r"^(?P<year>\d{4})[-/.](?P<a>\d{1,2})[-/.](?P<b>\d{1,2})" + _CLOCK,
+        _YEAR_LAST,
+        _WEEKDAY + r"(?P<a>\d{1,2})(?:\.|st|nd|rd|th)?[ /-]+" + _MONTH + _YEAR + _CLOCK,
+        _WEEKDAY + _MONTH + r"(?P<a>\d{1,2})(?:st|nd|rd|th)?,? +" + _YEAR + _CLOCK,
+    )
+]
 _LOOKS = re.compile(r"[+-]?\d+([.,]\d+)?$|\d{1,4}[-/.] ?\d{1,2}[-/.] ?\d{1,4}\b")
-_WORDED = re.compile(
-    r"(?:[^\W\d]+\.?,? +)?(?:(\d{1,2})(?:\.|st|nd|rd|th)?[ /-]+)?([^\W\d]{3,})\.?[ /-]+"
-    r"(?:(\d{1,2})(?:st|nd|rd|th)?,? +)?(\d{4}|\d{2})\b[:,]?(?: at)?(.*)"
-)
 _MONTHS = {
     name: number
     for number, names in enumerate(
@@ -42,12 +47,6 @@ _MONTHS = {
          "nov lis", "dec dez déc dic gru"), 1)
     for name in names.split()
 }  # fmt: skip
-_CLOCK_AFTER = re.compile(_CLOCK)
-
-
-def plausible(times: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which times lie in the years a date can name."""
-    return (times >= -LAST_SECOND) & (times <= LAST_SECOND)
 
 
 def ordered(column: pl.Series, dates: Dates | None) -> bool:
@@ -64,7 +63,7 @@ def looks_like_time(text: str) -> bool:
 
 def is_date(text: str) -> bool:
     """Whether a cell is a date in words or in digits, and no plain number."""
-    return bool(re.match(_YEAR_FIRST, text) or re.match(_YEAR_LAST, text) or _worded(text))
+    return _moment(text, True) is not None or _moment(text, False) is not None
 
 
 def check_dates(dates: str | None) -> None:
@@ -85,93 +84,55 @@ def seconds(column: pl.Series, dates: Dates | None = None, *, digits: bool = Fal
     if kind.is_numeric():
         return _of_numbers(column, digits)
     texts = column.cast(pl.String).str.strip_chars()
-    numbers = texts.cast(pl.Int64, strict=False)
-    if numbers.null_count() > texts.null_count():
-        real = texts.cast(pl.Float64, strict=False)
-        if real.null_count() > numbers.null_count() or not numbers.null_count():
-            real = numbers
-        numbers = numbers if real.null_count() == numbers.null_count() else real
+    whole, real = (texts.cast(kind, strict=False) for kind in (pl.Int64, pl.Float64))
+    numbers = real if real.null_count() < whole.null_count() else whole
     found = _of_numbers(numbers, digits)
     written = numbers.is_null() & texts.is_not_null()
     if not written.any():
         return found
-    read = _of_texts(texts.filter(written), dates)
-    return found.scatter(written.arg_true(), read)
+    return found.scatter(written.arg_true(), _of_texts(texts.filter(written), dates))
 
 
 def _of_numbers(column: pl.Series, digits: bool) -> pl.Series:
     if column.dtype.is_float():
         column = column.set(~column.is_finite(), None).round(6)
     some = column.drop_nulls()
-    if not len(some):
-        return pl.Series([None] * len(column), dtype=pl.Int64)
-    written = _of_digits(column, some) if digits else None
-    if written is not None:
-        return written
+    if digits and len(some) and bool(some.is_between(19_000_101, 21_001_231).all()):
+        dates = column.cast(pl.Int64).cast(pl.String).str.to_date("%Y%m%d", strict=False)
+        if dates.null_count() == column.null_count():
+            return dates.dt.epoch("s").cast(pl.Int64)
     # Each by its own size: one person's times must not change how those of others are read.
     for _ in range(3):
-        column = column.set((column.abs() > LAST_SECOND).fill_null(value=False), None).fill_null(
-            column // 1000
-        )
+        large = (column.abs() > LAST_SECOND).fill_null(value=False)
+        column = column.set(large, None).fill_null(column // 1000)
     found = column.cast(pl.Int64, strict=False)
     return found.set(~found.is_between(-LAST_SECOND, LAST_SECOND), None)
 
 
-def _of_digits(column: pl.Series, some: pl.Series) -> pl.Series | None:
-    """From YYYYMMDD or YYYYMMDDHHMMSS, if all numbers are written so."""
-    for low, high, form in (
-        (19_000_101, 21_001_231, "%Y%m%d"),
-        (19_000_101_000_000, 21_001_231_235_959, "%Y%m%d%H%M%S"),
-    ):
-        if float(some.min()) >= low and float(some.max()) <= high:  # type: ignore[arg-type]
-            texts = column.cast(pl.Int64).cast(pl.String)
-            read = texts.str.to_datetime(form, strict=False) if "H" in form else texts.str.to_date(
-                form, strict=False
-            )  # fmt: skip
-            if read.null_count() == column.null_count():
-                return read.dt.epoch("s").cast(pl.Int64)
-    return None
-
-
 def _of_texts(texts: pl.Series, dates: Dates | None) -> pl.Series:
-    frame = texts.rename("t").to_frame()
-    frame = frame.with_columns(
-        pl.col("t").str.extract_groups(_YEAR_FIRST).alias("first"),
-        pl.col("t").str.extract_groups(_YEAR_LAST).alias("last"),
-    )
-    first, last = frame["first"].struct.fields, frame["last"].struct.fields
-    a, sign, b, year = (frame["last"].struct.field(name) for name in last[:4])
-    day_first = _day_first(a, b, sign, dates)
-    month, day = (b, a) if day_first else (a, b)
-    whole = pl.Series(year.cast(pl.Int64))
-    short = year.str.len_chars() == 2
-    whole = pl.select(
-        pl.when(short).then(whole + pl.when(whole < 69).then(2000).otherwise(1900)).otherwise(whole)
-    ).to_series()
-    ymd = (
-        frame["first"].struct.field(first[0]).cast(pl.Int64).fill_null(whole),
-        *(frame["first"].struct.field(name).fill_null(other)
-          for name, other in zip(first[1:3], (month, day), strict=True)),
-    )  # fmt: skip
-    clock = [
-        frame["first"].struct.field(x).fill_null(frame["last"].struct.field(y))
-        for x, y in zip(first[3:], last[4:], strict=True)
-    ]
-    read = _moments(ymd, clock)
-    if not read.null_count():
-        return read
-    cells = zip(read.to_list(), texts, strict=True)
-    found = [_worded(text) if cell is None else cell for cell, text in cells]
-    return pl.Series(found, dtype=pl.Int64)
+    """ISO in one pass; each other text once."""
+    iso = texts.set(~texts.str.contains(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?$"), None)
+    iso = iso.str.strip_suffix("Z").str.replace("T", " ")
+    found = iso.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False).dt.epoch("s").cast(pl.Int64)
+    left = found.is_null()
+    if not left.any():
+        return found
+    others = texts.filter(left)
+    different = others.unique().to_list()
+    day_first = _day_first(different, dates)
+    read = {text: _moment(text, day_first) for text in different}
+    moments = pl.Series([read[text] for text in others], dtype=pl.Int64)
+    return found.scatter(left.arg_true(), moments)
 
 
-def _day_first(a: pl.Series, b: pl.Series, sign: pl.Series, dates: Dates | None) -> bool:
+def _day_first(texts: Sequence[str], dates: Dates | None) -> bool:
     """Which of the two small numbers is the day, by the whole column."""
-    if dates is not None or not a.count():
+    found = [match for text in texts if (match := _FORMS[1].match(text))]
+    if dates is not None or not found:
         return dates != "monthfirst"
-    first, second = a.cast(pl.Int64), b.cast(pl.Int64)
-    day = bool((first.is_between(13, 31) & (second <= 12)).any())
-    month = bool((second.is_between(13, 31) & (first <= 12)).any())
+    pairs = [(int(match["a"]), int(match["b"])) for match in found]
+    day = any(12 < first <= 31 and second <= 12 for first, second in pairs)
+    month = any(12 < second <= 31 and first <= 12 for first, second in pairs)
     if day and month:
         raise DataError(
             "some dates have the day first and some the month",
@@ -181,7 +142,7 @@ def _day_first(a: pl.Series, b: pl.Series, sign: pl.Series, dates: Dates | None)
         )
     if day or month:
         return day
-    if (sign.drop_nulls().str.strip_chars() == ".").all() or (first == second).all():
+    if all(match["sign"][0] == "." for match in found) or all(a == b for a, b in pairs):
         return True  # only day first is written with full stops
     raise DataError(
         "no date says whether the day or the month comes first",
@@ -190,59 +151,32 @@ def _day_first(a: pl.Series, b: pl.Series, sign: pl.Series, dates: Dates | None)
     )
 
 
-def _moments(ymd: Sequence[pl.Series], clock: Sequence[pl.Series]) -> pl.Series:
-    """Seconds, from parts as text; null where they are no moment."""
-    hour, minute, second, half, zone = clock
-    hours = hour.cast(pl.Int64).fill_null(0)
-    late = half.str.to_lowercase()
-    hours = pl.select(
-        pl.when(late.is_null())
-        .then(hours)
-        .otherwise(hours % 12 + 12 * (late == "p").cast(pl.Int64))
-    ).to_series()
-    parts = pl.DataFrame(
-        {"y": ymd[0].cast(pl.String), "m": ymd[1], "d": ymd[2], "H": hours.cast(pl.String),
-         "M": minute.fill_null("0"), "S": second.fill_null("0")}
-    )  # fmt: skip
-    text = pl.format("{}-{}-{} {}:{}:{}", *(pl.col(x).str.zfill(2) for x in parts.columns))
-    read = parts.select(text.str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False)).to_series()
-    ahead = zone.str.extract(r"^([+-])")
-    digits = zone.str.replace_all(r"\D", "")
-    offset = (
-        digits.str.slice(0, 2).cast(pl.Int64, strict=False).fill_null(0) * 3600
-        + digits.str.slice(2, 2).cast(pl.Int64, strict=False).fill_null(0) * 60
-    )
-    signed = pl.select(pl.when(ahead == "-").then(-offset).otherwise(offset)).to_series()
-    return read.dt.epoch("s").cast(pl.Int64) - signed
-
-
-def _worded(text: str) -> int | None:
-    """Seconds of a date with the month's name, or of an ISO date in another form."""
-    match = _WORDED.fullmatch(text)
-    month = match and _MONTHS.get(match[2].lower()[:3])
-    if match is None or not month or not (match[1] or match[3]):
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            return None
-        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
-    after = match[5].replace(":", " ", 1) if match[5][:1] == ":" else match[5]
-    rest = _CLOCK_AFTER.fullmatch(" " + after.strip() if after.strip() else "")
-    if rest is None:
+def _moment(text: str, day_first: bool) -> int | None:
+    """Seconds of one date; None if it is none."""
+    match = next((found for form in _FORMS if (found := form.match(text))), None)
+    if match is None:
         return None
-    hour, minute, second, half, zone = rest.groups()
-    hours = int(hour or 0)
-    if half:
-        hours = hours % 12 + (12 if half in "pP" else 0)
-    year, day = int(match[4]), int(match[1] or match[3])
-    if len(match[4]) == 2:
-        year += 1900 if match[4] > "68" else 2000
+    part = match.groupdict()
+    year, day = int(part["year"]), int(part["a"])
+    if "name" in part:
+        month = _MONTHS.get(part["name"].lower()[:3], 0)
+    else:
+        month, day = day, int(part["b"])
+        if "sign" in part and day_first:
+            month, day = day, month
+    if len(part["year"]) == 2:
+        year += 1900 if year > 68 else 2000
+    hour = int(part["hour"] or 0)
+    if part["half"]:
+        hour = hour % 12 + (12 if part["half"] in "pP" else 0)
+    zone = part["zone"] or "Z"
     try:
-        moment = datetime(year, month, day, hours, int(minute or 0), int(second or 0), tzinfo=UTC)
-    except ValueError:
+        moment = datetime(
+            year, month, day, hour, int(part["minute"] or 0), int(part["second"] or 0), tzinfo=UTC
+        )
+        if zone[0] in "+-":
+            ahead = timedelta(hours=int(zone[1:3]), minutes=int(zone[3:].strip(":") or 0))
+            moment += ahead if zone[0] == "-" else -ahead
+    except (ValueError, OverflowError):
         return None
-    if zone and zone[0] in "+-":
-        digits = zone[1:].replace(":", "")
-        shift = timedelta(hours=int(digits[:2]), minutes=int(digits[2:] or 0))
-        moment += -shift if zone[0] == "+" else shift
     return int(moment.timestamp())

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from tacit.data.columns import EVENTS
 from tacit.data.domains import none_rated
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.stored import MOST_VALUES, Columns, Public
+from tacit.data.stored import MOST_VALUES, Public, columns_among
 from tacit.data.tables import Role
 from tacit.data.tables.cleaning import arrow_of, ids_of
 from tacit.engine.spark import workers
@@ -189,8 +189,7 @@ def _rows(
     kinds = dict(frame.dtypes)
     if not kinds:  # of a path that is not there
         raise ClusterError(NOT_THERE)
-    columns = Columns.among([*kinds], asked, events=events, path=source)
-    used = columns.used
+    used = columns_among([*kinds], asked, events=events, path=source)
     chosen = frame.select(*(spark.col(f"`{name}`").alias(role) for role, name in used.items()))
     nobody = arrow_of(chosen.limit(0).toArrow(), used)  # refuses types
     made = {role: workers.KINDS[str(nobody[role].type)] for role in used}
