@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from tacit.accounting.base import sum_above
 from tacit.designs.prec import theory
-from tacit.designs.prec.client_session import failure, smallest_slack
+from tacit.designs.prec.clients import failure, smallest_slack
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.planner import floor_epsilon
 from tacit.errors import ConfigError

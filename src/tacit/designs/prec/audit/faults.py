@@ -19,8 +19,7 @@ from tacit.designs.prec.audit.exact import (
     hostile_views,
     worst_streams,
 )
-from tacit.designs.prec.client_batches import Counts
-from tacit.designs.prec.client_session import Gate, Run
+from tacit.designs.prec.clients import Counts, Gate, Run
 from tacit.designs.prec.output_distribution import uniform
 from tacit.designs.prec.voters import Id, Votes
 from tacit.mechanisms.running import ThresholdGate
@@ -73,7 +72,6 @@ class DrawnAgain(PRec):
 
     def recommend(self, client: Any) -> Id:
         run = self._run_of(client)
-        run.check_servable(client, self.settings.rounds)
         candidate = self.candidates[self._choose(run)]
         if run.given(self.round) is None:
             run.entries.append(Entry(self.round, candidate, None))
@@ -83,8 +81,9 @@ class DrawnAgain(PRec):
 class SilenceIsFree(PRec):
     """A client's dislike costs nobody."""
 
-    def _answers(self) -> dict[tuple[int, int], tuple[int, bool]]:
-        return {seat: said for seat, said in super()._answers().items() if said[1]}
+    def _charged(self, run: Run) -> tuple[int, bool] | None:
+        charged = super()._charged(run)
+        return charged if charged is not None and charged[1] else None
 
 
 class NewcomersCount(PRec):
@@ -94,9 +93,8 @@ class NewcomersCount(PRec):
         before = len(self._votes)
         super()._advance(candidates, votes)
         for run in self._runs.values() if before else ():
-            block, place = run.seat
-            self._seats.blocks[block].credit.alive[before:] |= np.uint64(1 << place)
-            self._seats.blocks[block]._counts = None
+            run.block.credit.alive[before:] |= np.uint64(1 << run.place)
+            run.block._counts = None
 
 
 class AbstainersLeftOut(PRec):

@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit.design import Tour
 from tacit.designs.prec import theory
-from tacit.designs.prec.client_session import failure
+from tacit.designs.prec.clients import failure
 from tacit.designs.prec.experiment.methods import METHODS, PRIVATE, player, sound_settings
 from tacit.designs.prec.experiment.worlds import WORLDS, Game
 from tacit.errors import ConfigError
