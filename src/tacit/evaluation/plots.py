@@ -179,21 +179,6 @@ def people_needed(panels: Sequence[Needs]) -> str:
     return _file(alt.vconcat(*shown))
 
 
-def epsilon_by_peers(lines: Mapping[str, Sequence[tuple[float, float]]], at: float) -> str:
-    """Epsilon against the number of peers, as an SVG file of its own; both axes logarithmic.
-
-    lines: name to (peers, epsilon) pairs, above 0. A thin rule stands at `at` peers.
-    """
-    rows = [{"line": name, "x": x, "y": y} for name, line in lines.items() for x, y in line]
-    x = alt.X("x:Q").title("peers, or survivors that a gate keeps")
-    x = x.scale(type="log", nice=False).axis(format="~s", tickCount=6)
-    y = alt.Y("y:Q").title("epsilon, nats for one voter's whole history")
-    y = y.scale(type="log").axis(format="~g", tickCount=6)
-    shown = alt.Chart(_data(rows)).mark_line(strokeWidth=2).encode(x, y, *_inked([*lines], True))
-    here = alt.Chart(_data([{"x": at}])).mark_rule(stroke="#999", strokeDash=[3, 3])
-    return _file(alt.layer(shown, here.encode(alt.X("x:Q"))).properties(width=405, height=300))
-
-
 def lists_by_population(points: Sequence[Mapping[str, Any]]) -> str:
     """NDCG@10 against people, a line for each epsilon and a level for each method in the clear.
 

@@ -35,9 +35,6 @@ class PlanSettings:
     epsilon: float | None = option(
         "Count the voters that these nats take, gate apart.", default=None
     )
-    plot: Path | None = option(
-        "Write an SVG: exact against theorem, by peers.", default=None, writes=True
-    )
 
 
 def plan(settings: PlanSettings, _: Run) -> Result:
@@ -48,33 +45,16 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     """
     from tacit.designs.prec import planner
 
-    asked = {name: value for name, value in vars(settings).items() if name != "plot"}
-    planned = planner.plan(**asked)
-    if settings.plot is not None:
-        from tacit.container import write_whole
-        from tacit.evaluation.plots import epsilon_by_peers
-
-        drawn = epsilon_by_peers(planner.curves(planned), settings.peers)
-        write_whole(settings.plot, drawn.encode())
-    shown: list[Table | str] = [*_bounds(planned), advice(planned)]
-    if planned["epsilon_exact_reason"] is not None:
-        shown.append(planned["epsilon_exact_reason"])
-    return Result(planned, shown, _next_plan(planned))
-
-
-def _bounds(planned: Mapping[str, Any]) -> tuple[Table, Table]:
+    planned = planner.plan(**vars(settings))
     exact = planned["epsilon_exact"] or {}
-
-    def row(name: str, mode: str) -> tuple[str, float, str]:
-        known = "bound" if exact.get(mode) is None else "exact"
-        return name, planned["epsilon_proven"][mode], known
-
+    known = {mode: "bound" if exact.get(mode) is None else "exact" for mode in ("floor", "promise")}
+    proven = planned["epsilon_proven"]
     losses = Table(
         "",
         ("epsilon of one voter's whole history", "at most", "known as"),
         [
-            row("with a gate, its own part not counted", "floor"),
-            row("without a gate, promise kept", "promise"),
+            ("with a gate, its own part not counted", proven["floor"], known["floor"]),
+            ("without a gate, promise kept", proven["promise"], known["promise"]),
             ("theorem, tight constants", planned["epsilon_tight"], "bound"),
             ("theorem, as in the paper", planned["epsilon_paper"], "bound"),
             ("nobody below with this loss", planned["epsilon_lower_bound"], "lower bound"),
@@ -89,7 +69,10 @@ def _bounds(planned: Mapping[str, Any]) -> tuple[Table, Table]:
             ("nobody below", planned["loss_lower_bound"]),
         ],
     )
-    return losses, disliked
+    shown: list[Table | str] = [losses, disliked, advice(planned)]
+    if planned["epsilon_exact_reason"] is not None:
+        shown.append(planned["epsilon_exact_reason"])
+    return Result(planned, shown, "docs/prec-theory.md  says how these numbers are found.")
 
 
 def advice(planned: Mapping[str, Any]) -> str:
@@ -114,17 +97,6 @@ def advice(planned: Mapping[str, Any]) -> str:
         else f"{wanted} it is known to be enough that a gate keeps {needed['floor']:,}"
     )
     return f"{said} {found}; the theorem asks for {needed['theorem']:,}."
-
-
-def _next_plan(planned: Mapping[str, Any]) -> str:
-    """First an epsilon, then the peers that it takes, then a plot."""
-    needed, peers, more = planned.get("peers_needed"), planned["peers"], " --plot prec.svg"
-    if needed is None:
-        more = " --epsilon 1"
-    elif needed["floor"] not in (None, peers):
-        peers, more = needed["floor"], ""
-    kept = (f"--{name} {planned[name]}" for name in ("objects", "rounds", "diversity", "radius"))
-    return f"tacit plan prec {' '.join(kept)} --peers {peers} --voters {planned['voters']}{more}"
 
 
 @dataclass(frozen=True)
