@@ -15,7 +15,6 @@ from tacit.cli import app as cli
 from tacit.designs.standard_scheme.experiment import commands as tables
 from tacit.designs.standard_scheme.experiment import hiding
 from tacit.evaluation import Result
-from tacit.evaluation.compare_measures import digest_of
 from tacit.recommenders import load_model
 
 
@@ -27,7 +26,9 @@ def evaluated_once():
     def kept(*words, progress, **settings):
         given = signature(evaluate).bind(*words, **settings)
         given.apply_defaults()
-        key = (digest_of(given.args[0], None, None), repr((given.args[1:], given.kwargs)))
+        ratings = given.args[0]
+        people = {name: each.tolist() for name, each in ratings.user_attributes.items()}
+        key = (ratings.digest, repr((people, given.args[1:], given.kwargs)))
         if key not in made:
             made[key] = evaluate(*words, progress=progress, **settings)
         return made[key]
