@@ -111,13 +111,10 @@ class Curve:
     points: tuple[tuple[float | None, float, float, float], ...]
 
 
-def curves(
-    lines: Sequence[Curve], *, x_title: str, y_title: str, log: bool = False, many: bool = False
-) -> str:
+def curves(lines: Sequence[Curve], *, x_title: str, y_title: str, log: bool = False) -> str:
     """Lines over one x, each point with its interval; log: x on a logarithmic axis.
 
-    An interval that reaches far beyond all points is cut at the frame. many: y counts from 0 to
-    many, on an axis that is logarithmic but for its beginning.
+    An interval that reaches far beyond all points is cut at the frame.
     """
     known = sorted({x for line in lines for x, *_ in line.points if x is not None})
     rows = [
@@ -129,15 +126,9 @@ def curves(
     names = [line.name for line in lines]
     x = alt.X("x:Q").title(x_title).axis(values=known, format="~f", labelOverlap=True)
     x = x.scale(type="log" if log else "linear", zero=False, nice=False, padding=14)
+    framed = _framed([line.points for line in lines])
     y = alt.Y("y:Q").title(y_title).axis(tickCount=6)
-    if many:
-        most = max(high for line in lines for *_, high in line.points)
-        ticks = [0, *(step * 10**power for power in range(7) for step in (1, 3))]
-        y = y.axis(values=[tick for tick in ticks if tick <= most], format="~s")
-        y = y.scale(type="symlog", constant=1, domain=[0, max(1.0, most)], clamp=True)
-    else:
-        framed = _framed([line.points for line in lines])
-        y = y.scale(domain=framed, zero=False, nice=False, clamp=True)
+    y = y.scale(domain=framed, zero=False, nice=False, clamp=True)
     colour = alt.Color("line:N").legend(None)
     colour = colour.scale(domain=names, range=[line.colour for line in lines])
     dash = alt.StrokeDash("line:N").legend(None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,6 @@ DELTA = "Probability that the bound of epsilon fails, such as 1e-6."
 DIVERSITY = "Rounds at most in which the client likes several objects."
 RADIUS = "Votes of a peer at most for objects that the client dislikes."
 TOGETHER = "Clients whom epsilon is for, all of them together."
-_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ def advice(planned: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class ReplaySettings:
-    """Of `tacit replay prec`. rounds, objects and epsilon are those of the server's settings."""
+    """Of `tacit replay prec`. epsilon is that of the server's settings."""
 
     votes: Path = option("A file with columns round, voter, candidate.", argument="VOTES")
     voters: int = option("A public bound on how many voters there can be.", least=1)
@@ -109,16 +107,7 @@ class ReplaySettings:
         "A file with columns client, round, candidate: what clients like.", default=None
     )
     follow: str | None = option(
-        "Instead: every client likes exactly what this voter votes for.", default=None
-    )
-    clients: tuple[str, ...] = option(
-        "Ids with commas; default: all of --likes, or one client.", default=()
-    )
-    rounds: int | None = option(
-        "Most recommendations of a client; default: all.", default=None, least=1
-    )
-    objects: int | None = option(
-        "Most candidates in a round; default: as in VOTES.", default=None, least=2
+        "Instead: one client likes exactly what this voter votes for.", default=None
     )
     epsilon: float | None = option(
         "Epsilon for what --together clients see; inf: no privacy; default: 1, or computed from "
@@ -135,11 +124,9 @@ class ReplaySettings:
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
 
     def __post_init__(self) -> None:
-        if self.epsilon is not None and math.isnan(self.epsilon):
-            raise ConfigError("--epsilon is a number, such as 1, or inf; got nan.")
         if (self.likes is None) == (self.follow is None):
             raise ConfigError(
-                "Say what the clients like: --likes FILE, or --follow VOTER for clients who like "
+                "Say what the clients like: --likes FILE, or --follow VOTER for a client who likes "
                 "exactly what one voter votes for."
             )
 
@@ -157,24 +144,10 @@ def replay(settings: ReplaySettings, run: Run) -> Result:
     recorded = read_votes(settings.votes)
     wanted = _likes(recorded, settings)
     follows = settings.variant == "published" or settings.peers is not None
-    most = len(recorded.rounds) if settings.rounds is None else settings.rounds
-    objects = max(2, recorded.objects) if settings.objects is None else settings.objects
-    # Before anything is drawn: a replay that stops half way has cost epsilon all the same.
-    if recorded.objects > objects:
-        raise ConfigError(
-            f"A round of the file has {recorded.objects} candidates: --objects is at least that; "
-            f"got {objects}."
-        )
-    for client, served in wanted.items():
-        if len(served) > most:
-            raise ConfigError(
-                f"Client '{client}' is to be served in {len(served)} rounds: --rounds is at least "
-                f"that; got {most}."
-            )
     sizes = settings.voters, settings.peers, settings.diversity, settings.radius
     made = PRecSettings(
-        most,
-        objects,
+        len(recorded.rounds),
+        max(2, recorded.objects),
         *sizes,
         variant=settings.variant,  # type: ignore[arg-type]  # checked there
         epsilon=1.0 if settings.epsilon is None and not follows else settings.epsilon,
@@ -197,13 +170,7 @@ def _likes(recorded: VoteRounds, settings: ReplaySettings) -> Likes:
     from tacit.data.votes import read_likes
 
     if settings.likes is not None:
-        found = read_likes(settings.likes, recorded)
-        known: dict[str, int | str] = {str(client): client for client in found}
-        for name in settings.clients:
-            if name not in known:
-                raise ConfigError(f"{settings.likes} has no client '{name}'.")
-        chosen = [known[name] for name in settings.clients] or list(found)
-        return {client: found[client] for client in chosen}
+        return read_likes(settings.likes, recorded)
     followed = {
         number: frozenset(
             chosen
@@ -214,18 +181,18 @@ def _likes(recorded: VoteRounds, settings: ReplaySettings) -> Likes:
     }
     if not any(followed.values()):
         raise ConfigError(f"No voter '{settings.follow}' votes in any round.")
-    return dict.fromkeys(settings.clients or ["client"], followed)
+    return {"client": followed}
 
 
 def _shown(server: Any, recorded: VoteRounds, wanted: Likes) -> Result:
     names, plan = [each.name for each in recorded.rounds], server.plan
     clients = [_client(server, client, names) for client in wanted]
-    asked = server.settings.to_header()
-    chosen = ("peers", "threshold", "basis")
     data = {
-        "settings": asked,
+        "settings": server.settings.to_header(),
         "candidates_listed": recorded.listed,
-        "plan": None if plan is None else {name: getattr(plan, name) for name in chosen},
+        "plan": None
+        if plan is None
+        else {name: getattr(plan, name) for name in ("peers", "threshold", "basis")},
         "clients": clients,
         "guarantees": [card.to_dict() for card in server.guarantees()],
     }
@@ -237,27 +204,13 @@ def _shown(server: Any, recorded: VoteRounds, wanted: Likes) -> Result:
             "never" if one["gate_closed"] is None else str(one["gate_closed"])
         ),
     }
-    shown: list[Table | str] = []
-    for one in clients[:1]:
-        rows = [
-            (str(each["round"]), each["candidate"], "yes" if each["liked"] else "no")
-            for each in one["recommendations"][:_SHOWN]
-        ]
-        shown.append(Table(f"client {one['client']}", ("round", "recommended", "liked"), rows))
-        if len(rows) < one["asked"]:
-            shown.append(f"and {one['asked'] - len(rows):,} more: --json")
-    shown += [Table.of("", columns, clients), data["guarantees"][0]["sentence"]]
+    shown = [Table.of("", columns, clients), server.guarantees()[0].sentence]
     if not recorded.listed:
         shown.append(
             "The candidates were read off the votes, which the guarantee does not cover: add a row "
             "without a voter for each candidate of each round."
         )
-    peers = asked["objects"] * 6 if plan is None else plan.peers
-    after = (
-        f"tacit plan prec --objects {asked['objects']} --rounds {asked['rounds']} "
-        f"--peers {peers} --voters {asked['voters']}  says what that rests on."
-    )
-    return Result(data, shown, after)
+    return Result(data, shown, "--json  has every recommendation.")
 
 
 def _client(server: Any, client: int | str, names: list[int | str]) -> dict[str, Any]:
