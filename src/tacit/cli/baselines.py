@@ -92,17 +92,6 @@ FITS = {
         "Make lists by similar items.\n\n"
         "Scores an item by its similarity to the items that a person likes. No privacy.",
         k=(int, option("How many neighbours.", default=200, least=1)),
-        weighting=(str, option("'cosine' or 'bm25'.", default="cosine")),
-    ),
-    "als": _baseline(
-        "als",
-        "ALS",
-        "Make lists by implicit factors.\n\n"
-        "Alternating least squares on likes, by the package of the extra 'als'. No privacy.",
-        factors=(int, option(_FACTORS, default=64, least=1)),
-        regularization=(float, option("Penalty, in likes.", default=30.0)),
-        weight=(float, option("Confidence of a like; others have 1.", default=5.0)),
-        seed=_SEED,
     ),
     "private-popularity": Command(
         _settings(
