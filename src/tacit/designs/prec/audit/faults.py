@@ -103,7 +103,7 @@ class AbstainersLeftOut(PRec):
     def open_round(self, candidates: Collection[Any], votes: Any) -> None:
         voters, places = votes
         rows = self._voters.admit(voters)
-        cast = np.full(len(self._voters), len(candidates), dtype=np.uint16)
+        cast = np.full(len(self._voters.ids), len(candidates), dtype=np.uint16)
         cast[rows] = places
         self._advance((*candidates, "nobody"), cast)
 
