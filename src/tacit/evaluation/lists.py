@@ -183,7 +183,7 @@ POPULARITY = Contender("popularity", {"likes": True})
 
 @dataclass(frozen=True)
 class ListRow:
-    """Means over the seeds. low, high: a 95 % interval of NDCG@10. rmse: None for scores that are
+    """Means over the seeds; low, high: a 95 % interval of NDCG@10. rmse: None for scores that are
     no stars. kept: None of popularity, and where the rival gains nothing."""
 
     model: str
