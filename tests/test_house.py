@@ -69,7 +69,6 @@ def test_declared_is_imported():
     extras = PROJECT["optional-dependencies"]
     optional = {
         "accounting": {Requirement(line).name for line in extras["accounting"]},
-        "als": {"implicit"},
         "dev": {"hypothesis"},
         "duckdb": {"duckdb"},
         "ledger": {"sqlalchemy"},

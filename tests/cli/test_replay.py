@@ -44,8 +44,8 @@ def test_a_client_with_peers_is_served_well(
     votes: Path, likes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """300 peers of 400 voters: hardly a disliked recommendation, and the gate stays open."""
-    found = asked(capsys, votes, "--likes", likes, "--voters", "500", "--clients", "ann")
-    (ann,) = found["clients"]
+    found = asked(capsys, votes, "--likes", likes, "--voters", "500")
+    ann = found["clients"][0]
     assert ann["asked"] == ROUNDS
     assert ann["loss"] < ROUNDS / 3
     assert ann["gate_closed"] is None
@@ -97,11 +97,10 @@ def test_clients_priced_together_share_epsilon(
 def test_a_person_reads_the_guarantee_and_what_to_type_next(
     votes: Path, likes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One sentence of what holds, one line of what comes next."""
+    """One sentence of what holds."""
     assert main(["replay", "prec", str(votes), "--likes", str(likes), "--voters", "500"]) == 0
     said = capsys.readouterr().out
     assert "differentially private for each voter's whole history" in said
-    assert "Next:  tacit plan prec" in said
     assert "read off the votes" not in said
 
 
@@ -123,8 +122,7 @@ def test_candidates_read_off_the_votes_are_owned_up_to(
         (("--voters", "500", "--follow", "nobody"), "No voter 'nobody'"),
         (("--voters", "20", "--follow", "5"), "at most 20"),
         (("--voters", "399", "--follow", "5"), "more voters than the run was set up for"),
-        (("--voters", "500", "--follow", "5", "--rounds", "29"), "in 30 rounds: --rounds is at"),
-        (("--voters", "500", "--follow", "5", "--rounds", "30", "--radius", "20"), "too few"),
+        (("--voters", "500", "--follow", "5", "--radius", "20"), "too few"),
         (("--voters", "500", "--follow", "5", "--epsilon", "1,2"), "valid number"),
     ],
 )
@@ -134,16 +132,3 @@ def test_what_makes_no_sense_is_refused(
     """One paragraph, no traceback."""
     assert main(["replay", "prec", str(votes), *words]) in (2, 3)
     assert says in capsys.readouterr().err
-
-
-def test_rounds_with_more_candidates_than_allowed_are_refused_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The third round has three: two rounds served would have cost epsilon for nothing."""
-    path = tmp_path / "votes.csv"
-    rows = [
-        f"{n},{voter},{voter % (3 if n == 3 else 2)}" for n in range(1, 9) for voter in range(9)
-    ]
-    path.write_text("\n".join(["round,voter,candidate", *rows]), encoding="utf-8")
-    assert main(f"replay prec {path} --follow 1 --voters 9 --epsilon inf --objects 2".split()) == 2
-    assert "3 candidates: --objects is at least that" in " ".join(capsys.readouterr().err.split())

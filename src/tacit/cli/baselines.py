@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, make_dataclass
+from dataclasses import make_dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from tacit.design import Command, Run, option, private_summary, promised, summary
-from tacit.evaluation import OUT, SEED, Result, Table, manifest
+from tacit.evaluation import OUT, SEED, Result
 
 _K = (int, option("How many neighbours.", default=50, least=1))
 _ALL = "Only this domain; all items if left out."
@@ -92,17 +92,6 @@ FITS = {
         "Make lists by similar items.\n\n"
         "Scores an item by its similarity to the items that a person likes. No privacy.",
         k=(int, option("How many neighbours.", default=200, least=1)),
-        weighting=(str, option("'cosine' or 'bm25'.", default="cosine")),
-    ),
-    "als": _baseline(
-        "als",
-        "ALS",
-        "Make lists by implicit factors.\n\n"
-        "Alternating least squares on likes, by the package of the extra 'als'. No privacy.",
-        factors=(int, option(_FACTORS, default=64, least=1)),
-        regularization=(float, option("Penalty, in likes.", default=30.0)),
-        weight=(float, option("Confidence of a like; others have 1.", default=5.0)),
-        seed=_SEED,
     ),
     "private-popularity": Command(
         _settings(
@@ -182,36 +171,3 @@ FITS = {
     ),
 }
 """What `tacit fit NAME` fits besides the designs."""
-
-
-@dataclass(frozen=True)
-class EvaluateSettings:
-    """Of `tacit evaluate baselines`."""
-
-    n: int = option("Length of the lists.", default=10, least=1, flag="-n")
-    seed: int = option(SEED, default=0, least=0)
-
-
-def evaluate(settings: EvaluateSettings, run: Run) -> Result:
-    """Measure the baselines, which have no privacy.
-
-    They are popularity, item means and matrix factorisation.
-    """
-    from tacit.evaluation.lists import evaluate_baselines
-
-    ratings = run.read()
-    with run.progress("Evaluating", 3) as advance:
-        split, rows = evaluate_baselines(
-            ratings, n=settings.n, seed=settings.seed, progress=advance
-        )
-    made_with = manifest(
-        ratings, seed=settings.seed, command=run.command, split=split, n=settings.n
-    )
-    return Result(
-        {"rows": rows, "manifest": made_with},
-        (Table("", list(rows[0]), [list(row.values()) for row in rows]), f"Split: {split}."),
-        "tacit fit matrix-factorization RATINGS -o m.tacit",
-    )
-
-
-EVALUATIONS = {"baselines": Command(EvaluateSettings, evaluate, ratings=True)}

@@ -109,9 +109,7 @@ def _no_options() -> None:
 
 
 fit = group("fit", "Fit a recommender to ratings and write its model file.", more="FITS")
-evaluate = group(
-    "evaluate", "Measure accuracy and attacks, release by release.", more="EVALUATIONS"
-)
+evaluate = group("evaluate", "Measure accuracy and attacks, release by release.")
 plan = group("plan", "Compute how many people a design needs.")
 simulate = group("simulate", "Try a design on generated people.")
 replay = group("replay", "Run a design on recorded data.")

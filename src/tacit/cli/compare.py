@@ -37,10 +37,6 @@ def compare(
     seeds: Annotated[int, typer.Option(min=1, help="How many splits.")] = 3,
     report: Annotated[Path | None, typer.Option(help="Write one self-contained page.")] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="Write the rows.")] = None,
-    latex: Annotated[Path | None, typer.Option(help="Write tables, one for each unit.")] = None,
-    resume: Annotated[
-        Path | None, typer.Option(help="Add finished pieces to this file, and go on from it.")
-    ] = None,
     seed: terminal.Seed = 0,
     workers: terminal.Workers = 0,
     as_json: JSON = False,
@@ -60,7 +56,7 @@ def compare(
     if (from_domain is None) != (to_domain is None):
         raise ConfigError("Name both --source and --target, or neither.")
     epsilons = terminal.decimals(epsilon, "--epsilon")
-    for path in (report, csv, latex, resume):
+    for path in (report, csv):
         if path is not None:
             check_writable(path)
     chosen = [design_of(name) for name in (design or names())]
@@ -87,16 +83,14 @@ def compare(
             seeds=range(seed, seed + seeds),
             attacks=attacks,
             workers=workers,
-            kept=resume,
             progress=advance,
         )
     made_with = manifest(
         ratings, seed=seed, command=terminal.command_line(), epsilon=epsilon, delta=delta,
         seeds=seeds, source=from_domain, target=to_domain, attacks=attacks,
     )  # fmt: skip
-    for path, text in ((csv, table.to_csv()), (latex, table.to_latex())):
-        if path is not None:
-            write_whole(path, text.encode())
+    if csv is not None:
+        write_whole(csv, table.to_csv().encode())
     if report is not None:
         from tacit.evaluation.compare_page import page_of
 

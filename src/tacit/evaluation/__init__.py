@@ -44,10 +44,6 @@ class Interval(NamedTuple):
     low: float
     high: float
 
-    def holds(self, value: float) -> bool:
-        """Whether the value lies inside, ends included."""
-        return self.low <= value <= self.high
-
 
 def mean_interval(
     values: ArrayLike,
@@ -153,17 +149,6 @@ class Result:
         writer.writerows(row.values() for row in self.rows)
         return text.getvalue()
 
-    def to_latex(self) -> str:
-        """The rows as a tabular environment, floats with three decimals."""
-        lines = [
-            f"\\begin{{tabular}}{{{'l' * len(self._columns)}}}",
-            _latex(self._columns),
-            "\\hline",
-            *(_latex(row.values()) for row in self.rows),
-            "\\end{tabular}",
-        ]
-        return "\n".join(lines) + "\n"
-
     def _repr_html_(self) -> str:
         return view("", self._columns, (row.values() for row in self.rows))
 
@@ -192,17 +177,6 @@ def _flat(row: Any) -> dict[str, Any]:
     return flat
 
 
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-
-def _latex(cells: Iterable[object]) -> str:
-    escaped = (_cell(each).replace("_", "\\_").replace("%", "\\%") for each in cells)
-    return " & ".join(escaped) + " \\\\"
-
-
 @dataclass(frozen=True)
 class Verdict:
     """What a page says first. state: a word of the design, for its colour."""
@@ -221,18 +195,13 @@ def manifest(ratings: Ratings, *, seed: int, command: str, **settings: Any) -> d
         "ratings": len(ratings),
         "scale": str(ratings.scale),
     }
-    return generated(seed=seed, command=command, **settings) | {"data": data}
-
-
-def generated(*, seed: int, command: str, **settings: Any) -> dict[str, Any]:
-    """The same where the data were generated."""
-    return {"seed": seed} | made_with(command, settings)
+    return {"seed": seed} | made_with(command, settings) | {"data": data}
 
 
 def made_with(
     command: str, settings: Mapping[str, Any], packages: Sequence[str] = PACKAGES
 ) -> dict[str, Any]:
-    """The same without a seed. packages: those whose versions count."""
+    """The same without seed and data. packages: those whose versions count."""
     return {
         "command": command,
         "settings": dict(settings),

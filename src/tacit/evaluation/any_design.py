@@ -21,17 +21,7 @@ from tacit.design import (
     promised,
     usefulness,
 )
-from tacit.evaluation import (
-    LEAST_SEEDS,
-    OUT,
-    REPORT,
-    SEED,
-    WORKERS,
-    Result,
-    Table,
-    Verdict,
-    manifest,
-)
+from tacit.evaluation import LEAST_SEEDS, OUT, REPORT, SEED, WORKERS, Result, Table, manifest
 
 if TYPE_CHECKING:
     from tacit.evaluation.lists import ListRow
@@ -82,13 +72,13 @@ def _evaluate(design: Design) -> Command:
         made_with = manifest(
             ratings, seed=settings.seed, command=terminal.command, seeds=settings.seeds, **given
         )
-        table, verdict = lists(rows), _verdict(design, kind, rows)
+        table = lists(rows)
         if settings.report is not None:
-            page = Page(design.title, [Section(table.title, [table])], made_with, verdict)
+            page = Page(design.title, [Section(table.title, [table])], made_with)
             page.write(settings.report)
         return Result(
             {"rows": [row.to_dict() for row in rows], "manifest": made_with},
-            (table, f"{verdict.headline}. {verdict.sentence}"),
+            (table,),
             design.after_cards,
         )
 
@@ -112,18 +102,6 @@ def lists(rows: Sequence[ListRow]) -> Table:
         "kept": lambda row: None if row.kept is None else f"{row.kept:.2f}",
     }
     return Table.of("Lists of ten", columns, rows)
-
-
-def _verdict(design: Design, kind: str, rows: Sequence[ListRow]) -> Verdict:
-    ours = next(row for row in rows if row.model == kind)
-    popular = next(row for row in rows if row.model == "popularity")
-    better = ours.low > popular.high
-    found = "beats" if better else "does not clearly beat"
-    return Verdict(
-        "good" if better else "poor",
-        f"{design.title} {found} a list of popular items",
-        f"NDCG@10 {ours.ndcg:.3f} ({ours.low:.3f} to {ours.high:.3f}) against {popular.ndcg:.3f}.",
-    )
 
 
 def _own(design: Design, settings: Any) -> dict[str, Any]:

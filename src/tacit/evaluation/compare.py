@@ -9,21 +9,32 @@ Units    an epsilon belongs to its unit and adversary. Rows of different units a
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tacit.data.ratings import Ratings
+from tacit.auditing.attacks.any_model import from_lists
+from tacit.auditing.attacks.any_model.adapters import adapt
+from tacit.auditing.attacks.any_model.game import membership
+from tacit.data.ratings import Column, Ratings
+from tacit.data.splits import random_per_user
 from tacit.design import Entry
 from tacit.errors import ConfigError, DataError, TacitError
 from tacit.evaluation import Result, mean_interval
-from tacit.evaluation.compare_measures import attacked, digest_of, judged, kept_in, key_of
-from tacit.evaluation.lists import LIST_LENGTH, PENALTIES, list_trial
+from tacit.evaluation.lists import (
+    LIST_LENGTH,
+    PENALTIES,
+    SHARE,
+    ListTrial,
+    list_trial,
+    lists_of,
+    stars_of,
+)
+from tacit.evaluation.metrics import coverage, ndcg_by_person, ranking_metrics, rmse
 from tacit.evaluation.parallel import Pool, Progress
 from tacit.extensions import METRICS, installed
 
@@ -33,6 +44,8 @@ ATTACK = -1
 FAILED = "failed"
 NOBODY = "nobody is protected"
 _HOME = "tacit.recommenders.baselines"
+_ATTACK = {"targets": 100, "shadows": 8, "victims": 4}
+_NDCG = f"ndcg@{LIST_LENGTH}"
 
 
 class Compared(Result):
@@ -44,45 +57,23 @@ class Compared(Result):
         found: Mapping[str, str] = self.data["left_out"]
         return found
 
-    def to_latex(self) -> str:
-        """A table of means for each unit; needs the package booktabs."""
-        found = []
-        for unit, against, names, lines in self.tables():
-            heading = " & ".join(["design", "variant", "$\\varepsilon$", *map(_tex, names)])
-            body = "\n".join(
-                " & ".join([*map(_tex, line[:3]), *(cell.split(" ")[0] for cell in line[3:])])
-                + r" \\"
-                for line in lines
-            )
-            found.append(
-                f"% {unit}; against {against}\n\\begin{{tabular}}{{ll{'r' * (len(names) + 1)}}}\n"
-                f"\\toprule\n{heading} \\\\\n\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
-            )
-        return "\n".join(found)
-
     def tables(self, by: str = "") -> list[tuple[str, str, list[str], list[list[str]]]]:
         """For each unit and adversary: metrics, and lines of design, variant, epsilon and cells.
 
         by: "" for metrics of everybody, else those of groups that begin so, such as "activity".
         """
-        units = dict.fromkeys((row["unit"], row["against"]) for row in self.rows)
         found = []
-        for unit, against in units:
-            rows = [
-                row
-                for row in self.rows
-                if (row["unit"], row["against"]) == (unit, against)
-                and group_of(row["metric"]) == by
-            ]
-            names = list(dict.fromkeys(row["metric"] for row in rows))
+        for unit, against in dict.fromkeys((row["unit"], row["against"]) for row in self.rows):
             lines: dict[tuple[str, str, str], dict[str, str]] = {}
-            for row in rows:
-                key = (row["design"], row["variant"], _epsilon(row["epsilon"]))
-                lines.setdefault(key, {})[row["metric"]] = _cell(row)
+            for row in self.rows:
+                if (row["unit"], row["against"], group_of(row["metric"])) == (unit, against, by):
+                    key = (row["design"], row["variant"], _epsilon(row["epsilon"]))
+                    lines.setdefault(key, {})[row["metric"]] = _cell(row)
+            names = list(dict.fromkeys(name for line in lines.values() for name in line))
             cells = [
                 [*key, *(line.get(name, "–") for name in names)] for key, line in lines.items()
             ]
-            if rows:
+            if cells:
                 found.append((unit, against, names, cells))
         return found
 
@@ -98,17 +89,13 @@ def baselines(source: str | None, target: str | None) -> tuple[Entry, ...]:
 
     names = ("ease", "EASE") if source is None else ("ridge", "Ridge")
     routes: dict[str, Any] = {} if source is None else {"source": source, "target": target}
-    best = [plain(*names, penalty=each, **routes) for each in PENALTIES]
-    found = [plain("popularity", "Popularity", likes=True), *best, plain("item-item", "ItemItem")]
-    found += [
+    return (
+        plain("popularity", "Popularity", likes=True),
+        *(plain(*names, penalty=each, **routes) for each in PENALTIES),
+        plain("item-item", "ItemItem"),
         plain("item-mean", "ItemMean", True),
         plain("matrix-factorization", "MatrixFactorization", True),
-    ]
-    try:
-        import_module("implicit.als")
-    except ImportError:
-        return tuple(found)
-    return (*found, plain("als", "ALS"))
+    )
 
 
 def compare(
@@ -121,28 +108,17 @@ def compare(
     seeds: Sequence[int] = range(3),
     attacks: bool = True,
     workers: int = 1,
-    kept: Path | None = None,
     progress: Progress | None = None,
 ) -> Compared:
     """Every entry on every split, and attacked once; `steps` says how far progress counts.
 
-    kept: a file to which finished pieces are added, and whose pieces are not computed again; its
-    pieces are found by the data, the domains, the entry and the seed. ConfigError for another file.
+    ConfigError without a seed; DataError if nothing can be compared on these ratings.
     """
     if not seeds:
         raise ConfigError("A comparison needs at least one seed.")
-    done, advance = kept_in(kept), progress or (lambda _: None)
-    reasons, data = dict(left_out or {}), digest_of(ratings, source, target)
-    with Pool((ratings, source, target, kept, data), workers=workers) as pool:
-
-        def run(tasks: list[tuple[Entry, int]]) -> list[dict[str, Any]]:
-            missing = [task for task in tasks if key_of(data, *task) not in done]
-            advance(len(tasks) - len(missing))  # those that were finished before
-            made = pool.run(_piece, missing, advance)
-            done.update((key_of(data, *task), one) for task, one in zip(missing, made, strict=True))
-            return [done[key_of(data, *task)] for task in tasks]
-
-        found = run([(entry, seed) for entry in entries for seed in seeds])
+    reasons, advance = dict(left_out or {}), progress or (lambda _: None)
+    with Pool((ratings, source, target), workers=workers) as pool:
+        found = pool.run(_piece, [(entry, seed) for entry in entries for seed in seeds], advance)
         figures = {
             entry: found[place * len(seeds) : (place + 1) * len(seeds)]
             for place, entry in enumerate(entries)
@@ -153,9 +129,10 @@ def compare(
                 "nothing can be compared on these ratings", fix="\n".join(by_reason(reasons))
             )
         targets = [entry for entry in best if attacks and entry.attacked]
-        for entry, piece in zip(targets, run([(entry, ATTACK) for entry in targets]), strict=True):
-            if FAILED not in piece:
-                figures[entry] = [*figures[entry], piece]
+        attacked = pool.run(_piece, [(entry, ATTACK) for entry in targets], advance)
+    for entry, piece in zip(targets, attacked, strict=True):
+        if FAILED not in piece:
+            figures[entry] = [*figures[entry], piece]
     rows = [row for entry in best for row in _rows(entry, figures[entry])]
     return Compared({"rows": rows, "left_out": reasons})
 
@@ -164,16 +141,17 @@ def _best(
     figures: Mapping[Entry, Sequence[Mapping[str, Any]]], reasons: dict[str, str]
 ) -> list[Entry]:
     """Of the same method the settings with the best lists; why others could not be run."""
-    best: dict[tuple[str, str, float | None], Entry] = {}
+    best: dict[tuple[str, str, float | None], tuple[float, Entry]] = {}
     for entry, pieces in figures.items():
         failed = [piece[FAILED] for piece in pieces if FAILED in piece]
         if failed:
             reasons[f"{entry.design} {entry.variant} {_epsilon(entry.epsilon)}"] = failed[0]
             continue
         name = (entry.design, entry.variant, entry.epsilon)
-        if name not in best or _ndcg(pieces) > _ndcg(figures[best[name]]):
-            best[name] = entry
-    return list(best.values())
+        reached = float(np.mean([piece[_NDCG] for piece in pieces]))
+        if name not in best or reached > best[name][0]:
+            best[name] = reached, entry
+    return [entry for _, entry in best.values()]
 
 
 def by_reason(reasons: Mapping[str, str]) -> list[str]:
@@ -191,36 +169,122 @@ def steps(entries: Sequence[Entry], seeds: int, attacks: bool) -> int:
 
 
 def _piece(
-    context: tuple[Ratings, str | None, str | None, Path | None, str], entry: Entry, seed: int
+    context: tuple[Ratings, str | None, str | None], entry: Entry, seed: int
 ) -> dict[str, Any]:
-    ratings, source, target, kept, data = context
-    values: dict[str, Any]
+    ratings, source, target = context
     try:
         if seed == ATTACK:
-            values = attacked(entry, ratings)
-        else:
-            trial = list_trial(ratings, source=source, target=target, seed=seed)
-            values = judged(entry, ratings, trial, seed)
+            return _attacked(entry, ratings)
+        trial = list_trial(ratings, source=source, target=target, seed=seed)
+        return _judged(entry, ratings, trial, seed)
     except TacitError as error:  # too few people, say: the others can still be compared
         return {FAILED: str(error)}
-    if kept is not None:
-        line = json.dumps({"key": key_of(data, entry, seed), "values": values}) + "\n"
-        with kept.open("a", encoding="utf-8") as file:  # one short write: workers share the file
-            file.write(line)
+
+
+def _judged(entry: Entry, ratings: Ratings, trial: ListTrial, seed: int) -> dict[str, Any]:
+    """Metrics of the lists of one split; stars and groups where there are any."""
+    recommender = _made(entry)
+    recommender.fit(trial.train)
+    lists = lists_of(recommender, trial.train, trial.people, candidates=trial.candidates)
+    relevant = trial.relevant
+    found = ranking_metrics(lists, relevant)
+    catalogue = trial.train.n_items if trial.candidates is None else len(trial.candidates)
+    values = {
+        _NDCG: found.ndcg,
+        f"recall@{LIST_LENGTH}": found.recall,
+        f"mrr@{LIST_LENGTH}": found.mrr,
+        "coverage": coverage(lists, catalogue),
+        "novelty": _novelty(lists, trial.train),
+    }
+    if entry.stars:
+        values["rmse"] = _rmse(entry, recommender, ratings, trial, seed)
+    for name, entry_point in installed(METRICS, values).items():
+        values[name] = float(entry_point.load()(lists, relevant, trial.train))
+    for name, column in trial.train.user_attributes.items():
+        values |= _attribute_auc(name, column[trial.people], lists, seed)
+    each = ndcg_by_person(lists, relevant)
+    for name, members in _groups(trial).items():
+        if members.any():
+            values[f"{_NDCG} {name}"] = float(each[members].mean())
     return values
 
 
+def _attacked(entry: Entry, ratings: Ratings) -> dict[str, Any]:
+    """Membership by lists; each metric as mean, low and high."""
+    rows = membership(adapt(lambda: _made(entry)), ratings, **_ATTACK)  # type: ignore[arg-type]
+    strongest = max(rows, key=lambda row: row.auc)
+    return {
+        "membership_auc": [strongest.auc, strongest.low, strongest.high],
+        "epsilon_lower_bound": [max(row.epsilon_lower_bound or 0.0 for row in rows)] * 3,
+    }
+
+
+def _attribute_auc(
+    name: str, column: Column, lists: NDArray[np.int64], seed: int
+) -> dict[str, float]:
+    """What lists say about an attribute of two values."""
+    known = np.array([value is not None for value in column])
+    values = sorted({str(value) for value in column[known]})
+    if len(values) != 2:
+        return {}
+    labels = (column[known].astype(str) == values[0]).astype(np.int64)
+    found = from_lists(lists[known], labels, seed=seed)
+    return {} if found is None else {f"{name.replace(' ', '-')}_auc": found}
+
+
+def _made(entry: Entry) -> Any:
+    module, _, name = entry.maker.partition(":")
+    return getattr(import_module(module), name)(**entry.settings)
+
+
+def _novelty(lists: NDArray[np.int64], train: Ratings) -> float:
+    """Mean of -log2 of the share of people who rated a listed item; one more than did, of each."""
+    counts = np.bincount(train.items, minlength=train.n_items)
+    surprise = -np.log2((counts + 1) / (train.n_users + 1))
+    return float(surprise[lists[lists >= 0]].mean()) if (lists >= 0).any() else 0.0
+
+
+def _rmse(entry: Entry, fitted: Any, ratings: Ratings, trial: ListTrial, seed: int) -> float:
+    train, test, people = trial.train, trial.test, trial.people
+    if trial.candidates is None:
+        split = random_per_user(ratings, SHARE, seed=seed)
+        train, test, people = split.train, split.test, np.unique(split.test.users).astype(np.int64)
+        fitted = _made(entry)
+        fitted.fit(train)
+    return rmse(*stars_of(fitted, train, test, people))
+
+
+def _groups(trial: ListTrial) -> dict[str, NDArray[np.bool_]]:
+    """Who pays: thirds by activity and by rarity of taste, and values of small attributes."""
+    train, people = trial.train, trial.people
+    own = np.diff(train.offsets)
+    popularity = np.log1p(np.bincount(train.items, minlength=train.n_items))
+    sums = np.bincount(train.users, popularity[train.items], minlength=train.n_users)
+    taste = sums / np.maximum(own, 1)
+    found: dict[str, NDArray[np.bool_]] = {}
+    for name, values, words in (
+        ("activity", own[people], ("low", "middle", "high")),
+        ("taste", taste[people], ("rare", "middle", "common")),
+    ):
+        third = np.argsort(np.argsort(values, kind="stable"), kind="stable") * 3 // len(people)
+        found |= {f"{name}:{word}": third == place for place, word in enumerate(words)}
+    for name, column in train.user_attributes.items():
+        known = sorted({str(each) for each in column.tolist() if each is not None})
+        if len(known) <= 5:
+            own_value = column[people].astype(str)
+            found |= {f"{name}:{value}": own_value == value for value in known}
+    return found
+
+
 def _rows(entry: Entry, pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    rows = []
-    outside = installed(METRICS)
+    rows, outside = [], installed(METRICS)
     for metric in dict.fromkeys(name for piece in pieces for name in piece):
         values = [piece[metric] for piece in pieces if metric in piece]
         if isinstance(values[0], list):
             middle, low, high = values[0]
         else:
-            bounds = (-math.inf, math.inf) if metric in outside else (0.0, 1.0)
-            if metric in ("novelty", "rmse"):
-                bounds = (0.0, math.inf)
+            most = math.inf if metric in (*outside, "novelty", "rmse") else 1.0
+            bounds = (-math.inf if metric in outside else 0.0, most)
             middle, low, high = mean_interval(values, bounds=bounds)
             if len(values) == 1:  # it says nothing about the spread
                 low = high = math.inf
@@ -228,11 +292,6 @@ def _rows(entry: Entry, pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, A
         row = (entry.design, entry.variant, entry.epsilon, entry.unit, entry.against)
         rows.append(dict(zip(COLUMNS, (*row, metric, middle, *ends), strict=True)))
     return rows
-
-
-def _ndcg(pieces: Sequence[Mapping[str, Any]]) -> float:
-    name = f"ndcg@{LIST_LENGTH}"
-    return float(np.mean([piece[name] for piece in pieces if name in piece]))
 
 
 def group_of(metric: str) -> str:
@@ -250,7 +309,3 @@ def _cell(row: Mapping[str, Any]) -> str:
     if None in (row["low"], row["high"]) or row["low"] == row["high"]:
         return f"{row['value']:.3f}"
     return f"{row['value']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
-
-
-def _tex(text: str) -> str:
-    return text.replace("\\", "").replace("_", r"\_").replace("%", r"\%").replace("&", r"\&")

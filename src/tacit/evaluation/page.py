@@ -174,12 +174,10 @@ def moving(
     caption: str,
     bars: bool = True,
     ends: bool = True,
-    counts: bool = False,
 ) -> Figure | None:
     """Lines over what moves, and a table of the same figures; None where it stands still.
 
-    axis, value: titles. bars: whether intervals are drawn; ends: whether they are written. counts:
-    whether values count from 0 over magnitudes, then both axes are logarithmic.
+    axis, value: titles. bars: whether intervals are drawn; ends: whether they are written.
     """
     from tacit.evaluation.plots import Curve, curves
 
@@ -212,7 +210,7 @@ def moving(
         )
         for line in lines
     ]
-    plot = curves(drawn, x_title=axis, y_title=value, log=counts, many=counts)
+    plot = curves(drawn, x_title=axis, y_title=value)
     heads = ("method", *(f"{x:g}" for x in columns))
     alt = f"Line plot: {title}; the table below holds the same figures."
     return Figure(title, alt, (("", plot),), caption, table=Table("", heads, rows))

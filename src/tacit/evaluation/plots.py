@@ -111,13 +111,10 @@ class Curve:
     points: tuple[tuple[float | None, float, float, float], ...]
 
 
-def curves(
-    lines: Sequence[Curve], *, x_title: str, y_title: str, log: bool = False, many: bool = False
-) -> str:
-    """Lines over one x, each point with its interval; log: x on a logarithmic axis.
+def curves(lines: Sequence[Curve], *, x_title: str, y_title: str) -> str:
+    """Lines over one x, each point with its interval.
 
-    An interval that reaches far beyond all points is cut at the frame. many: y counts from 0 to
-    many, on an axis that is logarithmic but for its beginning.
+    An interval that reaches far beyond all points is cut at the frame.
     """
     known = sorted({x for line in lines for x, *_ in line.points if x is not None})
     rows = [
@@ -128,16 +125,10 @@ def curves(
     ]
     names = [line.name for line in lines]
     x = alt.X("x:Q").title(x_title).axis(values=known, format="~f", labelOverlap=True)
-    x = x.scale(type="log" if log else "linear", zero=False, nice=False, padding=14)
+    x = x.scale(zero=False, nice=False, padding=14)
+    framed = _framed([line.points for line in lines])
     y = alt.Y("y:Q").title(y_title).axis(tickCount=6)
-    if many:
-        most = max(high for line in lines for *_, high in line.points)
-        ticks = [0, *(step * 10**power for power in range(7) for step in (1, 3))]
-        y = y.axis(values=[tick for tick in ticks if tick <= most], format="~s")
-        y = y.scale(type="symlog", constant=1, domain=[0, max(1.0, most)], clamp=True)
-    else:
-        framed = _framed([line.points for line in lines])
-        y = y.scale(domain=framed, zero=False, nice=False, clamp=True)
+    y = y.scale(domain=framed, zero=False, nice=False, clamp=True)
     colour = alt.Color("line:N").legend(None)
     colour = colour.scale(domain=names, range=[line.colour for line in lines])
     dash = alt.StrokeDash("line:N").legend(None)
@@ -177,21 +168,6 @@ def people_needed(panels: Sequence[Needs]) -> str:
             ).properties(width=405, height=220)
         )
     return _file(alt.vconcat(*shown))
-
-
-def epsilon_by_peers(lines: Mapping[str, Sequence[tuple[float, float]]], at: float) -> str:
-    """Epsilon against the number of peers, as an SVG file of its own; both axes logarithmic.
-
-    lines: name to (peers, epsilon) pairs, above 0. A thin rule stands at `at` peers.
-    """
-    rows = [{"line": name, "x": x, "y": y} for name, line in lines.items() for x, y in line]
-    x = alt.X("x:Q").title("peers, or survivors that a gate keeps")
-    x = x.scale(type="log", nice=False).axis(format="~s", tickCount=6)
-    y = alt.Y("y:Q").title("epsilon, nats for one voter's whole history")
-    y = y.scale(type="log").axis(format="~g", tickCount=6)
-    shown = alt.Chart(_data(rows)).mark_line(strokeWidth=2).encode(x, y, *_inked([*lines], True))
-    here = alt.Chart(_data([{"x": at}])).mark_rule(stroke="#999", strokeDash=[3, 3])
-    return _file(alt.layer(shown, here.encode(alt.X("x:Q"))).properties(width=405, height=300))
 
 
 def lists_by_population(points: Sequence[Mapping[str, Any]]) -> str:

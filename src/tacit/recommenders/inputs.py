@@ -138,7 +138,6 @@ BASELINES = {
     "remote-user": "RemoteUser",
     "ease": "EASE",
     "item-item": "ItemItem",
-    "als": "ALS",
     "private-popularity": "PrivatePopularity",
     "ridge": "Ridge",
 }

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tacit.designs.prec import OutputDistribution, PRec, PRecSettings
-from tacit.designs.prec.client_batches import ClientBatches
-from tacit.designs.prec.client_session import Gate
+from tacit.designs.prec.clients import Block, Gate
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.randomness import SecureSource, secure
 
@@ -417,11 +416,7 @@ def test_both_variants_have_one_twin() -> None:
 @pytest.mark.parametrize(("diversity", "radius", "bits"), [(0, 0, 1), (1, 0, 3), (1, 1, 6)])
 def test_a_client_takes_a_few_bits_per_voter(diversity: int, radius: int, bits: int) -> None:
     """64 clients and 1,000 voters: so many words for each voter, one bit for each client."""
-    batches = ClientBatches(diversity=diversity, radius=radius)
-    for _ in range(64):
-        batches.take(1000)
-    (block,) = batches.blocks
-    credit = block.credit
+    credit = Block(1000, diversity=diversity, radius=radius).credit
     assert credit.alive.nbytes + credit.both.nbytes + credit.radius.nbytes == 8 * bits * 1000
 
 

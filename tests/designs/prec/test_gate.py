@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.designs.prec.client_session import Gate, failure, smallest_slack
+from tacit.designs.prec.clients import Gate, failure, smallest_slack
 from tacit.errors import PrivacyError
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from itertools import pairwise
 
 import pytest
 
 from tacit.designs.prec import planner, theory
-from tacit.designs.prec.planner import EXACT_VOTERS, curves, floor_epsilon, plan, promise_epsilon
+from tacit.designs.prec.planner import EXACT_VOTERS, floor_epsilon, plan, promise_epsilon
 from tacit.errors import ConfigError
 
 USUAL = {"objects": 2, "rounds": 1000, "peers": 50, "voters": 300}
@@ -56,14 +55,6 @@ def test_beyond_the_exact_part_a_reason_is_given(monkeypatch):
     assert whole < found["epsilon_proven"]["floor"] < 1.5 * whole
 
 
-def test_one_of_the_two_may_be_exact():
-    """Few voters with two credits more: exact under a gate, a bound on a promise."""
-    found = plan(objects=2, rounds=100, peers=12, voters=30, radius=1)
-    assert found["epsilon_exact"]["promise"] is None
-    assert 0 < found["epsilon_exact"]["floor"] == found["epsilon_proven"]["floor"]
-    assert "gate alone" in found["epsilon_exact_reason"]
-
-
 def test_peers_needed_by_theorem_and_exactly():
     """51 where the theorem asks for 498; the formula's own number is the smallest that works."""
     found = plan(**USUAL, epsilon=1.0)["peers_needed"]
@@ -89,15 +80,3 @@ def test_machine_output_has_no_infinities():
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert "peers_needed" not in found
     assert "peers_needed" in plan(**USUAL, epsilon=1.0)
-
-
-def test_curves_fall_and_keep_their_order():
-    """Against peers every line falls; the theorem lies above the exact ones, those above nobody's
-    lower bound, and the planned number of peers is among the points."""
-    lines = curves(plan(**USUAL))
-    assert list(lines) == ["theorem", "exact, gate", "exact, promise", "nobody below"]
-    for line in lines.values():
-        values = [value for _, value in line]
-        assert all(after <= before * (1 + 1e-9) for before, after in pairwise(values))
-    at = {name: dict(line)[50.0] for name, line in lines.items()}
-    assert at["theorem"] > at["exact, gate"] > at["exact, promise"] > at["nobody below"]

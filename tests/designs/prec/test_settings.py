@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tacit.designs.prec import PRecSettings
-from tacit.designs.prec.client_session import failure
+from tacit.designs.prec.clients import failure
 from tacit.designs.prec.planner import floor_epsilon
 from tacit.errors import ConfigError
 

@@ -7,8 +7,8 @@ paper                       here                                   where
 T, m, n, P, D, R            PRecSettings                           settings.py
 phi, gamma, lambda, rho     OutputDistribution                     output_distribution.py
 p-REC_sim, p-REC            PRec                                   curator.py
-creditD, creditR, weight    Block, ClientBatches                   client_batches.py
-promise of P peers          Gate (sound), assumed (published)      client_session.py
+creditD, creditR, weight    Block                                  clients.py
+promise of P peers          Gate (sound), assumed (published)      clients.py
 epsilon                     Plan, cards                            settings.py, guarantees.py
 
 Deviations, each with its proof in the docs: the sound variant keeps the number of survivors above a
@@ -17,12 +17,11 @@ rounds may have fewer objects; voters may abstain, join and leave. The published
 and its card is conditional; with epsilon = inf both are the paper's algorithm, promising nothing.
 """
 
-from tacit.designs.prec.client_session import Entry, Round, Transcript
+from tacit.designs.prec.clients import Entry, Transcript
 from tacit.designs.prec.curator import PRec
 from tacit.designs.prec.guarantees import cards
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.settings import Plan, PRecSettings
-from tacit.designs.prec.storing import replay
 
 __all__ = [
     "Entry",
@@ -30,8 +29,6 @@ __all__ = [
     "PRec",
     "PRecSettings",
     "Plan",
-    "Round",
     "Transcript",
     "cards",
-    "replay",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,6 @@ DELTA = "Probability that the bound of epsilon fails, such as 1e-6."
 DIVERSITY = "Rounds at most in which the client likes several objects."
 RADIUS = "Votes of a peer at most for objects that the client dislikes."
 TOGETHER = "Clients whom epsilon is for, all of them together."
-_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -35,9 +33,6 @@ class PlanSettings:
     epsilon: float | None = option(
         "Count the voters that these nats take, gate apart.", default=None
     )
-    plot: Path | None = option(
-        "Write an SVG: exact against theorem, by peers.", default=None, writes=True
-    )
 
 
 def plan(settings: PlanSettings, _: Run) -> Result:
@@ -48,33 +43,16 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     """
     from tacit.designs.prec import planner
 
-    asked = {name: value for name, value in vars(settings).items() if name != "plot"}
-    planned = planner.plan(**asked)
-    if settings.plot is not None:
-        from tacit.container import write_whole
-        from tacit.evaluation.plots import epsilon_by_peers
-
-        drawn = epsilon_by_peers(planner.curves(planned), settings.peers)
-        write_whole(settings.plot, drawn.encode())
-    shown: list[Table | str] = [*_bounds(planned), advice(planned)]
-    if planned["epsilon_exact_reason"] is not None:
-        shown.append(planned["epsilon_exact_reason"])
-    return Result(planned, shown, _next_plan(planned))
-
-
-def _bounds(planned: Mapping[str, Any]) -> tuple[Table, Table]:
+    planned = planner.plan(**vars(settings))
     exact = planned["epsilon_exact"] or {}
-
-    def row(name: str, mode: str) -> tuple[str, float, str]:
-        known = "bound" if exact.get(mode) is None else "exact"
-        return name, planned["epsilon_proven"][mode], known
-
+    known = {mode: "bound" if exact.get(mode) is None else "exact" for mode in ("floor", "promise")}
+    proven = planned["epsilon_proven"]
     losses = Table(
         "",
         ("epsilon of one voter's whole history", "at most", "known as"),
         [
-            row("with a gate, its own part not counted", "floor"),
-            row("without a gate, promise kept", "promise"),
+            ("with a gate, its own part not counted", proven["floor"], known["floor"]),
+            ("without a gate, promise kept", proven["promise"], known["promise"]),
             ("theorem, tight constants", planned["epsilon_tight"], "bound"),
             ("theorem, as in the paper", planned["epsilon_paper"], "bound"),
             ("nobody below with this loss", planned["epsilon_lower_bound"], "lower bound"),
@@ -89,7 +67,10 @@ def _bounds(planned: Mapping[str, Any]) -> tuple[Table, Table]:
             ("nobody below", planned["loss_lower_bound"]),
         ],
     )
-    return losses, disliked
+    shown: list[Table | str] = [losses, disliked, advice(planned)]
+    if planned["epsilon_exact_reason"] is not None:
+        shown.append(planned["epsilon_exact_reason"])
+    return Result(planned, shown, "docs/prec-theory.md  says how these numbers are found.")
 
 
 def advice(planned: Mapping[str, Any]) -> str:
@@ -116,20 +97,9 @@ def advice(planned: Mapping[str, Any]) -> str:
     return f"{said} {found}; the theorem asks for {needed['theorem']:,}."
 
 
-def _next_plan(planned: Mapping[str, Any]) -> str:
-    """First an epsilon, then the peers that it takes, then a plot."""
-    needed, peers, more = planned.get("peers_needed"), planned["peers"], " --plot prec.svg"
-    if needed is None:
-        more = " --epsilon 1"
-    elif needed["floor"] not in (None, peers):
-        peers, more = needed["floor"], ""
-    kept = (f"--{name} {planned[name]}" for name in ("objects", "rounds", "diversity", "radius"))
-    return f"tacit plan prec {' '.join(kept)} --peers {peers} --voters {planned['voters']}{more}"
-
-
 @dataclass(frozen=True)
 class ReplaySettings:
-    """Of `tacit replay prec`. rounds, objects and epsilon are those of the server's settings."""
+    """Of `tacit replay prec`. epsilon is that of the server's settings."""
 
     votes: Path = option("A file with columns round, voter, candidate.", argument="VOTES")
     voters: int = option("A public bound on how many voters there can be.", least=1)
@@ -137,16 +107,7 @@ class ReplaySettings:
         "A file with columns client, round, candidate: what clients like.", default=None
     )
     follow: str | None = option(
-        "Instead: every client likes exactly what this voter votes for.", default=None
-    )
-    clients: tuple[str, ...] = option(
-        "Ids with commas; default: all of --likes, or one client.", default=()
-    )
-    rounds: int | None = option(
-        "Most recommendations of a client; default: all.", default=None, least=1
-    )
-    objects: int | None = option(
-        "Most candidates in a round; default: as in VOTES.", default=None, least=2
+        "Instead: one client likes exactly what this voter votes for.", default=None
     )
     epsilon: float | None = option(
         "Epsilon for what --together clients see; inf: no privacy; default: 1, or computed from "
@@ -163,11 +124,9 @@ class ReplaySettings:
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
 
     def __post_init__(self) -> None:
-        if self.epsilon is not None and math.isnan(self.epsilon):
-            raise ConfigError("--epsilon is a number, such as 1, or inf; got nan.")
         if (self.likes is None) == (self.follow is None):
             raise ConfigError(
-                "Say what the clients like: --likes FILE, or --follow VOTER for clients who like "
+                "Say what the clients like: --likes FILE, or --follow VOTER for a client who likes "
                 "exactly what one voter votes for."
             )
 
@@ -185,24 +144,10 @@ def replay(settings: ReplaySettings, run: Run) -> Result:
     recorded = read_votes(settings.votes)
     wanted = _likes(recorded, settings)
     follows = settings.variant == "published" or settings.peers is not None
-    most = len(recorded.rounds) if settings.rounds is None else settings.rounds
-    objects = max(2, recorded.objects) if settings.objects is None else settings.objects
-    # Before anything is drawn: a replay that stops half way has cost epsilon all the same.
-    if recorded.objects > objects:
-        raise ConfigError(
-            f"A round of the file has {recorded.objects} candidates: --objects is at least that; "
-            f"got {objects}."
-        )
-    for client, served in wanted.items():
-        if len(served) > most:
-            raise ConfigError(
-                f"Client '{client}' is to be served in {len(served)} rounds: --rounds is at least "
-                f"that; got {most}."
-            )
     sizes = settings.voters, settings.peers, settings.diversity, settings.radius
     made = PRecSettings(
-        most,
-        objects,
+        len(recorded.rounds),
+        max(2, recorded.objects),
         *sizes,
         variant=settings.variant,  # type: ignore[arg-type]  # checked there
         epsilon=1.0 if settings.epsilon is None and not follows else settings.epsilon,
@@ -225,13 +170,7 @@ def _likes(recorded: VoteRounds, settings: ReplaySettings) -> Likes:
     from tacit.data.votes import read_likes
 
     if settings.likes is not None:
-        found = read_likes(settings.likes, recorded)
-        known: dict[str, int | str] = {str(client): client for client in found}
-        for name in settings.clients:
-            if name not in known:
-                raise ConfigError(f"{settings.likes} has no client '{name}'.")
-        chosen = [known[name] for name in settings.clients] or list(found)
-        return {client: found[client] for client in chosen}
+        return read_likes(settings.likes, recorded)
     followed = {
         number: frozenset(
             chosen
@@ -242,18 +181,18 @@ def _likes(recorded: VoteRounds, settings: ReplaySettings) -> Likes:
     }
     if not any(followed.values()):
         raise ConfigError(f"No voter '{settings.follow}' votes in any round.")
-    return dict.fromkeys(settings.clients or ["client"], followed)
+    return {"client": followed}
 
 
 def _shown(server: Any, recorded: VoteRounds, wanted: Likes) -> Result:
     names, plan = [each.name for each in recorded.rounds], server.plan
     clients = [_client(server, client, names) for client in wanted]
-    asked = server.settings.to_header()
-    chosen = ("peers", "threshold", "basis")
     data = {
-        "settings": asked,
+        "settings": server.settings.to_header(),
         "candidates_listed": recorded.listed,
-        "plan": None if plan is None else {name: getattr(plan, name) for name in chosen},
+        "plan": None
+        if plan is None
+        else {name: getattr(plan, name) for name in ("peers", "threshold", "basis")},
         "clients": clients,
         "guarantees": [card.to_dict() for card in server.guarantees()],
     }
@@ -265,27 +204,13 @@ def _shown(server: Any, recorded: VoteRounds, wanted: Likes) -> Result:
             "never" if one["gate_closed"] is None else str(one["gate_closed"])
         ),
     }
-    shown: list[Table | str] = []
-    for one in clients[:1]:
-        rows = [
-            (str(each["round"]), each["candidate"], "yes" if each["liked"] else "no")
-            for each in one["recommendations"][:_SHOWN]
-        ]
-        shown.append(Table(f"client {one['client']}", ("round", "recommended", "liked"), rows))
-        if len(rows) < one["asked"]:
-            shown.append(f"and {one['asked'] - len(rows):,} more: --json")
-    shown += [Table.of("", columns, clients), data["guarantees"][0]["sentence"]]
+    shown = [Table.of("", columns, clients), server.guarantees()[0].sentence]
     if not recorded.listed:
         shown.append(
             "The candidates were read off the votes, which the guarantee does not cover: add a row "
             "without a voter for each candidate of each round."
         )
-    peers = asked["objects"] * 6 if plan is None else plan.peers
-    after = (
-        f"tacit plan prec --objects {asked['objects']} --rounds {asked['rounds']} "
-        f"--peers {peers} --voters {asked['voters']}  says what that rests on."
-    )
-    return Result(data, shown, after)
+    return Result(data, shown, "--json  has every recommendation.")
 
 
 def _client(server: Any, client: int | str, names: list[int | str]) -> dict[str, Any]:

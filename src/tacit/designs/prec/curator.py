@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from tacit import container
 from tacit.container import write_whole
 from tacit.designs.prec import guarantees
-from tacit.designs.prec.client_batches import ClientBatches, Counts
-from tacit.designs.prec.client_session import Entry, Gate, Run, Transcript
+from tacit.designs.prec.clients import Block, Counts, Entry, Gate, Run, Transcript
 from tacit.designs.prec.output_distribution import uniform
 from tacit.designs.prec.settings import PRecSettings
 from tacit.designs.prec.voters import Id, Voters, Votes, candidate_index, plain_id, read_votes
+from tacit.engine.votes import CLIENTS
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.running import Running
 from tacit.privacy import Guarantee
@@ -39,9 +39,9 @@ class PRec(Running):
     """Recommends from other people's votes, round after round, without revealing any voter.
 
     randomness: `tacit.randomness.secure()`, or a replayed source in a simulation. The gate's noise
-    is always the system's. number: of a run that is played again, below 2^64, else drawn; only
-    abstainers' votes follow from it. candidates: of the open round. One run exists once: it cannot
-    be copied, a forked process is refused, and after `save` only the file goes on.
+    is always the system's. number: of the run, below 2^64, else drawn; only abstainers' votes
+    follow from it. candidates: of the open round. One run exists once: it cannot be copied, a
+    forked process is refused, and after `save` only the file goes on.
     """
 
     def __init__(
@@ -63,7 +63,8 @@ class PRec(Running):
         self.round = self.begun = 0
         self._law = settings.law
         self._voters = Voters(settings.voters)
-        self._seats = ClientBatches(diversity=settings.diversity, radius=settings.radius)
+        self._blocks: list[Block] = []
+        self._free: list[tuple[Block, int]] = []  # places that no client has
         self._runs: dict[Id, Run] = {}
         self._left: set[Id] = set()
         self.candidates: tuple[Id, ...] = ()
@@ -116,7 +117,8 @@ class PRec(Running):
         """End a client's run. Nothing is refunded, and the same id cannot begin another."""
         with self._alone():
             name = plain_id(client)
-            self._seats.free(self._known(name).seat)
+            run = self._known(name)
+            self._free.append((run.block, run.place))
             self._left.add(name)
             del self._runs[name]
 
@@ -128,7 +130,11 @@ class PRec(Running):
             run = self._run_of(name)
             given = run.given(self.round)
             if given is None:
-                run.check_servable(name, self.settings.rounds)
+                if len(run.entries) >= self.settings.rounds:
+                    raise PrivacyError(
+                        f"Client {name!r} has had all {self.settings.rounds} recommendations that "
+                        "the guarantee is computed for."
+                    )
                 given = Entry(self.round, self.candidates[self._choose(run)], None)
                 run.entries.append(given)
             return given.candidate
@@ -156,25 +162,6 @@ class PRec(Running):
                 )
             run.entries[-1] = Entry(self.round, given.candidate, bool(liked))
 
-    def record(self, client: Any, candidate: Any, *, stopped: bool = False) -> None:
-        """Put in what another curator recommended in this round: nothing is drawn or released.
-
-        stopped: whether the client's gate was shut. The client cannot be served here afterwards,
-        for another gate let their recommendation pass.
-        """
-        with self._alone():
-            name, chosen = plain_id(client), plain_id(candidate)
-            self._check_open()
-            run = self._run_of(name)
-            if run.given(self.round) is not None:
-                raise ConfigError(f"Client {name!r} has a recommendation of this round already.")
-            if chosen not in self.candidates:
-                raise DataError("no candidate of this round", found=chosen)
-            run.replayed = True
-            if stopped and run.stopped is None:
-                run.stopped = self.round
-            run.entries.append(Entry(self.round, chosen, None))
-
     def transcript(self, client: Any) -> Transcript:
         return self._known(plain_id(client)).transcript
 
@@ -198,10 +185,7 @@ class PRec(Running):
     def survivors(self, client: Any) -> set[Id]:
         """The voters who count for a client in this round."""
         run = self._known(plain_id(client))
-        counting = self._electorate
-        if run.joined is not None:
-            block, place = run.seat
-            counting = self._seats.blocks[block].counting(place)
+        counting = self._electorate if run.joined is None else run.block.counting(run.place)
         return set(self._voters.ids[: len(counting)][counting].tolist())
 
     def votes(self) -> dict[Id, Id]:
@@ -282,8 +266,12 @@ class PRec(Running):
                 f"The settings' number of clients is {self.settings.clients}, and so many runs "
                 "have begun; another would cost more than is promised for them together."
             )
+        if not self._free:
+            sizes = {"diversity": self.settings.diversity, "radius": self.settings.radius}
+            self._blocks.append(Block(len(self._votes), **sizes))
+            self._free = [(self._blocks[-1], place) for place in reversed(range(CLIENTS))]
         self.begun += 1
-        self._runs[name] = run = Run(self._seats.take(len(self._votes)), self._gate())
+        self._runs[name] = run = Run(*self._free.pop(), self._gate())
         if self.round:
             self._enrol(run)
 
@@ -296,8 +284,7 @@ class PRec(Running):
         if self._everybody is None:
             size, voting = len(self.candidates), self._votes[self._electorate]
             self._everybody = np.bincount(voting, minlength=size).astype(np.int64)
-        block, place = run.seat
-        self._seats.blocks[block].enrol(place, self._electorate, self._everybody)
+        run.block.enrol(run.place, self._electorate, self._everybody)
         run.joined = self.round
 
     def _known(self, name: Id) -> Run:
@@ -323,25 +310,27 @@ class PRec(Running):
     def _tallies(self, run: Run) -> tuple[Counts, int]:
         """Votes that count for the client by candidate, and the credit that is left."""
         self._check_open()
-        return self._seats.counts(run.seat, self._votes, len(self.candidates))
+        return run.block.counts(run.place, self._votes, len(self.candidates))
 
-    def _answers(self) -> dict[tuple[int, int], tuple[int, bool]]:
-        """By seat, what is charged for the open round: silence is a dislike, a shut gate free."""
-        place = {candidate: at for at, candidate in enumerate(self.candidates)}
-        return {
-            run.seat: (place[given.candidate], bool(given.liked))
-            for run in self._runs.values()
-            if run.stopped is None and (given := run.given(self.round)) is not None
-        }
+    def _charged(self, run: Run) -> tuple[int, bool] | None:
+        """Place and liking of what is charged for: silence is a dislike, a shut gate free."""
+        given = run.given(self.round)
+        if run.stopped is not None or given is None:
+            return None
+        return self.candidates.index(given.candidate), bool(given.liked)
 
     def _advance(self, candidates: tuple[Id, ...], votes: Votes) -> None:
         present = self._voters.present.copy()
         gone = self._electorate & ~present[: len(self._electorate)]
-        for block in self._seats.blocks:
-            block.fit(len(present), present if gone.any() else None)
         new = len(present) - len(self._votes)
         last = np.append(self._votes, np.zeros(new, dtype=np.uint16))
-        self._seats.advance(last, len(self.candidates), votes, len(candidates), self._answers())
+        answers: dict[Block, dict[int, tuple[int, bool]]] = {block: {} for block in self._blocks}
+        for run in self._runs.values():
+            if (charged := self._charged(run)) is not None:
+                answers[run.block][run.place] = charged
+        for block, said in answers.items():
+            block.fit(len(present), present if gone.any() else None)
+            block.advance(last, len(self.candidates), votes, len(candidates), said)
         self._votes, self.candidates, self._electorate = votes, candidates, present
         self._everybody = None
         self.round += 1

@@ -110,7 +110,6 @@ DESIGN = Design(
         "plan": "commands:PLAN",
         "replay": "commands:REPLAY",
         "simulate": "experiment.commands:SIMULATE",
-        "evaluate": "experiment.commands:EVALUATE",
         "tour": "experiment:tour",
         "compare": "design:contenders",
         "reproduce": "design:ITEMS",

@@ -18,7 +18,6 @@ leave: the others may shrink at any time. Values are rounded upwards.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -27,19 +26,13 @@ from tacit.designs.prec import theory
 from tacit.errors import ConfigError
 
 Mode = Literal["floor", "promise"]
-MODES: tuple[Mode, ...] = ("promise", "floor")
 Basis = Literal["exact", "bound"]
 EXACT_VOTERS = {2: 6000, 3: 600}
 """By the number of objects: the most voters of whom every number is tried, in a second or two."""
-EXACT_CREDITED = 40
-"""The same for two objects and diversity + radius = 1, where voters differ by their credits."""
 _ROUNDING = 1e-10
 """A log-ratio is off by 1e-13 at most, and a few dozen rounds leak."""
 UNLIKELY = 0.01
 """Chance with which a plan's `likely_loss_bound` may fail."""
-_NOTHING = 1e-6
-"""Nats that no curve shows: with most voters agreeing there is nothing left but rounding."""
-_STEPS, _FEW_STEPS, _MANY_VOTERS = 17, 7, 1000
 
 
 def floor_epsilon(
@@ -97,10 +90,6 @@ def cached_epsilon(
     if m in EXACT_VOTERS and D == R == 0 and EXACT_VOTERS[m] >= P:
         return _whole_voters(mode, m, T, n, P)
     floor = theory.credit(D, R) * P if mode == "floor" else theory.credit_floor(D, R, P)
-    if m == 2 and D + R == 1 and n <= EXACT_CREDITED:
-        value = _credited(T, R, n, floor)
-        certain = mode == "floor" and _leaking_rounds(4, 3 * n, floor, 3) <= T
-        return value, "exact" if certain else "bound"  # the promise does more than keep the floor
     chain = theory.eps_chain(m, T, D, R, n, floor, P)
     formula = (theory.eps_gated if mode == "floor" else theory.eps_tight)(m, T, D, R, P)
     return above(min(chain, formula), slack=1.0), "bound"
@@ -120,20 +109,11 @@ def _whole_voters(mode: Mode, m: int, T: int, n: int, P: int) -> tuple[float, Ba
     return above(value + theory.eps_chain(m, T, 0, 0, n, most + 1, most + 1), slack=1.0), "bound"
 
 
-def _credited(T: int, R: int, n: int, floor: int) -> float:
-    from tacit.engine.prec_chain_compiled import worst_with_credits
-
-    sums = worst_with_credits(
-        math.log(theory.ratio(T, R)), theory.gamma(2, T, R), floor, n - 1, R == 0
-    )
-    return float(sums.max()) + _ROUNDING
-
-
-def _leaking_rounds(parts: int, credits_: int, floor: int, each: int = 1) -> int:
-    """Rounds at most that tell anything: each costs a part of all survivors a credit."""
-    rounds, left = 0, credits_
-    while left >= floor:
-        left -= -(-left // (each * parts))
+def _leaking_rounds(parts: int, voters: int, floor: int) -> int:
+    """Rounds at most that tell anything: each costs a part of all survivors."""
+    rounds = 0
+    while voters >= floor:
+        voters -= -(-voters // parts)
         rounds += 1
     return rounds
 
@@ -162,7 +142,9 @@ def plan(
     theory.check(m, T, D, R, n, P)
     if epsilon is not None and not (math.isfinite(epsilon) and epsilon > 0):
         raise ConfigError(f"epsilon is a finite number above 0; got {epsilon}.")
-    proven, exact = _epsilons(m, T, D, R, n, P)
+    modes: tuple[Mode, ...] = ("promise", "floor")
+    values = {mode: cached_epsilon(mode, m, T, D, R, n, P) for mode in modes}
+    exact = {mode: value if basis == "exact" else None for mode, (value, basis) in values.items()}
     found: dict[str, Any] = {
         "objects": m,
         "rounds": T,
@@ -178,56 +160,17 @@ def plan(
         "epsilon_tight": theory.eps_tight(m, T, D, R, P),
         "epsilon_paper": theory.eps_paper(m, T, D, R, P),
         "epsilon_lower_bound": theory.eps_lower_bound(m, T, D, R, n, P),
-        "epsilon_proven": proven,
+        "epsilon_proven": {mode: value for mode, (value, _) in values.items()},
         "epsilon_exact": exact if any(exact.values()) else None,
         "epsilon_exact_reason": None if all(exact.values()) else _why_not(m, D, R),
     }
     return found if epsilon is None else found | {"peers_needed": _needed(epsilon, m, T, D, R, n)}
 
 
-def curves(planned: Mapping[str, Any]) -> dict[str, list[tuple[float, float]]]:
-    """Name of a line to its (peers, epsilon) pairs, from the fewest peers to all voters."""
-    m, T, D, R, n = (planned[x] for x in ("objects", "rounds", "diversity", "radius", "voters"))
-    steps = _STEPS if n <= _MANY_VOTERS else _FEW_STEPS
-    ratio = n / (6 * m)
-    places = {round(6 * m * ratio ** (step / (steps - 1))) for step in range(steps)}
-    lines: dict[str, list[tuple[float, float]]] = {}
-    for P in sorted(places | {planned["peers"]}):
-        proven, exact = _epsilons(m, T, D, R, n, P)
-        found = {"theorem": theory.eps_tight(m, T, D, R, P)}
-        for mode, words in (("floor", "gate"), ("promise", "promise")):
-            found[f"{'bound' if exact[mode] is None else 'exact'}, {words}"] = proven[mode]
-        found["nobody below"] = theory.eps_lower_bound(m, T, D, R, n, P)
-        for name, value in found.items():
-            if value > _NOTHING:
-                lines.setdefault(name, []).append((float(P), value))
-    return lines
-
-
-def _epsilons(
-    m: int, T: int, D: int, R: int, n: int, P: int
-) -> tuple[dict[str, float], dict[str, float | None]]:
-    """By mode: the best bound, and the same where it is exact."""
-    proven: dict[str, float] = {}
-    exact: dict[str, float | None] = {}
-    for mode in MODES:
-        value, basis = cached_epsilon(mode, m, T, D, R, n, P)
-        proven[mode], exact[mode] = value, value if basis == "exact" else None
-    return proven, exact
-
-
 def _why_not(m: int, D: int, R: int) -> str:
     if D == R == 0 and m in EXACT_VOTERS:
         return f"With {m} objects every number of voters is tried up to {EXACT_VOTERS[m]} of them."
-    if D + R == 1 and m == 2:
-        return (
-            "With diversity or radius 1 the exact number is computed for the gate alone, up to "
-            f"{EXACT_CREDITED} voters."
-        )
-    return (
-        "The exact number is computed for 2 or 3 objects with diversity and radius 0, and for 2 "
-        "objects with one of them 1."
-    )
+    return "The exact number is computed for 2 or 3 objects with diversity and radius 0."
 
 
 def _needed(epsilon: float, m: int, T: int, D: int, R: int, n: int) -> dict[str, Any]:

@@ -11,33 +11,30 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from numbers import Real
-from operator import index
+from numbers import Integral, Real
 from typing import Any, Literal
 
 from tacit.accounting.base import sum_above
 from tacit.designs.prec import theory
-from tacit.designs.prec.client_session import failure, smallest_slack
+from tacit.designs.prec.clients import failure, smallest_slack
 from tacit.designs.prec.output_distribution import OutputDistribution
-from tacit.designs.prec.planner import floor_epsilon
+from tacit.designs.prec.planner import cached_epsilon
 from tacit.errors import ConfigError
 from tacit.mechanisms.samplers import SMALLEST_EPSILON
 
 Variant = Literal["sound", "published"]
 
-MOST_OBJECTS = 1 << 16
-MOST_VOTERS = (1 << 31) - 1
-MOST_ROUNDS = 1 << 39
 LEAST_EPSILON = 1e-6
+_MOST = 1 << 39
 _BOUNDS = {
-    "rounds": (1, MOST_ROUNDS),
-    "objects": (2, MOST_OBJECTS),
-    "voters": (1, MOST_VOTERS),
-    "diversity": (0, MOST_ROUNDS),
-    "radius": (0, MOST_ROUNDS),
-    "peers": (1, MOST_ROUNDS),
-    "clients_together": (1, MOST_ROUNDS),
-    "clients": (1, MOST_ROUNDS),
+    "rounds": (1, _MOST),
+    "objects": (2, 1 << 16),
+    "voters": (1, (1 << 31) - 1),
+    "diversity": (0, _MOST),
+    "radius": (0, _MOST),
+    "peers": (1, _MOST),
+    "clients_together": (1, _MOST),
+    "clients": (1, _MOST),
 }
 _SAFE = 1 - 2**-40
 """Keeps a difference of floats below the exact one."""
@@ -111,10 +108,14 @@ class PRecSettings:
 
     def _check_types(self) -> None:
         """Whole numbers become int, other numbers float; what is neither is refused."""
-        for name, bounds in _BOUNDS.items():
+        for name, (low, high) in _BOUNDS.items():
             value = getattr(self, name)
-            if value is not None or name not in ("peers", "clients"):
-                object.__setattr__(self, name, _whole(name, value, *bounds))
+            if value is None and name in ("peers", "clients"):
+                continue
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
+            if not whole or not low <= value <= high:
+                raise ConfigError(f"{name} is a whole number from {low} to {high}; got {value!r}.")
+            object.__setattr__(self, name, int(value))
         for name in ("epsilon", "delta"):
             value = getattr(self, name)
             if value is None and name == "epsilon":
@@ -172,6 +173,20 @@ class PRecSettings:
     def gated(self) -> bool:
         return self.variant == "sound" and not self.noiseless
 
+    @property
+    def each(self) -> float:
+        """Nats for one client's run."""
+        return (math.inf if self.epsilon is None else self.epsilon) / self.clients_together
+
+    def floor(self, peers: int, voters: int | None = None) -> tuple[float, str]:
+        """Nats of all rounds that a gate for so many peers lets pass; exact, or a bound.
+
+        voters: at most, all of the settings' if None.
+        """
+        most = max(self.voters if voters is None else voters, peers)
+        sizes = self.objects, self.rounds, self.diversity, self.radius
+        return cached_epsilon("floor", *sizes, most, peers)
+
     @cached_property
     def plan(self) -> Plan:
         """How the sound variant spends one client's epsilon; ConfigError where it cannot."""
@@ -181,8 +196,8 @@ class PRecSettings:
         if found is None:
             raise ConfigError(
                 f"With {self.peers} peers the rounds alone cost epsilon "
-                f"{_floor(self, self.peers or 0, self.voters)[0]:.4g} for each client, of "
-                f"{_each(self):.4g}. Take more peers, a larger epsilon, or leave peers out."
+                f"{self.floor(self.peers or 0)[0]:.4g} for each client, of {self.each:.4g}. Take "
+                "more peers, a larger epsilon, or leave peers out."
             )
         if found.threshold > self.voters:
             raise ConfigError(
@@ -203,18 +218,6 @@ class PRecSettings:
         return cls(**(header | ({"epsilon": math.inf} if noiseless else {})))
 
 
-def _whole(name: str, value: Any, low: int, high: int) -> int:
-    try:
-        number = None if isinstance(value, bool) else index(value)
-    except TypeError:
-        number = None
-    if number is None:
-        raise ConfigError(f"{name} is a whole number; got {value!r}.")
-    if not low <= number <= high:
-        raise ConfigError(f"{name} is a whole number from {low} to {high}; got {number}.")
-    return number
-
-
 def _lowest(wanted: PRecSettings) -> Plan:
     """The plan with the lowest threshold found, for epsilon and delta as given."""
     law, least = wanted.law, wanted.fewest_peers
@@ -222,7 +225,7 @@ def _lowest(wanted: PRecSettings) -> Plan:
     peers = _best_peers(wanted, weight)
     for _ in range(_TURNS):  # the weight hardly depends on the peers, or on voters beyond many
         few = min(wanted.voters, _MANY * peers)
-        peers = _best_peers(wanted, peers * _floor(wanted, peers, few)[0])
+        peers = _best_peers(wanted, peers * wanted.floor(peers, few)[0])
     while (plan := _plan(wanted, peers)) is None:
         peers += peers // 8 + 1
     return plan
@@ -233,25 +236,19 @@ def _plan(wanted: PRecSettings, peers: int) -> Plan | None:
 
     None where the rounds alone cost too much.
     """
-    floor, basis = _floor(wanted, peers, wanted.voters)
+    floor, basis = wanted.floor(peers)
     gate = max(floor, SMALLEST_EPSILON)
     if wanted.epsilon is not None:
-        each = _each(wanted)
-        gate = (each - floor) * _SAFE - each * (1 - _SAFE)
+        gate = (wanted.each - floor) * _SAFE - wanted.each * (1 - _SAFE)
         if gate < SMALLEST_EPSILON:
             return None
     slack = smallest_slack(gate, wanted.delta / wanted.clients_together * _SAFE)
     return Plan(peers, slack, gate, floor, basis, failure(gate, slack))
 
 
-def _each(wanted: PRecSettings) -> float:
-    """Nats for one client's run."""
-    return (math.inf if wanted.epsilon is None else wanted.epsilon) / wanted.clients_together
-
-
 def _best_peers(wanted: PRecSettings, weight: float) -> int:
     """Where P + slack is least, if the floor costs weight / P."""
-    each, delta = _each(wanted), wanted.delta / wanted.clients_together
+    each, delta = wanted.each, wanted.delta / wanted.clients_together
     least = max(wanted.fewest_peers, math.ceil(weight / each) + 1)
     best, peers = (math.inf, least), float(least)
     while peers < best[0]:
@@ -261,15 +258,3 @@ def _best_peers(wanted: PRecSettings, weight: float) -> int:
             best = min(best, (whole + smallest_slack(gate, delta), whole))
         peers = max(peers + 1, peers * _STEP)
     return best[1]
-
-
-def _floor(wanted: PRecSettings, peers: int, voters: int) -> tuple[float, str]:
-    """Nats of all rounds that the gate lets pass, and whether that is exact or a bound."""
-    return floor_epsilon(
-        objects=wanted.objects,
-        rounds=wanted.rounds,
-        peers=peers,
-        voters=max(voters, peers),
-        diversity=wanted.diversity,
-        radius=wanted.radius,
-    )

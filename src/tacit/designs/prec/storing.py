@@ -1,11 +1,12 @@
-"""A run as a file and back, or again from its votes and transcripts.
+"""A run as a file and back.
 
 A file holds votes and the gates' noise: it is as secret as the votes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import container
-from tacit.designs.prec.client_batches import Block
-from tacit.designs.prec.client_session import Entry, Gate, Round, Run, Transcript
+from tacit.designs.prec.clients import Block, Entry, Gate, Run
 from tacit.designs.prec.curator import PRec
 from tacit.designs.prec.settings import PRecSettings
 from tacit.designs.prec.voters import Id, candidate_index, column, plain_id
-from tacit.engine.votes import Credits
-from tacit.errors import DataError, ModelFileError, TacitError
+from tacit.engine.votes import CLIENTS, Credits
+from tacit.errors import ModelFileError, TacitError
 from tacit.randomness import Source
 from tacit.recommenders.inputs import ids_from_header, shaped
 
@@ -41,9 +41,12 @@ def pack(server: PRec) -> bytes:
         "number": f"{server.number:016x}",
         "round": server.round,
         "begun": server.begun,
-        "blocks": len(server._seats.blocks),
+        "blocks": len(server._blocks),
         "candidates": list(server.candidates),
-        "clients": [[name, *run.to_list()] for name, run in server._runs.items()],
+        "clients": [
+            [name, *_packed(run, server._blocks.index(run.block))]
+            for name, run in server._runs.items()
+        ],
         "left": sorted(server._left, key=str),
         "voters": None if numbered else ids.tolist(),
     }
@@ -54,7 +57,7 @@ def pack(server: PRec) -> bytes:
     }
     if numbered:
         arrays["voters"] = ids
-    for number, block in enumerate(server._seats.blocks):
+    for number, block in enumerate(server._blocks):
         for name in _PLANES:
             arrays[f"{number}.{name}"] = getattr(block.credit, name).view(np.int64)
     return container.pack(header, arrays)
@@ -88,22 +91,30 @@ def built(
     return server
 
 
+def _packed(run: Run, block: int) -> list[Any]:
+    """JSON values, the gate's secret among them. The third was once set for a replayed run."""
+    rows = [[entry.round, entry.candidate, entry.liked] for entry in run.entries]
+    gate = None if run.gate is None else run.gate.drawn
+    return [[block, run.place], gate, False, [run.joined, rows, run.stopped], run.passed]
+
+
 def _restore(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> None:
     if header["plan"] != _planned(server):
         raise ValueError("its gates were drawn for another division of epsilon than this version's")
     server.round, server.begun = _whole(header["round"]), _whole(header["begun"])
     _restore_round(server, header, arrays)
+    server._blocks = [_block(server, arrays, at) for at in range(_whole(header["blocks"]))]
     server._left = {plain_id(name) for name in header["left"]}
     server._runs = {plain_id(name): _run(server, run) for name, *run in header["clients"]}
-    seats = {run.seat for run in server._runs.values()}
+    taken = {(run.block, run.place) for run in server._runs.values()}
+    every = [(block, place) for block in server._blocks for place in range(CLIENTS)]
+    server._free = [seat for seat in reversed(every) if seat not in taken]
     most = server.settings.clients
     began = len(server._runs) + len(server._left)
-    if len(seats) < len(header["clients"]) or server._left & set(server._runs):
+    if len(taken) < len(header["clients"]) or server._left & set(server._runs):
         raise ValueError("its clients are not distinct")
     if began != server.begun or (most is not None and server.begun > most):
         raise ValueError("it counts another number of runs than it holds")
-    size = _whole(header["blocks"])
-    server._seats.restore([_block(server, arrays, number) for number in range(size)], seats)
 
 
 def _planned(server: PRec) -> list[float] | None:
@@ -135,23 +146,36 @@ def _restore_round(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> N
 
 
 def _run(server: PRec, values: list[Any]) -> Run:
-    drawn, transcript = values[1], values[3]
+    (block, place), drawn, replayed, (joined, rows, stopped), passed = values
+    if replayed is not False:
+        raise ValueError("a client was replayed, whose run cannot go on")
+    if not 0 <= _whole(place) < CLIENTS:
+        raise ValueError("a client has no place in a block")
+    if type(passed) is not int or passed < 0:
+        raise ValueError("a gate's last round is no round")
+    if passed > server.round:
+        raise ValueError("a gate has let pass in a round that was not opened")
     gate = None
     if server.plan is not None:
         gate = Gate.resumed(
             epsilon=server.plan.gate,
             threshold=server.plan.threshold,
             drawn=_whole(drawn, least=None),
-            stopped=transcript[2] is not None,
+            stopped=stopped is not None,
         )
-    run = Run.from_list(values, gate)
-    rounds = [entry.round for entry in run.entries]
-    if run.passed > server.round:
-        raise ValueError("a gate has let pass in a round that was not opened")
-    if (run.joined is None) != (server.round == 0) or (run.joined or 0) > server.round:
+    entries = [Entry(_whole(number, least=1), plain_id(one), said) for number, one, said in rows]
+    rounds = [entry.round for entry in entries]
+    if any(entry.liked is not None and type(entry.liked) is not bool for entry in entries):
+        raise ValueError("a client likes, dislikes or is silent")
+    if any(later <= earlier for earlier, later in pairwise(rounds)):
+        raise ValueError("a client's rounds do not ascend")
+    if (joined is None) != (server.round == 0) or (joined or 0) > server.round:
         raise ValueError("a client joined in no round of this run")
-    if len(rounds) > server.settings.rounds or (rounds and rounds[-1] > server.round):
-        raise ValueError("a client has more recommendations than there were rounds")
+    if rounds and (rounds[0] < _whole(joined, least=1) or rounds[-1] > server.round):
+        raise ValueError("a client has a recommendation of a round that they did not take part in")
+    if len(rounds) > server.settings.rounds or (stopped is not None and stopped not in rounds):
+        raise ValueError("a client has more recommendations than there were rounds, or lacks one")
+    run = Run(server._blocks[_whole(block)], place, gate, joined, entries, stopped, passed)
     now = run.given(server.round)
     if now is not None and now.candidate not in server.candidates:
         raise ValueError("a client was given no candidate of the round")
@@ -182,48 +206,3 @@ def _whole(value: Any, *, least: int | None = 0) -> int:
     if type(value) is not int or (least is not None and value < least):
         raise ValueError("a number in it is not whole")
     return value
-
-
-def replay(
-    settings: PRecSettings,
-    rounds: Iterable[Round],
-    transcripts: Mapping[Id, Transcript],
-    *,
-    number: int,
-    randomness: Source,
-    left: Collection[Id] = (),
-) -> PRec:
-    """A curator in the state after these rounds, if clients were given and said what is recorded.
-
-    number: of the run (`PRec.number`), from which abstainers' votes follow. left: clients who left;
-    nobody's state depends on them, but their runs count and they cannot begin another. It serves
-    no replayed client. DataError for a transcript of rounds that are not given.
-    """
-    server = PRec(settings, randomness=randomness, number=number)
-    for client in left:
-        server.join(client)
-        server.leave(client)
-    by_round: dict[int, list[tuple[Id, Entry]]] = {}
-    for client, transcript in transcripts.items():
-        for entry in transcript.entries:
-            by_round.setdefault(entry.round, []).append((client, entry))
-    for at, opened in enumerate(rounds, 1):
-        server.join_voters(opened.joined)
-        server.leave_voters(opened.left)
-        server.open_round(opened.candidates, opened.votes)
-        for client, transcript in transcripts.items():
-            if (transcript.joined or 1) == at:
-                server.join(client)
-        for client, entry in by_round.get(at, []):
-            stop = transcripts[client].stopped
-            server.record(client, entry.candidate, stopped=stop is not None and stop <= at)
-            if entry.liked is not None:
-                server.feedback(client, entry.liked)
-    last = max((each.last for each in transcripts.values()), default=0)
-    if last > server.round:
-        raise DataError(
-            "a transcript goes on after the rounds that were given",
-            found=f"round {last}",
-            expected=f"at most {server.round}",
-        )
-    return server

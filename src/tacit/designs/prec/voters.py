@@ -21,12 +21,9 @@ Id = int | str
 Column = NDArray[np.int64] | NDArray[np.object_]
 """Ids of one kind: whole numbers, or text as objects."""
 Places = NDArray[np.int64]
-NOWHERE = -1
-_LOOSE = 4
-"""Numbers up to so many times apart as there are ids are looked up in a table."""
 Votes = NDArray[np.uint16]
 Words = NDArray[np.uint64]
-Rows = Places | slice
+NOWHERE = -1
 _GOLDEN = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
 _TEXT = 0x7465787400000000
@@ -70,31 +67,15 @@ class Index:
             self._order = np.argsort(ids, kind="stable")
             self._sorted = ids[self._order]
             self.distinct = not (self._sorted[1:] == self._sorted[:-1]).any()
-            self._table = _table(ids)
 
     def find(self, ids: Column) -> Places:
         """The place of each id, NOWHERE where there is none."""
         if len(self.ids) == 0 or (ids.dtype == object) != (self.ids.dtype == object):
             return np.full(len(ids), NOWHERE, dtype=np.int64)
         if ids.dtype == object:
-            found = (self._place.get(name, NOWHERE) for name in ids.tolist())
-            return np.fromiter(found, dtype=np.int64, count=len(ids))
-        if self._table is not None:
-            least, places = self._table
-            steps = ids - least  # what wraps around lands outside the table
-            inside = steps.view(np.uint64) < np.uint64(len(places))
-            return np.where(inside, places[np.where(inside, steps, 0)], NOWHERE)
+            return np.array([self._place.get(name, NOWHERE) for name in ids.tolist()], np.int64)
         at = np.minimum(np.searchsorted(self._sorted, ids), len(self.ids) - 1)
         return np.where(self._sorted[at] == ids, self._order[at], NOWHERE)
-
-
-def _table(ids: Column) -> tuple[np.int64, Places] | None:
-    """The least id and the place of every one from there on, if they lie close together."""
-    if len(ids) == 0 or int(ids.max()) - int(ids.min()) > _LOOSE * len(ids):
-        return None
-    places = np.full(int(ids.max()) - int(ids.min()) + 1, NOWHERE, dtype=np.int64)
-    places[ids - ids.min()] = np.arange(len(ids))
-    return ids.min(), places
 
 
 def candidate_index(candidates: Collection[Any], most: int) -> Index:
@@ -111,7 +92,7 @@ def candidate_index(candidates: Collection[Any], most: int) -> Index:
     return index
 
 
-def read_votes(votes: Any, candidates: Index) -> tuple[Column, NDArray[np.uint16]]:
+def read_votes(votes: Any, candidates: Index) -> tuple[Column, Votes]:
     """Who votes, and for which place, from a mapping or from two aligned columns."""
     if isinstance(votes, Mapping):
         voters, chosen = column(list(votes)), column(list(votes.values()))
@@ -153,17 +134,13 @@ class Voters:
         self._rows: Places = np.zeros(0, dtype=np.int64)
         self._index = Index(self.ids)
 
-    def __len__(self) -> int:
-        """Rows, of voters who left too."""
-        return len(self.ids)
-
     def join(self, voters: Any) -> None:
         """Rows for those who have none; all of them, or nobody and a DataError."""
         named = column(voters)
         fresh = named[self._index.find(named) == NOWHERE]
         if len(fresh) == 0:
             return
-        fresh = fresh[np.sort(_firsts(fresh))]
+        fresh = fresh[np.sort(np.unique(fresh, return_index=True)[1])]
         if len(self.ids) and fresh.dtype != self.ids.dtype:
             raise DataError(
                 "these voters' ids are of another kind",
@@ -188,21 +165,22 @@ class Voters:
         self.present[self._rows[places]] = False
         self._look_up()
 
-    def admit(self, voters: Column) -> Rows:
+    def admit(self, voters: Column) -> Places | slice:
         """The rows of those who vote in a round; who has none joins. DataError changes nothing."""
         whole = len(voters) == len(self.ids) == len(self._rows)
         if whole and np.array_equal(voters, self.ids):
             return slice(None)
         places = self._index.find(voters)
-        known, fresh = places[places != NOWHERE], voters[places == NOWHERE]
-        if len(_firsts(fresh)) < len(fresh) or (len(known) and np.bincount(known).max() > 1):
+        if not Index(voters).distinct:
             raise DataError("a voter votes twice in one round", expected="one vote each, or none")
+        fresh = voters[places == NOWHERE]
         self.join(fresh)
         return self._rows[self._index.find(voters)] if len(fresh) else self._rows[places]
 
     def default(self, run: int, number: int, size: int) -> Votes:
         """(rows,) what everybody votes for in this round unless they vote themselves."""
-        mixed = _mix(self._keys ^ np.uint64(_mixed_word(run, number)))
+        word = np.array([(run + number * _GOLDEN) & _MASK], dtype=np.uint64)
+        mixed = _mix(self._keys ^ _mix(word)[0])
         return (mixed % np.uint64(size)).astype(np.uint16)
 
     def restore(self, ids: Column, present: NDArray[np.bool_]) -> None:
@@ -217,16 +195,6 @@ class Voters:
         self._index = Index(self.ids[self._rows])
 
 
-def _firsts(ids: Column) -> Places:
-    """Where each id comes first."""
-    if ids.dtype == object:
-        first: dict[Any, int] = {}
-        for at, name in enumerate(ids.tolist()):
-            first.setdefault(name, at)
-        return np.array(list(first.values()), dtype=np.int64)
-    return np.unique(ids, return_index=True)[1].astype(np.int64)
-
-
 def _keys(ids: Column) -> Words:
     """(rows,) a word of the voter's id alone."""
     if ids.dtype != object:
@@ -236,10 +204,6 @@ def _keys(ids: Column) -> Words:
     except UnicodeEncodeError as error:
         raise DataError("a voter's id is no text that can be written", found=error.object) from None
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64) ^ np.uint64(_TEXT)
-
-
-def _mixed_word(run: int, number: int) -> int:
-    return int(_mix(np.array([(run + number * _GOLDEN) & _MASK], dtype=np.uint64))[0])
 
 
 def _mix(words: Words) -> Words:

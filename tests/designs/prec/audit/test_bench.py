@@ -34,11 +34,11 @@ def test_the_bound_reaches_five():
 
 
 def test_the_sound_claim_holds():
-    """No violation on four pairs, each with an exact loss below the claim."""
+    """No violation on two pairs, each with an exact loss below the claim."""
     line = gated(4.0)
     found = run(line, samples=SAMPLES)
     assert as_expected(line, found, short=True)
-    assert len(found.pairs) == 4
+    assert len(found.pairs) == 2
     for pair in found.pairs:
         assert pair.lower_bound <= pair.exact <= line.epsilon
         assert pair.lower_bound >= pair.ideal
@@ -54,31 +54,31 @@ def test_too_low_a_claim_is_refuted_by_samples():
 def test_both_variants_are_on_the_bench():
     """What the command can be asked for."""
     assert set(BENCH) == {"published", "sound"}
-    assert [make().epsilon for make in BENCH["sound"]] == [4.0, 2.0]
+    assert [make().epsilon for make in BENCH["sound"]] == [4.0]
 
 
 def test_features_by_hand():
-    """Matches, matches before the first miss, the stop; nothing after it counts in a view."""
+    """Matches, the stop; nothing after it counts in a view."""
     votes = followed(np.array([[0], [1], [0]]))
     runs = np.array([[0, 0, 0, 3], [0, 1, 1, 1]])
     found = [way(runs).tolist() for way in features(votes).values()]
-    assert found[:3] == [[2, 2], [1, 2], [3, 1]]
-    assert found[3][1] == code((0,), 3)
-    assert found[3][0] == code((0, 0, 0), 3) != code((0, 0), 3)
+    assert found[:2] == [[2, 2], [3, 1]]
+    assert found[2][1] == code((0,), 3)
+    assert found[2][0] == code((0, 0, 0), 3) != code((0, 0), 3)
 
 
 def test_sampled_runs():
     """A closed gate: the stop is before the first round; without a gate it never comes."""
     votes = followed(np.zeros((3, 1), dtype=np.int64))
     wanted = settings_for(3.0, rounds=3)
-    assert sampled(PRec, wanted, votes, 5, bulk=False)[:, -1].tolist() == [0] * 5
+    assert sampled(PRec, wanted, votes, 5)[:, -1].tolist() == [0] * 5
     open_always = PRecSettings(3, 2, 80, peers=12, variant="published")
     seen = sampled(PRec, open_always, votes, 50)
     assert seen.shape == (50, 4)
     assert set(seen[:, -1].tolist()) == {3}
 
 
-@pytest.mark.parametrize("bug", BUGS[5:11], ids=lambda bug: bug.name)
+@pytest.mark.parametrize("bug", BUGS[4:8], ids=lambda bug: bug.name)
 def test_bugs_in_the_rules_are_seen(bug):
     """A curator that breaks one of the rules is called broken."""
     assert bug.alarm(True)[0]

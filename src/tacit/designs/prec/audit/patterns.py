@@ -1,11 +1,8 @@
 """Runs of p-REC on the bench: votes, one voter who comes or goes, and the client's answers.
 
-Beside them p-REC as printed, voter by voter, and the game against it, which share nothing with the
-core.
-
-Source   Gilbert, Liu, Yu: On differentially private online collaborative recommendation systems
-         (2015), the two algorithms. What the paper leaves out is in no pattern that these get: all
-         who are there vote, all rounds have m objects, and clients answer.
+Beside them the law of a round as printed, and the game against it, which share nothing with the
+core. Source: Gilbert, Liu, Yu: On differentially private online collaborative recommendation
+systems (2015).
 """
 
 from __future__ import annotations
@@ -21,19 +18,17 @@ from tacit.designs.prec import PRec
 
 Places = NDArray[np.int64]
 ABSTAINS = -1
-SILENT = -1
 
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
     """votes: (rounds, voters) the place of each one's object, or ABSTAINS; the last column is of
-    the voter in whom neighbours differ. sizes: (rounds,) objects. answers: (rounds, objects) of
-    the client to each recommendation: 1 a like, 0 a dislike, or SILENT. comes, leaves: (voters,)
-    the first round, from 1, in which a voter is there, and in which they are no longer.
+    the voter in whom neighbours differ. answers: (rounds, objects) of the client to each
+    recommendation: 1 a like, 0 a dislike. comes, leaves: (voters,) the first round, from 1, in
+    which a voter is there, and in which they are no longer.
     """
 
     votes: Places
-    sizes: Places
     answers: Places
     comes: Places
     leaves: Places
@@ -41,6 +36,11 @@ class Pattern:
     @property
     def rounds(self) -> int:
         return len(self.votes)
+
+    @property
+    def hers(self) -> tuple[int, ...]:
+        """What the voter in whom neighbours differ votes for."""
+        return tuple(self.votes[:, -1].tolist())
 
     @property
     def without(self) -> Pattern:
@@ -56,26 +56,20 @@ class Pattern:
             server.leave_voters(gone)
         server.join_voters(np.flatnonzero((self.comes == number) & (self.leaves > number)))
         here = (self.comes <= number) & (self.leaves > number) & (self.votes[at] != ABSTAINS)
-        server.open_round(range(self.sizes[at]), (np.flatnonzero(here), self.votes[at][here]))
-
-    def answer(self, server: PRec, client: int, at: int, place: int) -> None:
-        """What the client says of what they were given."""
-        if (said := self.answers[at, place]) != SILENT:
-            server.feedback(client, bool(said))
+        server.open_round(
+            range(self.answers.shape[1]), (np.flatnonzero(here), self.votes[at][here])
+        )
 
 
 def pattern(votes: Places, answers: Places) -> Pattern:
-    """Everybody votes in all rounds, which all have as many objects as there are answers."""
+    """Everybody votes in all rounds."""
     rounds, voters = votes.shape
-    sizes = np.full(rounds, answers.shape[1])
-    return Pattern(
-        votes, sizes, answers, np.ones(voters, np.int64), np.full(voters, rounds + 1, np.int64)
-    )
+    return Pattern(votes, answers, np.ones(voters, np.int64), np.full(voters, rounds + 1, np.int64))
 
 
-def followed(votes: Places, objects: int = 2) -> Pattern:
+def followed(votes: Places) -> Pattern:
     """The hostile client: they like exactly what the last voter voted for, who so never leaves."""
-    return pattern(votes, np.eye(objects, dtype=np.int64)[votes[:, -1]])
+    return pattern(votes, np.eye(2, dtype=np.int64)[votes[:, -1]])
 
 
 def hostile(rng: np.random.Generator, others: int, rounds: int) -> Pattern:
@@ -91,34 +85,6 @@ def hostile(rng: np.random.Generator, others: int, rounds: int) -> Pattern:
     answers = np.eye(2, dtype=np.int64)[own]
     answers[drop:] = 1 - answers[drop:]
     return pattern(np.column_stack([votes, own]), answers)
-
-
-def lively(rng: np.random.Generator, others: int, rounds: int, objects: int) -> Pattern:
-    """Rounds of different size, abstainers, voters who come and go, silence: all at random."""
-    sizes = np.where(rng.random(rounds) < 0.1, 1, rng.integers(2, objects + 1, rounds))
-    favoured, share = rng.integers(0, sizes), rng.choice([0.2, 0.5, 0.7], (rounds, 1))
-    spread = rng.integers(0, sizes[:, None], (rounds, others + 1))
-    votes = np.where(rng.random((rounds, others + 1)) < share, favoured[:, None], spread)
-    votes[rng.random(votes.shape) < 0.1] = ABSTAINS
-    comes = np.where(rng.random(others + 1) < 0.9, 1, rng.integers(1, rounds + 1, others + 1))
-    leaves = np.where(
-        rng.random(others + 1) < 0.9, rounds + 1, rng.integers(2, rounds + 2, others + 1)
-    )
-    comes[-1], leaves[-1] = 1, rounds + 1
-    answers = rng.choice([1, 1, 0, 0, SILENT], (rounds, objects))
-    answers[sizes == 1] = 1  # all would be lost
-    return Pattern(votes, sizes, answers, comes, np.maximum(leaves, comes + 1))
-
-
-def promised(rng: np.random.Generator, peers: int, others: int, rounds: int, m: int) -> Pattern:
-    """The promise: the client likes one object a round, and `peers` beside their vote for it."""
-    liked = rng.integers(0, m, rounds)
-    votes = rng.integers(0, m, (rounds, others + 1))
-    drift = rng.random((rounds, 1))
-    votes = np.where(rng.random(votes.shape) < drift, liked[:, None], votes)
-    votes[:, :peers] = liked[:, None]
-    votes[:, -1] = np.where(rng.random(rounds) < 0.8, liked, votes[:, -1])
-    return pattern(votes, np.eye(m, dtype=np.int64)[liked])
 
 
 def refilled(rounds: int) -> Pattern:
@@ -157,14 +123,10 @@ def dropped(others: int, rounds: int) -> Pattern:
     return pattern(votes, np.tile([1, 0], (rounds, 1)))
 
 
-# As printed
-
-
-def chances(weights: list[int], objects: int, rounds: int, radius: int = 0) -> list[float]:
-    """(m,) of each object; weights: of those who vote for it, added up."""
-    ratio = Fraction(rounds, radius + 1)
-    gamma = Fraction(objects) / (3 * ratio - 1)
-    steep, cut = 2 * objects * math.log(ratio), Fraction(1, 2 * objects)
+def chances(weights: list[int], objects: int, rounds: int) -> list[float]:
+    """(m,) of each object as printed, R = 0; weights: of those who vote for it, added up."""
+    gamma = Fraction(objects, 3 * rounds - 1)
+    steep, cut = 2 * objects * math.log(rounds), Fraction(1, 2 * objects)
     total = sum(weights)
     if total == 0:
         return [1 / objects] * objects
@@ -177,38 +139,14 @@ def chances(weights: list[int], objects: int, rounds: int, radius: int = 0) -> l
     return [float(gamma) / objects + float(1 - gamma) * one / sum(phi) for one in phi]
 
 
-def path_chances(
-    votes: Pattern, outputs: tuple[int, ...], rounds: int, diversity: int = 0, radius: int = 0
-) -> list[float]:
-    """Of each output in turn, given those before."""
-    objects, voters = votes.answers.shape[1], votes.votes.shape[1]
-    credit_d, credit_r = [2 * diversity] * voters, [2 * radius + 1] * voters
-    found = []
-    for at, output in enumerate(outputs):
-        weights = [0] * objects
-        for voter in range(voters):
-            if credit_r[voter] > 0 and credit_d[voter] + credit_r[voter] > 0:
-                weights[votes.votes[at, voter]] += 1
-        found.append(chances(weights, objects, rounds, radius)[output])
-        for voter in range(voters):
-            own = votes.votes[at, voter] == output
-            if votes.answers[at, output] and not own:
-                credit_d[voter] -= 1
-            if not votes.answers[at, output] and own:
-                credit_r[voter] -= 1
-    return found
-
-
 @dataclass(frozen=True)
 class Play:
-    """A round of the game: so many of the others vote for the output, they too, and it is liked.
-
-    agreeing: None where one of the others leaves instead, and no round takes place.
+    """A round of the game: so many of the others vote for the output, which is liked if `own`: if
+    the hidden voter voted for it, too. agreeing: None where one of the others leaves instead.
     """
 
     agreeing: int | None
     own: bool
-    liked: bool
 
 
 def game(rounds: int, peers: int, voters: int, side: int) -> tuple[float, list[Play]]:
@@ -220,7 +158,7 @@ def game(rounds: int, peers: int, voters: int, side: int) -> tuple[float, list[P
     worth = [0.0] * voters
     best: list[Play | None] = [None] * voters
     for others in range(peers - 1, voters):
-        worth[others], best[others] = worth[others - 1], Play(None, True, True)
+        worth[others], best[others] = worth[others - 1], Play(None, True)
         without = [chances([k, others - k], 2, rounds)[0] for k in range(others + 1)]
         beside = [chances([k, others + 1 - k], 2, rounds)[0] for k in range(others + 2)]
         for agreeing in range(others + 1):
@@ -229,7 +167,7 @@ def game(rounds: int, peers: int, voters: int, side: int) -> tuple[float, list[P
                 left = agreeing if own else others - agreeing  # if the answer spares them
                 later = worth[left] if left < others and left >= peers - 1 else 0.0
                 if leak + later > worth[others] + 1e-15:
-                    worth[others], best[others] = leak + later, Play(agreeing, own, own)
+                    worth[others], best[others] = leak + later, Play(agreeing, own)
     return worth[-1], _played(best, peers)
 
 
@@ -258,8 +196,8 @@ def staged(plays: list[Play], voters: int) -> Pattern:
         row[staying[: play.agreeing]] = 0
         row[-1] = 0 if play.own else 1
         votes.append(row)
-        answers.append([int(play.liked), int(not play.liked)])
-        staying = [voter for voter in staying if (row[voter] == 0) == play.liked]
+        answers.append([int(play.own), int(not play.own)])
+        staying = [voter for voter in staying if (row[voter] == 0) == play.own]
     made = pattern(np.array(votes), np.array(answers))
     here = leaves > 1  # who leaves before the first round was never there
-    return Pattern(made.votes[:, here], made.sizes, made.answers, made.comes[here], leaves[here])
+    return Pattern(made.votes[:, here], made.answers, made.comes[here], leaves[here])

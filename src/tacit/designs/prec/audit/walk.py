@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, product
@@ -87,6 +87,13 @@ class Walk:
             left = left * laplace_at_least(1 - least, asked.scale)  # the noise is symmetric
         return [*shut, before * float(left.sum())]
 
+    def reaching(self, place: int) -> tuple[Path, float]:
+        """The outputs before an event, and the chance that it comes after them."""
+        drawn = [event for event in self.events[:place] if isinstance(event, Drawn)]
+        let_pass = sum(self.answers[place - len(drawn) :])
+        chance = math.prod(event.chance for event in drawn) * let_pass
+        return tuple(event.output for event in drawn), chance
+
 
 class _Steering:
     """Stand-ins for the law's draw and for the gate, which hear what they are asked."""
@@ -150,13 +157,13 @@ def walked(
                     steering.survivors = server.credit_left(client) // settings.credit
                     for _ in range(_ASKED):
                         server.recommend(client)
-                    votes.answer(server, client, at, path[at])
+                    server.feedback(client, bool(votes.answers[at, path[at]]))
     return walks
 
 
 def all_paths(votes: Pattern) -> list[Path]:
     """Every sequence of outputs."""
-    return list(product(*(range(size) for size in votes.sizes.tolist())))
+    return list(product(range(votes.answers.shape[1]), repeat=votes.rounds))
 
 
 def views(walks: Sequence[Walk]) -> dict[tuple[Path, int], float]:
@@ -176,34 +183,28 @@ def views(walks: Sequence[Walk]) -> dict[tuple[Path, int], float]:
 
 
 def sampled(
-    kind: type[PRec], settings: PRecSettings, votes: Pattern, runs: int, *, bulk: bool = True
+    kind: type[PRec], settings: PRecSettings, votes: Pattern, runs: int
 ) -> NDArray[np.int64]:
     """(runs, rounds + 1): what each client was given; last, the rounds until their gate shut."""
-    with tapped(Bulk().answer) if bulk else nullcontext():
-        parts = [
-            _served(kind, settings, votes, min(_CLIENTS, runs - begun))
-            for begun in range(0, runs, _CLIENTS)
-        ]
-    return np.concatenate(parts)
+    seen = np.full((runs, votes.rounds + 1), votes.rounds)
+    with tapped(Bulk().answer):
+        for begun in range(0, runs, _CLIENTS):
+            _serve(kind(settings, randomness=secure()), votes, seen[begun : begun + _CLIENTS])
+    return seen
 
 
-def _served(
-    kind: type[PRec], settings: PRecSettings, votes: Pattern, clients: int
-) -> NDArray[np.int64]:
-    server = kind(settings, randomness=secure())
-    seen = np.full((clients, votes.rounds + 1), votes.rounds)
-    for client in range(clients):
+def _serve(server: PRec, votes: Pattern, seen: NDArray[np.int64]) -> None:
+    """One client for each row."""
+    for client in range(len(seen)):
         server.join(client)
     for at in range(votes.rounds):
         votes.open(server, at)
-        for client in range(clients):
-            place = int(server.recommend(client))
-            seen[client, at] = place
-            votes.answer(server, client, at, place)
-    for client in range(clients):
+        for client, row in enumerate(seen):
+            row[at] = place = int(server.recommend(client))
+            server.feedback(client, bool(votes.answers[at, place]))
+    for client, row in enumerate(seen):
         if (stopped := server.transcript(client).stopped) is not None:
-            seen[client, -1] = stopped - 1
-    return seen
+            row[-1] = stopped - 1
 
 
 @dataclass(frozen=True)
@@ -222,27 +223,29 @@ class Pair:
     @property
     def gate(self) -> float:
         """The largest log-ratio of the gate's answers along one path; infinite without noise."""
+        answers = [zip(one.answers, other.answers, strict=True) for one, other in self._both()]
         return max(
-            apart(p, q)
-            for one, other in self._both()
-            for p, q in zip(one.answers, other.answers, strict=True)
+            0.0 if p == q else math.inf if 0 in (p, q) else abs(math.log(p / q))
+            for along in answers
+            for p, q in along
         )
 
     @property
     def unguarded(self) -> float:
         """Chance that the law draws with fewer than P survivors, in the worse pattern, if all paths
         were walked."""
-        firsts = [
-            next((at for at, event in enumerate(walk.events) if self._few(event)), None)
-            for walk in self.beside
-        ]
-        return max(
-            sum(dict(_reached(walks, firsts)).values()) for walks in (self.beside, self.without)
-        )
-
-    def _few(self, event: Question | Drawn) -> bool:
-        """Whether the law draws with too few survivors."""
-        return isinstance(event, Drawn) and event.survivors < self.peers
+        chances: list[dict[Path, float]] = [{}, {}]
+        for both in self._both():
+            few = (
+                isinstance(event, Drawn) and event.survivors < self.peers
+                for event in both[0].events
+            )
+            place = next((at for at, found in enumerate(few) if found), None)
+            if place is not None:
+                for side, walk in zip(chances, both, strict=True):
+                    outputs, chance = walk.reaching(place)
+                    side[outputs] = chance  # paths with the same beginning share theirs
+        return max(sum(side.values()) for side in chances)
 
     def views(self) -> tuple[Views, Views]:
         """Chances of everything that a client can see, if all paths were walked."""
@@ -276,13 +279,6 @@ def round_leaks(beside: Walk, without: Walk, peers: int) -> list[float]:
     return list(accumulate(leak, initial=0.0))
 
 
-def apart(p: float, q: float) -> float:
-    """|ln(p / q)|; infinite if only one of them is 0."""
-    if p == q:
-        return 0.0
-    return math.inf if 0 in (p, q) else abs(math.log(p / q))
-
-
 def beyond(first: Views, second: Views, epsilon: float) -> float:
     """The least delta at which epsilon holds for these two, in both directions."""
     factor = math.exp(epsilon)
@@ -303,28 +299,3 @@ def loss_at(first: Views, second: Views, delta: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if beyond(first, second, middle) > delta else (low, middle)
     return high
-
-
-def together(one: Views, clients: int) -> Views:
-    """What several clients see who are served on the same votes: each draws for themselves."""
-    joint: dict[Hashable, float] = {(): 1.0}
-    for _ in range(clients):
-        joint = {
-            (before, seen): chance * more
-            for before, chance in joint.items()
-            for seen, more in one.items()
-        }
-    return joint
-
-
-def _reached(walks: Sequence[Walk], firsts: Sequence[int | None]) -> list[tuple[Path, float]]:
-    """(outputs before, chance) of those events; paths with the same beginning share theirs."""
-    found = []
-    for walk, place in zip(walks, firsts, strict=True):
-        if place is None:
-            continue
-        drawn = [event for event in walk.events[:place] if isinstance(event, Drawn)]
-        let_pass = sum(walk.answers[place - len(drawn) :])
-        chance = math.prod(event.chance for event in drawn) * let_pass
-        found.append((tuple(event.output for event in drawn), chance))
-    return found

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -31,28 +30,17 @@ from tacit.mechanisms.selection import Selection
 from tacit.randomness import replay
 
 ABSTAINS = -1
-METHODS = ("p-rec", "p-rec-no-gate", "exponential", "majority", "weighted-majority", "uniform")
 PRIVATE = ("p-rec", "exponential")
-
-
-@dataclass(frozen=True)
-class Budget:
-    """Nats and delta for what `together` of the clients see together, and how many there are."""
-
-    epsilon: float
-    delta: float
-    clients: int = 1
-    together: int = 1
 
 
 class Player:
     """One method in one run. Clients are 0, 1, ...; votes (voters,), ABSTAINS for no vote.
 
-    Learns nothing and never stops, unless it says so.
+    Draws are replayed from the seed, but for the gate's noise, which is always the system's.
     """
 
-    def __init__(self, game: Game, budget: Budget, seed: int) -> None:
-        self.game, self.budget, self.seed = game, budget, seed
+    def __init__(self, game: Game, seed: int) -> None:
+        self.game, self.seed = game, seed
 
     def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
         """An object for each client who asks in this round."""
@@ -74,20 +62,17 @@ class Player:
 class Ours(Player):
     """p-REC as it is shipped."""
 
-    def __init__(self, settings: PRecSettings, game: Game, budget: Budget, seed: int) -> None:
-        super().__init__(game, budget, seed)
+    def __init__(self, game: Game, seed: int, settings: PRecSettings) -> None:
+        super().__init__(game, seed)
         self._server = PRec(settings, randomness=replay(f"p-rec {seed}"))
         self._voters, self._candidates = np.arange(game.voters), np.arange(game.objects)
         self._server.join_voters(self._voters)
-        for client in range(budget.clients):
+        for client in range(game.clients):
             self._server.join(client)
 
     def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
-        cast = self._voters, votes
-        if (votes == ABSTAINS).any():
-            voting = votes != ABSTAINS
-            cast = self._voters[voting], votes[voting]
-        self._server.open_round(self._candidates, cast)
+        voting = votes != ABSTAINS
+        self._server.open_round(self._candidates, (self._voters[voting], votes[voting]))
         return [int(self._server.recommend(client)) for client in asking]
 
     def learn(
@@ -100,56 +85,12 @@ class Ours(Player):
         return self._server.transcript(client).stopped
 
 
-def player(method: str, game: Game, budget: Budget, seed: int) -> Player:
-    """Draws are replayed from the seed, but for the gate's noise, which is always the system's."""
-    if method == "p-rec" and not math.isinf(budget.epsilon):
-        settings = sound_settings(game, budget)
-        if settings is None:
-            return Uniform(game, budget, seed, shut=True)
-        return Ours(settings, game, budget, seed)
-    if method in ("p-rec", "p-rec-no-gate"):
-        return Ours(_settings(game, math.inf, budget.delta, 1), game, budget, seed)
-    return _OTHERS[method](game, budget, seed)
-
-
-@lru_cache(maxsize=64)
-def sound_settings(game: Game, budget: Budget) -> PRecSettings | None:
-    """With a plan; None where the gate would need more voters than there are: all is uniform.
-
-    epsilon is finite.
-    """
-    settings = _settings(game, budget.epsilon, budget.delta, budget.together)
-    try:
-        _ = settings.plan
-    except ConfigError:
-        return None
-    return settings
-
-
-def _settings(game: Game, epsilon: float, delta: float, together: int) -> PRecSettings:
-    sizes = asdict(game) | {"peers": None}
-    return PRecSettings(**sizes, epsilon=epsilon, delta=delta, clients_together=together)
-
-
-@lru_cache(maxsize=256)
-def per_round(epsilon: float, delta: float, rounds: int) -> float:
-    """Epsilon of one choice of so many, by the accountant that leaves most."""
-    if math.isinf(epsilon):
-        return epsilon
-
-    def choices(noise: float) -> Event:
-        return repeat(Exponential(1 / noise), rounds)
-
-    asked = {"epsilon": epsilon, "delta": delta}
-    accountants = ZCDPAccountant, BasicAccountant
-    return 1 / min(smallest_noise(choices, **asked, accountant=each) for each in accountants)
-
-
 class Raw(Player):
-    def __init__(self, game: Game, budget: Budget, seed: int) -> None:
-        super().__init__(game, budget, seed)
-        choices = game.rounds * budget.together
-        each = per_round(budget.epsilon, budget.delta, choices)
+    """The exponential mechanism."""
+
+    def __init__(self, game: Game, seed: int) -> None:
+        super().__init__(game, seed)
+        each = per_round(game.epsilon, game.delta, game.rounds * game.together)
         self.draw = Selection(each, game.objects, 1, 0, game.voters, 1, monotonic=True)
         self._source = replay(f"exponential {seed}")
 
@@ -159,18 +100,21 @@ class Raw(Player):
 
 
 class Majority(Player):
+    """What most vote for."""
+
     def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
         return [int(self._counts(votes).argmax())] * len(asking)
 
 
 class WeightedMajority(Player):
-    def __init__(self, game: Game, budget: Budget, seed: int) -> None:
-        super().__init__(game, budget, seed)
-        self._weights = np.ones((budget.clients, game.voters))
+    """The same with a weight of each voter for each client."""
+
+    def __init__(self, game: Game, seed: int) -> None:
+        super().__init__(game, seed)
+        self._weights = np.ones((game.clients, game.voters))
 
     def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
-        voting = votes != ABSTAINS
-        size = self.game.objects
+        voting, size = votes != ABSTAINS, self.game.objects
         return [
             int(np.bincount(votes[voting], self._weights[client][voting], size).argmax())
             for client in asking
@@ -189,8 +133,8 @@ class WeightedMajority(Player):
 class Uniform(Player):
     """shut: whether it stands for a gate that would never open."""
 
-    def __init__(self, game: Game, budget: Budget, seed: int, *, shut: bool = False) -> None:
-        super().__init__(game, budget, seed)
+    def __init__(self, game: Game, seed: int, *, shut: bool = False) -> None:
+        super().__init__(game, seed)
         self._shut = shut
         self._rng = np.random.default_rng([seed, 1])
 
@@ -207,3 +151,49 @@ _OTHERS: dict[str, type[Player]] = {
     "weighted-majority": WeightedMajority,
     "uniform": Uniform,
 }
+METHODS = ("p-rec", "p-rec-no-gate", *_OTHERS)
+
+
+def player(method: str, game: Game, seed: int) -> Player:
+    """ConfigError for a method that there is not."""
+    if method not in METHODS:
+        raise ConfigError(f"A method is one of {', '.join(METHODS)}; got {method!r}.")
+    if method in _OTHERS:
+        return _OTHERS[method](game, seed)
+    if method == "p-rec" and not math.isinf(game.epsilon):
+        settings = sound_settings(game)
+        return Uniform(game, seed, shut=True) if settings is None else Ours(game, seed, settings)
+    return Ours(game, seed, _settings(game, math.inf, 1))
+
+
+@lru_cache(maxsize=64)
+def sound_settings(game: Game) -> PRecSettings | None:
+    """With a plan; None where the gate would need more voters than there are: all is uniform.
+
+    epsilon is finite.
+    """
+    settings = _settings(game, game.epsilon, game.together)
+    try:
+        _ = settings.plan
+    except ConfigError:
+        return None
+    return settings
+
+
+def _settings(game: Game, epsilon: float, together: int) -> PRecSettings:
+    sizes = (game.rounds, game.objects, game.voters, None, game.diversity, game.radius)
+    return PRecSettings(*sizes, epsilon=epsilon, delta=game.delta, clients_together=together)
+
+
+@lru_cache(maxsize=256)
+def per_round(epsilon: float, delta: float, rounds: int) -> float:
+    """Epsilon of one choice of so many, by the accountant that leaves most."""
+    if math.isinf(epsilon):
+        return epsilon
+
+    def choices(noise: float) -> Event:
+        return repeat(Exponential(1 / noise), rounds)
+
+    asked = {"epsilon": epsilon, "delta": delta}
+    accountants = ZCDPAccountant, BasicAccountant
+    return 1 / min(smallest_noise(choices, **asked, accountant=each) for each in accountants)

@@ -12,14 +12,18 @@ Peers     are not planted: whether there are any is what is found out.
 
 from __future__ import annotations
 
+import argparse
+import json
+import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit import load
 from tacit.data.ratings import Ratings
-from tacit.designs.prec.experiment.methods import ABSTAINS, METHODS, PRIVATE, Budget, player
+from tacit.designs.prec.experiment.methods import ABSTAINS, METHODS, PRIVATE, player
 from tacit.designs.prec.experiment.worlds import Game
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import Interval, grouped, mean_interval
@@ -139,28 +143,24 @@ def evaluate_stream(
     unknown = set(methods) - set(METHODS)
     if unknown:
         raise ConfigError(f"A method is one of {', '.join(METHODS)}; got {min(unknown)!r}.")
-    budget = Budget(epsilon, delta, clients)
     tasks = []
     asked = {"objects": objects, "clients": clients, "per_item": per_item}
     for seed in seeds:
         made = stream(ratings, **asked, liked_from=liked_from, seed=seed)
         rounds, voters = made.votes.shape
-        game = Game(rounds, objects, voters, voters, diversity)
+        game = Game(
+            rounds, objects, voters, voters, diversity, 0, clients, epsilon=epsilon, delta=delta
+        )
         for method in methods:
             allowed = radius if method.startswith("p-rec") else (0,)
-            tasks += [(made, replace(game, radius=r), method, budget, seed) for r in allowed]
+            tasks += [(made, replace(game, radius=r), method, seed) for r in allowed]
     with Pool(None, workers=workers) as pool:
         return pool.run(_play, tasks, progress)
 
 
-def steps(methods: Sequence[str], radius: Sequence[int], seeds: int) -> int:
-    """How many runs `evaluate_stream` takes."""
-    return seeds * sum(len(radius) if name.startswith("p-rec") else 1 for name in methods)
-
-
-def _play(_: None, made: Stream, game: Game, method: str, budget: Budget, seed: int) -> StreamRow:
+def _play(_: None, made: Stream, game: Game, method: str, seed: int) -> StreamRow:
     with simulation():
-        ours, disliked = player(method, game, budget, seed), 0
+        ours, disliked = player(method, game, seed), 0
         for votes, likes, asks in zip(made.votes, made.likes, made.asks, strict=True):
             asking = np.flatnonzero(asks).tolist()
             given = ours.choose(votes, asking)
@@ -170,23 +170,23 @@ def _play(_: None, made: Stream, game: Game, method: str, budget: Budget, seed: 
             ours.learn(votes, asking, given, liked)
             disliked += liked.count(False)
     asked = int(made.asks.sum())
-    credited, spends = method.startswith("p-rec"), method in PRIVATE and np.isfinite(budget.epsilon)
+    credited, spends = method.startswith("p-rec"), method in PRIVATE and np.isfinite(game.epsilon)
     return StreamRow(
         method=method,
         rounds=game.rounds,
         objects=game.objects,
         voters=game.voters,
-        clients=budget.clients,
+        clients=game.clients,
         diversity=game.diversity if credited else None,
         radius=game.radius if credited else None,
-        epsilon=budget.epsilon if spends else None,
-        delta=budget.delta if spends else None,
+        epsilon=game.epsilon if spends else None,
+        delta=game.delta if spends else None,
         seed=seed,
         asked=asked,
         disliked=disliked,
         loss=disliked / asked,
         abstained=float((made.votes == ABSTAINS).mean()),
-        stopped=sum(ours.stopped(c) is not None for c in range(budget.clients)) / budget.clients,
+        stopped=sum(ours.stopped(c) is not None for c in range(game.clients)) / game.clients,
     )
 
 
@@ -201,3 +201,26 @@ def stream_points(rows: Iterable[StreamRow]) -> list[tuple[StreamRow, Interval, 
         )
         for found in groups.values()
     ]
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("ratings", help="a file or folder that tacit reads")
+    parser.add_argument("--radius", type=int, nargs="+", default=[0])
+    parser.add_argument("--method", nargs="+", choices=METHODS, default=METHODS, dest="methods")
+    parser.add_argument("--objects", type=int, default=2)
+    parser.add_argument("--rated-by", type=int, default=50, dest="per_item")
+    parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--epsilon", type=float, default=1.0)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--workers", type=int, default=0)
+    asked = vars(parser.parse_args(words))
+    ratings, seeds = load(asked.pop("ratings")), range(asked.pop("seeds"))
+    for row, loss, stopped in stream_points(evaluate_stream(ratings, **asked, seeds=seeds)):
+        point = {"method": row.method, "radius": row.radius, "loss": loss, "stopped": stopped}
+        print(json.dumps(point | {"row": asdict(row)}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

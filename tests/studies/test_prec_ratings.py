@@ -6,10 +6,9 @@ import json
 
 import numpy as np
 import pytest
+from prec_ratings import evaluate_stream, main, stream
 
-from tacit.cli.app import main
 from tacit.data.ratings import Ratings
-from tacit.designs.prec.experiment.stream import evaluate_stream, stream
 from tacit.errors import DataError
 
 ITEMS, PEOPLE = 44, 90
@@ -87,8 +86,9 @@ def test_ratings_without_times_are_refused():
 
 def test_on_real_ratings_the_gate_shuts(ml_100k, capsys):
     """MovieLens 100K has no peers for 300 rounds: the gate says so, and the counters err less."""
-    words = "--clients 16 --seeds 1 --workers 1 --method p-rec --method majority --json"
-    assert main(["evaluate", "prec", str(ml_100k), *words.split()]) == 0
-    found = {point["method"]: point for point in json.loads(capsys.readouterr().out)["points"]}
+    words = "--clients 16 --seeds 1 --workers 1 --method p-rec majority"
+    assert main([str(ml_100k), *words.split()]) == 0
+    points = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    found = {point["method"]: point for point in points}
     assert found["p-rec"]["stopped"] == 1
     assert found["majority"]["loss"][0] < found["p-rec"]["loss"][0]

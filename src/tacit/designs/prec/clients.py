@@ -1,4 +1,4 @@
-"""One client's run: what they were given and said, and the gate before each of their rounds.
+"""One client's run: its gate, what the client was given and said, and who counts for them.
 
 Source     AboveThreshold (Dwork, Roth, 2014), monotonic (Lyu, Su, Li, 2017), asked about the
            survivors of one client's run. The paper takes a promise about them in its place, which
@@ -10,22 +10,30 @@ Guarantee  All answers cost the gate's epsilon. Except with chance delta, a gate
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise
-from typing import Any, Self
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tacit.accounting.base import above
-from tacit.designs.prec.voters import Id, plain_id
-from tacit.errors import ConfigError, DataError, PrivacyError
+from tacit.designs.prec.voters import Id, Votes
+from tacit.engine.votes import Credits, enrol, no_credits
+from tacit.errors import ConfigError
 from tacit.mechanisms.running import GateRun, ThresholdGate
 
+Counts = NDArray[np.int64]
+Words = NDArray[np.uint64]
+Bits = NDArray[np.bool_]
+Answers = Mapping[int, tuple[int, bool]]
+"""Place of a client in the block: the object they were given, and whether they liked it."""
 _MOST_SLACK = 1 << 40
 
 
 class Gate(GateRun):
-    """One life of a gate; `threshold` and `stopped` go into the run's file and nowhere else."""
+    """One life of a gate; `drawn` and `stopped` go into the run's file and nowhere else."""
 
     @classmethod
     def opened(cls, *, epsilon: float, threshold: int) -> Self:
@@ -92,12 +100,6 @@ class Entry:
     candidate: Id
     liked: bool | None
 
-    def __post_init__(self) -> None:
-        _check_round(self.round)
-        plain_id(self.candidate)
-        if self.liked is not None and type(self.liked) is not bool:
-            raise DataError("a client likes, dislikes or is silent", found=self.liked)
-
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
@@ -111,66 +113,21 @@ class Transcript:
     entries: tuple[Entry, ...] = ()
     stopped: int | None = None
 
-    def __post_init__(self) -> None:
-        for number in (self.joined, self.stopped):
-            if number is not None:
-                _check_round(number)
-        rounds = [entry.round for entry in self.entries]
-        if any(later <= earlier for earlier, later in pairwise(rounds)):
-            raise DataError("a transcript's rounds do not ascend")
-        if rounds and (self.joined is None or rounds[0] < self.joined):
-            raise DataError("a transcript has a recommendation before the client joined")
-        if self.stopped is not None and self.stopped not in rounds:
-            raise DataError("a gate is shut in a round without a recommendation")
-
-    @property
-    def last(self) -> int:
-        """The last round that it tells of; 0 if it tells of none."""
-        return self.entries[-1].round if self.entries else self.joined or 0
-
-    def to_list(self) -> list[Any]:
-        """JSON values."""
-        rows = [[entry.round, entry.candidate, entry.liked] for entry in self.entries]
-        return [self.joined, rows, self.stopped]
-
-    @classmethod
-    def from_list(cls, values: list[Any]) -> Transcript:
-        """What `to_list` wrote; TypeError, ValueError or DataError for anything else."""
-        joined, rows, stopped = values
-        return cls(joined, tuple(Entry(*row) for row in rows), stopped)
-
-
-@dataclass(frozen=True)
-class Round:
-    """What comes in before and with one round: see `PRec.open_round`."""
-
-    candidates: Collection[Any]
-    votes: Mapping[Any, Any] | tuple[Any, Any]
-    joined: Collection[Any] = ()
-    left: Collection[Any] = ()
-
-
-def _check_round(number: Any) -> None:
-    if type(number) is not int or number < 1:
-        raise DataError("rounds are counted from 1", found=number)
-
 
 @dataclass(eq=False)
 class Run:
-    """seat: the number of their block and their place in it. gate: None where there is none.
+    """block, place: where the state is of who counts. gate: None where there is none.
 
-    joined: the round whose voters are their electorate, None before the first. stopped: the round
-    in which their gate shut. passed: the last one in which it let pass. replayed: answers were put
-    in from outside, so that this gate is not the one that let them pass.
+    joined, entries, stopped: see `Transcript`. passed: the last round that the gate let pass.
     """
 
-    seat: tuple[int, int]
+    block: Block
+    place: int
     gate: Gate | None
     joined: int | None = None
     entries: list[Entry] = field(default_factory=list)
     stopped: int | None = None
     passed: int = 0
-    replayed: bool = False
 
     @property
     def transcript(self) -> Transcript:
@@ -180,19 +137,6 @@ class Run:
         """What they were given in this round."""
         last = self.entries[-1] if self.entries else None
         return last if last is not None and last.round == number else None
-
-    def check_servable(self, name: Id, most: int) -> None:
-        """PrivacyError if one more recommendation would not be covered; most: T."""
-        if self.replayed:
-            raise PrivacyError(
-                f"Client {name!r} was replayed. Their gate is not the one that let the recorded "
-                "recommendations pass, so a further one would not be covered by its epsilon."
-            )
-        if len(self.entries) >= most:
-            raise PrivacyError(
-                f"Client {name!r} has had all {most} recommendations that the guarantee is "
-                "computed for."
-            )
 
     def passes(self, number: int, left: int) -> bool:
         """Whether the gate lets pass in this round, where so many voters are left in whole credits.
@@ -206,19 +150,86 @@ class Run:
         self.passed = number
         return True
 
-    def to_list(self) -> list[Any]:
-        """JSON values, the gate's secret among them."""
-        gate = None if self.gate is None else self.gate.drawn
-        return [list(self.seat), gate, self.replayed, self.transcript.to_list(), self.passed]
 
-    @classmethod
-    def from_list(cls, values: list[Any], gate: Gate | None) -> Run:
-        """What `to_list` wrote."""
-        (block, place), _, replayed, transcript, passed = values
-        known = Transcript.from_list(transcript)
-        if type(replayed) is not bool:
-            raise ValueError("a run is replayed or not")
-        if type(passed) is not int or passed < 0:
-            raise ValueError("a gate's last round is no round")
-        entries = list(known.entries)
-        return cls((block, place), gate, known.joined, entries, known.stopped, passed, replayed)
+class Block:
+    """Who counts for each of up to 64 clients side by side: a few bits per voter and client."""
+
+    def __init__(self, voters: int, *, diversity: int, radius: int) -> None:
+        self.credit = no_credits(voters, diversity=diversity, radius=radius)
+        self._counts: tuple[Counts, Counts] | None = None
+
+    def enrol(self, place: int, electorate: Bits, tally: Counts) -> None:
+        """A client at this place, for whom the electorate (rows,) counts with full credits.
+
+        tally: (objects,) the electorate's votes in the open round.
+        """
+        enrol(self.credit, place, electorate)
+        if self._counts is not None:
+            counts, credits_left = self._counts
+            counts[place] = tally
+            credits_left[place] = (self.credit.start_both + 1) * tally.sum()
+
+    def counts(self, place: int, votes: Votes, objects: int) -> tuple[Counts, int]:
+        """Of the open round: (objects,) votes that count for the client, and the credit left."""
+        if self._counts is None:
+            from tacit.engine import votes_compiled as engine
+
+            tally = engine.tally(votes, self.credit.alive, objects)
+            total = tally.sum(axis=1) if self._plain else engine.total_credit(self.credit)
+            self._counts = tally, total
+        return self._counts[0][place], int(self._counts[1][place])
+
+    def counting(self, place: int) -> Bits:
+        """(rows,) who counts for the client at this place."""
+        return (self.credit.alive >> np.uint64(place) & np.uint64(1)).astype(bool)
+
+    def fit(self, rows: int, present: Bits | None) -> None:
+        """Room for so many voters; the new ones count for nobody who is here already.
+
+        present: (rows,) who has not left, None if nobody new has. Who left counts for nobody.
+        """
+        old = self.credit
+        if more := rows - old.alive.size:
+            planes = (np.pad(plane, ((0, 0), (0, more))) for plane in (old.both, old.radius))
+            alive = np.pad(old.alive, (0, more))
+            self.credit = Credits(old.diversity, old.radius_allowed, alive, *planes)
+            self._counts = None
+        if present is not None:
+            self.credit.alive[~present] = 0
+            self._counts = None
+
+    def advance(self, last: Votes, had: int, votes: Votes, has: int, answers: Answers) -> None:
+        """Charge for the answers of the last round, and count this one's votes in the same walk.
+
+        had, has: objects of the last round and of this one.
+        """
+        self._counts = None
+        if not answers:
+            return
+        from tacit.engine import votes_compiled as engine
+
+        diverse, radius = charged_objects(answers, had)
+        if self._plain:
+            kept = ~(diverse | radius)
+            tally = engine.keep_and_tally(last, kept, votes, self.credit.alive, has)
+            self._counts = tally, tally.sum(axis=1)
+        else:
+            self._counts = engine.charge_and_tally(last, diverse, radius, votes, self.credit, has)
+
+    @property
+    def _plain(self) -> bool:
+        """Whether a voter has one credit, D = R = 0."""
+        return self.credit.start_both == 0
+
+
+def charged_objects(answers: Answers, objects: int) -> tuple[Words, Words]:
+    """(objects,) each, bit c: for client c the object's voters lose a creditD, a creditR."""
+    diverse, radius = np.zeros(objects, np.uint64), np.zeros(objects, np.uint64)
+    for client, (chosen, liked) in answers.items():
+        bit = np.uint64(1 << client)
+        if liked:
+            diverse |= bit
+            diverse[chosen] &= ~bit
+        else:
+            radius[chosen] |= bit
+    return diverse, radius
