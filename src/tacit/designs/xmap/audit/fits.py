@@ -28,7 +28,6 @@ from tacit.designs.xmap import XMap
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Tables
 from tacit.designs.xmap.boxes import to_arrays
 from tacit.designs.xmap.theory import laplace_delta
-from tacit.engine.local import LocalEngine
 from tacit.mechanisms import samplers
 from tacit.randomness import secure
 
@@ -99,7 +98,7 @@ class Drawer:
     def _fit(self, table: Ratings, noise: int) -> tuple[Released, float]:
         """All noises at that many steps; with the scale that was asked for."""
         with tapped(lambda asked: asked.values + noise) as heard:
-            model = XMap(source=SOURCE, target=TARGET, engine=LocalEngine(), **self.settings)
+            model = XMap(source=SOURCE, target=TARGET, **self.settings)
             model.fit(table)
         scales = {asked.scale for asked in heard}
         return _released(model), scales.pop() if scales else math.nan
@@ -198,7 +197,7 @@ def fits_check(
     """
 
     def fit(table: Ratings) -> Released:
-        model = XMap(source=SOURCE, target=TARGET, engine=LocalEngine(), **settings).fit(table)
+        model = XMap(source=SOURCE, target=TARGET, **settings).fit(table)
         return _released(model)
 
     def release(table: Ratings) -> Callable[[int], NDArray[Any]]:

@@ -26,7 +26,7 @@ from tacit.data.domains import items_in
 from tacit.data.ratings import Ratings
 from tacit.designs.xmap.extender import baseline, blocks_of, extend, similarities
 from tacit.designs.xmap.model import XMap
-from tacit.engine.local import CompiledEngine, blocks
+from tacit.engine import Engine, blocks
 
 if TYPE_CHECKING:
     from tacit.recommenders.base import Recommender
@@ -92,7 +92,6 @@ def predicts(contender: Contender, options: Mapping[str, Any]) -> bool:
 def make(contender: Contender, task: Task, k: int | None) -> Recommender:
     """An unfitted recommender."""
     from tacit.designs.xmap import XMap
-    from tacit.engine.local import CompiledEngine
     from tacit.recommenders import baselines
 
     neighbours: dict[str, Any] = {} if k is None else {"k": k}
@@ -106,9 +105,9 @@ def make(contender: Contender, task: Task, k: int | None) -> Recommender:
         case "remote-user":
             return baselines.RemoteUser(source=task.source, target=task.target, **neighbours)
         case "knn-single":
-            return baselines.ItemKNN(domain=task.target, engine=CompiledEngine(), **neighbours)
+            return baselines.ItemKNN(domain=task.target, engine=Engine(), **neighbours)
         case "knn-cross":
-            return baselines.ItemKNN(engine=CompiledEngine(), **neighbours)
+            return baselines.ItemKNN(engine=Engine(), **neighbours)
         case "mf":
             return baselines.MatrixFactorization(random_state=task.seed)
     return XMap(
@@ -186,7 +185,7 @@ def similarities_found(ratings: Ratings, source: str, target: str) -> dict[str, 
     sources = items_in(ratings, source).astype(np.int32)
     targets = items_in(ratings, target).astype(np.int32)
     base = baseline(ratings.matrix)
-    engine, settings = CompiledEngine(), XMap(target=target).settings
+    engine, settings = Engine(), XMap(target=target).settings
     found = extend(
         base,
         sources,
