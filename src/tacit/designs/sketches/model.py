@@ -64,11 +64,11 @@ class Sketches:
         return f"Sketches({len(self.items)} items, {self.server.reports:,} reports)"
 
 
-def cluster(server: Server, clusters: int | None = None, *, resamples: int = 1) -> Clustering:
+def cluster(server: Server, clusters: int | None = None) -> Clustering:
     """What the counts of a server say about items, by the campaign's own method."""
     if server.campaign.senses:
-        return score_clusters(item_counts(server), clusters, resamples=resamples)
-    return pair_clusters(pair_counts(server), clusters, resamples=resamples)
+        return score_clusters(item_counts(server), clusters)
+    return pair_clusters(pair_counts(server), clusters)
 
 
 def true_bits(campaign: Campaign, tickets: Words, starts: Ints, likes: Ints) -> NDArray[np.uint32]:
