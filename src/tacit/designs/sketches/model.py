@@ -19,6 +19,7 @@ from tacit.designs.sketches.campaigns import cards, new_campaign
 from tacit.designs.sketches.clustering import Clustering, pair_clusters, score_clusters
 from tacit.designs.sketches.device import Device, Limits, new_secret
 from tacit.designs.sketches.messages import VERSION, WHOLE, Campaign, ItemId, Report
+from tacit.designs.sketches.sensing import halves
 from tacit.designs.sketches.server import Server, item_counts, pair_counts
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
@@ -80,9 +81,7 @@ def true_bits(campaign: Campaign, tickets: Words, starts: Ints, likes: Ints) -> 
 
     if campaign.method == "pairwise-rated":
         raise ConfigError("Pairs of rated items are chosen on the device; this takes likes alone.")
-    first, second = (
-        np.uint64(int.from_bytes(half, "big")) for half in (campaign.seed[:8], campaign.seed[8:])
-    )
+    first, second = map(np.uint64, halves(campaign.seed))
     asked, hits = (first, second, tickets, starts, likes), np.empty(len(tickets), dtype=np.uint32)
     if campaign.senses:
         wheel = np.uint64(campaign.modulus), _inverses(campaign.modulus)
