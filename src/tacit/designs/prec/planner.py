@@ -31,8 +31,6 @@ MODES: tuple[Mode, ...] = ("promise", "floor")
 Basis = Literal["exact", "bound"]
 EXACT_VOTERS = {2: 6000, 3: 600}
 """By the number of objects: the most voters of whom every number is tried, in a second or two."""
-EXACT_CREDITED = 40
-"""The same for two objects and diversity + radius = 1, where voters differ by their credits."""
 _ROUNDING = 1e-10
 """A log-ratio is off by 1e-13 at most, and a few dozen rounds leak."""
 UNLIKELY = 0.01
@@ -97,10 +95,6 @@ def cached_epsilon(
     if m in EXACT_VOTERS and D == R == 0 and EXACT_VOTERS[m] >= P:
         return _whole_voters(mode, m, T, n, P)
     floor = theory.credit(D, R) * P if mode == "floor" else theory.credit_floor(D, R, P)
-    if m == 2 and D + R == 1 and n <= EXACT_CREDITED:
-        value = _credited(T, R, n, floor)
-        certain = mode == "floor" and _leaking_rounds(4, 3 * n, floor, 3) <= T
-        return value, "exact" if certain else "bound"  # the promise does more than keep the floor
     chain = theory.eps_chain(m, T, D, R, n, floor, P)
     formula = (theory.eps_gated if mode == "floor" else theory.eps_tight)(m, T, D, R, P)
     return above(min(chain, formula), slack=1.0), "bound"
@@ -120,20 +114,11 @@ def _whole_voters(mode: Mode, m: int, T: int, n: int, P: int) -> tuple[float, Ba
     return above(value + theory.eps_chain(m, T, 0, 0, n, most + 1, most + 1), slack=1.0), "bound"
 
 
-def _credited(T: int, R: int, n: int, floor: int) -> float:
-    from tacit.engine.prec_chain_compiled import worst_with_credits
-
-    sums = worst_with_credits(
-        math.log(theory.ratio(T, R)), theory.gamma(2, T, R), floor, n - 1, R == 0
-    )
-    return float(sums.max()) + _ROUNDING
-
-
-def _leaking_rounds(parts: int, credits_: int, floor: int, each: int = 1) -> int:
-    """Rounds at most that tell anything: each costs a part of all survivors a credit."""
-    rounds, left = 0, credits_
-    while left >= floor:
-        left -= -(-left // (each * parts))
+def _leaking_rounds(parts: int, voters: int, floor: int) -> int:
+    """Rounds at most that tell anything: each costs a part of all survivors."""
+    rounds = 0
+    while voters >= floor:
+        voters -= -(-voters // parts)
         rounds += 1
     return rounds
 
@@ -219,15 +204,7 @@ def _epsilons(
 def _why_not(m: int, D: int, R: int) -> str:
     if D == R == 0 and m in EXACT_VOTERS:
         return f"With {m} objects every number of voters is tried up to {EXACT_VOTERS[m]} of them."
-    if D + R == 1 and m == 2:
-        return (
-            "With diversity or radius 1 the exact number is computed for the gate alone, up to "
-            f"{EXACT_CREDITED} voters."
-        )
-    return (
-        "The exact number is computed for 2 or 3 objects with diversity and radius 0, and for 2 "
-        "objects with one of them 1."
-    )
+    return "The exact number is computed for 2 or 3 objects with diversity and radius 0."
 
 
 def _needed(epsilon: float, m: int, T: int, D: int, R: int, n: int) -> dict[str, Any]:
