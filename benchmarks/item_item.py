@@ -116,13 +116,12 @@ def ours(counts: bool) -> Any:
         import numpy as np
         from scipy import sparse
 
-        from tacit.engine import Table
-        from tacit.engine.local import CompiledEngine
+        from tacit.engine import Engine, Table
 
         values = centred(folder)
         table = Table(values, values.data >= 0)
         items = np.arange(values.shape[1], dtype=np.int32)
-        engine = CompiledEngine()
+        engine = Engine()
         few = sparse.csr_array(np.eye(3))
         small = Table(few, few.data > 0)
         engine.neighbours(small, of=items[:3], among=items[:3], k=1, counts=counts)  # compiles

@@ -14,11 +14,13 @@ import json
 import sys
 import time
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from turns import peak_mib, show, take_turns, turn
 
 ITEMS = {"1m": 3_700, "20m": 19_000}
+READABLE = Path(__file__).parents[1] / "tests" / "engine"
 LAYERS, K, STARTS, PEER_STARTS = 6, 10, 1_000, 20
 GOAL = 0.25
 
@@ -93,9 +95,9 @@ def stages(width: int) -> list[Any]:
 def compiled(width: int) -> dict[str, float]:
     import numpy as np
 
-    from tacit.engine.local import CompiledEngine
+    from tacit.engine import Engine
 
-    engine, layers = CompiledEngine(), stages(width)
+    engine, layers = Engine(), stages(width)
     engine.paths(layers[:1], starts=np.zeros(1, dtype=np.int32))  # compiles
     starts = np.arange(min(STARTS, width), dtype=np.int32)
     start = time.process_time()
@@ -106,7 +108,8 @@ def compiled(width: int) -> dict[str, float]:
 def readable(width: int) -> dict[str, float]:
     import numpy as np
 
-    from tacit.engine.local import LocalEngine
+    sys.path.append(str(READABLE))
+    from readable_engine import LocalEngine
 
     layers, starts = stages(width), np.arange(PEER_STARTS, dtype=np.int32)
     start = time.process_time()
@@ -117,11 +120,14 @@ def readable(width: int) -> dict[str, float]:
 def compare(width: int) -> dict[str, Any]:
     import numpy as np
 
-    from tacit.engine.local import CompiledEngine, LocalEngine
+    sys.path.append(str(READABLE))
+    from readable_engine import LocalEngine
+
+    from tacit.engine import Engine
 
     layers, starts = stages(width), np.arange(2, dtype=np.int32)
     pairs = zip(
-        CompiledEngine().paths(layers, starts=starts),
+        Engine().paths(layers, starts=starts),
         LocalEngine().paths(layers, starts=starts),
         strict=True,
     )

@@ -53,7 +53,6 @@ FILES = frozenset(
         "designs/pdap/test_network.py",
         "designs/private/test_releases.py",
         "designs/sketches/test_killed.py",
-        "designs/sketches/test_manipulation.py",
         "designs/standard_scheme/test_certainty.py",
         "designs/standard_scheme/test_device.py",
         "designs/standard_scheme/test_over_time.py",

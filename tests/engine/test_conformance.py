@@ -1,4 +1,4 @@
-"""Every engine keeps the laws, and a dense one of a few lines can be plugged in."""
+"""Every engine keeps the laws."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from itertools import product
 
 import numpy as np
 import pytest
+from engine_laws import EngineConformance
+from readable_engine import LocalEngine
 from scipy import sparse
 
-from tacit.engine import Neighbours, Stage, Table, item_item_blocks
+from tacit.engine import Engine, Neighbours, Stage, Table, item_item_blocks
 from tacit.engine.item_item import check
-from tacit.engine.local import CompiledEngine, LocalEngine, check_predictions, check_top
-from tacit.engine.local import check as check_paths
-from tacit.testing.engines import EngineConformance
+from tacit.engine.paths_compiled import check_paths, check_predictions
 
 
 @dataclass(frozen=True)
 class DenseEngine:
-    """Whole dense matrices and Python loops: an engine needs nothing but the four operations."""
+    """Whole dense matrices and Python loops: an engine needs nothing but the operations."""
 
     def neighbours(self, table, *, of, among, k, significance=0, counts=True):
         check(table, of, among, k, significance, counts)
@@ -77,24 +77,6 @@ class DenseEngine:
         sums = (weights.toarray() * deviations.toarray()) @ towards
         return np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
 
-    def top(self, histories, similar, *, n, exclude=None):
-        exclude = histories if exclude is None else exclude
-        check_top(histories, similar, n, exclude)
-        scores, reached = histories.toarray() @ similar.toarray(), self._stored(similar)
-        listed = (self._stored(histories).astype(int) @ reached > 0) & ~self._stored(exclude)
-        items, best = np.full((len(scores), n), -1, np.int32), np.zeros((len(scores), n))
-        for person, row in enumerate(scores):
-            order = sorted(np.flatnonzero(listed[person]), key=lambda item: (-row[item], item))[:n]
-            items[person, : len(order)], best[person, : len(order)] = order, row[order]
-        return items, best
-
-    def _stored(self, matrix):
-        pattern = np.zeros(matrix.shape, dtype=bool)
-        pattern[np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), matrix.indices] = (
-            True
-        )
-        return pattern
-
 
 class TestLocal(EngineConformance):
     """The readable engine, in blocks of any size."""
@@ -109,7 +91,7 @@ class TestCompiled(EngineConformance):
     examples = 150
 
     def make(self, block):
-        return CompiledEngine(block=block)
+        return Engine(block=block)
 
 
 @pytest.mark.parametrize("vectors", [True, False])
@@ -128,7 +110,7 @@ def test_dense_beginnings_change_no_bit(monkeypatch, vectors):
     ):
         asked = {"of": of, "among": among, "k": 7, "counts": counts}
         expected = LocalEngine().neighbours(table, **asked)
-        found = CompiledEngine(block=4_000).neighbours(table, **asked)
+        found = Engine(block=4_000).neighbours(table, **asked)
         for name in ("items", "similarities", "co_counts", "agreements"):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
@@ -178,11 +160,6 @@ class Wrong(LocalEngine):
             ]
         return super().paths(stages, starts=starts)
 
-    def top(self, histories, similar, *, n, exclude=None):
-        if self.fault == "seen":
-            exclude = sparse.csr_array(histories.shape)
-        return super().top(histories, similar, n=n, exclude=exclude)
-
     def predictions(self, deviations, weights, similar):
         if self.fault == "turned":
             similar = similar.T.tocsr()
@@ -197,8 +174,6 @@ class Wrong(LocalEngine):
         ("weights", "test_neighbours_share_the_definition"),
         ("agreements", "test_paths_are_the_reference_s"),
         ("agreements", "test_paths_share_the_definition"),
-        ("seen", "test_lists_are_the_reference_s"),
-        ("seen", "test_lists_hold_only_what_is_reached"),
         ("turned", "test_predictions_are_the_reference_s"),
     ],
 )
@@ -215,7 +190,7 @@ def test_suite_has_teeth(fault, law):
         getattr(Faulty(), law)()
 
 
-@pytest.mark.parametrize("engine", [LocalEngine(), CompiledEngine()])
+@pytest.mark.parametrize("engine", [LocalEngine(), Engine()])
 def test_empty_sides_have_empty_answers(engine):
     """Nobody asked for, nobody to choose from, nobody at all: shapes stay as stated."""
     none = np.zeros(0, dtype=np.int32)
@@ -225,6 +200,4 @@ def test_empty_sides_have_empty_answers(engine):
         found = engine.neighbours(table, of=of, among=among, k=2)
         assert found.items.shape == (len(of), 2)
         assert (found.items == -1).all()
-    items, scores = engine.top(values, sparse.csr_array((3, 3)), n=4)
-    assert items.shape == scores.shape == (0, 4)
     assert engine.predictions(values, values, sparse.csr_array((3, 3))).shape == (0, 3)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.engine import Table
-from tacit.engine.local import CompiledEngine
+from tacit.engine import Engine, Table
 from tacit.errors import ConfigError
 
 PEOPLE, ITEMS, K = 4_000, 600, 5
@@ -41,7 +40,7 @@ def peak(engine, ratings, of=ALL, among=ALL, **rest):
 @pytest.mark.parametrize("sides", [(ALL, ALL), (ALL[:300], ALL[300:])])
 def test_more_ratings_than_a_block_hold_no_more(sides, values):
     """Four and ten times the block need the same memory, to a twentieth."""
-    engine = CompiledEngine(block=100_000)
+    engine = Engine(block=100_000)
     fewer, more = (peak(engine, ratings, *sides, values=values) for ratings in (400_000, 1_000_000))
     assert more < 1.05 * fewer
 
@@ -50,7 +49,7 @@ def test_more_ratings_than_a_block_hold_no_more(sides, values):
 @pytest.mark.parametrize("block", [20_000, 100_000, 2**25])
 def test_peak_is_the_stated_one(block, values):
     """`working_memory` is an upper bound, whatever the block and the values."""
-    engine = CompiledEngine(block=block)
+    engine = Engine(block=block)
     assert peak(engine, 400_000, values=values) <= engine.working_memory(400_000, PEOPLE, ITEMS)
 
 
@@ -58,4 +57,4 @@ def test_peak_is_the_stated_one(block, values):
 def test_block_is_a_positive_32_bit_number(block):
     """No block, or one whose positions would not fit, is refused."""
     with pytest.raises(ConfigError, match="block"):
-        CompiledEngine(block=block)
+        Engine(block=block)

@@ -1,8 +1,7 @@
-"""What a recommender asks of an engine: four sparse operations, and the shapes of their answers.
+"""The three sparse operations of a neighbourhood recommender, and the shapes of their answers.
 
-An engine decides where and how a big join runs, never what it means. All engines return the same
-for the same input: neighbours are ranked by the absolute similarity, ties by the smaller item
-number, so that an answer does not depend on blocks or threads.
+An answer does not depend on blocks or on where the rows are: the order of every sum is stated, and
+neighbours are ranked by the absolute similarity, ties by the smaller item number.
 """
 
 from __future__ import annotations
@@ -15,11 +14,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from tacit.errors import ConfigError
 
 CACHE = "NUMBA_CACHE_DIR"
 """The variable that names the folder of machine code."""
@@ -115,12 +116,27 @@ class Stage:
     width: int
 
 
-class Engine(Protocol):
-    """Four operations; `local` has them readable, `compiled` fast, and a cluster may have them.
+@dataclass(frozen=True)
+class Engine:
+    """The operations, compiled, on one thread. Numbers in `of`, `among` and `starts` are distinct;
+    matrices have sorted indices and finite values.
 
-    Numbers in `of`, `among` and `starts` are distinct; matrices have sorted indices and finite
-    values. `tacit.testing.EngineConformance` checks a new engine.
+    block: ratings (1 to 2**31 - 1) that `neighbours` unpacks at a time. Beyond the input and three
+    times the answer it holds at most 29 bytes for each of them, 64 for each person and 128 for each
+    item, however many ratings there are (`working_memory`). It changes no answer.
     """
+
+    block: int = 2**25
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.block < 2**31:
+            raise ConfigError(f"A block has 1 to {2**31 - 1} ratings; got {self.block}.")
+
+    def working_memory(self, ratings: int, people: int, items: int) -> int:
+        """Bytes that `neighbours` holds at most beyond its input and three times its answer."""
+        # An item is never split, so a block has one item's ratings at least.
+        block = min(ratings, max(self.block, 4 * people))
+        return 29 * block + 64 * people + 128 * items + 2**22
 
     def neighbours(
         self,
@@ -134,12 +150,15 @@ class Engine(Protocol):
     ) -> Neighbours:
         """Each item's k nearest `among` other items, by |similarity|.
 
-        The similarity is sum over co-raters of the products / the two norms over ALL raters, times
-        min(co-raters, significance) / significance unless significance is 0. Pairs with similarity
-        0 or without an agreement have no edge and are left out. counts=False: agreements are
-        neither counted nor asked for, which needs significance 0.
+        The similarity is sum over co-raters of the products, one by one in the order of the people,
+        / the product of the two norms over ALL raters, times min(co-raters, significance) /
+        significance unless significance is 0. Pairs with similarity 0 or without an agreement have
+        no edge and are left out. counts=False: agreements are neither counted nor asked for, which
+        needs significance 0.
         """
-        ...
+        from tacit.engine.item_item_compiled import neighbours
+
+        return neighbours(table, of, among, k, significance, counts, self.block)
 
     def paths(self, stages: Sequence[Stage], *, starts: Numbers) -> tuple[Floats, Floats]:
         """Both (len(starts), places of the last layer): sums over all paths through every stage.
@@ -147,32 +166,30 @@ class Engine(Protocol):
         A path takes one edge of each stage, from a place of the first layer in `starts`. Its
         similarity s is the mean of its edges' similarities weighted by their agreements, its
         certainty c the product of their shares. Returns sum(c * s) and sum(c), 0 where no path
-        leads.
+        leads. Paths that end with the same edge are added in the order of their edges, first stage
+        first; then the sums of the last edges, times their shares, in the order of those edges.
         """
-        ...
+        from tacit.engine.paths_compiled import paths
+
+        return paths(stages, starts)
 
     def predictions(
         self, deviations: sparse.csr_array, weights: sparse.csr_array, similar: sparse.csr_array
     ) -> Floats:
         """(people, items): for each person and item i, over the rated j with an entry in
-        similar[i]: sum(similar[i, j] * weight_j * deviation_j) / sum(|similar[i, j]| * weight_j),
-        0 without such a j. deviations, weights: (people, items) of one structure.
+        similar[i], in their order: sum(similar[i, j] * weight_j * deviation_j) /
+        sum(|similar[i, j]| * weight_j), 0 without such a j. deviations, weights: (people, items) of
+        one structure.
         """
-        ...
+        from tacit.engine.paths_compiled import predictions
 
-    def top(
-        self,
-        histories: sparse.csr_array,
-        similar: sparse.csr_array,
-        *,
-        n: int,
-        exclude: sparse.csr_array | None = None,
-    ) -> tuple[Numbers, Floats]:
-        """Both (people, n): the n items with the largest sum over j of history_j * similar[j, i],
-        best first, without the stored items of `exclude` (default: of the history); -1 and 0 where
-        there are fewer. Only items reached by some j are candidates.
-        """
-        ...
+        return predictions(deviations, weights, similar)
+
+
+def blocks(shape: tuple[int, int], cells: int) -> list[slice]:
+    """Runs of rows of at most `cells` cells together, one row at least."""
+    height = max(1, cells // max(1, shape[1]))
+    return [slice(start, start + height) for start in range(0, shape[0], height)]
 
 
 def as_stage(

@@ -1,16 +1,12 @@
-"""Nearest items by adjusted cosine, readable: what every faster engine must equal to the last bit.
+"""Nearest items by adjusted cosine: what the kernel and a cluster share, and the cluster's tiles.
 
 Source   the cosine of two items' columns of centred ratings, with the norms over all raters (Sarwar
          et al., WWW 2001); agreements and significance weighting as X-Map uses them.
 
-A sum over co-raters adds their products one by one, in the order of the people; then it is divided
-by the product of the two norms, then weighted. Keeping to this order makes engines equal.
-
-Neighbours of items whose ratings are elsewhere: the local kernel on tiles of a few items each.
-
-Items are cut into parts, and a tile has the columns of two parts, with everybody who rated one of
-their items. An item's list is the best of its lists towards each part. A kernel adds over people in
-their order, and a column is never cut, so a tile gives what one machine gives, to the last bit.
+Where the ratings are elsewhere, items are cut into parts. A tile has the columns of two parts, with
+everybody who rated one of their items; an item's list is the best of its lists towards each part. A
+kernel adds over people in their order, and a column is never cut, so a tile gives what one machine
+gives, to the last bit.
 
 Runs at   the workers of a cluster, which see raw ratings and are trusted; nothing is drawn here.
 """
@@ -33,34 +29,7 @@ from tacit.data.stored import Block, Cut, StoredRatings, known_of
 from tacit.engine import Find, Floats, Neighbours, Numbers, Pairs, StoredTable, Table
 from tacit.errors import ClusterError, ConfigError
 
-Counts = NDArray[np.int32]
 _PART = 2**16  # ratings squared at a time
-
-
-def neighbours(
-    table: Table, of: Numbers, among: Numbers, k: int, significance: int, counts: bool, cells: int
-) -> Neighbours:
-    """`Engine.neighbours`, with a dense block of at most `cells` pairs at a time."""
-    check(table, of, among, k, significance, counts)
-    among = np.sort(among)
-    found = empty(of, k)
-    lengths, _ = norms_and_raters(table)
-    others = _columns(table, among)
-    width = max(1, cells // max(1, len(among)))
-    for start in range(0, len(of), width):
-        rows = slice(start, start + width)
-        block = _columns(table, of[rows])
-        similarities = _cosines(block[0], others[0], lengths[of[rows]], lengths[among])
-        edges = of[rows][:, None] != among
-        co_counts = agreements = np.zeros_like(similarities, dtype=np.int32)
-        if counts:
-            co_counts, agreements = _counts(block, others)
-            edges &= agreements > 0
-        if significance:
-            similarities *= np.minimum(co_counts, significance) / significance
-        edges &= similarities != 0
-        _keep_nearest(found, rows, among, similarities, co_counts, agreements, edges)
-    return found
 
 
 def check(
@@ -112,59 +81,6 @@ def norms_and_raters(table: Table) -> tuple[Floats, NDArray[np.int64]]:
         np.add.at(squares, indices, data * data)
         raters += np.bincount(indices, minlength=items)
     return np.sqrt(squares), raters
-
-
-def _columns(
-    table: Table, items: Numbers
-) -> tuple[sparse.csr_array, sparse.csr_array, sparse.csr_array]:
-    """Of some items: their ratings, 1 where liked, and 1 where rated but not liked."""
-    values, likes = table.values, table.likes.astype(np.int32)
-    liked = sparse.csr_array((likes, values.indices, values.indptr), values.shape)
-    disliked = sparse.csr_array((1 - likes, values.indices, values.indptr), values.shape)
-    return values[:, items], liked[:, items], disliked[:, items]
-
-
-def _cosines(
-    block: sparse.csr_array, others: sparse.csr_array, norms_of: Floats, norms_among: Floats
-) -> Floats:
-    dots = (block.T.tocsr() @ others).toarray()
-    lengths = norms_of[:, None] * norms_among
-    cosines: Floats = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
-    return cosines
-
-
-def _counts(
-    block: tuple[sparse.csr_array, ...], others: tuple[sparse.csr_array, ...]
-) -> tuple[Counts, Counts]:
-    """Dense co-rater counts and agreements of a block."""
-    (_, liked, disliked), (_, liked_too, disliked_too) = block, others
-    agreements = (liked.T @ liked_too + disliked.T @ disliked_too).toarray()
-    differing = (liked.T @ disliked_too + disliked.T @ liked_too).toarray()
-    return agreements + differing, agreements
-
-
-def _keep_nearest(
-    found: Neighbours,
-    rows: slice,
-    among: Numbers,
-    similarities: Floats,
-    co_counts: Counts,
-    agreements: Counts,
-    edges: NDArray[np.bool_],
-) -> None:
-    k = found.items.shape[1]
-    strengths = np.where(edges, np.abs(similarities), -1.0)
-    # Stable, and `among` is sorted: equal strengths stay in the order of their numbers.
-    order = np.argsort(-strengths, axis=1, kind="stable")[:, :k]
-    kept = np.take_along_axis(edges, order, axis=1)
-    width = order.shape[1]
-    found.items[rows, :width] = np.where(kept, among[order], -1)
-    for target, source in (
-        (found.similarities, similarities),
-        (found.co_counts, co_counts),
-        (found.agreements, agreements),
-    ):
-        target[rows, :width] = np.where(kept, np.take_along_axis(source, order, axis=1), 0)
 
 
 PART = 4_000_000

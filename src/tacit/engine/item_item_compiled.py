@@ -1,4 +1,4 @@
-"""Nearest items by adjusted cosine, compiled: equal to the last bit to `item_item.neighbours`.
+"""Nearest items by adjusted cosine, compiled: equal to the last bit to a readable version.
 
 For each item the kernel visits its raters and adds their products into one running sum for each
 other item. Where both sides are the same items each pair is summed once, and offered to the lists

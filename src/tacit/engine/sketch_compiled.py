@@ -43,20 +43,29 @@ def _further(place: Any, step: Any, wide: Any) -> Any:
 
 
 @_inline
+def _below(state: Any, bound: Any, last: Any) -> Any:
+    """A uniform integer below the bound, and the state after it."""
+    state += _STEP
+    word = _mix(state)
+    while word > last:
+        state += _STEP
+        word = _mix(state)
+    return np.int64(word % bound), state
+
+
+@_inline
+def _wheel(state: Any, modulus: Any, last_place: Any, last_step: Any) -> Any:
+    """The first place and the step of a ticket's sets."""
+    place, state = _below(state, modulus, last_place)
+    step, state = _below(state, modulus - _ONE, last_step)
+    return place, step + 1
+
+
+@_inline
 def _pair(state: Any, items: Any, last_one: Any, last_other: Any) -> Any:
     """Two different items, each pair equally likely, and the state after them."""
-    state += _STEP
-    word = _mix(state)
-    while word > last_one:
-        state += _STEP
-        word = _mix(state)
-    one = np.int64(word % items)
-    state += _STEP
-    word = _mix(state)
-    while word > last_other:
-        state += _STEP
-        word = _mix(state)
-    other = np.int64(word % (items - _ONE))
+    one, state = _below(state, items, last_one)
+    other, state = _below(state, items - _ONE, last_other)
     return one, other + (other >= one), state
 
 
@@ -73,23 +82,14 @@ def count_sets(
     item is in one set of a person at most, so that a block of 2^16 - 1 cannot overflow it.
     """
     modulus = np.uint64(totals.shape[1])
-    narrower, wide = modulus - _ONE, np.uint32(modulus)
-    last_place, last_step = _highest(modulus), _highest(narrower)
+    wide = np.uint32(modulus)
+    last_place, last_step = _highest(modulus), _highest(modulus - _ONE)
     counts = np.zeros((2, 2 * totals.shape[1]), dtype=np.uint16)
     one = np.uint16(1)
     for n in range(len(tickets)):
-        state = _mix(first ^ _mix(second ^ tickets[n])) + _STEP
-        word = _mix(state)
-        while word > last_place:
-            state += _STEP
-            word = _mix(state)
-        place = np.uint32(word % modulus)
-        state += _STEP
-        word = _mix(state)
-        while word > last_step:
-            state += _STEP
-            word = _mix(state)
-        s1 = np.uint32(_ONE + word % narrower)
+        state = _mix(first ^ _mix(second ^ tickets[n]))
+        begin, step = _wheel(state, modulus, last_place, last_step)
+        place, s1 = np.uint32(begin), np.uint32(step)
         s2 = _further(s1, s1, wide)
         s3, s4 = _further(s2, s1, wide), _further(s2, s2, wide)
         s5, s6 = _further(s4, s1, wide), _further(s4, s2, wide)
@@ -157,22 +157,12 @@ def first_hits(
 
     likes[starts[n]:starts[n + 1]]: item numbers, int64. inverses[a]: 1 / a modulo the modulus.
     """
-    narrower = modulus - _ONE
-    last_place, last_step = _highest(modulus), _highest(narrower)
+    last_place, last_step = _highest(modulus), _highest(modulus - _ONE)
     wide, places = np.int64(modulus), np.int64(size) * np.int64(questions)
     for n in range(len(tickets)):
-        state = _mix(first ^ _mix(second ^ tickets[n])) + _STEP
-        word = _mix(state)
-        while word > last_place:
-            state += _STEP
-            word = _mix(state)
-        place = np.int64(word % modulus)
-        state += _STEP
-        word = _mix(state)
-        while word > last_step:
-            state += _STEP
-            word = _mix(state)
-        inverse = inverses[np.int64(_ONE + word % narrower)]
+        state = _mix(first ^ _mix(second ^ tickets[n]))
+        place, step = _wheel(state, modulus, last_place, last_step)
+        inverse = inverses[step]
         found = np.uint32(0)
         for t in range(starts[n], starts[n + 1]):
             along = (likes[t] - place + wide) % wide * inverse % wide
@@ -256,17 +246,3 @@ def remember(table: Any, used: int, tickets: Any, key: Any, new: Any) -> int:
             table[slot] = ticket
             used += 1
     return used
-
-
-@_compile
-def by_shard(tickets: Any, shift: Any, starts: Any, order: Any) -> None:
-    """order: numbers of the tickets, grouped by their leading bits; starts: (shards + 1,)."""
-    for n in range(len(tickets)):
-        starts[(tickets[n] >> shift) + _ONE] += 1
-    for shard in range(len(starts) - 1):
-        starts[shard + 1] += starts[shard]
-    place = starts[:-1].copy()
-    for n in range(len(tickets)):
-        shard = tickets[n] >> shift
-        order[place[shard]] = n
-        place[shard] += 1

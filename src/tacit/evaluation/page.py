@@ -251,16 +251,3 @@ class MixPoint:
     rmse: float
     auc_ranges: dict[str, tuple[float, float]]
     rmse_range: tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Needs:
-    """What is varied, and people by method; lower bounds are NOBODY_BELOW and FIXED_QUESTIONS.
-
-    Bounds are known for the unit 'user' alone; for others there is no such line. at: the value
-    that was planned for. lines: name to (value, people) pairs, infinite ones left out.
-    """
-
-    varied: str
-    at: float
-    lines: dict[str, tuple[tuple[float, float], ...]]

@@ -17,18 +17,13 @@ import vl_convert
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
-from tacit.evaluation.page import MixPoint, Needs
+from tacit.evaluation.page import MixPoint
 
 ATTACK_COLOURS = ("var(--a1)", "var(--a2)", "var(--a3)", "var(--a4)")
 ATTACK_SHAPES = ("circle", "square", "triangle-up", "diamond")
 TENTHS = 10
 _INKS = ("#0b6e99", "#c2410c", "#4d4d4d", "#6a3fa0", "#2f7d32", "#9a6b00", "#a3195b")
 _DASHES = ([1, 0], [6, 4], [2, 3])
-_VARIED = {
-    "epsilon": "epsilon, nats for the stated unit",
-    "rated": "items that a person rated",
-    "items": "items of the catalogue",
-}
 
 
 def tradeoff(points: Sequence[MixPoint], names: Mapping[str, str]) -> str:
@@ -144,62 +139,6 @@ def curves(lines: Sequence[Curve], *, x_title: str, y_title: str) -> str:
             marked.mark_circle(size=44, opacity=1).encode(y),
         ).properties(width=405, height=320)
     )
-
-
-def people_needed(panels: Sequence[Needs]) -> str:
-    """People by each method against what is varied, one panel each, as an SVG file of its own.
-
-    Both axes are logarithmic. A thin rule stands where the plan is.
-    """
-    names = sorted({name for panel in panels for name in panel.lines})
-    shown = []
-    for number, panel in enumerate(panels):
-        rows = [
-            {"line": name, "x": x, "y": y} for name, line in panel.lines.items() for x, y in line
-        ]
-        x = alt.X("x:Q").title(_VARIED[panel.varied]).scale(type="log", nice=False)
-        y = alt.Y("y:Q").title("people").scale(type="log").axis(format="~s", tickCount=6)
-        lines = alt.Chart(_data(rows)).mark_line(strokeWidth=2)
-        here = alt.Chart(_data([{"x": panel.at}])).mark_rule(stroke="#999", strokeDash=[3, 3])
-        shown.append(
-            alt.layer(
-                lines.encode(x.axis(format="~g", tickCount=6), y, *_inked(names, number == 0)),
-                here.encode(alt.X("x:Q")),
-            ).properties(width=405, height=220)
-        )
-    return _file(alt.vconcat(*shown))
-
-
-def lists_by_population(points: Sequence[Mapping[str, Any]]) -> str:
-    """NDCG@10 against people, a line for each epsilon and a level for each method in the clear.
-
-    points: of `RatingsCurve.points`. An SVG file of its own, people on a logarithmic axis.
-    """
-    finite = [p["users"] for p in points if p["users"] is not None and math.isfinite(p["users"])]
-    rows: list[dict[str, Any]] = []
-    spans: list[dict[str, Any]] = []
-    for point in points:
-        mean, low, high = point["ndcg_at_10"]
-        if point["users"] is None:
-            ends, name = [min(finite), max(finite)], point["method"]
-        elif math.isfinite(point["users"]):
-            noise = point["epsilon"]
-            ends = [point["users"]]
-            name = "no noise" if math.isinf(noise) else f"epsilon {noise:g}"
-        else:
-            continue
-        rows += [{"line": name, "x": x, "y": mean} for x in ends]
-        if point["users"] is not None and high - low < 1:  # one split has no interval
-            spans.append({"line": name, "x": ends[0], "low": low, "high": high})
-    names = list(dict.fromkeys(row["line"] for row in rows))
-    x = alt.X("x:Q").title("people").scale(type="log", nice=False).axis(format="~s", tickCount=8)
-    y = alt.Y("y:Q").title("NDCG@10 of lists made on devices")
-    colour, dash = _inked(names, True)
-    lines = alt.Chart(_data(rows)).mark_line(strokeWidth=2).encode(x, y, colour, dash)
-    intervals = alt.Chart(_data(spans)).mark_rule(strokeWidth=1.5, opacity=0.45)
-    own = _inked(names, False)[0]
-    layers = [lines, intervals.encode(x, alt.Y("low:Q"), alt.Y2("high:Q"), own)]
-    return _file(alt.layer(*layers[: 1 + bool(spans)]).properties(width=405, height=300))
 
 
 def _inked(names: Sequence[str], legend: bool) -> tuple[alt.Color, alt.StrokeDash]:

@@ -26,7 +26,6 @@ from tacit.data.synthetic import generate
 from tacit.design import Command, Design, options_of
 from tacit.mechanisms.guarantees import NAMES as MECHANISMS
 from tacit.recommenders.baselines import Popularity
-from tacit.testing.engines import EngineConformance
 from tacit.testing.mechanisms import MechanismConformance
 from tacit.testing.recommenders import RecommenderConformance
 
@@ -34,7 +33,6 @@ __all__ = [
     "AttackerConformance",
     "DatasetConformance",
     "DesignConformance",
-    "EngineConformance",
     "MechanismConformance",
     "MetricConformance",
     "RecommenderConformance",

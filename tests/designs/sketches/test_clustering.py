@@ -46,19 +46,18 @@ def test_k_means_on_a_line_is_exact(values, clusters):
 
 
 def test_k_means_in_the_plane():
-    """Three far heaps are three clusters, whatever the seed."""
+    """Three far heaps are three clusters."""
     rng = np.random.default_rng(0)
     centres = np.array([[0, 0], [10, 0], [0, 10]])
     true = np.repeat(np.arange(3), 30)
     points = centres[true] + rng.normal(size=(90, 2))
-    for seed in range(5):
-        labels = kmeans(points, 3, np.random.default_rng(seed))
-        assert len({tuple(pair) for pair in zip(labels, true, strict=True)}) == 3
+    labels = kmeans(points, 3)
+    assert len({tuple(pair) for pair in zip(labels, true, strict=True)}) == 3
 
 
 def test_k_means_of_equal_points():
     """Fewer different points than clusters is no error."""
-    assert kmeans(np.ones((5, 2)), 3, np.random.default_rng(0)).shape == (5,)
+    assert kmeans(np.ones((5, 2)), 3).shape == (5,)
 
 
 def item_world(people=4_000, seed=0, levels=(0.4, 0.45), size=50):
@@ -77,23 +76,6 @@ def test_the_number_of_clusters_is_found(levels):
     assert np.array_equal(found.labels, true)
 
 
-def test_confidence_of_scores():
-    """Far from the border labels are sure; where levels overlap they are not."""
-    sure = score_clusters(item_world(levels=(0.3, 0.5))[0], 2)
-    unsure = score_clusters(item_world(levels=(0.4, 0.41), people=2_000)[0], 2)
-    assert sure.confidence.min() == 1.0
-    assert unsure.confidence.mean() < 0.95
-    assert unsure.confidence.min() < 0.75
-
-
-def test_printed_scores_are_noisier():
-    """Counts carry the noise of how often an item was asked about."""
-    counts, true = item_world(levels=(0.47, 0.50), people=8_000, size=200)
-    normalised = score_clusters(counts, 2).labels
-    printed = score_clusters(counts, 2, normalised=False).labels
-    assert (normalised == true).mean() > (printed == true).mean() > 0.5
-
-
 def pair_world(clusters, seed=0, size=20, people=400):
     rng = np.random.default_rng(seed)
     true = rng.permutation(np.repeat(np.arange(clusters), size))
@@ -107,19 +89,10 @@ def pair_world(clusters, seed=0, size=20, people=400):
 
 @pytest.mark.parametrize("clusters", [2, 3])
 def test_clusters_of_pairs_are_found(clusters):
-    """As many as there are, all items right, all of them sure, numbered by their score."""
+    """As many as there are, all items right, numbered by their score."""
     counts, true = pair_world(clusters)
     found = pair_clusters(counts)
     assert np.array_equal(found.labels, true)
-    assert found.confidence.min() == 1.0
-
-
-def test_equal_counts_give_equal_clusters():
-    """No hidden randomness: the seed is an argument."""
-    counts, _ = pair_world(2, people=20)
-    one, other = pair_clusters(counts, 2, seed=3), pair_clusters(counts, 2, seed=3)
-    assert np.array_equal(one.labels, other.labels)
-    assert np.array_equal(one.confidence, other.confidence)
 
 
 def test_embeddings_of_many_items_agree(monkeypatch):

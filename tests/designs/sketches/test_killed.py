@@ -29,7 +29,7 @@ for number in range(int(sys.argv[2])):
 
 
 def published(server):
-    return publish(server.campaign, score_clusters(item_counts(server), 2, resamples=3))
+    return publish(server.campaign, score_clusters(item_counts(server), 2))
 
 
 def test_a_process_killed_between_checkpoints(tmp_path):

@@ -59,17 +59,6 @@ def test_other_units_have_no_lower_bounds(unit):
     assert found.to_dict()["lower_bounds"] == {"ldp": None, "scarce": None, "adaptive": None}
 
 
-def test_theta_is_for_the_questions_that_are_asked():
-    """A stated number of questions has a theta of its own, and is never better than the best."""
-    best = method(plan(items=200, rated=20, epsilon=1.0), "multi-maxsense")
-    four = method(plan(items=200, rated=20, epsilon=1.0, questions=4), "multi-maxsense")
-    assert (best.questions, four.questions) == (1, 4)
-    assert four.theta != best.theta
-    assert four.users_clt > best.users_clt
-    with pytest.raises(ConfigError, match="Questions"):
-        plan(items=200, rated=20, epsilon=1.0, questions=33)
-
-
 @pytest.mark.parametrize(("items", "rated", "epsilon"), [(200, 20, 1), (60, 60, 1), (500, 5, 6)])
 def test_no_method_beats_the_bounds(items, rated, epsilon):
     """Whatever is possible needs at least as many people as anybody does."""

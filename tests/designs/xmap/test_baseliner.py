@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from tacit.designs.xmap.extender import baseline, means_of_items
-from tacit.engine.local import LocalEngine
+from tacit.engine import Engine
 
 
 def stars(rows):
@@ -42,7 +42,7 @@ def test_unrated_item_has_the_overall_mean():
 def test_norms_are_over_all_raters():
     """The cosine of two items divides by all their raters, not by the co-raters alone."""
     base = baseline(stars([[5, 4, 1], [1, None, 4], [None, 3, 1]]))
-    found = LocalEngine().neighbours(
+    found = Engine().neighbours(
         base.table,
         of=np.array([0], dtype=np.int32),
         among=np.array([1], dtype=np.int32),

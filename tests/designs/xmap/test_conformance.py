@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from tacit import XMap
-from tacit.engine.local import LocalEngine
+from tacit.engine import Engine
 from tacit.errors import PrivacyError
 from tacit.testing import RecommenderConformance
 
@@ -24,7 +24,7 @@ class XMapConformance(RecommenderConformance):
         return self.world(seed)
 
     def settings(self):
-        return {"target": ("books", "films"), "epsilon": math.inf, "k": 10, "engine": LocalEngine()}
+        return {"target": ("books", "films"), "epsilon": math.inf, "k": 10, "engine": Engine()}
 
 
 class TestNXMap(XMapConformance):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tacit.designs.xmap.extender import baseline, blocks_of, extend, similarities
-from tacit.engine.local import LocalEngine
+from tacit.engine import Engine
 
-ENGINE = LocalEngine()
+ENGINE = Engine()
 ALL = 1000
 SEEDS = range(12)
 

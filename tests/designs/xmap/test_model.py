@@ -12,13 +12,13 @@ from tacit import Private, XMap, load_model
 from tacit.data.domains import on_catalogue
 from tacit.data.ratings import Ratings
 from tacit.designs.private.device import DeviceLists
-from tacit.engine.local import LocalEngine
+from tacit.engine import Engine
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Basis
 from tacit.randomness import replay, simulation
 
 INF = math.inf
-SETTINGS = {"source": "books", "target": "films", "engine": LocalEngine(), "k": 10}
+SETTINGS = {"source": "books", "target": "films", "engine": Engine(), "k": 10}
 
 
 def listed(world):
@@ -88,10 +88,8 @@ def test_infinity_is_the_argmax(world, model):
 
     domain = world.item_ids % 2
     books, films = (np.flatnonzero(domain == side).astype(np.int32) for side in (0, 1))
-    extension = extend(
-        baseline(world.matrix), books, films, k=10, significance=50, engine=LocalEngine()
-    )
-    found = similarities(extension, books, LocalEngine())
+    extension = extend(baseline(world.matrix), books, films, k=10, significance=50, engine=Engine())
+    found = similarities(extension, books, Engine())
     images = model.boxes_.bridges["films"].images[books]
     assert (images >= 0).sum() > 10
     for row, image in zip(found, images, strict=True):

@@ -18,9 +18,9 @@ from tacit.designs.xmap.recommender import (
     nearest_people,
     recency,
 )
-from tacit.engine.local import LocalEngine
+from tacit.engine import Engine
 
-ENGINE = LocalEngine()
+ENGINE = Engine()
 
 
 def profiles(rows, means, times=None):

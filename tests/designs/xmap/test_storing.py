@@ -7,7 +7,7 @@ import math
 import pytest
 
 from tacit import XMap, container, load_model
-from tacit.engine.local import LocalEngine
+from tacit.engine import Engine
 from tacit.errors import ModelFileError
 
 
@@ -22,7 +22,7 @@ def files(world, tmp_path_factory):
             variant=variant,
             epsilon=math.inf,
             k=10,
-            engine=LocalEngine(),
+            engine=Engine(),
         )
         model.fit(world).save(folder / variant)
     return folder

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tacit import container
 from tacit.data import Ratings, RatingScale, generate, of_domain, with_domains
-from tacit.engine.local import LocalEngine
+from tacit.engine import Engine
 from tacit.errors import ConfigError, ModelFileError
 from tacit.recommenders import load_model
 from tacit.recommenders.baselines import ItemKNN
@@ -86,7 +86,7 @@ def test_another_engine_is_used() -> None:
     """The engine given is the one asked, for similarities and for predictions."""
     asked = []
 
-    class Counting(LocalEngine):
+    class Counting(Engine):
         def neighbours(self, *given, **named):
             asked.append("neighbours")
             return super().neighbours(*given, **named)

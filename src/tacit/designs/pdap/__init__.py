@@ -25,8 +25,7 @@ training phase are not learned; epsilon grows with the level in GP-DAP (section 
 Not in the paper: joint.py (sums with noise), local.py (the device draws and reports), vendor.py,
 messages.py (what crosses between vendors), forwarding.py (contexts randomised before they leave,
 and `Host`, which serves others' users and learns nothing of them), trust.py (what a neighbour's
-word is worth), model.py (fit and predict over any policy; settings that learn faster; DAP and CAP
-compiled).
+word is worth), model.py (fit and predict over any policy; settings that learn faster).
 
 The published claims are refuted, with numbers, on the cards of published_guarantees.py.
 """

@@ -1,12 +1,9 @@
-"""Every report that the shipped device can send from a small catalogue, with its exact chance.
+"""The shipped device on the audit's bench, and bugs planted into campaigns and devices.
 
-Beside it bugs planted into campaigns and devices, each next to the correct code.
-
-Sketches on the audit's bench: the shipped device, with noise from secrets of its own.
-
-The exact loss is that of all neighbours on a catalogue of four items, at w = 1, 2 and 4 rated
-items. Samples are of a larger one, and of the neighbours that its units stand for. Each sample is
-another device with a new secret, so that questions differ as they do among people.
+Every report that the device can send from a catalogue of four items is enumerated with its exact
+chance: the loss is that of all neighbours, at w = 1, 2 and 4 rated items. Samples are of a larger
+catalogue, and of the neighbours that its units stand for. Each sample is another device with a new
+secret, so that questions differ as they do among people.
 """
 
 from __future__ import annotations
@@ -65,45 +62,50 @@ def neighbours(unit: str) -> Iterator[tuple[Likes, Likes]]:
 
 
 def distribution(
-    campaign: Campaign, secret: bytes, likes: Likes, rated: Likes | None = None
+    campaign: Campaign,
+    secret: bytes,
+    likes: Likes,
+    rated: Likes | None = None,
+    *,
+    times: int = 1,
+    forgets: bool = False,
 ) -> dict[Hashable, Fraction]:
-    """Chances of each report, by running the device for every fall of its coins.
+    """Chances of all that is sent, by running the device for every fall of its coins.
 
-    rated: which items have stars; None for all of them.
+    rated: which items have stars; None for all of them. times: how often it is asked. forgets: as
+    a device that has lost its memory in between.
     """
     history: dict[ItemId, float] = {
         item: _LIKED if like else _DISLIKED
         for item, like in enumerate(likes)
         if rated is None or rated[item]
     }
-    truth = Fraction(campaign.truth, WHOLE)
+    truth, questions = Fraction(campaign.truth, WHOLE), campaign.questions
     found: dict[Hashable, Fraction] = {}
-    for lies in itertools.product((0, 1), repeat=campaign.questions):
-        coins = [WHOLE - 1 if lie else 0 for lie in lies]
-        device = Device(secret, {}, ANY, coin=coins.__getitem__)
-        report = device.report(campaign, range(ITEMS), history).encode()
+    for lies in itertools.product((0, 1), repeat=questions * times):
+        memory: Memory = {}
+        sent = b""
+        for time in range(times):
+            coins = [WHOLE - 1 if lie else 0 for lie in lies[time * questions :][:questions]]
+            device = Device(secret, {} if forgets else memory, ANY, coin=coins.__getitem__)
+            sent += device.report(campaign, range(ITEMS), history).encode()
         chance = math.prod((1 - truth if lie else truth) for lie in lies)
-        found[report] = found.get(report, Fraction(0)) + chance
+        found[sent] = found.get(sent, Fraction(0)) + chance
     return found
 
 
 def worst(campaign: Campaign, unit: str) -> float:
-    """The largest loss over all neighbours of a unit and over three secrets, hence questions."""
+    """The largest loss over all neighbours of a unit and over three secrets, hence questions; of
+    pairs of rated items that of the stars alone, for every public set of two or more of them."""
+    losses = [0.0]
     if campaign.method == "pairwise-rated":
-        return _worst_values(campaign)
-    losses = [0.0]
+        for rated in (world for world in WORLDS if sum(world) >= 2):
+            shown = [distribution(campaign, _SECRETS[0], likes, rated) for likes in WORLDS]
+            losses += [bench.loss(one, other) for one, other in itertools.combinations(shown, 2)]
+        return max(losses)
     for secret in telling(campaign):
-        shown = {likes: distribution(campaign, secret, likes) for likes in WORLDS}
-        losses += [bench.loss(shown[one], shown[other]) for one, other in neighbours(unit)]
-    return max(losses)
-
-
-def _worst_values(campaign: Campaign) -> float:
-    """Of the stars alone, for every set of at least two rated items, which is taken as public."""
-    losses = [0.0]
-    for rated in (world for world in WORLDS if sum(world) >= 2):
-        shown = [distribution(campaign, _SECRETS[0], likes, rated) for likes in WORLDS]
-        losses += [bench.loss(one, other) for one, other in itertools.combinations(shown, 2)]
+        by_likes = {likes: distribution(campaign, secret, likes) for likes in WORLDS}
+        losses += [bench.loss(by_likes[one], by_likes[other]) for one, other in neighbours(unit)]
     return max(losses)
 
 
@@ -133,27 +135,13 @@ def _every_bit_at_full_price(likes: Likes, bug: bool) -> dict[Hashable, Fraction
 def _pair_of_rated_items(rated: Likes, bug: bool) -> dict[Hashable, Fraction]:
     """The device chooses the pair by what was rated, and claims to protect that, too."""
     method = "pairwise-rated" if bug else "pairwise-preference"
-    campaign = small("user", 1, 4, _EPSILON, method)
-    return distribution(campaign, bytes(32), _ALL, rated)
+    return distribution(small("user", 1, 4, _EPSILON, method), bytes(32), _ALL, rated)
 
 
 def _answers_twice(likes: Likes, bug: bool) -> dict[Hashable, Fraction]:
     """A device that forgot its answer draws another one for the same campaign."""
     campaign = small("user", 1, 4, _EPSILON)
-    truth = Fraction(campaign.truth, WHOLE)
-    history: dict[ItemId, float] = {item: 5.0 if like else 1.0 for item, like in enumerate(likes)}
-    secret = telling(campaign)[-1]
-    found: dict[Hashable, Fraction] = {}
-    for lies in itertools.product((0, 1), repeat=2):
-        memory: Memory = {}
-        sent = b""
-        for lie in lies:
-            coin = [WHOLE - 1 if lie else 0]  # of the only question
-            device = Device(secret, {} if bug else memory, ANY, coin=coin.__getitem__)
-            sent += device.report(campaign, range(ITEMS), history).encode()
-        chance = math.prod((1 - truth if lie else truth) for lie in lies)
-        found[sent] = found.get(sent, Fraction(0)) + chance
-    return found
+    return distribution(campaign, telling(campaign)[-1], likes, times=2, forgets=bug)
 
 
 BUGS: tuple[Bug, ...] = (
@@ -164,102 +152,97 @@ BUGS: tuple[Bug, ...] = (
 
 SAMPLES = 10_000
 _ITEMS, _THETA = 24, 22.0  # of all questions together: sets hold nearly the whole catalogue
-_SAMPLED = (1, 2, 4)
 _ADJACENCY = {
     "user": "any two histories",
     "rating": "one rating more or less",
     "moved rating": "for another item",
+    "stars": "the same items rated",
 }
 _NOT_ASKED = -1
+_EVERYTHING, _FIRST, _SECOND = np.ones(_ITEMS), np.zeros(_ITEMS), np.zeros(_ITEMS)
+_FIRST[0] = _SECOND[1] = 1.0
+_COMPARED: dict[str, tuple[tuple[str, NDArray[Any], NDArray[Any], int], ...]] = {
+    "user": (
+        ("all liked, or none", _LIKED * _EVERYTHING, _EVERYTHING, 1),
+        ("all liked, or unrated", _LIKED * _EVERYTHING, 0 * _EVERYTHING, 4),
+    ),
+    "rating": (
+        ("one like, or none", _LIKED * _FIRST, 0 * _FIRST, 1),
+        ("liked, or disliked", _LIKED * _FIRST, _FIRST, 4),
+    ),
+    "moved rating": (("one like, elsewhere", _LIKED * _FIRST, _LIKED * _SECOND, 1),),
+    "stars": (("all liked, or none", _LIKED * _EVERYTHING, _EVERYTHING, 1),),
+}
+"""By unit: stars of two neighbours by item, 0: unrated; and how many times fewer samples."""
 
 
-def sensing(questions: int, epsilon: float, unit: str) -> Subject:
-    """MaxSense where there is one question, and Multi-MaxSense."""
-    asked: dict[str, Any] = {"questions": questions, "epsilon": epsilon, "unit": unit}
-    theta, seed = _THETA / questions, bytes(16)
-    campaign = new_campaign(range(_ITEMS), rated=_ITEMS, theta=theta, seed=seed, **asked)
-    loss = max(worst(small(unit, questions, rated, epsilon), unit) for rated in _SAMPLED)
-    make = {"user": _whole, "rating": _one_more, "moved rating": _moved}[unit]
-    name = "maxsense" if questions == 1 else f"multi-maxsense, {questions} questions"
-    return Subject(name, unit, _ADJACENCY[unit], epsilon, make(campaign, loss))
-
-
-def random_pairs(questions: int, epsilon: float) -> Subject:
-    """Pairwise-Preference about pairs that nobody chose."""
-    method = "pairwise-preference"
+def subject(
+    questions: int, epsilon: float, unit: str = "user", method: str = "multi-maxsense"
+) -> Subject:
+    """A method and a unit; 'stars' are those of the pair that a device chooses itself."""
+    senses, stated = method == "multi-maxsense", "user" if unit == "stars" else unit
     campaign = new_campaign(
-        range(_ITEMS), rated=_ITEMS, questions=questions, epsilon=epsilon, method=method
+        range(_ITEMS),
+        rated=2 if unit == "stars" else _ITEMS,
+        theta=_THETA / questions,
+        questions=questions,
+        epsilon=epsilon,
+        unit=stated,
+        method=method,
     )
-    loss = worst(small("user", questions, 4, epsilon, method), "user")
-    name = f"{method}, {questions} question{'s' if questions > 1 else ''}"
-    return Subject(name, "user", _ADJACENCY["user"], epsilon, _whole(campaign, loss))
-
-
-def rated_pair(epsilon: float) -> Subject:
-    """The pair that a device chooses among its rated items: the stars alone are protected."""
-    campaign = new_campaign(
-        range(_ITEMS), rated=2, questions=1, epsilon=epsilon, method="pairwise-rated"
+    loss = max(
+        worst(small(stated, questions, rated, epsilon, method), stated)
+        for rated in ((1, 2, 4) if senses else (4,))
     )
-    loss = worst(small("user", 1, 4, epsilon, "pairwise-rated"), "user")
-    return Subject(
-        "pairwise-rated", "stars", "the same items rated", epsilon, _whole(campaign, loss)[:1]
-    )
+    shown = "maxsense" if senses and questions == 1 else method
+    name = f"{shown}, {questions} questions" if questions > 1 else shown
+    made = [_pair(campaign, unit, loss, *each) for each in _COMPARED[unit]]
+    return Subject(name, unit, _ADJACENCY[unit], epsilon, tuple(made))
 
 
 BENCH: tuple[Callable[[], Subject], ...] = (
-    *(partial(sensing, questions, 1.0, "user") for questions in (1, 2, 3, 4)),
-    partial(sensing, 3, 6.0, "user"),
-    *(partial(sensing, questions, 1.0, "rating") for questions in (1, 4)),
-    *(partial(sensing, questions, 1.0, "moved rating") for questions in (2, 4)),
-    *(partial(random_pairs, questions, 1.0) for questions in (1, 2)),
-    partial(rated_pair, 1.0),
+    *(partial(subject, questions, 1.0) for questions in (1, 4)),
+    partial(subject, 3, 6.0),
+    partial(subject, 4, 1.0, "rating"),
+    partial(subject, 4, 1.0, "moved rating"),
+    partial(subject, 2, 1.0, method="pairwise-preference"),
+    partial(subject, 1, 1.0, "stars", "pairwise-rated"),
 )
 
 
-def _whole(campaign: Campaign, loss: float) -> tuple[Pair, ...]:
-    """A person who likes everything against one who likes nothing: every bit differs."""
-    everything, dislikes = np.full(_ITEMS, 5.0), np.full(_ITEMS, 1.0)
-    truth = campaign.truth / WHOLE
-    ones = 2**campaign.questions - 1
-    chances: tuple[Chances, Chances] = (
-        {ones: truth**campaign.questions, 0: (1 - truth) ** campaign.questions},
-        {ones: (1 - truth) ** campaign.questions, 0: truth**campaign.questions},
-    )
-    return (
-        _pair("all liked, or none", campaign, everything, dislikes, loss, chances),
-        _pair("all liked, or unrated", campaign, everything, 0 * dislikes, loss, chances, 4),
-    )
+def _pair(
+    campaign: Campaign,
+    unit: str,
+    loss: float,
+    name: str,
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    share: int,
+) -> Pair:
+    """Everything differs: all bits are read. One like differs: seen in the answer about the set
+    that holds its item; or in two, if different sets hold the two items."""
+    truth, places, size = campaign.truth / WHOLE, campaign.modulus, campaign.set_size
+    if unit == "rating":
+        items, bits, yes, no, asked = (0,), 1, 1, 0, campaign.asked_share
+    elif unit == "moved rating":
+        # Two places of the wheel are any two, all equally likely.
+        apart = campaign.questions * (campaign.questions - 1) * size**2 / (places * (places - 1))
+        items, bits, yes, no, asked = (0, 1), 2, 0b10, 0b01, apart
+    else:
+        bits = campaign.questions
+        items, yes, no, asked = (), 2**bits - 1, 0, 1.0
+    likely, rare = asked * truth**bits, asked * (1 - truth) ** bits
+    chances: tuple[Chances, Chances] = ({yes: likely, no: rare}, {yes: rare, no: likely})
 
+    def call(stars: NDArray[Any], source: Source) -> int:
+        history: dict[ItemId, float] = {
+            item: float(star) for item, star in enumerate(stars) if star != 0
+        }
+        device = Device(source.words(4).tobytes(), {}, ANY)
+        report = device.report(campaign, range(_ITEMS), history)
+        return _answers(campaign, items, report.ticket, report.bits) if items else report.bits
 
-def _one_more(campaign: Campaign, loss: float) -> tuple[Pair, ...]:
-    """One item's like: seen in the answer about the set that holds the item, if there is one."""
-    truth, asked = campaign.truth / WHOLE, campaign.asked_share
-    seen: tuple[Chances, Chances] = (
-        {1: asked * truth, 0: asked * (1 - truth)},
-        {1: asked * (1 - truth), 0: asked * truth},
-    )
-    one, none = np.zeros(_ITEMS), np.zeros(_ITEMS)
-    one[0] = 5.0
-    disliked = one / 5
-    about = partial(_answers, campaign, (0,))
-    return (
-        _pair("one like, or none", campaign, one, none, loss, seen, 1, about),
-        _pair("liked, or disliked", campaign, one, disliked, loss, seen, 4, about),
-    )
-
-
-def _moved(campaign: Campaign, loss: float) -> tuple[Pair, ...]:
-    """One like for another item: seen in two answers, if two sets hold the two."""
-    truth, sets, size = campaign.truth / WHOLE, campaign.questions, campaign.set_size
-    places = campaign.modulus
-    # Two places of the wheel are any two, all equally likely.
-    apart = sets * (sets - 1) * size**2 / (places * (places - 1))
-    first, second = np.zeros(_ITEMS), np.zeros(_ITEMS)
-    first[0], second[1] = 5.0, 5.0
-    likely, rare = apart * truth**2, apart * (1 - truth) ** 2
-    chances: tuple[Chances, Chances] = ({2: likely, 1: rare}, {2: rare, 1: likely})
-    about = partial(_answers, campaign, (0, 1))
-    return (_pair("one like, elsewhere", campaign, first, second, loss, chances, 1, about),)
+    return Pair(name, call, a, b, loss, chances, share=share, untapped=True)
 
 
 def _answers(campaign: Campaign, items: tuple[int, ...], ticket: int, bits: int) -> int:
@@ -270,29 +253,6 @@ def _answers(campaign: Campaign, items: tuple[int, ...], ticket: int, bits: int)
     if len(set(holding)) < len(items):
         return _NOT_ASKED
     return sum((bits >> place & 1) << (len(items) - 1 - at) for at, place in enumerate(holding))
-
-
-def _pair(
-    name: str,
-    campaign: Campaign,
-    a: NDArray[np.float64],
-    b: NDArray[np.float64],
-    loss: float,
-    chances: tuple[Chances, Chances],
-    share: int = 1,
-    about: Callable[[int, int], int] | None = None,
-) -> Pair:
-    """a, b: stars by item, 0 for unrated ones. about: what to read in a ticket and its bits."""
-
-    def call(stars: NDArray[Any], source: Source) -> int:
-        secret = source.words(4).tobytes()
-        history: dict[ItemId, float] = {
-            item: float(star) for item, star in enumerate(stars) if star != 0
-        }
-        report = Device(secret, {}, ANY).report(campaign, range(_ITEMS), history)
-        return report.bits if about is None else about(report.ticket, report.bits)
-
-    return Pair(name, call, a, b, loss, chances, share=share, untapped=True)
 
 
 def audit() -> Bench:

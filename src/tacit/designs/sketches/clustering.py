@@ -1,21 +1,20 @@
 """Counts of randomised answers into item clusters: the recommender's computation.
 
 Source      Banerjee, Hegde, Massoulié (2012), the last steps of Figures 1 to 3. k-means on a line:
-            Grønlund et al.: Fast exact k-means in 1D (2017), the divide-and-conquer form; elsewhere
-            Lloyd's steps from starts of Arthur, Vassilvitskii: k-means++ (SODA 2007).
-Deviations  the diagonal of the matrix of pairs is filled in, not 0.
+            Grønlund et al.: Fast exact k-means in 1D (2017), the divide-and-conquer form.
+Deviations  the diagonal of the matrix of pairs is filled in, not 0; scores are shares of ones, not
+            their printed counts.
 Added       k-means on one dimension is exact; the number of clusters can be chosen by the known
-            noise; each label has a confidence. All of it is post-processing: it costs no epsilon.
+            noise. All of it is post-processing: it costs no epsilon.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 from scipy.sparse.linalg import eigsh
 
 from tacit.designs.sketches.messages import MICRO, Campaign, Clusters
@@ -29,73 +28,43 @@ MOST_CLUSTERS = 8
 _SURE = 3.0  # standard deviations of the noise's own spread
 _FILLINGS = 10
 _DENSE = 400  # items up to which all eigenvalues are computed
-_STARTS, _MOST_STEPS = 10, 100
 
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
-    """labels: (N,) from 0, the cluster with the lowest scores first. scores: (N,) of items.
-
-    confidence: (N,) share of resamples of the reports in which the item has this label.
-    """
+    """labels: (N,) from 0, the cluster with the lowest scores first. scores: (N,) of items."""
 
     labels: Ints
     scores: Floats
-    confidence: Floats
 
     @property
     def clusters(self) -> int:
         return int(self.labels.max()) + 1
 
 
-def score_clusters(
-    counts: ItemCounts,
-    clusters: int | None = None,
-    *,
-    normalised: bool = True,
-    resamples: int = 100,
-    seed: int = 0,
-) -> Clustering:
+def score_clusters(counts: ItemCounts, clusters: int | None = None) -> Clustering:
     """One-dimensional k-means of MaxSense's scores.
 
     clusters: L; None for the smallest whose spread within clusters the known noise explains.
-    normalised: shares of ones, or the printed counts. resamples: for the confidence.
     """
-    scores = counts.normalised if normalised else counts.printed
+    scores = counts.normalised
     wanted = _line_clusters(counts) if clusters is None else _checked(clusters, len(scores))
-    labels = kmeans_line(scores, wanted)
-    generator = np.random.default_rng(seed)
-
-    def again() -> Ints:
-        ones = generator.binomial(counts.asked, counts.normalised)
-        drawn = ItemCounts(counts.asked, ones)
-        # Labels go up with the scores, so that they mean the same every time.
-        return kmeans_line(drawn.normalised if normalised else drawn.printed, wanted)
-
-    return Clustering(labels, scores, _confidence(labels, again, resamples))
+    return Clustering(kmeans_line(scores, wanted), scores)
 
 
-def pair_clusters(
-    counts: PairCounts, clusters: int | None = None, *, resamples: int = 20, seed: int = 0
-) -> Clustering:
+def pair_clusters(counts: PairCounts, clusters: int | None = None) -> Clustering:
     """Spectral clustering of Pairwise-Preference's counts.
 
     clusters: L; None for as many eigenvalues as stand out from what noise alone would have.
     """
     matrix = counts.matrix()
     wanted = _pair_clusters(matrix) if clusters is None else _checked(clusters, len(matrix))
-    generator = np.random.default_rng(seed)
     scores = matrix.sum(axis=1)
-    labels = _by_score(kmeans(embedding(matrix, wanted), wanted, generator), scores)
-    shares = counts.ones / np.maximum(counts.asked, 1)
-
-    def again() -> Ints:
-        ones = generator.binomial(counts.asked, shares)
-        drawn = PairCounts(counts.items, counts.asked, ones).matrix()
-        return _aligned(kmeans(embedding(drawn, wanted), wanted, generator), labels)
-
-    share = scores / max(1.0, scores.max())
-    return Clustering(labels, share, _confidence(labels, again, resamples))
+    labels = kmeans(embedding(matrix, wanted), wanted)
+    # The same clusters, numbered by their mean score.
+    sizes = np.maximum(np.bincount(labels), 1)
+    rank = np.argsort(np.argsort(np.bincount(labels, scores) / sizes, kind="stable"))
+    return Clustering(rank[labels].astype(np.int64), scores / max(1.0, scores.max()))
 
 
 def embedding(matrix: Floats, dimensions: int) -> Floats:
@@ -174,33 +143,6 @@ def _pair_clusters(matrix: Floats) -> int:
     return most
 
 
-def _by_score(labels: Ints, scores: Floats) -> Ints:
-    """The same clusters, numbered by their mean score."""
-    sizes = np.maximum(np.bincount(labels), 1)
-    rank = np.argsort(np.argsort(np.bincount(labels, scores) / sizes, kind="stable"))
-    return rank[labels].astype(np.int64)
-
-
-def _aligned(labels: Ints, reference: Ints) -> Ints:
-    """The same clusters under the names that agree most with the reference."""
-    size = int(max(labels.max(), reference.max())) + 1
-    table = np.zeros((size, size), dtype=np.int64)
-    np.add.at(table, (labels, reference), 1)
-    _, names = linear_sum_assignment(-table)
-    return np.asarray(names[labels], dtype=np.int64)
-
-
-def _confidence(labels: Ints, again: Callable[[], Ints], resamples: int) -> Floats:
-    """Share of resamples that agree. Reports are redrawn item by item (pair by pair): given how
-    often it was asked about, an item's answers are the reports' answers drawn with replacement."""
-    if resamples < 1:
-        raise ConfigError(f"A confidence needs at least one resample; got {resamples}.")
-    agreed = np.zeros(len(labels))
-    for _ in range(resamples):
-        agreed += again() == labels
-    return agreed / resamples
-
-
 def _checked(clusters: int, items: int) -> int:
     if not 1 <= clusters <= items:
         raise ConfigError(f"Clusters are 1 to {items}, the number of items; got {clusters}.")
@@ -260,36 +202,11 @@ def _line_ends(ordered: Floats, clusters: int) -> Ints:
     return np.array(found[::-1], dtype=np.int64)
 
 
-def kmeans(points: Floats, clusters: int, generator: np.random.Generator) -> Ints:
+def kmeans(points: Floats, clusters: int) -> Ints:
     """(n,) labels of (n, d) points: the best of ten runs of Lloyd's algorithm."""
-    best, least = np.zeros(len(points), dtype=np.int64), np.inf
-    for _ in range(_STARTS):
-        labels, spread = _lloyd(points, _spread_out(points, clusters, generator))
-        if spread < least:
-            best, least = labels, spread
-    return best
+    from sklearn.cluster import KMeans
 
-
-def _lloyd(points: Floats, centres: Floats) -> tuple[Ints, float]:
-    labels = np.full(len(points), -1)
-    for _ in range(_MOST_STEPS):
-        distances = ((points[:, None, :] - centres[None, :, :]) ** 2).sum(axis=-1)
-        nearest = distances.argmin(axis=1)
-        if np.array_equal(nearest, labels):
-            break
-        labels = nearest
-        for cluster in np.unique(labels):  # a centre without points stays where it is
-            centres[cluster] = points[labels == cluster].mean(axis=0)
-    return labels.astype(np.int64), float(distances.min(axis=1).sum())
-
-
-def _spread_out(points: Floats, clusters: int, generator: np.random.Generator) -> Floats:
-    """Starting centres: each next one is likely to be far from those before."""
-    chosen = [int(generator.integers(len(points)))]
-    distances = np.full(len(points), np.inf)
-    for _ in range(clusters - 1):
-        distances = np.minimum(distances, ((points - points[chosen[-1]]) ** 2).sum(axis=1))
-        total = distances.sum()
-        weights = distances / total if total > 0 else None
-        chosen.append(int(generator.choice(len(points), p=weights)))
-    return points[chosen].copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about fewer different points than clusters
+        labels: Ints = KMeans(clusters, n_init=10, random_state=0).fit_predict(points)
+    return labels.astype(np.int64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +15,6 @@ from tacit.evaluation import Result, Table
 
 if TYPE_CHECKING:
     from tacit.designs.sketches.planner import Plan
-    from tacit.evaluation.page import Needs
 
 CLUSTERS = "How many item clusters there are."
 LIKES = (
@@ -24,11 +22,6 @@ LIKES = (
     "as 0.9,0.2/0.3,0.8; all equally large. Left out, an example of the library."
 )
 UNIT = "What epsilon is for: 'user', 'rating' or 'moved rating'."
-NOBODY_BELOW = "nobody below"
-"""Whatever the learner, adaptive ones too."""
-FIXED_QUESTIONS = "nobody below, fixed questions"
-"""Learners whose questions do not depend on earlier answers, as those of all methods here."""
-_STEPS = 13  # of a line that is drawn
 
 
 def world(likes: str | None, clusters: int) -> Blocks:
@@ -62,9 +55,6 @@ class PlanSettings:
     )
     unit: str = option(UNIT, default="user")
     likes: str | None = option(LIKES, default=None)
-    plot: Path | None = option(
-        "Write an SVG: people against epsilon, rated and items.", default=None, writes=True
-    )
 
 
 def plan(settings: PlanSettings, _: Run) -> Result:
@@ -78,13 +68,8 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     from tacit.designs.sketches import planner
 
     blocks = world(settings.likes, settings.clusters)
-    asked = {name: value for name, value in vars(settings).items() if name not in ("likes", "plot")}
+    asked = {name: value for name, value in vars(settings).items() if name != "likes"}
     planned = planner.plan(**asked, blocks=blocks)
-    if settings.plot is not None:
-        from tacit.container import write_whole
-        from tacit.evaluation.plots import people_needed
-
-        write_whole(settings.plot, people_needed(needs(planned, blocks)).encode())
     columns = {
         "method": lambda one: one.method,
         "theta": lambda one: None if one.theta is None else f"{one.theta:g}",
@@ -138,51 +123,6 @@ def people(number: float) -> str:
 def at_least(bound: float) -> str:
     """A lower bound as a whole number of people."""
     return f"{math.ceil(bound):,}"
-
-
-def needs(planned: Plan, blocks: Blocks | None = None) -> tuple[Needs, ...]:
-    """How people needed move with each of epsilon, rated and items, the others as planned."""
-    from tacit.designs.sketches.messages import MOST
-    from tacit.designs.sketches.planner import LEAST_EPSILON, MOST_EPSILON
-
-    epsilon, rated, items = planned.epsilon, planned.rated, planned.items
-    fewest = max(rated, planned.clusters, 2)
-    ends = max(LEAST_EPSILON, epsilon / 10), min(MOST_EPSILON, epsilon * 10)
-    return (
-        _needs("epsilon", np.clip(np.geomspace(*ends, _STEPS), *ends), planned, blocks),
-        _needs("rated", _whole(max(1, rated / 10), min(items, rated * 10)), planned, blocks),
-        _needs("items", _whole(max(fewest, items / 10), min(MOST, items * 10)), planned, blocks),
-    )
-
-
-def _whole(low: float, high: float) -> tuple[int, ...]:
-    return tuple(sorted({round(value) for value in np.geomspace(low, high, _STEPS)}))
-
-
-def _needs(
-    varied: str, values: tuple[int, ...] | np.ndarray, planned: Plan, blocks: Blocks | None
-) -> Needs:
-    from tacit.designs.sketches.planner import plan as planned_for
-    from tacit.evaluation.page import Needs
-
-    lines: dict[str, list[tuple[float, float]]] = {}
-    kept = {
-        name: getattr(planned, name)
-        for name in ("items", "rated", "epsilon", "eta", "wrong", "unit")
-    }
-    for value in values:
-        setting = kept | {varied: value if varied != "epsilon" else float(value)}
-        found = planned_for(**setting, clusters=planned.clusters, blocks=blocks)
-        needed = {method.method: method.users_clt for method in found.methods}
-        if bounds := found.lower_bounds:
-            anybody = max(bounds["ldp"], bounds.get("adaptive", 0.0))
-            needed[NOBODY_BELOW] = anybody
-            needed[FIXED_QUESTIONS] = max(anybody, bounds["scarce"])
-        for name, users in needed.items():
-            if math.isfinite(users) and users > 0:
-                lines.setdefault(name, []).append((float(value), users))
-    at = float(kept[varied])
-    return Needs(varied, at, {name: tuple(points) for name, points in sorted(lines.items())})
 
 
 PLAN = Command(PlanSettings, plan)

@@ -87,16 +87,16 @@ ITEMS = (
     Printed(
         "Figure 2, Theorem 5.1",
         "measured",
-        "tacit simulate sketches --likes 0.9,0.1 --items 400,800,1600 --rated 20 "
-        "--epsilon 4 --scaling",
-        "MaxSense: fitted growth beside the printed one",
+        "tacit simulate sketches --likes 0.9,0.1 --items 100,200 --rated 20 --epsilon 1 "
+        "--people 25000,50000,100000,200000",
+        "MaxSense: labels right by population; twice the items take four times the people",
     ),
     Printed(
         "Figure 3, Theorem 5.3",
         "measured",
         "tacit simulate sketches --likes 0.9,0.1 --items 200 --rated 20 --epsilon 6 "
-        "--scaling --seeds 40 --method maxsense --method multi-maxsense",
-        "Multi-MaxSense needs fewer people; the printed number of questions is not the best",
+        "--people 4000,8000,16000 --method maxsense,multi-maxsense",
+        "labels right by population: Multi-MaxSense needs fewer people",
     ),
     Printed(
         "Lemmas 6.2 and 6.4, Theorem 6.1",
@@ -121,7 +121,7 @@ DESIGN = Design(
         "simulate": "experiment.commands:SIMULATE",
         "evaluate": "experiment.commands:EVALUATE",
         "tour": "experiment:tour",
-        "compare": "experiment.populations:contenders",
+        "compare": "experiment.ratings:contenders",
         "reproduce": "design:ITEMS",
     },
     "Works from about a million people at epsilon 1, and on MovieLens 100K a list of "

@@ -19,6 +19,7 @@ from tacit.designs.sketches.campaigns import cards, new_campaign
 from tacit.designs.sketches.clustering import Clustering, pair_clusters, score_clusters
 from tacit.designs.sketches.device import Device, Limits, new_secret
 from tacit.designs.sketches.messages import VERSION, WHOLE, Campaign, ItemId, Report
+from tacit.designs.sketches.sensing import halves
 from tacit.designs.sketches.server import Server, item_counts, pair_counts
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
@@ -64,11 +65,11 @@ class Sketches:
         return f"Sketches({len(self.items)} items, {self.server.reports:,} reports)"
 
 
-def cluster(server: Server, clusters: int | None = None, *, resamples: int = 1) -> Clustering:
+def cluster(server: Server, clusters: int | None = None) -> Clustering:
     """What the counts of a server say about items, by the campaign's own method."""
     if server.campaign.senses:
-        return score_clusters(item_counts(server), clusters, resamples=resamples)
-    return pair_clusters(pair_counts(server), clusters, resamples=resamples)
+        return score_clusters(item_counts(server), clusters)
+    return pair_clusters(pair_counts(server), clusters)
 
 
 def true_bits(campaign: Campaign, tickets: Words, starts: Ints, likes: Ints) -> NDArray[np.uint32]:
@@ -80,9 +81,7 @@ def true_bits(campaign: Campaign, tickets: Words, starts: Ints, likes: Ints) -> 
 
     if campaign.method == "pairwise-rated":
         raise ConfigError("Pairs of rated items are chosen on the device; this takes likes alone.")
-    first, second = (
-        np.uint64(int.from_bytes(half, "big")) for half in (campaign.seed[:8], campaign.seed[8:])
-    )
+    first, second = map(np.uint64, halves(campaign.seed))
     asked, hits = (first, second, tickets, starts, likes), np.empty(len(tickets), dtype=np.uint32)
     if campaign.senses:
         wheel = np.uint64(campaign.modulus), _inverses(campaign.modulus)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -73,14 +73,11 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; None for infinity and for bounds that are not known."""
-        methods = [asdict(method) for method in self.methods]
-        for method in methods:
-            if math.isinf(method["users_clt"]):
-                method["users_clt"] = None
-            if method["users_theorem"] is not None and math.isinf(method["users_theorem"]):
-                method["users_theorem"] = None
-        bounds = {name: self.lower_bounds.get(name) for name in BOUNDS}
-        return asdict(self) | {"methods": methods, "lower_bounds": bounds}
+        plain = asdict(self)
+        for method in plain["methods"]:
+            for name in ("users_clt", "users_theorem"):
+                method[name] = None if method[name] == math.inf else method[name]
+        return plain | {"lower_bounds": {name: self.lower_bounds.get(name) for name in BOUNDS}}
 
 
 def plan(
@@ -92,43 +89,65 @@ def plan(
     eta: float = 0.1,
     wrong: float = 0.0,
     unit: str = "user",
-    questions: int | None = None,
     blocks: Blocks | None = None,
 ) -> Plan:
     """People needed until every item's label is right, but for a chance of eta.
 
     rated: items that a person has rated, a random set. wrong: share of labels that may be wrong,
     for the lower bounds alone; `adaptive` is known for 0 only. unit: what epsilon is for ('user',
-    'rating', 'moved rating'); the lower bounds are for 'user' alone. questions: of Multi-MaxSense,
-    the best number by default. blocks: who likes what; by default an assumed world,
-    `synthetic_blocks.example`. The methods' numbers depend on it, the lower bounds do not.
-    ConfigError for numbers out of range.
+    'rating', 'moved rating'); the lower bounds are for 'user' alone. blocks: who likes what; by
+    default an assumed world, `synthetic_worlds.example`. The methods' numbers depend on it, the
+    lower bounds do not. ConfigError for numbers out of range.
     """
     world = example(clusters) if blocks is None else blocks
-    asked = _Asked(items, rated, epsilon, eta, unit, world)
-    if questions is not None and not 1 <= questions <= MOST_QUESTIONS:
-        raise ConfigError(f"Questions are 1 to {MOST_QUESTIONS}; got {questions}.")
+    _check(items, rated, epsilon, eta, wrong, unit)
     if len(world.items) != clusters:
         raise ConfigError(f"Blocks with {len(world.items)} item clusters, asked for {clusters}.")
-    if not 0 <= wrong < 0.5:
-        raise ConfigError(f"The share of wrong labels is 0 or more and below 1/2; got {wrong}.")
-    bounds = {}
+    bounds, shared = {}, 1
     if unit == "user":
+        shared = theory.best_questions(epsilon, MOST_QUESTIONS)
         bounds = {
             "ldp": theory.ldp_bound(items, epsilon, eta, wrong),
             "scarce": theory.scarce_bound(items, rated, epsilon, eta, wrong),
         }
         if wrong == 0:
             bounds["adaptive"] = theory.adaptive_bound(items, rated, epsilon, eta)
+    # The best number where all questions share epsilon, or more where they need not share.
+    numbers = {1, shared} | {
+        number
+        for number in (2, 4, 8, 16, MOST_QUESTIONS)
+        if exposed_bits("multi-maxsense", unit, number, rated) < number
+    }
+    sensing = [
+        _sensing(number, bit_epsilon(epsilon, number, unit, rated), items, rated, eta, world)
+        for number in sorted(numbers)
+    ]
     kinds = world.people, world.items, world.likes
     pairs = theory.pairwise_users(items, rated, epsilon, *kinds, eta)
     methods = [
-        _sensing("maxsense", 1, asked),
-        _multi(questions, asked),
+        replace(sensing[0], method="maxsense"),
+        min(sensing, key=lambda found: found.users_clt),
         MethodPlan("pairwise-preference", None, 1, pairs, None),
     ]
     methods.sort(key=lambda method: (method.users_clt, method.questions))
     return Plan(items, rated, epsilon, clusters, eta, wrong, unit, bounds, tuple(methods))
+
+
+def _check(items: int, rated: int, epsilon: float, eta: float, wrong: float, unit: str) -> None:
+    if not 2 <= items <= MOST or not 1 <= rated <= items:
+        raise ConfigError(
+            f"A plan needs 2 to {MOST} items and 1 to {items} rated ones; got {items} and {rated}."
+        )
+    if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
+        raise ConfigError(
+            f"epsilon is finite, at least a millionth and at most 2147; got {epsilon}."
+        )
+    if not 0 < eta < 0.5:
+        raise ConfigError(f"eta is a chance of failure between 0 and 1/2; got {eta}.")
+    if not 0 <= wrong < 0.5:
+        raise ConfigError(f"The share of wrong labels is 0 or more and below 1/2; got {wrong}.")
+    if unit not in UNITS:
+        raise ConfigError(f"A unit is one of {', '.join(UNITS)}; got {unit!r}.")
 
 
 def bit_epsilon(epsilon: float, questions: int, unit: str, rated: int) -> float:
@@ -136,36 +155,10 @@ def bit_epsilon(epsilon: float, questions: int, unit: str, rated: int) -> float:
     return epsilon / exposed_bits("multi-maxsense", unit, questions, rated)
 
 
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    items: int
-    rated: int
-    epsilon: float
-    eta: float
-    unit: str
-    world: Blocks
-
-    def __post_init__(self) -> None:
-        items, rated, epsilon = self.items, self.rated, self.epsilon
-        if not 2 <= items <= MOST or not 1 <= rated <= items:
-            raise ConfigError(
-                f"A plan needs 2 to {MOST} items and 1 to {items} rated ones; got {items} and "
-                f"{rated}."
-            )
-        if not (math.isfinite(epsilon) and epsilon > 0):
-            raise ConfigError(f"epsilon is a finite number above 0; got {epsilon}.")
-        if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
-            raise ConfigError(f"epsilon is at least a millionth and at most 2147; got {epsilon}.")
-        if not 0 < self.eta < 0.5:
-            raise ConfigError(f"eta is a chance of failure between 0 and 1/2; got {self.eta}.")
-        if self.unit not in UNITS:
-            raise ConfigError(f"A unit is one of {', '.join(UNITS)}; got {self.unit!r}.")
-
-
-def _sensing(method: str, questions: int, asked: _Asked) -> MethodPlan:
-    """With the theta that needs the fewest people for this number of questions."""
-    items, rated, eta, world = asked.items, asked.rated, asked.eta, asked.world
-    eps = bit_epsilon(asked.epsilon, questions, asked.unit, rated)
+def _sensing(
+    questions: int, eps: float, items: int, rated: int, eta: float, world: Blocks
+) -> MethodPlan:
+    """With the theta that needs the fewest people for this number of questions. eps: of one bit."""
     kinds = world.people, world.items, world.likes
 
     def users(theta: float, *, proved: bool = False) -> float:
@@ -180,10 +173,11 @@ def _sensing(method: str, questions: int, asked: _Asked) -> MethodPlan:
     # Sets of one person are disjoint: all of them have to fit into the catalogue.
     possible = [size * rated / modulus for size in sorted(sizes) if size * questions <= modulus]
     if not possible:
-        return MethodPlan(method, float(THETAS[0]), questions, math.inf, math.inf)
+        return MethodPlan("multi-maxsense", float(THETAS[0]), questions, math.inf, math.inf)
     theta = min(possible, key=users)
     written = _written(theta, round(theta * modulus / rated), items, rated)
-    return MethodPlan(method, written, questions, users(theta), users(theta, proved=True))
+    proved = users(theta, proved=True)
+    return MethodPlan("multi-maxsense", written, questions, users(theta), proved)
 
 
 def _written(theta: float, size: int, items: int, rated: int) -> float:
@@ -193,17 +187,3 @@ def _written(theta: float, size: int, items: int, rated: int) -> float:
         if short > 0 and set_size(_wheel(items), round(short * MICRO), rated) == size:
             return short
     return round(theta, 6)
-
-
-def _multi(questions: int | None, asked: _Asked) -> MethodPlan:
-    """Questions by what each is worth when all share epsilon, or more where they need not share."""
-    tried = {
-        number
-        for number in (2, 4, 8, 16, MOST_QUESTIONS)
-        if exposed_bits("multi-maxsense", asked.unit, number, asked.rated) < number
-    }
-    user = asked.unit == "user"
-    shared = theory.best_questions(asked.epsilon, MOST_QUESTIONS) if user else 1
-    numbers = sorted({1, shared, *tried} if questions is None else {questions})
-    plans = [_sensing("multi-maxsense", number, asked) for number in numbers]
-    return min(plans, key=lambda found: found.users_clt)

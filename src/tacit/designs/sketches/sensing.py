@@ -30,9 +30,14 @@ def mix(word: int) -> int:
     return word ^ (word >> 31)
 
 
+def halves(seed: bytes) -> tuple[int, int]:
+    """The two words of a seed."""
+    return int.from_bytes(seed[:8], "big"), int.from_bytes(seed[8:], "big")
+
+
 def words(seed: bytes, ticket: int) -> Iterator[int]:
     """The stream of one ticket in a campaign with this seed."""
-    first, second = int.from_bytes(seed[:8], "big"), int.from_bytes(seed[8:], "big")
+    first, second = halves(seed)
     state = mix(first ^ mix(second ^ ticket))
     while True:
         state = state + _STEP & _MASK

@@ -4,10 +4,10 @@ Source      Banerjee, Hegde, Massoulié (2012): scores B of Figures 2 and 3, mat
 Runs at     the recommender.
 Sees        reports: a ticket and randomised bits; never a rating, never who sent it.
 Releases    counts by item or pair; what is made of them needs no further protection.
-Deviations  scores are also divided by how often an item was asked about: the same mean, less noise.
+Deviations  scores are divided by how often an item was asked about: the same mean, less noise.
 
-Questions are drawn anew from each ticket and never stored. Counts are sums, so servers that each
-take some of the tickets can be merged. Tickets that answered are kept (at most 16 bytes each).
+Questions are drawn anew from each ticket and never stored. Tickets that answered are kept (at most
+16 bytes each).
 """
 
 from __future__ import annotations
@@ -16,26 +16,27 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit import container
-from tacit.designs.sketches.counting import Seen, check_arrays, check_header
+from tacit.designs.sketches.counting import Seen, check_counts
 from tacit.designs.sketches.messages import REPORT_BYTES, Campaign, MessageError, Report
+from tacit.designs.sketches.sensing import halves
 from tacit.errors import ConfigError, ModelFileError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 
-REASONS = ("accepted", "malformed", "another campaign", "another shard", "late", "duplicate")
+REASONS = ("accepted", "malformed", "another campaign", "late", "duplicate")
 """What became of a report, by its code in `Receipt.codes`."""
-_ACCEPTED, _MALFORMED, _, _SHARD, _LATE, _DUPLICATE = range(6)
+_ACCEPTED, _MALFORMED, _, _LATE, _DUPLICATE = range(5)
 MOST_PAIR_ITEMS = 10_000
+TICKET = (10, 8)
+"""Where the ticket stands in a report, behind what is the same in all of them, and its bytes."""
 _BLOCK = 1 << 19  # reports taken at once: memory beyond the counts stays the same
-_HEAD = 10  # bytes that are the same in every report of a campaign
 _CHECKPOINT = "sketch-counts"
 
 
@@ -54,28 +55,21 @@ class Receipt:
 class Server:
     """Counts the reports of one campaign.
 
-    shard: (k, n), this is the k-th of n servers, from 0, and takes tickets with ticket % n = k: so
-    that no two of them count one person twice. keep_tickets: False where the caller that hands
-    reports over has made sure that they are distinct; memory then does not grow at all. After a
-    checkpoint only what came later may then be sent again; `reports` says how many had come.
+    keep_tickets: False where the caller that hands reports over has made sure that they are
+    distinct; memory then does not grow at all. After a checkpoint only what came later may then be
+    sent again; `reports` says how many had come.
     """
 
-    def __init__(
-        self, campaign: Campaign, *, shard: tuple[int, int] = (0, 1), keep_tickets: bool = True
-    ) -> None:
-        if not 0 <= shard[0] < shard[1]:
-            raise ConfigError(f"A shard is a number below how many there are; got {shard}.")
+    def __init__(self, campaign: Campaign, *, keep_tickets: bool = True) -> None:
         self.campaign = campaign
-        self.shards = frozenset({shard[0]})
-        self.shard_count = shard[1]
         self.totals = np.zeros((2, _places(campaign)), dtype=np.int64)
         self.ones = np.zeros(campaign.questions + 1, dtype=np.int64)
         self.rejected = dict.fromkeys(REASONS[1:], 0)
         self.keep_tickets = keep_tickets
         self._seen = Seen()
-        self._busy = threading.RLock()
+        self._busy = threading.Lock()
         example = Report(campaign.id, 1, 0, (0, 1) if campaign.method == "pairwise-rated" else None)
-        self._head = np.frombuffer(example.encode()[:_HEAD], dtype=np.uint8)
+        self._head = np.frombuffer(example.encode()[: TICKET[0]], dtype=np.uint8)
 
     @property
     def reports(self) -> int:
@@ -96,14 +90,13 @@ class Server:
         width = self.campaign.report_bytes
         if len(data) % width:
             self.rejected["malformed"] += 1
-            codes = np.full(1, _MALFORMED, dtype=np.uint8)
-        else:
-            records = np.frombuffer(data, dtype=np.uint8).reshape(-1, width)
-            codes = np.empty(len(records), dtype=np.uint8)
-            with self._busy:
-                for start in range(0, len(records), _BLOCK):
-                    part = slice(start, start + _BLOCK)
-                    self._fold(records[part], now, codes[part])
+            return _receipt(np.full(1, _MALFORMED, dtype=np.uint8))
+        records = np.frombuffer(data, dtype=np.uint8).reshape(-1, width)
+        codes = np.empty(len(records), dtype=np.uint8)
+        with self._busy:
+            for start in range(0, len(records), _BLOCK):
+                part = slice(start, start + _BLOCK)
+                self._fold(records[part], now, codes[part])
         return _receipt(codes)
 
     def fold_each(self, messages: Sequence[bytes], *, now: int) -> Receipt:
@@ -119,20 +112,6 @@ class Server:
         codes[whole] = self.fold(b"".join(messages[place] for place in whole), now=now).codes
         return _receipt(codes)
 
-    def merge(self, other: Server) -> None:
-        """Take in the counts of another shard, which ends with it; ConfigError if they overlap."""
-        if other.campaign != self.campaign or other.shard_count != self.shard_count:
-            raise ConfigError("Only shards of one campaign, equally many, can be merged.")
-        if self.shards & other.shards:
-            raise ConfigError("These servers took the same tickets: people would count twice.")
-        self.keep_tickets &= other.keep_tickets
-        self._seen.add(other._seen.tickets())
-        self.shards |= other.shards
-        self.totals += other.totals
-        self.ones += other.ones
-        for reason, count in other.rejected.items():
-            self.rejected[reason] += count
-
     def save(self, path: str | Path) -> None:
         """A checkpoint, whole or not at all. What came after it can be sent again.
 
@@ -143,18 +122,18 @@ class Server:
             header = {
                 "kind": _CHECKPOINT,
                 "campaign": self.campaign.encode().hex(),
-                "shards": sorted(self.shards),
-                "shard_count": self.shard_count,
+                "shards": [0],  # of a time when several servers could part the tickets
+                "shard_count": 1,
                 "keep_tickets": self.keep_tickets,
                 "rejected": self.rejected,
             }
-            arrays: dict[str, NDArray[Any]] = {
+            arrays = {
                 "totals": self.totals,
                 "ones": self.ones,
                 "tickets": self._seen.tickets().view(np.int64),
             }
             try:  # held against itself: this checkpoint may replace the last good one
-                check_arrays(header, arrays, self.campaign, _places(self.campaign))
+                check_counts(header, arrays, self.campaign, _places(self.campaign))
             except MessageError as error:
                 raise ConfigError(
                     f"These counts are not whole ({error}): a batch was interrupted. Load the last "
@@ -170,17 +149,14 @@ class Server:
             raise ModelFileError(f"{path}: holds no counts of sketches.")
         try:
             campaign = Campaign.decode(bytes.fromhex(header["campaign"]))
-            check_header(header, REASONS[1:])
             # Before a server is made: a file must not claim more memory than it has itself.
-            check_arrays(header, arrays, campaign, _places(campaign))
+            check_counts(header, arrays, campaign, _places(campaign))
+            server = cls(campaign, keep_tickets=header["keep_tickets"])
+            server.rejected = {reason: header["rejected"][reason] for reason in REASONS[1:]}
         except (KeyError, TypeError, ValueError, ConfigError) as error:
             raise ModelFileError(
                 f"{path}: its content is not what a server saves ({error}). Count again."
             ) from None
-        shards, count = header["shards"], header["shard_count"]
-        server = cls(campaign, shard=(shards[0], count), keep_tickets=header["keep_tickets"])
-        server.shards = frozenset(shards)
-        server.rejected = {reason: header["rejected"][reason] for reason in REASONS[1:]}
         server.totals[:] = arrays["totals"]
         server.ones[:] = arrays["ones"]
         server._seen.add(arrays["tickets"].view(np.uint64))
@@ -193,7 +169,8 @@ class Server:
         bits = np.empty(len(records), dtype=np.uint32)
         read_reports(records, self._head, self.campaign.questions, tickets, bits, codes)
         pairs = self._pairs(records, codes)
-        self._refuse(tickets, now, codes)
+        if now > self.campaign.closes:
+            codes[codes == _ACCEPTED] = _LATE
         kept = np.flatnonzero(codes == _ACCEPTED)
         if self.keep_tickets:
             new = self._seen.add(tickets[kept])
@@ -202,18 +179,9 @@ class Server:
         if len(kept) < len(records):
             tickets, bits, pairs = tickets[kept], bits[kept], pairs[kept]
         self._count(tickets, bits, pairs)
-        for reason, count in zip(REASONS, np.bincount(codes, minlength=len(REASONS)), strict=True):
+        for reason, count in _receipt(codes).counts.items():
             if reason != "accepted":
-                self.rejected[reason] += int(count)
-
-    def _refuse(self, tickets: NDArray[np.uint64], now: int, codes: Bytes) -> None:
-        """Well-formed reports that come to the wrong server or too late."""
-        if self.shard_count > len(self.shards):
-            homes = tickets % np.uint64(self.shard_count)
-            foreign = ~np.isin(homes, np.array(sorted(self.shards), dtype=np.uint64))
-            codes[foreign & (codes == _ACCEPTED)] = _SHARD
-        if now > self.campaign.closes:
-            codes[codes == _ACCEPTED] = _LATE
+                self.rejected[reason] += count
 
     def _pairs(self, records: Bytes, codes: Bytes) -> Ints:
         """(n, 2) the items that devices chose; impossible ones are malformed. Else no columns."""
@@ -227,19 +195,16 @@ class Server:
     def _count(self, tickets: NDArray[np.uint64], bits: NDArray[np.uint32], pairs: Ints) -> None:
         from tacit.engine.sketch_compiled import count_pairs, count_sets
 
-        campaign = self.campaign
-        self.ones += np.bincount(np.bitwise_count(bits), minlength=campaign.questions + 1)
-        halves = (campaign.seed[:8], campaign.seed[8:])
-        first, second = (np.uint64(int.from_bytes(half, "big")) for half in halves)
-        asked = campaign.questions
-        if campaign.senses:
-            count_sets(first, second, tickets, bits, asked, campaign.set_size, self.totals)
-        elif campaign.method == "pairwise-preference":
-            items = np.uint64(campaign.items)
-            count_pairs(first, second, tickets, bits, asked, items, self.totals)
+        asks, (first, second) = self.campaign, map(np.uint64, halves(self.campaign.seed))
+        self.ones += np.bincount(np.bitwise_count(bits), minlength=asks.questions + 1)
+        drawn = first, second, tickets, bits, asks.questions
+        if asks.senses:
+            count_sets(*drawn, asks.set_size, self.totals)
+        elif asks.method == "pairwise-preference":
+            count_pairs(*drawn, np.uint64(asks.items), self.totals)
         else:
             one, other = pairs[:, 0], pairs[:, 1]
-            place = one * (2 * campaign.items - one - 1) // 2 + other - one - 1
+            place = one * (2 * asks.items - one - 1) // 2 + other - one - 1
             np.add.at(self.totals, (bits.astype(np.int64), place), 1)
 
 
@@ -254,11 +219,6 @@ class ItemCounts:
 
     asked: Ints
     ones: Ints
-
-    @property
-    def printed(self) -> Floats:
-        """The score B of the paper: a count."""
-        return self.ones.astype(np.float64)
 
     @property
     def normalised(self) -> Floats:
@@ -309,10 +269,6 @@ def _places(campaign: Campaign) -> int:
             f"Pairs are counted for at most {MOST_PAIR_ITEMS} items; there are {items}. Sense sets."
         )
     return items * (items - 1) // 2
-
-
-TICKET = (10, 8)
-"""Where the ticket stands in a report, and its bytes."""
 
 
 def counts_of(messages: Sequence[bytes], campaign: bytes, now: int) -> NDArray[np.int64]:

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.engine import Engine, Neighbours, Numbers, Stage, Table, as_stage, nearest
-from tacit.engine.local import blocks
+from tacit.engine import Engine, Neighbours, Numbers, Stage, Table, as_stage, blocks, nearest
 
 Floats = NDArray[np.float64]
 _CELLS = 1 << 22  # pairs of items held at once

@@ -271,9 +271,9 @@ class XMap(ItemRecommender):
 
     def _engine(self) -> Engine:
         if self.engine is None:
-            from tacit.engine.local import CompiledEngine
+            from tacit.engine import Engine
 
-            self.engine = CompiledEngine()
+            self.engine = Engine()
         return self.engine
 
     def _listed(self, target: str | None) -> set[Any]:

@@ -78,9 +78,7 @@ class ItemKNN(Baseline):
 
     def _engine(self) -> Engine:
         if self.engine is None:
-            from tacit.engine.local import LocalEngine
-
-            self.engine = LocalEngine()
+            self.engine = Engine()
         return self.engine
 
     def _arrays(self) -> dict[str, NDArray[Any]]:

@@ -16,10 +16,8 @@ from tacit.designs.sketches.audit import (
     WORLDS,
     distribution,
     neighbours,
-    random_pairs,
-    rated_pair,
-    sensing,
     small,
+    subject,
     telling,
     worst,
 )
@@ -57,12 +55,12 @@ def test_distributions_are_whole():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: sensing(1, 1.0, "user"),
-        lambda: sensing(3, 6.0, "user"),
-        lambda: sensing(4, 1.0, "rating"),
-        lambda: sensing(4, 1.0, "moved rating"),
-        lambda: random_pairs(2, 1.0),
-        lambda: rated_pair(1.0),
+        lambda: subject(1, 1.0),
+        lambda: subject(3, 6.0),
+        lambda: subject(4, 1.0, "rating"),
+        lambda: subject(4, 1.0, "moved rating"),
+        lambda: subject(2, 1.0, method="pairwise-preference"),
+        lambda: subject(1, 1.0, "stars", "pairwise-rated"),
     ],
 )
 def test_no_violation_is_found(make):
@@ -78,7 +76,7 @@ def test_no_violation_is_found(make):
 
 def test_too_low_a_claim_is_refuted():
     """Six nats claimed to be two: by computation and by samples."""
-    wrong = dataclasses.replace(sensing(3, 6.0, "user"), epsilon=2.0)
+    wrong = dataclasses.replace(subject(3, 6.0), epsilon=2.0)
     found = run(wrong, samples=SAMPLES)
     assert found.verdict == "violation"
     assert found.exact > 5.9

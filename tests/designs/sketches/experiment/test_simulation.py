@@ -12,7 +12,6 @@ from tacit.data.synthetic_worlds import Blocks, draw
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.experiment import simulate
 from tacit.designs.sketches.model import answer
-from tacit.designs.sketches.planner import plan
 from tacit.designs.sketches.server import Server, item_counts, pair_counts
 from tacit.designs.sketches.theory import maxsense_chances
 from tacit.errors import ConfigError
@@ -71,8 +70,6 @@ def test_more_people_find_more():
         users=[300, 60_000],
         seed=1,
         blocks=ONE_CLASS,
-        theta=1.0,
-        questions=1,
     )
     assert few.accuracy < 0.9
     assert (many.accuracy, many.ari) == (1.0, 1.0)
@@ -111,29 +108,11 @@ def test_without_noise_few_suffice():
             users=[8_000],
             seed=2,
             blocks=ONE_CLASS,
-            theta=1.0,
-            questions=1,
         )[0]
         for epsilon in (0.5, math.inf)
     )
     assert twin.accuracy == 1.0
     assert private.accuracy < 0.9
-
-
-def test_theta_is_planned_for_the_questions():
-    """Questions that are asked for get the theta that is best for so many, and work."""
-    fields = {"items": 40, "rated": 10, "epsilon": 6.0, "users": [4000], "seed": 3}
-    theta = plan(items=40, rated=10, epsilon=6.0, questions=6, blocks=ONE_CLASS).methods
-    own = next(row.theta for row in theta if row.method == "multi-maxsense")
-    planned = simulate("multi-maxsense", questions=6, blocks=ONE_CLASS, **fields)
-    stated = simulate("multi-maxsense", questions=6, theta=own, blocks=ONE_CLASS, **fields)
-    assert planned == stated
-
-
-def test_maxsense_asks_once():
-    """Several questions are another method's."""
-    with pytest.raises(ConfigError, match="multi-maxsense"):
-        simulate("maxsense", items=40, rated=10, epsilon=6.0, users=[9], seed=0, questions=3)
 
 
 def test_rows_are_plain():

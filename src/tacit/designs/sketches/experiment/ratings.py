@@ -1,53 +1,50 @@
 """Sketches on real ratings: how good lists from learned clusters are, by population and epsilon.
 
-Likes are ratings from some stars on. People are drawn from the training half with replacement,
-in any number: more reports than people stand for a larger population of the same taste. Clusters
-are learned from reports, published, and every person's device recommends from them; held-out likes
-judge the lists. Other methods see the same training half, without privacy.
+Likes are ratings from some stars on. People are drawn from the training half with replacement, in
+any number: a population above the data's own stands for so many people of the same tastes. An
+item's counts are drawn from their own exact distribution; what is left out is that items in one set
+get the same answer, and that the wheel's sets are not quite all equally likely. Every person's
+device recommends from the published clusters; held-out likes judge the lists.
+
+For `tacit compare` the very people report, once each.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import gammaln
 
 from tacit.data.ratings import Ratings
 from tacit.data.splits import random_per_user
+from tacit.design import Comparison, Entry
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.clustering import Clustering, kmeans_line, publish, score_clusters
-from tacit.designs.sketches.experiment.populations import (
-    SKETCHES,
-    advised,
-    campaign_of,
-    drawn,
-    hit_chances,
-    likes_of,
-    lists_at_home,
-    reported,
-)
-from tacit.designs.sketches.messages import Campaign
-from tacit.designs.sketches.planner import Plan, plan
+from tacit.designs.sketches.messages import WHOLE, Campaign, Clusters
+from tacit.designs.sketches.model import answer
+from tacit.designs.sketches.planner import MethodPlan, Plan, plan
+from tacit.designs.sketches.server import ItemCounts, Server, item_counts
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import grouped, mean_interval
 from tacit.evaluation.metrics import ranking_metrics
 from tacit.evaluation.parallel import Progress
+from tacit.randomness import replay, simulation
+from tacit.recommenders.base import Recommendation, Recommendations
 
-IN_THE_CLEAR = ("spectral-coclustering", "popularity", "item-knn")
-REPORTED = 20_000
-"""Populations up to this size send reports; larger ones are drawn item by item."""
-_N = 10
-_NEIGHBOURS = 50
-_NEAR = 0.95
-_MOST = 10**15  # people in a population: counts are 64-bit integers
-
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Row = dict[str, Any]
+METHOD = "multi-maxsense"
+_N = 10
+_NEAR = 0.95
+_MOST = 10**15  # people in a population: counts are 64-bit integers
+_RATED, _CLUSTERS = 50, 2  # of contenders
 
 
 def evaluate_ratings(
@@ -61,42 +58,41 @@ def evaluate_ratings(
     seeds: Sequence[int] = (0, 1, 2, 3, 4),
     progress: Progress = lambda _: None,
 ) -> dict[str, Any]:
-    """The curve over populations and epsilons, and the methods without privacy, on the same splits.
+    """The curve over populations and epsilons, and popularity, on the same splits.
 
     rated: w, a public guess of how many items a person has rated; a device uses at most so many of
     its likes. theta and the number of questions are the planner's for it. epsilons: above 0, or
     inf. users: sizes of populations; the planner's own number of people is added for each epsilon.
 
     Given back: items and people of the ratings, the settings; rows, each one way to learn, judged
-    by the devices' lists, with epsilon (inf without noise) and users (inf for an infinite
-    population), both None in the clear; needed, see `_needed`; points, see `_points`; sentences.
+    by the lists, with epsilon (inf without noise) and users (inf for an infinite population), both
+    None for popularity; needed, see `_needed`; points, means over seeds; sentences.
     """
     if not (users and epsilons and seeds) or min(users) < 1 or max(users) > _MOST:
         raise ConfigError(
             f"A curve needs populations of 1 to {_MOST:,} people, an epsilon and a seed."
         )
+    items = ratings.n_items
     plans = {
-        epsilon: plan(
-            items=ratings.n_items, rated=rated, epsilon=min(epsilon, 20.0), clusters=clusters
-        )
+        epsilon: plan(items=items, rated=rated, epsilon=min(epsilon, 20.0), clusters=clusters)
         for epsilon in epsilons
     }
     rows: list[Row] = []
     for seed in seeds:
         trial = _Trial(ratings, liked_from, seed)
-        rows += _in_the_clear(trial, clusters, seed)
-        progress(1)
-        for epsilon in epsilons:
-            campaign = campaign_of(trial.catalogue, plans[epsilon], epsilon, liked_from, seed)
-            own = advised(plans[epsilon]).users_clt
-            reached = math.isfinite(epsilon) and own < _MOST
-            for size in sorted({*users, *([round(own)] if reached else [])}):
-                rows.append(_sketched(trial, campaign, clusters, epsilon, size, seed))
-                progress(1)
-            rows.append(_sketched(trial, campaign, clusters, epsilon, math.inf, seed))
-    finite = [epsilon for epsilon in epsilons if math.isfinite(epsilon)]
-    needed = [_needed(epsilon, plans[epsilon], rows) for epsilon in finite]
-    sizes = {"items": ratings.n_items, "people": ratings.n_users, "rated": rated}
+        liked = np.asarray(trial.likes.sum(axis=0)).ravel().astype(int).tolist()
+        popular = Clusters(bytes(32), bytes(32), bytes(items), tuple(liked))
+        rows.append(trial.row(popular, "popularity", None, None))
+        for epsilon, advice in plans.items():
+            campaign = campaign_of(trial.catalogue, advice, epsilon, liked_from, seed)
+            own = advised(advice).users_clt
+            planned = [round(own)] if math.isfinite(epsilon) and own < _MOST else []
+            for size in (*sorted({*users, *planned}), math.inf):
+                found = _learned(campaign, trial.likes, clusters, size, seed)
+                rows.append(trial.row(publish(campaign, found), METHOD, epsilon, size))
+            progress(1)
+    needed = [_needed(each, plans[each], rows) for each in epsilons if math.isfinite(each)]
+    sizes = {"items": items, "people": ratings.n_users, "rated": rated}
     return {
         **sizes,
         "clusters": clusters,
@@ -108,31 +104,12 @@ def evaluate_ratings(
     }
 
 
-def steps(users: Sequence[int], epsilons: Sequence[float], seeds: int) -> int:
-    """How often `progress` is called at most."""
-    return seeds * (1 + len(epsilons) * (len(set(users)) + 1))
-
-
-def _points(rows: Sequence[Row]) -> list[Row]:
-    """Means over seeds: NDCG and recall as [mean, low, high], 95 % intervals."""
-    names = ("method", "epsilon", "users")
-
-    def mean(name: str, rows: list[Row]) -> list[float]:
-        return list(mean_interval([row[name] for row in rows], bounds=(0.0, 1.0)))
-
-    return [
-        dict(zip(names, key, strict=True))
-        | {name: mean(name, found) for name in ("ndcg_at_10", "recall_at_10")}
-        for key, found in grouped(rows, itemgetter(*names)).items()
-    ]
-
-
 class _Trial:
     """One split: likes to learn from, what is seen, and held-out likes."""
 
     def __init__(self, ratings: Ratings, liked_from: float, seed: int) -> None:
         split = random_per_user(ratings, seed=seed)
-        self.catalogue = ratings.item_ids.tolist()
+        self.catalogue, self.seed = ratings.item_ids.tolist(), seed
         self.seen = split.train.matrix
         self.likes = likes_of(split.train.matrix, liked_from)
         self.held = likes_of(split.test.matrix, liked_from)
@@ -144,92 +121,54 @@ class _Trial:
             )
 
     def row(
-        self, lists: Ints, method: str, seed: int, epsilon: float | None, users: float | None
+        self, clusters: Clusters, method: str, epsilon: float | None, users: float | None
     ) -> Row:
-        found = ranking_metrics(lists, self.held)
+        found = ranking_metrics(lists_at_home(clusters, self.seen, self.likes, n=_N), self.held)
         return {
             "method": method,
             "epsilon": epsilon,
             "users": users,
-            "seed": seed,
+            "seed": self.seed,
             "ndcg_at_10": found.ndcg,
             "recall_at_10": found.recall,
         }
 
-    def at_home(self, campaign: Campaign, clustering: Clustering) -> Ints:
-        return lists_at_home(publish(campaign, clustering), self.seen, self.likes, n=_N)
 
-    def ranked(self, scores: Callable[[int], NDArray[np.float64]]) -> Ints:
-        """Lists by the scores of each person, seen items left out."""
-        lists = np.empty((self.seen.shape[0], _N), dtype=np.int64)
-        for person in range(len(lists)):
-            own = scores(person).copy()
-            own[self.seen.indices[self.seen.indptr[person] : self.seen.indptr[person + 1]]] = -1.0
-            best = np.argsort(-own, kind="stable")[:_N]
-            lists[person] = np.where(own[best] >= 0, best, -1)
-        return lists
-
-
-def _sketched(
-    trial: _Trial, campaign: Campaign, clusters: int, epsilon: float, users: float, seed: int
-) -> Row:
+def _learned(
+    campaign: Campaign, likes: sparse.csr_array, clusters: int, users: float, seed: int
+) -> Clustering:
     """users: inf for the chances themselves, to the digits that are published."""
     if math.isinf(users):
-        chances = hit_chances(campaign, trial.likes)
-        labels = kmeans_line(chances, clusters)
-        found = Clustering(labels, chances, np.ones(len(labels)))
-    else:
-        counted = reported if users <= REPORTED else drawn
-        counts = counted(campaign, trial.likes, users=int(users), seed=seed)
-        found = score_clusters(counts, clusters, resamples=1, seed=seed)
-    return trial.row(trial.at_home(campaign, found), SKETCHES, seed, epsilon, users)
+        chances = hit_chances(campaign, likes)
+        return Clustering(kmeans_line(chances, clusters), chances)
+    return score_clusters(drawn(campaign, likes, users=int(users), seed=seed), clusters)
 
 
-def _in_the_clear(trial: _Trial, clusters: int, seed: int) -> list[Row]:
-    from tacit.evaluation.metrics import spectral_coclusters
-
-    liked = np.asarray(trial.likes.sum(axis=0)).ravel()
-    labels = spectral_coclusters(trial.likes, clusters, seed=seed)
-    # Published and used on devices exactly as learned clusters are.
-    campaign = new_campaign(trial.catalogue, rated=1, epsilon=math.inf, seed=bytes(16), theta=1.0)
-    spectral = trial.at_home(campaign, Clustering(labels, liked, np.ones(len(labels))))
-    similar = _similar(trial.likes)
-    lists = {
-        "spectral-coclustering": spectral,
-        "popularity": trial.ranked(lambda _: liked),
-        "item-knn": trial.ranked(
-            lambda person: (trial.likes[[person]] @ similar).toarray().ravel()
-        ),
-    }
-    return [trial.row(lists[name], name, seed, None, None) for name in IN_THE_CLEAR]
+def _points(rows: Sequence[Row]) -> list[Row]:
+    """Means over seeds: NDCG and recall as [mean, low, high], 95 % intervals."""
+    names, figures = ("method", "epsilon", "users"), ("ndcg_at_10", "recall_at_10")
+    return [
+        dict(zip(names, key, strict=True))
+        | {
+            name: list(mean_interval([row[name] for row in found], bounds=(0.0, 1.0)))
+            for name in figures
+        }
+        for key, found in grouped(rows, itemgetter(*names)).items()
+    ]
 
 
-def _similar(likes: sparse.csr_array) -> sparse.csr_array:
-    """(items, items) cosine of likes; row by row the most similar items alone."""
-    length = np.sqrt(np.maximum(np.asarray(likes.sum(axis=0)).ravel(), 1))
-    both = (likes.T @ likes).toarray() / np.outer(length, length)
-    np.fill_diagonal(both, 0.0)
-    kept = min(_NEIGHBOURS, len(both))
-    least = np.partition(both, -kept, axis=1)[:, [-kept]]
-    # A column holds whom an item is near to: its own nearest count, as from the person's items.
-    return sparse.csr_array(np.where((both >= least) & (both > 0), both, 0.0).T)
-
-
-def _needed(epsilon: float, planned: Plan, rows: Sequence[Row]) -> dict[str, Any]:
+def _needed(epsilon: float, planned: Plan, rows: Sequence[Row]) -> Row:
     """How many people an epsilon needs on this catalogue.
 
     lower_bound: nobody can do with fewer, questions fixed beforehand. users_clt: by the planner's
     formula, all labels right in its assumed world. users_near: the smallest measured population
     from which on NDCG@10 stays within 5 % of an infinite population; None if none.
     """
-    means: dict[float, list[float]] = {}
-    for row in rows:
-        if row["epsilon"] == epsilon and row["users"] is not None:
-            means.setdefault(row["users"], []).append(row["ndcg_at_10"])
-    infinite = float(np.mean(means.pop(math.inf)))
-    near = None
+    own = grouped([row for row in rows if row["epsilon"] == epsilon], itemgetter("users"))
+    means = {users: np.mean([row["ndcg_at_10"] for row in found]) for users, found in own.items()}
+    infinite, near = means.pop(math.inf), None
     for users in sorted(means, reverse=True):
-        if float(np.mean(means[users])) < _NEAR * infinite:
+        if means[users] < _NEAR * infinite:
             break
         near = users
     return {
@@ -240,7 +179,7 @@ def _needed(epsilon: float, planned: Plan, rows: Sequence[Row]) -> dict[str, Any
     }
 
 
-def _sentence(need: dict[str, Any], items: int, people: int, rated: int) -> str:
+def _sentence(need: Row, items: int, people: int, rated: int) -> str:
     users, least = need["users_near"], math.ceil(need["lower_bound"])
     planned = float(f"{need['users_clt']:.2g}")
     near = (
@@ -255,3 +194,158 @@ def _sentence(need: dict[str, Any], items: int, people: int, rated: int) -> str:
         f"questions fixed beforehand; the planner says about {planned:,.0f} for this design. "
         f"These ratings have {people:,}. {near}"
     )
+
+
+def likes_of(matrix: sparse.csr_array, liked_from: float) -> sparse.csr_array:
+    """1 where a rating is a like; no other entry."""
+    kept = matrix.copy()
+    kept.data = (kept.data >= liked_from).astype(float)
+    kept.eliminate_zeros()
+    return kept
+
+
+def campaign_of(
+    items: Sequence[Any], advice: Plan, epsilon: float, liked_from: float, seed: int
+) -> Campaign:
+    """As the planner advises for a catalogue."""
+    own = advised(advice)
+    return new_campaign(
+        items,
+        rated=advice.rated,
+        epsilon=epsilon,
+        theta=own.theta or 1.0,
+        questions=own.questions,
+        liked_from=liked_from,
+        seed=np.random.default_rng((seed, 3)).bytes(16),
+    )
+
+
+def advised(planned: Plan) -> MethodPlan:
+    """Of Multi-MaxSense."""
+    return next(method for method in planned.methods if method.method == METHOD)
+
+
+def drawn(campaign: Campaign, likes: sparse.csr_array, *, users: int, seed: int) -> ItemCounts:
+    """Counts of so many people by item, from their marginal distributions."""
+    generator = np.random.default_rng((seed, users, 1))
+    truth = campaign.truth / WHOLE
+    hits = hit_chances(campaign, likes)
+    chances = truth * hits + (1 - truth) * (1 - hits)
+    asked = generator.binomial(users, campaign.asked_share, size=campaign.items).astype(np.int64)
+    return ItemCounts(asked, generator.binomial(asked, chances).astype(np.int64))
+
+
+def hit_chances(campaign: Campaign, likes: sparse.csr_array) -> Floats:
+    """(items,) chance that a random row of `likes` likes something in a set that holds the item.
+
+    Under the unit 'user' only `rated` likes of each count, a random choice.
+    """
+    liked = np.diff(likes.indptr).astype(np.int64)
+    cap = campaign.likes_cap
+    used = liked if cap is None else np.minimum(liked, cap)
+    others = _some(campaign.modulus - 1, used, campaign.set_size - 1)
+    # For who likes the item itself: used for sure with this share, and else as for all others.
+    share = used / np.maximum(liked, 1)
+    own = likes.T.astype(bool).astype(np.float64) @ (share * (1 - others))
+    chances: Floats = others.mean() + np.asarray(own) / len(liked)
+    return chances
+
+
+def _some(places: int, marked: Ints, chosen: int) -> Floats:
+    """Chance that some of the chosen places is marked: 1 - C(p - k, m) / C(p, m)."""
+    left = places - marked
+    possible = left >= chosen
+    left = np.where(possible, left, chosen)
+    none = (
+        gammaln(left + 1)
+        - gammaln(left - chosen + 1)
+        - gammaln(places + 1)
+        + gammaln(places - chosen + 1)
+    )
+    found: Floats = np.where(possible, -np.expm1(none), 1.0)
+    return found
+
+
+def lists_at_home(
+    clusters: Clusters, rated: sparse.csr_array, likes: sparse.csr_array, *, n: int
+) -> Ints:
+    """(people, n) item numbers, -1 where there are none left: as `Device.recommend` orders them.
+
+    rated: (people, items), what is seen and left out. likes: the same shape.
+    """
+    labels = np.frombuffer(clusters.labels, dtype=np.uint8).astype(np.int64)
+    scores = np.asarray(clusters.scores, dtype=np.int64)
+    items = len(labels)
+    member = np.zeros((items, int(labels.max()) + 1))
+    member[np.arange(items), labels] = 1.0
+    shares = (1 + (likes != 0).astype(float) @ member) / (2 + (rated != 0).astype(float) @ member)
+    by_score = np.empty(items, dtype=np.int64)
+    by_score[np.lexsort((np.arange(items), -scores))] = np.arange(items)
+    lists = np.full((rated.shape[0], n), -1, dtype=np.int64)
+    for person in range(rated.shape[0]):
+        # Equal shares get equal ranks, so that the score decides among their clusters.
+        _, rank = np.unique(-shares[person], return_inverse=True)
+        order = rank[labels] * items + by_score
+        order[rated.indices[rated.indptr[person] : rated.indptr[person + 1]]] = items * items
+        best = np.argsort(order)[:n]
+        best = best[order[best] < items * items]
+        lists[person, : len(best)] = best
+    return lists
+
+
+class OnDevices:
+    """Everybody reports once; every device makes its own list of ten."""
+
+    def __init__(self, *, epsilon: float) -> None:
+        self.epsilon = epsilon
+
+    def fit(self, ratings: Ratings) -> OnDevices:
+        liked_from = ratings.scale.liked_from
+        seen, likes = ratings.matrix, likes_of(ratings.matrix, liked_from)
+        advice = plan(
+            items=ratings.n_items,
+            rated=min(_RATED, ratings.n_items // 2),
+            epsilon=min(self.epsilon, 20.0),
+            clusters=_CLUSTERS,
+        )
+        campaign = campaign_of(ratings.item_ids.tolist(), advice, self.epsilon, liked_from, 0)
+        found = score_clusters(reported(campaign, likes, seed=0), _CLUSTERS)
+        self.lists_ = lists_at_home(publish(campaign, found), seen, likes, n=_N)
+        self.ratings_ = ratings
+        return self
+
+    def recommend(
+        self, user: Any, *, n: int = 10, candidates: Collection[Any] | None = None
+    ) -> Recommendations:
+        """One of the lists that were made."""
+        number = self.ratings_.user_number(user)
+        items = self.ratings_.item_ids[[each for each in self.lists_[number][:n] if each >= 0]]
+        return Recommendations(
+            tuple(
+                Recommendation(user, item, -rank, rank)
+                for rank, item in enumerate(items.tolist(), 1)
+            )
+        )
+
+
+def reported(campaign: Campaign, likes: sparse.csr_array, *, seed: int) -> ItemCounts:
+    """Counts of one report from each row of `likes`."""
+    server = Server(campaign, keep_tickets=False)
+    starts, items = likes.indptr.astype(np.int64), likes.indices.astype(np.int64)
+    with simulation():
+        server.fold(answer(campaign, starts, items, replay(f"crowd {seed}")), now=0)
+    return item_counts(server)
+
+
+def contenders(asked: Comparison) -> tuple[Entry, ...] | str:
+    """In one domain."""
+    if asked.source is not None:
+        return "works in one domain: leave --source and --target out"
+    return tuple(
+        Entry(
+            "sketches", "sound" if math.isfinite(epsilon) else "non-private", epsilon,
+            "one report of a device, for the whole profile", "the server and everybody else",
+            f"{__name__}:OnDevices", {"epsilon": epsilon}, attacked=False,
+        )
+        for epsilon in asked.epsilons
+    )  # fmt: skip

@@ -35,7 +35,7 @@ from tacit.designs.xmap.boxes import Boxes  # loaded before its sampler is repla
 from tacit.designs.xmap.model import XMap
 from tacit.designs.xmap.settings import Catalogue, Routes, catalogue
 from tacit.designs.xmap.theory import laplace_delta
-from tacit.engine.local import LocalEngine
+from tacit.engine import Engine
 from tacit.mechanisms import samplers
 from tacit.randomness import secure
 
@@ -53,9 +53,9 @@ _WHOLE_FITS = 500  # one fit for so many samples that are asked for
 
 def published(settings: Mapping[str, Any], table: Ratings) -> Released:
     """What a fit of the published variant releases."""
-    made = XMap(
-        source=SOURCE, target=TARGET, variant="published", engine=LocalEngine(), **settings
-    ).fit(table)
+    made = XMap(source=SOURCE, target=TARGET, variant="published", engine=Engine(), **settings).fit(
+        table
+    )
     assert isinstance(made.boxes_, Boxes)
     return made.boxes_.to_arrays()
 

@@ -19,7 +19,6 @@ import numpy as np
 from tacit.auditing.attacks.membership import FromLists, FromPredictions, Game, Scored, study
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.xmap import XMap
-from tacit.engine.local import LocalEngine
 
 SCALE = RatingScale(1, 5, 0)
 TARGET, SOURCE = "films", "books"
@@ -120,7 +119,7 @@ def once(settings: dict[str, Any], generator: np.random.Generator) -> Scored:
     inside = generator.random(TARGETS) < 0.5
     present = [person for person, there in zip(targets, inside, strict=True) if there]
     items = dict.fromkeys(books, SOURCE) | dict.fromkeys(films, TARGET)
-    model = XMap(source=SOURCE, target=TARGET, engine=LocalEngine(), **settings)
+    model = XMap(source=SOURCE, target=TARGET, **settings)
     model.fit(ratings([*others, *present], items))
     return inside.astype(np.int64), {
         attack.name: np.array([attack.score(model, person) for person in targets])

@@ -303,12 +303,12 @@ def similarities_found(ratings: Ratings, source: str, target: str) -> dict[str, 
     """
     from tacit.designs.xmap.extender import baseline, blocks_of, extend, similarities
     from tacit.designs.xmap.model import XMap
-    from tacit.engine.local import CompiledEngine
+    from tacit.engine import Engine
 
     sources, targets = (items_in(ratings, name).astype(np.int32) for name in (source, target))
     base, engine, settings = (
         baseline(ratings.matrix),
-        CompiledEngine(),
+        Engine(),
         XMap(target=target).settings,
     )
     k, significance = settings.extender_k, settings.significance

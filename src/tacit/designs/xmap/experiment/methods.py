@@ -106,7 +106,7 @@ class Contender:
     ) -> Recommender:
         """An unfitted recommender. options: further keywords of XMap, by name."""
         from tacit.designs.xmap.model import XMap
-        from tacit.engine.local import CompiledEngine
+        from tacit.engine import Engine
         from tacit.recommenders import baselines
 
         neighbours: dict[str, Any] = {} if k is None else {"k": k}
@@ -118,9 +118,9 @@ class Contender:
             case "remote-user":
                 return baselines.RemoteUser(source=source, target=target, **neighbours)
             case "knn-single":
-                return baselines.ItemKNN(domain=target, engine=CompiledEngine(), **neighbours)
+                return baselines.ItemKNN(domain=target, engine=Engine(), **neighbours)
             case "knn-cross":
-                return baselines.ItemKNN(engine=CompiledEngine(), **neighbours)
+                return baselines.ItemKNN(engine=Engine(), **neighbours)
             case "mf":
                 return baselines.MatrixFactorization(random_state=seed)
         return XMap(

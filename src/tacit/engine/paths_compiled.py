@@ -1,14 +1,15 @@
-"""Layered path aggregation, compiled: equal to the last bit to `LocalEngine`.
+"""Layered path aggregation and predictions from item neighbours, compiled.
 
 Paths are followed depth first up to the last stage, gathered in parts, and sorted by the place they
 reached: the last stage, nine tenths of the work at ten edges a place, is then one loop over a
-place's edges, which stay in the nearest cache.
-Predictions and lists from item neighbours are compiled, too.
+place's edges, which stay in the nearest cache. Equal to the last bit to a readable version of the
+tests.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numba
@@ -16,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from tacit.engine import Floats, Numbers, Stage
-from tacit.engine.local import check, check_predictions, check_top
+from tacit.errors import ConfigError
 
 PART = 2**14
 """Paths gathered before they take the last stage: their places, sums and shares fit in a cache."""
@@ -24,7 +25,7 @@ PART = 2**14
 
 def paths(stages: Sequence[Stage], starts: Numbers) -> tuple[Floats, Floats]:
     """`Engine.paths`: beside the answer it needs one copy of the edges."""
-    check(stages, starts)
+    check_paths(stages, starts)
     edges = np.cumsum([0] + [len(stage.targets) for stage in stages])
     places = np.cumsum([0] + [len(stage.offsets) for stage in stages])
     sums = np.zeros((2, len(starts), stages[-1].width))
@@ -43,6 +44,27 @@ def paths(stages: Sequence[Stage], starts: Numbers) -> tuple[Floats, Floats]:
         sums[1],
     )
     return sums[0], sums[1]
+
+
+def check_paths(stages: Sequence[Stage], starts: Numbers) -> None:
+    """Refuse stages that do not fit together."""
+    if not stages:
+        raise ConfigError("A path has at least one stage.")
+    for stage, following in pairwise(stages):
+        if stage.width != len(following.offsets) - 1:
+            raise ConfigError(
+                f"A stage leads to {stage.width} places; the next starts from "
+                f"{len(following.offsets) - 1}."
+            )
+    for stage in stages:
+        edges = {len(stage.targets), len(stage.similarities), len(stage.agreements)}
+        if edges | {len(stage.shares)} != {int(stage.offsets[-1])}:
+            raise ConfigError("A stage's arrays have one entry for each of its edges.")
+        if len(stage.targets) and not 0 <= stage.targets.min() <= stage.targets.max() < stage.width:
+            raise ConfigError(f"A stage leads to a place outside its {stage.width}.")
+    first = len(stages[0].offsets) - 1
+    if len(starts) and not 0 <= starts.min() <= starts.max() < first:
+        raise ConfigError(f"A path starts outside the {first} places of the first layer.")
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
@@ -184,22 +206,24 @@ def predictions(
     return answer
 
 
-def top(
-    histories: sparse.csr_array, similar: sparse.csr_array, n: int, exclude: sparse.csr_array | None
-) -> tuple[Numbers, Floats]:
-    """`Engine.top`; beside the answer, one number for each item."""
-    exclude = histories if exclude is None else exclude
-    check_top(histories, similar, n, exclude)
-    items = np.full((histories.shape[0], n), -1, dtype=np.int32)
-    scores = np.zeros((histories.shape[0], n))
-    count = histories.shape[1]
-    _list(
-        histories.indptr, _unsigned(histories), histories.data.astype(np.float64, copy=False),
-        similar.indptr, _unsigned(similar), similar.data.astype(np.float64, copy=False),
-        exclude.indptr, _unsigned(exclude),
-        np.zeros(count), np.zeros(count, np.bool_), items, scores,
-    )  # fmt: skip
-    return items, scores
+def check_predictions(
+    deviations: sparse.csr_array, weights: sparse.csr_array, similar: sparse.csr_array
+) -> None:
+    """Refuse shapes that do not fit together."""
+    items = deviations.shape[1]
+    if similar.shape != (items, items):
+        raise ConfigError(
+            f"{items} items need similarities of {items} by {items}; got "
+            f"{similar.shape[0]} by {similar.shape[1]}."
+        )
+    if (
+        weights.shape != deviations.shape
+        or not np.array_equal(weights.indptr, deviations.indptr)
+        or not np.array_equal(weights.indices, deviations.indices)
+    ):
+        raise ConfigError("Deviations and weights are stored for the same people and items.")
+    if len(weights.data) and weights.data.min() < 0:
+        raise ConfigError("A weight of a rating is 0 or more.")
 
 
 def _unsigned(matrix: sparse.csr_array) -> Any:
@@ -225,38 +249,3 @@ def _predict(
                 totals[reached[e]] += weight * abs(values[e])
         for item in range(len(totals)):
             sums[item] = sums[item] / totals[item] if totals[item] > 0.0 else 0.0
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
-def _list(
-    offsets: Any, liked: Any, values: Any, similar_offsets: Any, similar: Any, similarities: Any,
-    exclude_offsets: Any, excluded: Any, sums: Any, reached: Any, items: Any, scores: Any,
-) -> None:  # fmt: skip
-    n = items.shape[1]
-    for person in range(len(offsets) - 1):
-        for t in range(offsets[person], offsets[person + 1]):
-            near, value = np.int64(liked[t]), values[t]
-            begin, end = similar_offsets[near], similar_offsets[near + 1]
-            targets, weights = similar[begin:end], similarities[begin:end]
-            for e in range(np.uintp(len(targets))):
-                sums[targets[e]] += value * weights[e]
-                reached[targets[e]] = True
-        for t in range(exclude_offsets[person], exclude_offsets[person + 1]):
-            reached[excluded[t]] = False
-            sums[excluded[t]] = 0.0
-        line, marks = items[person], scores[person]
-        size = 0
-        # In the order of the numbers: a later item moves up only past smaller scores.
-        for item in range(len(sums)):
-            if not reached[item]:
-                continue
-            score = sums[item]
-            reached[item], sums[item] = False, 0.0
-            if size == n and score <= marks[n - 1]:
-                continue
-            at = size if size < n else n - 1
-            size = min(size + 1, n)
-            while at > 0 and marks[at - 1] < score:
-                line[at], marks[at] = line[at - 1], marks[at - 1]
-                at -= 1
-            line[at], marks[at] = item, score
