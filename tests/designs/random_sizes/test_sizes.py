@@ -12,10 +12,9 @@ import secrets
 
 import numpy as np
 import pytest
-
-from tacit.auditing.random_sizes import Profile, examine, whole
-from tacit.designs.random_sizes import BENCH, BY_NAME, rated
-from tacit.designs.random_sizes.faults import FAULTS
+from size_cases import Profile, examine, whole
+from size_faults import FAULTS
+from size_profiles import BENCH, BY_NAME, rated
 
 SLOW = "x-map, sound fit"
 

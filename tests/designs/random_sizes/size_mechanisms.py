@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from size_cases import Generator, far, number, replayed, whole
 
 from tacit.auditing import bench
 from tacit.auditing.output_distributions import law
-from tacit.auditing.random_sizes import Generator, far, number, replayed, whole
 from tacit.auditing.rules import FirstPast, upper_bound
 from tacit.auditing.sampler_spy import laplace_loss, moves, tapped
 from tacit.auditing.shipped_streams import first_stop, gate_scales, one_by_one

@@ -15,11 +15,11 @@ from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from size_cases import Found, examine
+from size_profiles import BY_NAME
 
 from tacit.auditing.bugs import planted
-from tacit.auditing.random_sizes import Found, examine
 from tacit.designs.private import popular, stars
-from tacit.designs.random_sizes import BY_NAME
 from tacit.designs.standard_scheme.training import people as training
 from tacit.designs.standard_scheme.training import tables
 from tacit.mechanisms import samplers, topk
