@@ -7,13 +7,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from engine_conformance import EngineConformance
 from scipy import sparse
 
 from tacit.engine import Neighbours, Stage, Table, item_item_blocks
 from tacit.engine.item_item import check
 from tacit.engine.local import CompiledEngine, LocalEngine, check_predictions, check_top
 from tacit.engine.local import check as check_paths
-from tacit.testing.engines import EngineConformance
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ class Engine(Protocol):
     """Four operations; `local` has them readable, `compiled` fast, and a cluster may have them.
 
     Numbers in `of`, `among` and `starts` are distinct; matrices have sorted indices and finite
-    values. `tacit.testing.EngineConformance` checks a new engine.
+    values. The tests' `EngineConformance` checks a new engine.
     """
 
     def neighbours(

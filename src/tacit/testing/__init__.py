@@ -1,5 +1,4 @@
-"""For authors of recommenders, mechanisms, designs, attackers, metrics and data sets: the suites
-that every one of them passes.
+"""Suites for authors of recommenders, mechanisms, designs, attackers, metrics and data sets.
 
 What holds for every part of another package. A new one is checked in three lines:
 
@@ -26,7 +25,6 @@ from tacit.data.synthetic import generate
 from tacit.design import Command, Design, options_of
 from tacit.mechanisms.guarantees import NAMES as MECHANISMS
 from tacit.recommenders.baselines import Popularity
-from tacit.testing.engines import EngineConformance
 from tacit.testing.mechanisms import MechanismConformance
 from tacit.testing.recommenders import RecommenderConformance
 
@@ -34,7 +32,6 @@ __all__ = [
     "AttackerConformance",
     "DatasetConformance",
     "DesignConformance",
-    "EngineConformance",
     "MechanismConformance",
     "MetricConformance",
     "RecommenderConformance",

@@ -14,18 +14,14 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.engine import Engine, Floats, Numbers, Stage, Table, as_stage
 from tacit.engine.local import LocalEngine
-from tacit.errors import ConfigError, MissingExtra
-
-try:
-    from hypothesis import given, settings
-    from hypothesis import strategies as st
-except ImportError:
-    raise MissingExtra("hypothesis", "dev") from None
+from tacit.errors import ConfigError
 
 Generator = np.random.Generator
 
