@@ -95,32 +95,6 @@ def exponential_worst(epsilon: float, candidates: int, spread: float = 1.0) -> f
     return step + math.log(others)
 
 
-def permute_and_flip(rate: float, scores: Sequence[float]) -> dict[Hashable, float]:
-    """Its distribution: candidates in random order, the first accepted one is chosen.
-
-    A candidate is accepted with chance e^(rate (score - best)). The sum over all sets of those
-    refused before it depends on their number alone, so it is built up candidate by candidate.
-    """
-    best = max(scores)
-    accepted = [math.exp(rate * (score - best)) for score in scores]
-    return {
-        j: accepted[j] * _reached([1 - w for i, w in enumerate(accepted) if i != j])
-        for j in range(len(scores))
-    }
-
-
-def _reached(refusals: list[float]) -> float:
-    """The chance that a candidate's turn comes, given how likely each other one is refused."""
-    sums = [1.0]  # sums[m]: over all sets of m others, the product of their chances of refusal
-    for refusal in refusals:
-        longer = [*sums, 0.0]
-        for size, product_sum in enumerate(sums):
-            longer[size + 1] += product_sum * refusal
-        sums = longer
-    n = len(refusals) + 1
-    return sum(total / (n * math.comb(n - 1, size)) for size, total in enumerate(sums))
-
-
 def peeling(weights: Sequence[int], k: int) -> dict[Hashable, Fraction]:
     """k different candidates in order, each in proportion to its weight among those left."""
     found: dict[Hashable, Fraction] = {}

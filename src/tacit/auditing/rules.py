@@ -57,26 +57,6 @@ class Gauss:
 
 
 @dataclass(frozen=True)
-class Following:
-    """Laplace noise whose scale follows the data. At `delta`.
-
-    distance: how far the centre moves, at the smaller scale. growth: the largest factor between
-    the scales of two neighbours.
-    """
-
-    distance: float
-    scale: float
-    growth: float
-    delta: float
-
-    def __post_init__(self) -> None:
-        _check_distance(self.distance)
-        _check_scale("scale", self.scale)
-        if not self.growth >= 1:
-            raise ConfigError(f"growth is a factor of at least 1; got {self.growth}.")
-
-
-@dataclass(frozen=True)
 class Answered:
     """Randomized response: the true one of `categories` with chance `truth`, or any other."""
 
@@ -92,7 +72,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class Chosen:
-    """One candidate, with chances that rise by e^rate per step of its score, or a noisy max.
+    """One candidate, with chances that rise by e^rate per step of its score.
 
     distance: how far one score moves. monotonic: no two scores ever move apart.
     candidates_are_public: none is left out or added because of the data.
@@ -143,18 +123,7 @@ class Together:
     parts: tuple[Rule, ...]
 
 
-Rule = (
-    Public
-    | Private
-    | Noised
-    | Gauss
-    | Following
-    | Answered
-    | Chosen
-    | FirstPast
-    | Branch
-    | Together
-)
+Rule = Public | Private | Noised | Gauss | Answered | Chosen | FirstPast | Branch | Together
 
 
 def upper_bound(rule: Rule) -> float:
@@ -171,10 +140,6 @@ def upper_bound(rule: Rule) -> float:
             return distance / scale if public and scale > 0 else math.inf
         case Gauss(distance, delta):
             return concentrated.epsilon_of_rho(distance**2 / 2, delta)
-        case Following(distance, scale, growth, delta):
-            if scale == 0:
-                return math.inf
-            return distance / scale + (growth - 1) * math.log(2 / delta)
         case Answered(truth, categories):
             lie = (1 - truth) / (categories - 1)
             if lie == 0 or truth == 0:

@@ -175,7 +175,6 @@ BENCH: tuple[Profile, ...] = (
     Profile("gaussian", mechanisms.gaussian, 200),
     Profile("selection", mechanisms.selection, 40),
     Profile("top-selection", mechanisms.top_selection, 25),
-    Profile("noisy-max", mechanisms.noisy_max, 200),
     Profile("tree-counter", mechanisms.tree, 80),
     Profile("threshold-gate", mechanisms.gate, 80),
     Profile("gram", gram, 150),
