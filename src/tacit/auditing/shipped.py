@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -133,7 +134,9 @@ def top_selection(epsilon: float) -> Subject:
         lists = [bench.peeling(list(weights_of(one, scores).values()), k) for scores in (a, b)]
         places = len(a) ** np.arange(k)  # a list as one number
         first, second = (
-            {int(np.array(chosen) @ places): chance for chosen, chance in part.items()}
+            dict[Hashable, Fraction](
+                (int(np.array(chosen) @ places), chance) for chosen, chance in part.items()
+            )
             for part in lists
         )
         return Pair(
