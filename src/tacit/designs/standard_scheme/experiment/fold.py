@@ -20,7 +20,6 @@ from scipy.special import expit
 
 from tacit.auditing.attacks import (
     ATTACKS,
-    OneVersusRest,
     Panel,
     Public,
     Seen,
@@ -102,9 +101,10 @@ class _Fold:
         self.raw = experiment.stars(experiment.people.levels[self.train])
         dealt = permuted(experiment.labels, experiment.seed)
         self.dealt = dealt[self.train].astype(np.int64)
-        self.discriminant = OneVersusRest(
-            ATTACKS["lda"], range(len(experiment.people.values[0]))
-        ).fit(self.raw, self.train_labels)
+        self.discriminants = {
+            target: ATTACKS["lda"]().fit(self.raw, _is(self.train_labels, target))
+            for target in experiment.targets
+        }
         self.judge = Judge(experiment, fold, self.own, self._belief)
         self.found = FoldResult()
 
@@ -210,14 +210,13 @@ class _Fold:
 
     def _belief(self, shown: sparse.csr_array) -> Floats:
         """(people, values) what the frozen linear discriminant believes."""
-        log_odds = self.discriminant.score(self.experiment.stars(shown))
-        count = len(self.experiment.people.values[0])
+        stars, count = self.experiment.stars(shown), len(self.experiment.people.values[0])
         if count == 2:
-            second = expit(log_odds[1])
+            second = expit(self.discriminants[1].score(stars))
             return np.stack([1 - second, second], axis=1)
         chances = np.full((shown.shape[0], count), 1e-9)
-        for value, odds in log_odds.items():
-            chances[:, value] = expit(odds)
+        for value, attack in self.discriminants.items():
+            chances[:, value] = expit(attack.score(stars))
         normed: Floats = chances / chances.sum(axis=1, keepdims=True)
         return normed
 
