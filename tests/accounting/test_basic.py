@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from accountant_conformance import AccountantConformance
 from hypothesis import strategies as st
 
 from tacit.accounting import (
@@ -22,7 +23,6 @@ from tacit.accounting import (
 )
 from tacit.accounting.pld import PLDAccountant
 from tacit.errors import ConfigError, PrivacyError
-from tacit.testing.accountants import AccountantConformance
 
 SMOOTH = SmoothSensitivity(0.5, 1e-6)
 

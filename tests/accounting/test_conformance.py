@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from accountant_conformance import AccountantConformance
 from hypothesis import strategies as st
 
 from tacit.accounting import (
@@ -14,7 +15,6 @@ from tacit.accounting import (
     Tree,
     ZCDPAccountant,
 )
-from tacit.testing.accountants import AccountantConformance
 
 
 class TestPure(AccountantConformance):

@@ -7,6 +7,7 @@ import sys
 
 import dp_accounting
 import pytest
+from accountant_conformance import AccountantConformance
 from dp_accounting import gaussian_mechanism
 from dp_accounting.pld import privacy_loss_distribution as pld
 from dp_accounting.pld.common import DifferentialPrivacyParameters
@@ -34,7 +35,6 @@ from tacit.accounting import (
 )
 from tacit.accounting.pld import PLDAccountant
 from tacit.errors import ConfigError, MissingExtra
-from tacit.testing.accountants import AccountantConformance
 
 
 class TestPLD(AccountantConformance):

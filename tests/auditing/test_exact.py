@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from itertools import permutations
 
 import numpy as np
 import pytest
@@ -59,32 +58,6 @@ def test_exponential_closed_form_is_the_worst_pair(spread):
     """Of all neighbouring scores of three candidates none loses more than the closed form says."""
     found = max(exponential(0.5, a, b) for a, b in bench.within(spread, 3))
     assert found == pytest.approx(bench.exponential_worst(1.0, 3, spread), abs=1e-9)
-
-
-def test_permute_and_flip_against_its_program():
-    """The sum over sets is the distribution of the program, run for every order of candidates and
-    every fall of their coins."""
-    accepted = [Fraction(1), Fraction(1, 2), Fraction(1, 4)]  # e^(rate (score - best))
-    known = dict.fromkeys(range(3), Fraction(0))
-    for order in permutations(range(3)):
-        left = Fraction(1, 6)
-        for one in order:
-            known[one] += left * accepted[one]
-            left *= 1 - accepted[one]
-    found = bench.permute_and_flip(math.log(2), (0.0, -1.0, -2.0))
-    assert found == pytest.approx({one: float(chance) for one, chance in known.items()})
-
-
-@given(st.lists(st.floats(-5, 5), min_size=2, max_size=7))
-def test_permute_and_flip_sums_to_one(scores):
-    """Somebody is always chosen."""
-    assert sum(bench.permute_and_flip(0.7, scores).values()) == pytest.approx(1)
-
-
-def test_permute_and_flip_keeps_epsilon():
-    """At epsilon 1 no pair of neighbouring score vectors of three loses more than 1."""
-    worst = bench.worst_loss(lambda scores: bench.permute_and_flip(0.5, scores), bench.within(2, 3))
-    assert 0.5 < worst <= 1 + 1e-12
 
 
 def test_peeling_costs_each_choice():

@@ -9,9 +9,8 @@ from tacit.auditing.planted import tree_with_log_levels
 from tacit.auditing.sampler_spy import Bulk, laplace_loss, moves, tapped
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.noise import LaplaceRelease
+from tacit.mechanisms.noise import GaussianRelease, LaplaceRelease
 from tacit.mechanisms.running import TreeCounter
-from tacit.mechanisms.selection import NoisyMax
 from tacit.mechanisms.sums import GramRelease
 
 
@@ -108,11 +107,11 @@ def test_answers_of_two_lengths_are_infinite():
     assert laplace_loss(moves(longer, np.array([1.0]), np.array([0.0]))) == math.inf
 
 
-def test_a_noisy_max_has_no_moves():
-    """A choice is not a sum, and is refused."""
-    choice = NoisyMax(1.0, 2, 1, 0, 1, 1)
+def test_two_kinds_of_noise_are_refused():
+    """Their losses do not add up."""
+    laplace, gaussian = LaplaceRelease(1.0, 1, -8, 8, 1), GaussianRelease(1.0, 1, -8, 8, 1)
     with pytest.raises(ConfigError, match="one kind of noise"):
-        moves(choice, np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+        moves(lambda v: [laplace(v), gaussian(v)], np.array([1.0]), np.array([0.0]))
 
 
 def test_two_noises_on_one_number_are_not_explained():
@@ -144,10 +143,3 @@ def test_noise_in_bulk_is_handed_out_once():
     assert np.abs(drawn).mean() == pytest.approx(release.scale, rel=0.1)
     assert abs(np.corrcoef(drawn[:-1], drawn[1:])[0, 1]) < 0.1
     assert len(np.unique(drawn)) > 300
-
-
-def test_a_noisy_max_in_bulk_is_drawn_as_shipped():
-    """A noisy max depends on its scores, so each one is a call of its own."""
-    choice = NoisyMax(50.0, 3, 1, 0, 1, 1)
-    with tapped(Bulk().answer):
-        assert choice(np.array([0.0, 1.0, 0.0])) == 1

@@ -9,8 +9,9 @@ import pytest
 from tacit.auditing import planted, shipped
 from tacit.auditing.empirical import ALPHA
 from tacit.auditing.shipped import bit_release
+from tacit.cli import audit as command
 from tacit.cli.app import main
-from tacit.cli.audit import SIZES, audits, bench_of
+from tacit.cli.audit import audits, bench_of
 
 FIELDS = {
     "mechanism",
@@ -50,7 +51,7 @@ def test_table_for_a_person(capsys):
     assert "--planted" in shown
 
 
-@pytest.mark.parametrize("what", [name for name in audits() if name != SIZES])
+@pytest.mark.parametrize("what", audits())
 def test_correct_code_hardly_ever_fails(what):
     """Every line may fail twice in a million times, by a violation or by a weak audit, and so may
     each study's row and each repaired bug that is sampled: below 1 in 10,000 for the command."""
@@ -136,7 +137,7 @@ def test_differences_are_named(capsys, monkeypatch):
     [
         (
             ["no-such"],
-            "Choose mechanisms or one of: sizes, private, standard-scheme, xmap",
+            "Choose mechanisms or one of: private, standard-scheme, xmap",
         ),
         (["bit-release", "--samples", "5"], "at least 1000"),
     ],
@@ -145,3 +146,38 @@ def test_wrong_usage(capsys, words, said):
     """An unknown name and too few samples are refused in one sentence, with exit code 2."""
     assert main(["audit", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.fixture
+def only_bits(monkeypatch):
+    """One mechanism, and no other audit."""
+    monkeypatch.setattr(command, "audits", lambda: (command.ALL,))
+    monkeypatch.setattr(shipped, "BENCH", {"bit-release": (lambda: bit_release(1.0),)})
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_all_says_how_long_it_took(capsys, only_bits, options):
+    """Every audit in turn, its seconds, and the seconds in all; JSON is one object."""
+    assert main(["audit", "--all", *options]) == 0
+    shown = capsys.readouterr().out
+    if options:
+        result = json.loads(shown)
+        assert result["failed"] == []
+        assert result["audits"]["mechanisms"]["seconds"] > 0
+    else:
+        assert "seconds in all" in shown
+
+
+def test_all_fails_where_one_does(capsys, monkeypatch, only_bits):
+    """The one that failed is named."""
+    wrong = replace(bit_release(2.0), epsilon=1.0)
+    monkeypatch.setattr(shipped, "BENCH", {"bit-release": (lambda: wrong,)})
+    assert main(["audit", "--all", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["failed"] == ["mechanisms"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--all", "mechanisms"]])
+def test_nothing_or_too_much_to_audit(capsys, arguments):
+    """Both are usage errors."""
+    assert main(["audit", *arguments]) == 2
+    assert "Traceback" not in capsys.readouterr().err

@@ -10,11 +10,10 @@ import pytest
 
 from tacit.accounting.events import DiscreteLaplace, Event, NonPrivate
 from tacit.errors import DataError
-from tacit.mechanisms.cosine import SmoothCosineRelease
 from tacit.mechanisms.noise import GaussianRelease, LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.mechanisms.running import ThresholdGate, TreeCounter
-from tacit.mechanisms.selection import NoisyMax, Selection
+from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.sums import GramRelease
 from tacit.mechanisms.topk import TopSelection
 from tacit.testing.mechanisms import MechanismConformance
@@ -50,18 +49,6 @@ class TestGaussian(MechanismConformance):
         return GaussianRelease(1 / epsilon, 1.0, 0.0, 8.0, 2.0**-20)
 
 
-class TestSmoothCosine(MechanismConformance):
-    datasets = ([[1, 2, 0], [2, 2, 1]], [[1, 0, 0], [0, 2, 1]])
-
-    def make(self, epsilon=1.0):
-        return SmoothCosineRelease(epsilon, 1e-6, 2)
-
-    def exact(self, argument):
-        one, other = argument.tolist()
-        dot = sum(a * b for a, b in zip(one, other, strict=True))
-        return dot / (math.hypot(*one) * math.hypot(*other)) if dot else 0.0
-
-
 class TestGram(MechanismConformance):
     datasets = ([[1.0, 0.5, 0.0], [2.0, 0.0, 1.0]], [[0.0, 0.5, 0.0], [2.0, 3.0, 1.0]])
 
@@ -77,16 +64,6 @@ class TestSelection(MechanismConformance):
 
     def make(self, epsilon=1.0):
         return Selection(epsilon, 4, 1.0, 0.0, 8.0, 0.25)
-
-    def exact(self, argument):
-        return argument.argmax(axis=1)
-
-
-class TestNoisyMax(MechanismConformance):
-    datasets = SCORES
-
-    def make(self, epsilon=1.0):
-        return NoisyMax(epsilon, 4, 1.0, 0.0, 8.0, 0.25)
 
     def exact(self, argument):
         return argument.argmax(axis=1)

@@ -19,7 +19,7 @@ from tacit.mechanisms.randomized_response import BitRelease
 from tacit.privacy import Basis, Trust
 
 SCHEMA = json.loads(resources.files("tacit.privacy").joinpath("guarantee.schema.json").read_text())
-WITH_DELTA = ("gaussian", "gram", "sums", "smooth-cosine")
+WITH_DELTA = ("gaussian", "gram", "sums")
 
 
 def card(name, epsilon=1.0):
@@ -106,7 +106,7 @@ def test_a_fine_grid_is_priced_as_continuous_noise(name, epsilon):
 
 
 def test_delta_is_stated_where_there_is_one():
-    """Gaussian and smooth noise state the delta that was given, everything else zero."""
+    """Gaussian noise states the delta that was given, everything else zero."""
     for name in NAMES:
         assert card(name).delta == (1e-6 if name in WITH_DELTA else 0.0)
 
@@ -122,12 +122,10 @@ STATED = {
     "gaussian": grid_of,
     "selection": lambda made: [made.candidates, made.lower, made.upper],
     "top-selection": lambda made: [made.k] * 2 + STATED["selection"](made.one),
-    "noisy-max": lambda made: [made.candidates, made.lower, made.upper],
     "tree-counter": lambda made: [made.horizon, 0, made.bound],
     "threshold-gate": lambda made: [made.threshold],
     "gram": lambda made: [made.items, made.norm, 1, 1 / made.resolution],
     "sums": lambda made: [made.rows, made.width, made.norm, 1, 1 / made.resolution],
-    "smooth-cosine": lambda made: [-made.bound, made.bound, 2, -math.log2(made.halves)],
 }
 """Of a mechanism, the numbers of its card's words, in their order."""
 
@@ -140,7 +138,7 @@ def numbers(words):
 def test_the_words_state_the_mechanism_that_is_priced(name):
     """Every number in the words for parameters and sensitivity is that of what `build` makes."""
     terms = guarantees.TERMS[name]
-    made = terms.build(*([1.0, 1e-6] if terms.smooth else [1.0]))
+    made = terms.build(1.0)
     assert numbers(terms.parameters) == STATED[name](made)
     stated = getattr(getattr(made, "one", made), "sensitivity", None)
     assert numbers(terms.sensitivity) == ([] if stated is None else [stated])
@@ -204,8 +202,6 @@ def test_sentence_has_the_factor():
         ("gram", {"epsilon": 1.0, "delta": 0.0}, "give it a delta"),
         ("gram", {"epsilon": 1.0, "delta": 1.0}, "give it a delta"),
         ("gram", {"epsilon": 1.0, "delta": math.nan}, "give it a delta"),
-        ("smooth-cosine", {"epsilon": 1.0}, "give it a delta"),
-        ("smooth-cosine", {"epsilon": 1.0, "delta": 0.9}, "at most 0.5"),
     ],
 )
 def test_refusals(name, given, said):

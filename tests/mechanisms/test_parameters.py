@@ -7,7 +7,6 @@ import math
 import pytest
 
 from tacit.errors import ConfigError
-from tacit.mechanisms.cosine import SmoothCosineRelease
 from tacit.mechanisms.noise import GaussianRelease, LaplaceRelease
 from tacit.mechanisms.randomized_response import KaryResponse
 from tacit.mechanisms.running import ThresholdGate, TreeCounter
@@ -19,7 +18,7 @@ from tacit.mechanisms.samplers import (
     check_scale,
     check_whole,
 )
-from tacit.mechanisms.selection import NoisyMax, Selection
+from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.sums import GramRelease, SumRelease
 from tacit.mechanisms.topk import TopSelection
 
@@ -96,10 +95,7 @@ def test_no_upper_end():
         (lambda n: TreeCounter(1.0, horizon=n), "horizon", 1, 2**52),
         (lambda n: TreeCounter(1.0, 4, bound=n), "bound", 1, 2**50),
         (lambda n: Selection(1.0, n, **ONE_TO_TWO), "candidates", 1, 2**20),
-        (lambda n: NoisyMax(1.0, n, **ONE_TO_TWO), "candidates", 1, 2**20),
         (lambda n: TopSelection(n, Selection(1.0, 5, **ONE_TO_TWO)), "k", 1, None),
-        (lambda n: SmoothCosineRelease(1.0, 1e-6, bound=n), "bound", 1, 2**10),
-        (lambda n: SmoothCosineRelease(1.0, 1e-6, 1, halves=n), "halves", 1, 2**30),
     ],
 )
 def test_whole_fields_have_these_ends(build, name, least, most):
@@ -121,12 +117,11 @@ def test_candidates_limit_the_list():
         TopSelection(6, one)
 
 
-@pytest.mark.parametrize("choice", [Selection, NoisyMax])
-def test_a_choice_has_a_million_steps(choice):
+def test_a_choice_has_a_million_steps():
     """Bounds 2^20 steps apart are taken, and one step more is refused."""
-    choice(1.0, 2, 1.0, -1.0, 2.0**20 - 1, 1.0)
+    Selection(1.0, 2, 1.0, -1.0, 2.0**20 - 1, 1.0)
     with pytest.raises(ConfigError, match="at most 1048576 steps apart"):
-        choice(1.0, 2, 1.0, -1.0, 2.0**20, 1.0)
+        Selection(1.0, 2, 1.0, -1.0, 2.0**20, 1.0)
 
 
 @pytest.mark.parametrize(

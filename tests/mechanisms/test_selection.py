@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -12,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, chisquare
 
-from tacit.accounting.base import PureAccountant
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.selection import NoisyMax, Selection, draw_rows
+from tacit.mechanisms.selection import Selection, draw_rows
 from tacit.randomness import Source, integers_below, secure
 
 FALSE_ALARM = 1e-6
@@ -191,44 +189,6 @@ def test_no_more_words_are_redrawn_than_uniform_draws_need(total):
         assert source.rounds == []
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 4.0])
-def test_noisy_max_is_permute_and_flip(epsilon):
-    """OpenDP's noisy max fits the chances of permute-and-flip (chi-square, false alarm 1e-6)."""
-    scores = np.array([0, 1, 2])
-    heads = np.exp(epsilon / 2 * (scores - 2))
-    chances = np.zeros(3)
-    for order in itertools.permutations(range(3)):
-        reached = 1 / 6
-        for candidate in order:
-            chances[candidate] += reached * heads[candidate]
-            reached *= 1 - heads[candidate]
-    mechanism = NoisyMax(epsilon, 3, 1.0, 0.0, 2.0, 1.0)
-    chosen = np.bincount(mechanism(np.tile(scores, (8000, 1))), minlength=3)
-    assert chisquare(chosen, 8000 * chances).pvalue > FALSE_ALARM
-
-
-def test_noisy_max_keeps_shapes():
-    """One index for one row of scores, and one for each of many; without noise too."""
-    for epsilon in (1.0, math.inf):
-        mechanism = NoisyMax(epsilon, 3, 1.0, 0.0, 2.0, 1.0)
-        assert mechanism(np.zeros(3)).shape == ()
-        assert mechanism(np.zeros((4, 3))).shape == (4,)
-
-
-@pytest.mark.parametrize("monotonic", [False, True])
-def test_noisy_max_is_charged_as_opendp_says(monotonic):
-    """OpenDP's own privacy map gives epsilon at the scale used."""
-    mechanism = NoisyMax(0.7, 4, 3.0, 0.0, 8.0, 0.25, monotonic=monotonic)
-    peer = dp.m.make_noisy_max(
-        dp.vector_domain(dp.atom_domain(T="i64")),
-        dp.linf_distance(T="i64", monotonic=monotonic),
-        dp.max_divergence(),
-        float(1 / mechanism.rate),
-    )
-    assert peer.map(12) == pytest.approx(0.7)
-    assert PureAccountant().add(mechanism.event).epsilon() == pytest.approx(0.7)
-
-
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -253,12 +213,6 @@ def test_other_candidates_are_refused(scores):
     """The number of candidates is public and fixed."""
     with pytest.raises(DataError, match="shape"):
         selection()(scores, secure())
-
-
-def test_noise_without_a_finite_scale_is_refused():
-    """A sensitivity so large that no float holds the scale, before a sampler sees it."""
-    with pytest.raises(ConfigError, match="finite scale"):
-        NoisyMax(1e-9, 5, 1e308, 0.0, 4.0, 1.0)
 
 
 @pytest.mark.parametrize("candidates", [1, 2, 3, 4, 5, 9, 17])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -93,32 +94,6 @@ def exponential_worst(epsilon: float, candidates: int, spread: float = 1.0) -> f
     # Both sides of the fraction are divided by e^top, so that nothing overflows.
     others = (math.exp(-top) + rest) / (math.exp(step - top) + rest * math.exp(-step))
     return step + math.log(others)
-
-
-def permute_and_flip(rate: float, scores: Sequence[float]) -> dict[Hashable, float]:
-    """Its distribution: candidates in random order, the first accepted one is chosen.
-
-    A candidate is accepted with chance e^(rate (score - best)). The sum over all sets of those
-    refused before it depends on their number alone, so it is built up candidate by candidate.
-    """
-    best = max(scores)
-    accepted = [math.exp(rate * (score - best)) for score in scores]
-    return {
-        j: accepted[j] * _reached([1 - w for i, w in enumerate(accepted) if i != j])
-        for j in range(len(scores))
-    }
-
-
-def _reached(refusals: list[float]) -> float:
-    """The chance that a candidate's turn comes, given how likely each other one is refused."""
-    sums = [1.0]  # sums[m]: over all sets of m others, the product of their chances of refusal
-    for refusal in refusals:
-        longer = [*sums, 0.0]
-        for size, product_sum in enumerate(sums):
-            longer[size + 1] += product_sum * refusal
-        sums = longer
-    n = len(refusals) + 1
-    return sum(total / (n * math.comb(n - 1, size)) for size, total in enumerate(sums))
 
 
 def peeling(weights: Sequence[int], k: int) -> dict[Hashable, Fraction]:
@@ -229,10 +204,7 @@ class Subject:
 def lines(makes: Iterable[Callable[[], Subject]]) -> tuple[Callable[[], Line], ...]:
     """The same for a bench of claims."""
 
-    def line(make: Callable[[], Subject]) -> Line:
-        return make().line
-
-    return tuple(partial(line, make) for make in makes)
+    return tuple(partial(lambda make: make().line, make) for make in makes)
 
 
 def run(subject: Subject, *, samples: int = SAMPLES, alpha: float = ALPHA) -> Audit:
@@ -249,18 +221,11 @@ def check(pair: Pair, delta: float = 0.0, samples: int = SAMPLES, alpha: float =
         found, ideal = _found(pair, delta, count, alpha)
     except Exception as error:
         return Checked(pair.name, pair.exact, bounded, 0.0, 0.0, count, failed=where(error))
-    most = _most(pair, delta)
+    most = pair.exact
+    if pair.mu is not None and math.isfinite(most):
+        # A Gaussian's error rates are those of a continuous one but for a share of mu.
+        most = max(most, epsilon_of(pair.mu * (1 + pair.sigma_in_steps**-2 / 24), delta))
     return Checked(pair.name, pair.exact, bounded, found, ideal, count, seen, most)
-
-
-def _most(pair: Pair, delta: float) -> float:
-    """What the samples can show of the noise that was asked for.
-
-    A Gaussian's error rates are those of a continuous one but for 1 / (24 sigma^2) of mu.
-    """
-    if pair.mu is None or math.isinf(pair.exact):
-        return pair.exact
-    return max(pair.exact, epsilon_of(pair.mu * (1 + pair.sigma_in_steps**-2 / 24), delta))
 
 
 def watched(pair: Pair) -> list[str]:
@@ -270,35 +235,25 @@ def watched(pair: Pair) -> list[str]:
         return pair.call(data[None] if pair.at_once else data, tape)
 
     found = [] if pair.silent else differences(release, pair.a, pair.b)
-    for spoilt in (np.nan, np.inf, 0.3):
-        found += differences(release, _spoilt(pair.a, spoilt), _spoilt(pair.b, spoilt), seeds=(0,))
+    for value in (np.nan, np.inf, 0.3):
+        spoilt = [data.astype(np.float64) for data in (pair.a, pair.b)]
+        for data in spoilt:
+            data.flat[0] = value  # where a stream looks first, so that nothing depends on a stop
+        found += differences(release, *spoilt, seeds=(0,))
     return found
-
-
-def _spoilt(data: NDArray[Any], value: float) -> NDArray[np.float64]:
-    """The first entry replaced: where a stream looks first, so that nothing depends on a stop."""
-    numbers = data.astype(np.float64)
-    numbers.flat[0] = value
-    return numbers
 
 
 def _found(pair: Pair, delta: float, samples: int, alpha: float) -> tuple[float, float]:
     """The bound, and what an ideal auditor reaches."""
     a, b = (_releases(pair, data) for data in (pair.a, pair.b))
     if pair.mu is not None:
-        gauss = audit_gaussian(
-            a,
-            b,
-            samples=samples,
-            delta=delta,
-            alpha=alpha,
-            sigma_in_steps=pair.sigma_in_steps,
-            known=pair.mu**2 / 2,
-        )
-        return gauss.lower_bound, ideal_gaussian(pair.mu, samples=samples, delta=delta, alpha=alpha)
-    known = best_known(pair.chances, samples, alpha, delta, at_least=pair.at_least)
-    evidence = audit(a, b, samples=samples, alpha=alpha, delta=delta, known=known)
-    return evidence.lower_bound, known.ideal if known else 0.0
+        how: dict[str, Any] = {"samples": samples, "delta": delta, "alpha": alpha}
+        fine, known = pair.sigma_in_steps, pair.mu**2 / 2
+        gauss = audit_gaussian(a, b, sigma_in_steps=fine, known=known, **how)
+        return gauss.lower_bound, ideal_gaussian(pair.mu, **how)
+    best = best_known(pair.chances, samples, alpha, delta, at_least=pair.at_least)
+    evidence = audit(a, b, samples=samples, alpha=alpha, delta=delta, known=best)
+    return evidence.lower_bound, best.ideal if best else 0.0
 
 
 def _releases(pair: Pair, data: NDArray[Any]) -> Release:
@@ -306,9 +261,7 @@ def _releases(pair: Pair, data: NDArray[Any]) -> Release:
         if pair.at_once:
             copies = np.broadcast_to(data, (n, *data.shape))
             return pair.feature(np.asarray(pair.call(copies, secure())))
-        if pair.untapped:
-            return pair.feature(np.array([pair.call(data, secure()) for _ in range(n)]))
-        with tapped(Bulk(min(_BULK, n)).answer):
+        with nullcontext() if pair.untapped else tapped(Bulk(min(_BULK, n)).answer):
             return pair.feature(np.array([pair.call(data, secure()) for _ in range(n)]))
 
     return drawn

@@ -1,9 +1,4 @@
-"""A faulty mechanism, the correct one, and the tool that has to distinguish them.
-
-The two are one function with a switch, so that the page shows the bug and nothing else. Most are
-simulations: their noise is NumPy's and protects nobody. Others are shipped classes with one method
-overridden.
-"""
+"""A faulty mechanism, the correct one, and the tool that has to distinguish them."""
 
 from __future__ import annotations
 
@@ -17,7 +12,7 @@ from numpy.typing import NDArray
 from tacit.auditing import bench
 from tacit.auditing.bench import Pair, check
 from tacit.auditing.claims import exceeds
-from tacit.auditing.empirical import Feature, Release, audit
+from tacit.auditing.empirical import Feature, Release, audit, itself
 from tacit.auditing.gaussian import audit_gaussian
 from tacit.auditing.rules import Private, Rule, upper_bound
 from tacit.auditing.sampler_spy import Tape, differences
@@ -75,22 +70,22 @@ class Sampled:
     release: Callable[[Any, int, bool], NDArray[Any]]
     a: Any
     b: Any
+    described: Described | None = None
     epsilon: float = 1.0
     delta: float = 0.0
-    features: Mapping[str, Feature] | None = None
+    feature: Feature = itself
     samples: int = 50_000
-    described: Described | None = None
     tool: Tool = "empirical"
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
         def of(data: Any) -> Release:
-            return lambda n: self.release(data, n, bug)
+            return lambda n: self.feature(self.release(data, n, bug))
 
         a, b = of(self.a), of(self.b)
         if self.delta:
             found = audit_gaussian(a, b, samples=self.samples, delta=self.delta).lower_bound
         else:
-            found = audit(a, b, samples=self.samples, features=self.features).lower_bound
+            found = audit(a, b, samples=self.samples).lower_bound
         return found > self.epsilon, found
 
 
@@ -112,39 +107,31 @@ class Enumerated:
 
 @dataclass(frozen=True)
 class OnTheBench:
-    """pair(bug): a shipped mechanism, one of its methods overridden if `bug`, read by a tap."""
+    """pair(bug): a shipped mechanism, one of its methods overridden if `bug`, read by a tap.
 
-    name: str
-    pair: Callable[[bool], Pair]
-    epsilon: float = 1.0
-    tool: Tool = "exact"
-
-    @property
-    def described(self) -> Described:
-        return lambda bug: self.pair(bug).rule or Private()
-
-    def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        found = self.pair(bug).exact
-        return exceeds(self.epsilon, found), found
-
-
-@dataclass(frozen=True)
-class Contradicted:
-    """pair(bug): a shipped mechanism whose draws, if `bug`, are not what it asks for.
-
-    The claim may hold all the same: what the samples show is held against the exact loss.
+    samples: if above 0 the claim may hold all the same, and what samples show is compared with what
+    the mechanism asks for.
     """
 
     name: str
     pair: Callable[[bool], Pair]
     epsilon: float = 1.0
-    samples: int = 60_000
-    described: Described | None = None
-    tool: Tool = "empirical"
+    samples: int = 0
+
+    @property
+    def tool(self) -> Tool:
+        return "empirical" if self.samples else "exact"
+
+    @property
+    def described(self) -> Described | None:
+        return None if self.samples else lambda bug: self.pair(bug).rule or Private()
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        found = check(self.pair(bug), samples=self.samples)
-        return bool(found.faults(self.epsilon)), found.lower_bound
+        if self.samples:
+            found = check(self.pair(bug), samples=self.samples)
+            return bool(found.faults(self.epsilon)), found.lower_bound
+        loss = self.pair(bug).exact
+        return exceeds(self.epsilon, loss), loss
 
 
 @dataclass(frozen=True)

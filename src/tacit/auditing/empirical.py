@@ -1,7 +1,8 @@
 """A lower bound on epsilon from samples of two neighbouring inputs, taken from the running code.
 
 Source   Jagielski, Ullman, Oprea: Auditing differentially private machine learning (NeurIPS 2020);
-         Ding, Wang, Wang, Zhang, Kifer: Detecting violations of differential privacy (CCS 2018).
+         Ding, Wang, Wang, Zhang, Kifer: Detecting violations of differential privacy (CCS 2018);
+         Clopper and Pearson: The use of confidence or fiducial limits (Biometrika 1934).
 Rule     The event is chosen on one half of the samples and bounded on the other, so that choosing
          costs no confidence. Each feature's event is then asked four questions (the event and its
          complement, in both directions), and all questions share alpha (Bonferroni).
@@ -21,9 +22,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special, stats
 
-from tacit.auditing.limits import bound, ideal_bound
 from tacit.errors import ConfigError
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 ALPHA = 1e-6
 """The chance, per verdict, that a correct mechanism is called broken."""
@@ -38,6 +42,7 @@ _MOST_VALUES = 20_000
 _THRESHOLDS = 500
 _MOST_KNOWN = 200
 _PILOT_Z = 5.0  # the pilot's rough limits, about as wide as the real ones
+_TAIL, _HALVINGS = 1e-4, 50
 
 
 @dataclass(frozen=True)
@@ -58,15 +63,6 @@ class Event:
             return np.asarray(seen >= self.values[0], dtype=np.bool_)
         return np.isin(seen, self.values)
 
-    def __str__(self) -> str:
-        if self.kind == "NaN":
-            return f"{self.feature} is NaN"
-        if self.kind == "at least":
-            return f"{self.feature} at least {self.values[0]}"
-        if len(self.values) == 1:
-            return f"{self.feature} is {self.values[0]}"
-        return f"{self.feature} is one of {len(self.values)} values"
-
 
 @dataclass(frozen=True)
 class Known:
@@ -83,16 +79,10 @@ class Known:
 
 @dataclass(frozen=True)
 class Evidence:
-    """lower_bound: nats, 0 or more. samples: releases of each neighbour, both halves together.
-
-    event: the one that gave the bound; direction: which neighbour makes it likelier.
-    """
+    """lower_bound: nats, 0 or more. samples: releases of each neighbour, both halves together."""
 
     lower_bound: float
-    event: str
-    direction: str
     samples: int
-    alpha: float
 
 
 def itself(releases: NDArray[Any]) -> NDArray[Any]:
@@ -121,38 +111,88 @@ def audit(
         raise ConfigError(f"alpha lies in (0, 1) and delta in [0, 1); got {alpha} and {delta}.")
     ways = features or {"release": itself}
     pilot, count = samples // 2, samples - samples // 2
+
+    def times(event: Event, parts: tuple[NDArray[Any], NDArray[Any]]) -> Ints:
+        way = ways[event.feature]
+        return np.array([event.holds(way(part)).sum() for part in parts])
+
     first = (release_a(pilot), release_b(pilot))
-    chosen = [
-        (best_event(name, way(first[0]), way(first[1]), delta), way) for name, way in ways.items()
-    ]
-    seen = [0, 0] if known is None else _times_of(known, ways, first)
+    chosen = [best_event(name, way(first[0]), way(first[1]), delta) for name, way in ways.items()]
+    seen = times(known.event, first) if known else np.zeros(2, dtype=np.int64)
     del first
     second = (release_a(count), release_b(count))
-    level = alpha / (4 * len(chosen)) / (1 if known is None else 2)
-    answers = []
-    if known is not None:
-        likely, rare = (x + y for x, y in zip(seen, _times_of(known, ways, second), strict=True))
-        found = bound(likely, rare, samples, alpha / 2, delta)
-        answers.append((found, str(known.event), "first" if known.first else "second"))
-    for event, way in chosen:
-        times = [int(event.holds(way(part)).sum()) for part in second]
-        for words, (p, q) in (
-            (str(event), (times[0], times[1])),
-            (f"not: {event}", (count - times[0], count - times[1])),
-        ):
-            answers.append((bound(p, q, count, level, delta), words, "first"))
-            answers.append((bound(q, p, count, level, delta), words, "second"))
-    best = max(answers, key=lambda answer: answer[0])
-    return Evidence(best[0], best[1], best[2], samples, alpha)
+    level = alpha / (4 * len(chosen)) / (2 if known else 1)
+    bounds = []
+    if known:
+        seen += times(known.event, second)
+        likely, rare = seen if known.first else seen[::-1]
+        bounds.append(bound(likely, rare, samples, alpha / 2, delta))
+    for event in chosen:
+        p, q = times(event, second)
+        for likely, rare in ((p, q), (q, p), (count - p, count - q), (count - q, count - p)):
+            bounds.append(bound(likely, rare, count, level, delta))
+    return Evidence(max(bounds), samples)
 
 
-def _times_of(
-    known: Known, ways: Mapping[str, Feature], releases: tuple[NDArray[Any], NDArray[Any]]
-) -> list[int]:
-    """How often the known event happened, to the neighbour that makes it likelier first."""
-    way = ways[known.event.feature]
-    times = [int(known.event.holds(way(part)).sum()) for part in releases]
-    return times if known.first else times[::-1]
+def clopper_pearson(times: Ints | int, trials: int, level: float) -> tuple[Floats, Floats]:
+    """Lower and upper limits of chances, by how often each event happened; each of them fails with
+    a chance of at most `level`."""
+    low = special.betaincinv(np.maximum(times, 1), trials - times + 1, level)
+    high = special.betainccinv(times + 1, np.maximum(trials - times, 1), level)
+    return np.where(times > 0, low, 0.0), np.where(times < trials, high, 1.0)
+
+
+def bound(likely: int, rare: int, trials: int, level: float, delta: float = 0.0) -> float:
+    """ln((p - delta) / q) at the limits, `level / 2` for each of the two chances; 0 or more."""
+    p = clopper_pearson(likely, trials, level / 2)[0]
+    q = clopper_pearson(rare, trials, level / 2)[1]
+    return float(np.log((p - delta) / q)) if p - delta > q else 0.0
+
+
+def ideal_bound(p: float, q: float, *, samples: int, alpha: float, delta: float = 0.0) -> float:
+    """The bound that a known event shows, in all audits but a share of `alpha`; 0 or more.
+
+    p, q: the exact chances of the event under the two neighbours, the likelier one first.
+    """
+
+    def likely(times: Ints) -> Floats:
+        low = clopper_pearson(times, samples, alpha / 4)[0] - delta
+        return np.log(np.where(low > 0, low, 1e-300))
+
+    def rare(times: Ints) -> Floats:
+        return np.log(clopper_pearson(times, samples, alpha / 4)[1])
+
+    return assured(likely, rare, (p, q), samples, alpha)
+
+
+def assured(
+    gain: Callable[[Ints], Floats],
+    cost: Callable[[Ints], Floats],
+    chances: tuple[float, float],
+    samples: int,
+    alpha: float,
+) -> float:
+    """The largest x with P(gain(K) - cost(J) < x) <= alpha, 0 or more; K and J are independent
+    binomials with these chances, and neither function falls."""
+    (low_k, high_k), (low_j, high_j) = (
+        (int(law.ppf(alpha * _TAIL)), int(law.isf(alpha * _TAIL)))
+        for law in (stats.binom(samples, chance) for chance in chances)
+    )
+    gains, costs = gain(np.arange(low_k, high_k + 1)), cost(np.arange(low_j, high_j + 1))
+    # Fewer than the least are taken for the least, more than the most for a failure.
+    below = stats.binom.cdf(np.arange(low_k - 1, high_k + 1), samples, chances[0])
+    below[-1] = 1.0
+    upto = stats.binom.cdf(np.arange(low_j, high_j + 1), samples, chances[1])
+    often, beyond = np.diff(upto, prepend=0.0), 1 - upto[-1]
+
+    def fails(x: float) -> float:
+        return float((often * below[np.searchsorted(gains, x + costs)]).sum() + beyond)
+
+    x, top = 0.0, max(float(gains[-1] - costs[0]), 0.0)
+    for _ in range(_HALVINGS):
+        middle = (x + top) / 2
+        x, top = (middle, top) if fails(middle) <= alpha else (x, middle)
+    return x
 
 
 def best_known(
@@ -177,7 +217,9 @@ def best_known(
         order = np.argsort(-p / np.maximum(q, 1e-300), kind="stable")
         if not at_least:
             p, q = (np.minimum(side[order].cumsum(), 1.0) for side in (p, q))
-        for place in _some(np.flatnonzero(p - delta > q)).tolist():
+        places = np.flatnonzero(p - delta > q)
+        some = np.unique(np.linspace(0, len(places) - 1, _MOST_KNOWN).astype(np.int64))
+        for place in places[some].tolist() if len(places) else []:
             times = (int(samples * p[place]), int(samples * q[place]))
             expected = bound(*times, samples, alpha * alpha, delta)
             if expected > most:
@@ -191,13 +233,6 @@ def best_known(
     return Known(event, first, ideal) if ideal > 0 else None
 
 
-def _some(places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """At most 200 of them."""
-    if len(places) <= _MOST_KNOWN:
-        return places
-    return places[np.linspace(0, len(places) - 1, _MOST_KNOWN).astype(np.int64)]
-
-
 def best_event(name: str, a: NDArray[Any], b: NDArray[Any], delta: float = 0.0) -> Event:
     """The event with the largest estimated loss among candidates made from the samples.
 
@@ -208,29 +243,29 @@ def best_event(name: str, a: NDArray[Any], b: NDArray[Any], delta: float = 0.0) 
         raise ConfigError("Events are sought on one number per release: name a feature.")
     trials = len(a)
     candidates: list[tuple[float, Event]] = []
+
+    def add(kind: str, values: NDArray[Any], in_a: Ints, in_b: Ints) -> None:
+        """The best of the values or thresholds, by how often they were seen."""
+        scores = _scores(in_a, in_b, trials, delta)
+        one = int(scores.argmax())
+        candidates.append((float(scores[one]), Event(name, kind, values[one : one + 1])))
+
     if a.dtype.kind == "f" or b.dtype.kind == "f":
         missing_a, missing_b = np.isnan(a.astype(np.float64)), np.isnan(b.astype(np.float64))
-        times = (np.array([missing_a.sum()]), np.array([missing_b.sum()]))
-        event = Event(name, "NaN", np.array([]))
-        candidates.append((float(_scores(*times, trials, delta)[0]), event))
+        add("NaN", np.array([]), np.array([missing_a.sum()]), np.array([missing_b.sum()]))
         a, b = a[~missing_a], b[~missing_b]
-    values, in_a, in_b = _counted(a, b)
+    values = np.unique(np.concatenate([a, b]))
     if len(values) == 0:
         return candidates[0][1]
+    in_a, in_b = _times(values, a), _times(values, b)
+    keep = np.arange(len(values))
     if len(values) > _MOST_VALUES:
         keep = np.unique(np.linspace(0, len(values) - 1, _THRESHOLDS).astype(np.int64))
     else:
-        keep = np.arange(len(values))
-        scores = _scores(in_a, in_b, trials, delta)
-        one = int(scores.argmax())
-        candidates.append((float(scores[one]), Event(name, "in", values[one : one + 1])))
+        add("in", values, in_a, in_b)
         candidates.append(_set_event(name, values, (a, b), trials // 2, delta))
-    from_a = in_a[::-1].cumsum()[::-1][keep]
-    from_b = in_b[::-1].cumsum()[::-1][keep]
-    scores = _scores(from_a, from_b, trials, delta)
-    place = int(scores.argmax())
-    at = values[keep[place] : keep[place] + 1]
-    candidates.append((float(scores[place]), Event(name, "at least", at)))
+    from_a, from_b = (part[::-1].cumsum()[::-1][keep] for part in (in_a, in_b))
+    add("at least", values[keep], from_a, from_b)
     return max(candidates, key=lambda candidate: candidate[0])[1]
 
 
@@ -254,24 +289,12 @@ def _set_event(
     return float(scores[upto]), Event(name, "in", np.sort(values[order[: upto + 1]]))
 
 
-def _times(values: NDArray[Any], seen: NDArray[Any]) -> NDArray[np.int64]:
+def _times(values: NDArray[Any], seen: NDArray[Any]) -> Ints:
     """How often each of the sorted `values` was seen."""
     return np.bincount(np.searchsorted(values, seen), minlength=len(values)).astype(np.int64)
 
 
-def _counted(
-    a: NDArray[Any], b: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
-    """Every value that occurs, ascending, and how often under each neighbour."""
-    values, where = np.unique(np.concatenate([a, b]), return_inverse=True)
-    in_a = np.bincount(where[: len(a)], minlength=len(values)).astype(np.int64)
-    in_b = np.bincount(where[len(a) :], minlength=len(values)).astype(np.int64)
-    return values, in_a, in_b
-
-
-def _scores(
-    in_a: NDArray[np.int64], in_b: NDArray[np.int64], trials: int, delta: float
-) -> NDArray[np.float64]:
+def _scores(in_a: Ints, in_b: Ints, trials: int, delta: float) -> Floats:
     """The pilot's estimate for each event, the best of the four questions (Wilson's limits)."""
     (low_a, high_a), (low_b, high_b) = _wilson(in_a, trials), _wilson(in_b, trials)
     questions = [
@@ -285,9 +308,7 @@ def _scores(
     return np.asarray(np.max(losses, axis=0), dtype=np.float64)
 
 
-def _wilson(
-    times: NDArray[np.int64], trials: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _wilson(times: Ints, trials: int) -> tuple[Floats, Floats]:
     share, square = times / trials, _PILOT_Z**2 / trials
     middle = (share + square / 2) / (1 + square)
     half = np.sqrt(share * (1 - share) * square + square**2 / 4) / (1 + square)

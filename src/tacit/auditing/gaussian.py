@@ -24,13 +24,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize, signal, special
 
-from tacit.auditing.empirical import ALPHA, Release
-from tacit.auditing.limits import assured
+from tacit.auditing.empirical import ALPHA, Floats, Ints, Release, assured, clopper_pearson
 from tacit.errors import ConfigError
 
 LEAST_STEPS = 32
@@ -44,14 +43,10 @@ _MOST_SUMMED = 1 << 22
 
 @dataclass(frozen=True)
 class GaussianEvidence:
-    """mu: lower bound of sensitivity / sigma. lower_bound: its epsilon at `delta`, in nats."""
+    """mu: lower bound of sensitivity / sigma. lower_bound: its epsilon at the delta, in nats."""
 
     mu: float
     lower_bound: float
-    delta: float
-    threshold: float
-    samples: int
-    alpha: float
 
 
 def audit_gaussian(
@@ -85,15 +80,13 @@ def audit_gaussian(
     above_b = pilot - np.searchsorted(b, tried)
     # Two directions and two error rates, at one threshold or at two.
     level = alpha / 4 / (1 if known is None else 2)
-    guesses = np.maximum(_mu(above_a, above_b, pilot, level), _mu(above_b, above_a, pilot, level))
-    threshold = float(tried[int(guesses.argmax())])
+    threshold = tried[_mu([above_a, above_b], pilot, level).argmax()]
     second = [release(count).astype(np.float64) for release in (release_a, release_b)]
-    mu = _mu_at([int((part >= threshold).sum()) for part in second], count, level)
+    mu = float(_mu([(part >= threshold).sum() for part in second], count, level))
     if known is not None:
         both = [np.concatenate(parts) for parts in zip((a, b), second, strict=True)]
-        sure = _mu_at([int((part >= known).sum()) for part in both], samples, level)
-        mu, threshold = max((mu, threshold), (sure, known))
-    return GaussianEvidence(mu, epsilon_of(mu, delta), delta, threshold, samples, alpha)
+        mu = max(mu, float(_mu([(part >= known).sum() for part in both], samples, level)))
+    return GaussianEvidence(mu, epsilon_of(mu, delta))
 
 
 def epsilon_of(mu: float, delta: float) -> float:
@@ -115,36 +108,25 @@ def delta_of(mu: float, epsilon: float) -> float:
     return float(near - math.exp(epsilon + special.log_ndtr(-mu / 2 - epsilon / mu)))
 
 
-def _mu_at(above: Sequence[int], trials: int, level: float) -> float:
-    """The better of the two directions at one threshold."""
-    a, b = (np.array([times]) for times in above)
-    return float(max(_mu(a, b, trials, level)[0], _mu(b, a, trials, level)[0]))
-
-
-def _mu(
-    above_null: NDArray[np.int64], above_other: NDArray[np.int64], trials: int, level: float
-) -> NDArray[np.float64]:
-    """Lower bounds of mu from how often each neighbour was above a threshold; 0 or more."""
-    false_alarm = _at_most(above_null, trials, level)
-    missed = _at_most(trials - above_other, trials, level)
-    mu = -special.ndtri(false_alarm) - special.ndtri(missed)
-    return np.asarray(np.maximum(0.0, mu), dtype=np.float64)
-
-
-def _at_most(times: NDArray[np.int64], trials: int, level: float) -> NDArray[np.float64]:
-    """Upper Clopper-Pearson limits, as in `limits.clopper_pearson`, entry by entry."""
-    limits = special.betainccinv(times + 1, np.maximum(trials - times, 1), level)
-    return np.where(times < trials, limits, 1.0)
+def _mu(above: Sequence[Any], trials: int, level: float) -> Floats:
+    """Lower bounds of mu from how often each neighbour was above a threshold, the better of the two
+    directions; 0 or more."""
+    directions = [
+        -special.ndtri(clopper_pearson(one, trials, level)[1])
+        - special.ndtri(clopper_pearson(trials - other, trials, level)[1])
+        for one, other in (above, above[::-1])
+    ]
+    return np.asarray(np.max([*directions, np.zeros_like(directions[0])], axis=0))
 
 
 def ideal_gaussian(mu: float, *, samples: int, delta: float, alpha: float = ALPHA) -> float:
     """The epsilon that the known middle threshold shows, in all audits but a share of `alpha`."""
 
-    def found(times: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.asarray(-special.ndtri(_at_most(samples - times, samples, alpha / 8)))
+    def found(times: Ints) -> Floats:
+        return np.asarray(-special.ndtri(clopper_pearson(samples - times, samples, alpha / 8)[1]))
 
-    def alarms(times: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.asarray(special.ndtri(_at_most(times, samples, alpha / 8)))
+    def alarms(times: Ints) -> Floats:
+        return np.asarray(special.ndtri(clopper_pearson(times, samples, alpha / 8)[1]))
 
     chances = (float(special.ndtr(mu / 2)), float(special.ndtr(-mu / 2)))
     return epsilon_of(assured(found, alarms, chances, samples, alpha), delta)
@@ -168,11 +150,11 @@ def discrete_epsilon_of(steps: Sequence[int], sigmas: Sequence[float], delta: fl
     return float(optimize.brentq(over, 0.0, float(losses.max()), xtol=1e-12))
 
 
-def _expected(losses: NDArray[np.float64], chances: NDArray[np.float64], epsilon: float) -> float:
+def _expected(losses: Floats, chances: Floats, epsilon: float) -> float:
     return float((chances * -np.expm1(np.minimum(epsilon - losses, 0.0))).sum())
 
 
-def masses(sigma: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def masses(sigma: float) -> tuple[Ints, Floats]:
     """The integers within 12 sigma, and how likely each of them is."""
     reach = math.ceil(_REACH * sigma) + 1
     integers = np.arange(-reach, reach + 1)
@@ -180,9 +162,7 @@ def masses(sigma: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     return integers, chances / chances.sum()
 
 
-def tails(
-    steps: Sequence[int], sigmas: Sequence[float]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def tails(steps: Sequence[int], sigmas: Sequence[float]) -> tuple[Floats, Floats, Floats]:
     """Numbers halfway between the values of the sum of d / sigma^2 times noise, and how likely it
     is above each, with the centres moved and without.
 
@@ -196,18 +176,14 @@ def tails(
     return np.asarray(halfway), moved, reached
 
 
-def _losses(
-    steps: Sequence[int], sigmas: Sequence[float]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _losses(steps: Sequence[int], sigmas: Sequence[float]) -> tuple[Floats, Floats]:
     """Every value of the loss, and how likely it is."""
     total, unit, shift = _summed(steps, sigmas)
     integers = np.arange(len(total)) - len(total) // 2
     return np.asarray((shift / 2 - integers) * unit, dtype=np.float64), total
 
 
-def _summed(
-    steps: Sequence[int], sigmas: Sequence[float]
-) -> tuple[NDArray[np.float64], float, int]:
+def _summed(steps: Sequence[int], sigmas: Sequence[float]) -> tuple[Floats, float, int]:
     """The sum of d / sigma^2 times noise, in units: its chances around 0, the unit, its move."""
     moving = [(int(d), float(s)) for d, s in zip(steps, sigmas, strict=True) if d]
     if not moving:
@@ -233,9 +209,7 @@ def _weight(d: int, sigma: float, largest: float) -> Fraction:
     return d * near
 
 
-def _added(
-    total: NDArray[np.float64], chances: NDArray[np.float64], times: int
-) -> NDArray[np.float64]:
+def _added(total: Floats, chances: Floats, times: int) -> Floats:
     """The distribution of a sum when `times` one more noise is added to it."""
     length = (len(chances) - 1) * times + 1
     if length + len(total) > _MOST_SUMMED:

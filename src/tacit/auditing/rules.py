@@ -18,6 +18,18 @@ from tacit.accounting import concentrated
 from tacit.errors import ConfigError
 
 
+class _Described:
+    """Numbers of 0 or more: noise that is missing has a scale of 0. Only a rate may be infinite."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            number = isinstance(value, int | float | Fraction)
+            if number and not (value >= 0 and (name == "rate" or math.isfinite(value))):
+                raise ConfigError(
+                    f"{name} of {type(self).__name__} is a finite number, 0 or more; got {value}."
+                )
+
+
 @dataclass(frozen=True)
 class Public:
     """A constant, or something computed from what is public or released."""
@@ -31,7 +43,7 @@ class Private:
 
 
 @dataclass(frozen=True)
-class Noised:
+class Noised(_Described):
     """Laplace noise on private numbers. distance: L1, of neighbours. scale_is_public: not from
     the data."""
 
@@ -39,41 +51,13 @@ class Noised:
     scale: float
     scale_is_public: bool = True
 
-    def __post_init__(self) -> None:
-        _check_distance(self.distance)
-        _check_scale("scale", self.scale)
-
 
 @dataclass(frozen=True)
-class Gauss:
+class Gauss(_Described):
     """Gaussian noise, discrete or not. distance: L2 of neighbours, over sigma. At `delta`."""
 
     distance: float
     delta: float
-
-    def __post_init__(self) -> None:
-        if not self.distance >= 0:
-            raise ConfigError(f"A distance over sigma is at least 0; got {self.distance}.")
-
-
-@dataclass(frozen=True)
-class Following:
-    """Laplace noise whose scale follows the data. At `delta`.
-
-    distance: how far the centre moves, at the smaller scale. growth: the largest factor between
-    the scales of two neighbours.
-    """
-
-    distance: float
-    scale: float
-    growth: float
-    delta: float
-
-    def __post_init__(self) -> None:
-        _check_distance(self.distance)
-        _check_scale("scale", self.scale)
-        if not self.growth >= 1:
-            raise ConfigError(f"growth is a factor of at least 1; got {self.growth}.")
 
 
 @dataclass(frozen=True)
@@ -84,15 +68,13 @@ class Answered:
     categories: int = 2
 
     def __post_init__(self) -> None:
-        if not 0 <= self.truth <= 1:
-            raise ConfigError(f"truth is a chance, between 0 and 1; got {self.truth}.")
-        if self.categories < 2:
-            raise ConfigError(f"There are at least 2 categories; got {self.categories}.")
+        if not (0 <= self.truth <= 1 and self.categories >= 2):
+            raise ConfigError(f"An answer is one of 2 or more, true with a chance; got {self}.")
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """One candidate, with chances that rise by e^rate per step of its score, or a noisy max.
+class Chosen(_Described):
+    """One candidate, with chances that rise by e^rate per step of its score.
 
     distance: how far one score moves. monotonic: no two scores ever move apart.
     candidates_are_public: none is left out or added because of the data.
@@ -103,14 +85,9 @@ class Chosen:
     monotonic: bool = False
     candidates_are_public: bool = True
 
-    def __post_init__(self) -> None:
-        _check_distance(self.distance)
-        if math.isnan(self.rate) or self.rate < 0:
-            raise ConfigError(f"rate is a number of at least 0; got {self.rate}.")
-
 
 @dataclass(frozen=True)
-class FirstPast:
+class FirstPast(_Described):
     """Which count is the first past a threshold, both with Laplace noise; then nothing more.
 
     distance: how far one count moves. monotonic: all counts move in the same direction.
@@ -120,11 +97,6 @@ class FirstPast:
     threshold_scale: float
     count_scale: float
     monotonic: bool = False
-
-    def __post_init__(self) -> None:
-        _check_distance(self.distance)
-        _check_scale("threshold_scale", self.threshold_scale)
-        _check_scale("count_scale", self.count_scale)
 
 
 @dataclass(frozen=True)
@@ -143,18 +115,7 @@ class Together:
     parts: tuple[Rule, ...]
 
 
-Rule = (
-    Public
-    | Private
-    | Noised
-    | Gauss
-    | Following
-    | Answered
-    | Chosen
-    | FirstPast
-    | Branch
-    | Together
-)
+Rule = Public | Private | Noised | Gauss | Answered | Chosen | FirstPast | Branch | Together
 
 
 def upper_bound(rule: Rule) -> float:
@@ -171,10 +132,6 @@ def upper_bound(rule: Rule) -> float:
             return distance / scale if public and scale > 0 else math.inf
         case Gauss(distance, delta):
             return concentrated.epsilon_of_rho(distance**2 / 2, delta)
-        case Following(distance, scale, growth, delta):
-            if scale == 0:
-                return math.inf
-            return distance / scale + (growth - 1) * math.log(2 / delta)
         case Answered(truth, categories):
             lie = (1 - truth) / (categories - 1)
             if lie == 0 or truth == 0:
@@ -192,14 +149,3 @@ def upper_bound(rule: Rule) -> float:
             return upper_bound(condition) + max(upper_bound(then), upper_bound(otherwise))
         case Together(parts):
             return sum((upper_bound(part) for part in parts), 0.0)
-
-
-def _check_distance(distance: float) -> None:
-    if not (math.isfinite(distance) and distance >= 0):
-        raise ConfigError(f"A distance of neighbours is a finite number of at least 0: {distance}.")
-
-
-def _check_scale(name: str, scale: float) -> None:
-    """0 is allowed: noise that is missing is what the engine is asked about."""
-    if not (math.isfinite(scale) and scale >= 0):
-        raise ConfigError(f"{name} is a finite number, or 0 where noise is missing; got {scale}.")

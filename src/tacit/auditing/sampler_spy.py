@@ -35,8 +35,8 @@ from tacit.mechanisms import samplers
 from tacit.mechanisms.running import LaplaceAhead
 from tacit.randomness import replay, simulation
 
-Sampler = Literal["discrete_laplace", "discrete_gaussian", "noisy_max"]
-_SAMPLERS: tuple[Sampler, ...] = ("discrete_laplace", "discrete_gaussian", "noisy_max")
+Sampler = Literal["discrete_laplace", "discrete_gaussian"]
+_SAMPLERS: tuple[Sampler, ...] = ("discrete_laplace", "discrete_gaussian")
 
 _SHIPPED: Mapping[Sampler, Callable[[NDArray[np.int64], float], NDArray[np.int64]]] = {
     sampler: getattr(samplers, sampler) for sampler in _SAMPLERS
@@ -59,8 +59,8 @@ Answer = Callable[[Asked], NDArray[np.int64]]
 
 
 def without_noise(asked: Asked) -> NDArray[np.int64]:
-    """The values as they are; of a noisy max, the largest."""
-    return asked.values.argmax(axis=1) if asked.sampler == "noisy_max" else asked.values
+    """The values as they are."""
+    return asked.values
 
 
 def as_shipped(asked: Asked) -> NDArray[np.int64]:
@@ -101,8 +101,7 @@ def tapped(answer: Answer = without_noise) -> Iterator[list[Asked]]:
 class Bulk:
     """Noise of the shipped samplers, drawn many at a time and handed out in order.
 
-    One call of OpenDP costs hundreds of times what one more draw in it costs. A noisy max is not
-    drawn in bulk.
+    One call of OpenDP costs hundreds of times what one more draw in it costs.
     """
 
     def __init__(self, size: int = 20_000) -> None:
@@ -110,8 +109,6 @@ class Bulk:
         self._kept: dict[tuple[str, float], tuple[NDArray[np.int64], int]] = {}
 
     def answer(self, asked: Asked) -> NDArray[np.int64]:
-        if asked.sampler == "noisy_max":
-            return as_shipped(asked)
         key, count = (asked.sampler, asked.scale), asked.values.size
         noise, used = self._kept.get(key, (np.empty(0, dtype=np.int64), 0))
         if used + count > len(noise):
@@ -145,8 +142,7 @@ class Tape:
         """In place of one of OpenDP's samplers; whole noise of about its size."""
         self.record.append(f"{asked.values.size} times {asked.sampler} of scale {asked.scale!r}")
         noise = np.rint(self._noise(asked.scale, asked.values.size)).reshape(asked.values.shape)
-        noisy = asked.values + noise.astype(np.int64)
-        return noisy.argmax(axis=1) if asked.sampler == "noisy_max" else noisy
+        return asked.values + noise.astype(np.int64)
 
     def _noise(self, scale: float, count: int) -> NDArray[np.float64]:
         uniform = (self._drawn(count) >> np.uint64(11)).astype(np.float64) / 2**53 - 0.5
@@ -246,7 +242,7 @@ def laplace_loss(moved: Moves) -> float:
 def _asked(heard: list[Asked]) -> tuple[str, NDArray[np.float64]]:
     """The sampler, "" if none was asked, and the scale of each noise."""
     kinds = {asked.sampler for asked in heard}
-    if len(kinds) > 1 or "noisy_max" in kinds:
+    if len(kinds) > 1:
         raise ConfigError("Moves are known of mechanisms that add one kind of noise.")
     scales = [np.full(asked.values.size, asked.scale) for asked in heard]
     return kinds.pop() if kinds else "", np.concatenate([*scales, np.empty(0)])

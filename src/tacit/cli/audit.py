@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,17 +18,14 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-ALL, SIZES = "mechanisms", "sizes"
+ALL = "mechanisms"
 
 
 @app.command()
 def audit(
     what: Annotated[
         str | None,
-        typer.Argument(
-            help="'mechanisms' for all, the name of one, a design, or 'sizes': every released "
-            "artefact at random sizes."
-        ),
+        typer.Argument(help="'mechanisms' for all, the name of one, or a design."),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Run all audits, one after the other.")
@@ -39,7 +34,7 @@ def audit(
         int | None,
         typer.Option(
             help="Releases of each neighbour; slow ones get a share. By default as many as each "
-            "audit needs, 5,000 to 1,000,000. Of sizes: cases of each artefact."
+            "audit needs, 5,000 to 1,000,000."
         ),
     ] = None,
     variant: Annotated[
@@ -71,7 +66,7 @@ def audits() -> tuple[str, ...]:
     """What `--all` audits."""
     from tacit.design import design, names
 
-    return (ALL, SIZES, *(name for name in names() if "audit" in design(name).parts))
+    return (ALL, *(name for name in names() if "audit" in design(name).parts))
 
 
 def _all(*, planted: bool, as_json: bool) -> Result:
@@ -102,8 +97,6 @@ def _all(*, planted: bool, as_json: bool) -> Result:
 def _audit(
     what: str, samples: int | None, variant: str | None, *, planted: bool, quiet: bool
 ) -> Result:
-    if what == SIZES:
-        return _sizes(samples, planted=planted, quiet=quiet)
     from tacit.auditing.claims import LEAST_SAMPLES, audited
 
     whole = bench_of(what)
@@ -197,47 +190,3 @@ def _sentences(
             "Samples call correct code wrong, or weak, with a probability of at most "
             f"{found['false_alarm']:.2g}."
         )
-
-
-def _sizes(cases: int | None, *, planted: bool, quiet: bool) -> Result:
-    """Every released artefact at random sizes. cases: of each; None: as many as by default."""
-    from tacit.auditing.random_sizes import examine
-    from tacit.designs.random_sizes import BENCH
-    from tacit.designs.random_sizes.faults import FAULTS
-
-    if cases is not None and cases < 1:
-        raise ConfigError(f"--samples of sizes is a number of cases, at least 1; got {cases}.")
-    seed, faults = secrets.randbits(32), FAULTS if planted else ()
-    found, bugs = [], []
-    with terminal.progress("Auditing", len(BENCH) + len(faults), quiet=quiet) as advance:
-        for profile in BENCH:
-            found.append(asdict(one := examine(profile, seed=seed, cases=cases)))
-            found[-1]["violation"] = one.violation
-            advance(1)
-        for fault in faults:
-            caught = (one := fault.found(seed)).violation and not one.failed
-            bugs.append({"bug": fault.name, "kind": fault.kind, "caught": caught} | asdict(one))
-            advance(1)
-    columns = {
-        "artefact": lambda one: one["artefact"],
-        "cases": lambda one: one["cases"],
-        "worst": lambda one: one["worst"],
-        "seconds": lambda one: one["seconds"],
-        "verdict": lambda one: (
-            (one["failed"] or "violation") if one["violation"] else "no violation found"
-        ),
-    }
-    shown = [Table.of(f"loss over claim, worst of random cases (seed {seed})", columns, found)]
-    columns = {
-        "planted bug": lambda one: one["bug"],
-        "kind": lambda one: one["kind"],
-        "artefact": lambda one: one["artefact"],
-        "result": lambda one: "caught" if one["caught"] else "MISSED",
-        "at case": lambda one: one["cases"],
-        "loss over claim": lambda one: one["worst"],
-    }
-    shown += [Table.of("", columns, bugs)] if planted else []
-    wrong = any(one["violation"] for one in found) or not all(one["caught"] for one in bugs)
-    after = "" if planted else "tacit audit sizes --planted  shows what is caught."
-    data = {"seed": seed, "artefacts": found} | ({"planted": bugs} if planted else {})
-    return Result(data, shown, after, failed=wrong)

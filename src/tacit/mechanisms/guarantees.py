@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 from typing import Any
 
-from tacit.accounting import BasicAccountant, GDPAccountant, PureAccountant, smallest_noise
+from tacit.accounting import GDPAccountant, PureAccountant, smallest_noise
 from tacit.errors import ConfigError
-from tacit.mechanisms.cosine import SmoothCosineRelease
 from tacit.mechanisms.noise import GaussianRelease, LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.mechanisms.running import ThresholdGate, TreeCounter
 from tacit.mechanisms.samplers import check_epsilon
-from tacit.mechanisms.selection import NoisyMax, Selection
+from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.sums import GramRelease, SumRelease
 from tacit.mechanisms.topk import TopSelection
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
@@ -48,9 +47,8 @@ _STEP = Adjacency("reward", "replace")
 class Terms:
     """What is specific to one mechanism.
 
-    build: epsilon -> the mechanism; for Gaussian noise, noise multiplier -> the mechanism; for
-    noise by smooth sensitivity, (epsilon, delta) -> the mechanism. released: by one call.
-    parameters: those that `build` takes, in words.
+    build: epsilon -> the mechanism; for Gaussian noise, noise multiplier -> the mechanism.
+    released: by one call. parameters: those that `build` takes, in words.
     """
 
     build: Callable[..., Any]
@@ -61,7 +59,6 @@ class Terms:
     beyond: str
     sources: tuple[str, ...]
     gaussian: bool = False
-    smooth: bool = False
 
 
 _NO_LIMIT = "your other answers; which question was asked, or that you answered at all"
@@ -77,10 +74,6 @@ _SCORES = (
     "the scores themselves, which must not be released",
 )
 _ON_SCORES = (1000, 1, 0, 1 << 16, 1)  # candidates, sensitivity, bounds, resolution
-_CHARGED = (
-    "no sensitivity is required: ratings are clamped; a person is charged for every cosine that "
-    "their ratings are in"
-)
 
 TERMS: Mapping[str, Terms] = {
     "bit-release": Terms(
@@ -139,16 +132,6 @@ TERMS: Mapping[str, Terms] = {
             "Durfee, Rogers: Practical differentially private top-k selection (NeurIPS 2019)",
         ),
     ),
-    "noisy-max": Terms(
-        lambda epsilon: NoisyMax(epsilon, *_ON_SCORES),
-        "one choice",
-        _PERSON,
-        *_SCORES,
-        (
-            "McKenna, Sheldon: Permute-and-flip (NeurIPS 2020)",
-            "Ding et al.: Permute-and-flip is report-noisy-max with exponential noise (2021)",
-        ),
-    ),
     "tree-counter": Terms(
         lambda epsilon: TreeCounter(epsilon, horizon=1024),
         "all running totals of one counter",
@@ -199,16 +182,6 @@ TERMS: Mapping[str, Terms] = {
         ),
         gaussian=True,
     ),
-    "smooth-cosine": Terms(
-        lambda epsilon, delta: SmoothCosineRelease(epsilon, delta, bound=4),
-        "one cosine of two items",
-        _PERSON,
-        "ratings in whole steps from -4 to 4 around a mean, noise in steps of 2^-20",
-        _CHARGED,
-        "centring by anything but the person's own or a public mean",
-        ("Nissim, Raskhodnikova, Smith: Smooth sensitivity (STOC 2007)", _SAMPLER),
-        smooth=True,
-    ),
 }
 """Of each mechanism with a card."""
 
@@ -219,9 +192,8 @@ NAMES: tuple[str, ...] = tuple(TERMS)
 def guarantee_of(name: str, *, epsilon: float, delta: float | None = None) -> Guarantee:
     """The card of one call of a mechanism of `NAMES`.
 
-    epsilon: nats that the call may cost. delta: for Gaussian noise and for noise by smooth
-    sensitivity, which have no pure epsilon, and for nothing else; above 0 and below 1. Other values
-    raise ConfigError.
+    epsilon: nats that the call may cost. delta: for Gaussian noise, which has no pure epsilon, and
+    for nothing else; above 0 and below 1. Other values raise ConfigError.
     """
     if name not in TERMS:
         raise ConfigError(f"No mechanism '{name}'. Mechanisms: {', '.join(NAMES)}.")
@@ -229,7 +201,7 @@ def guarantee_of(name: str, *, epsilon: float, delta: float | None = None) -> Gu
     check_epsilon(epsilon)
     if math.isinf(epsilon):
         raise ConfigError("Without noise there is no guarantee: epsilon has to be finite.")
-    if not (terms.gaussian or terms.smooth):
+    if not terms.gaussian:
         if delta is not None:
             raise ConfigError(f"{name} has a pure epsilon, with delta 0: give it no delta.")
         return _card(name, terms, PureAccountant().add(terms.build(epsilon).event).epsilon(), 0.0)
@@ -237,9 +209,6 @@ def guarantee_of(name: str, *, epsilon: float, delta: float | None = None) -> Gu
         raise ConfigError(
             f"{name} has no pure epsilon: give it a delta above 0 and below 1, such as 1e-6."
         )
-    if terms.smooth:
-        spent = BasicAccountant().add(terms.build(epsilon, delta).event)
-        return _card(name, terms, spent.epsilon(delta), delta)
     noise, price = _gaussian(terms, epsilon, delta)
     return _card(name, terms, price, delta, f", noise multiplier {noise:.6g}")
 

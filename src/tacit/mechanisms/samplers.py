@@ -176,18 +176,6 @@ def discrete_gaussian(values: NDArray[np.int64], sigma: float) -> NDArray[np.int
     return _apply(_gaussian(sigma), values)
 
 
-def noisy_max(rows: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-    """For each row, the index of the largest score with exponential noise of that scale added."""
-    dp = _opendp()
-    measurement = dp.m.make_noisy_max(
-        dp.vector_domain(dp.atom_domain(T="i64")),
-        dp.linf_distance(T="i64"),
-        dp.max_divergence(),
-        scale,
-    )
-    return np.array([measurement(row.tolist()) for row in rows], dtype=np.int64)
-
-
 # A measurement holds its scale and no random state, so keeping it repeats no draw.
 @lru_cache(maxsize=64)
 def _laplace(scale: float) -> Any:
@@ -213,7 +201,7 @@ def _apply(measurement: Any, values: NDArray[np.int64]) -> NDArray[np.int64]:
 @cache
 def _opendp() -> Any:
     """The parts of OpenDP that are used here: its prelude loads scikit-learn, if that is there."""
-    from opendp import domains, measurements, measures, metrics, mod
+    from opendp import domains, measurements, metrics, mod
 
     mod.enable_features("contrib")
     return SimpleNamespace(
@@ -222,6 +210,4 @@ def _opendp() -> Any:
         vector_domain=domains.vector_domain,
         l1_distance=metrics.l1_distance,
         l2_distance=metrics.l2_distance,
-        linf_distance=metrics.linf_distance,
-        max_divergence=measures.max_divergence,
     )

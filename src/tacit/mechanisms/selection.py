@@ -1,24 +1,19 @@
-"""One candidate out of many, better scores likelier: our batched draws, and OpenDP's noisy max.
+"""One candidate out of many, better scores likelier: the exponential mechanism in batches.
 
-Source       `Selection`: the exponential mechanism of McSherry and Talwar (FOCS 2007).
-             `NoisyMax`: OpenDP's make_noisy_max under max-divergence, which IS permute-and-flip
-             (McKenna and Sheldon, NeurIPS 2020), the same as noisy max with exponential noise
-             (Ding et al., 2021): never worse than the exponential mechanism at the same epsilon.
+Source       McSherry and Talwar: Mechanism design via differential privacy (FOCS 2007); the idea of
+             exact integer weights is Ilvento's (Implementing the exponential mechanism with base-2
+             differential privacy, CCS 2020), here for base e with one-sided rounding.
 Guarantee    epsilon for one choice (docs/mechanisms/selection.md has the proof).
 Sensitivity  the most that ANY one candidate's score can change; bounds, resolution and the
              candidates are public and fixed. `monotonic`: a change of the data never moves two
              scores in opposite directions (such as counts under add/remove); half the loss.
-Sampler      `Selection`: our own, exact on integers. `NoisyMax`: OpenDP's.
+Sampler      our own, exact on integers.
 
 Weights are integers whose rounding has a known side: a privacy proof survives a rounded constant
 only if the rounding errs towards more noise. Every power is computed in decimal arithmetic, whose
 exponential is correct to half a unit of the last digit, and then moved by one whole unit of that
 digit to the side asked for. Weights fall no faster than
 e^-rate per step, and draws are in exact proportion to them.
-
-Source   McSherry and Talwar: Mechanism design via differential privacy (FOCS 2007); the idea of
-         exact integer weights is Ilvento's (Implementing the exponential mechanism with base-2
-         differential privacy, CCS 2020), here for base e with one-sided rounding.
 """
 
 from __future__ import annotations
@@ -32,15 +27,12 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.accounting.base import float_above
 from tacit.accounting.events import Event, Exponential, NonPrivate
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms import samplers
 from tacit.mechanisms.samplers import (
     Grid,
     check_epsilon,
     check_positive,
-    check_scale,
     check_whole,
     finite,
 )
@@ -117,8 +109,13 @@ _ENTRIES = 1 << 16  # scores handled at once: what fits the processor's cache
 
 
 @dataclass(frozen=True)
-class _Choice:
-    """epsilon: nats for one choice, or inf for the best candidate (the first of equals)."""
+class Selection:
+    """The exponential mechanism, many choices at once.
+
+    P(j) is proportional to an integer weight of candidate j's score, and weights of scores one
+    step apart differ by at most e^rate. epsilon: nats for one choice, or inf for the best candidate
+    (the first of equals).
+    """
 
     epsilon: float
     candidates: int
@@ -157,15 +154,6 @@ class _Choice:
             )
         return rows.reshape(-1, self.candidates)
 
-
-@dataclass(frozen=True)
-class Selection(_Choice):
-    """The exponential mechanism, many choices at once.
-
-    P(j) is proportional to an integer weight of candidate j's score, and weights of scores one
-    step apart differ by at most e^rate.
-    """
-
     @property
     def event(self) -> Event:
         """What ONE choice costs."""
@@ -199,33 +187,3 @@ class Selection(_Choice):
         """The chance of each candidate, as near as floats come; as sensitive as the scores."""
         weights = self.weights(scores)
         return np.asarray(weights / weights.sum(axis=-1, keepdims=True), dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class NoisyMax(_Choice):
-    """OpenDP's noisy max with exponential noise, that is permute-and-flip; one call per choice."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_scale(0.0 if math.isinf(self.epsilon) else self.scale)
-
-    @property
-    def scale(self) -> float:
-        """Of the noise, in steps of the grid; epsilon is finite."""
-        return float_above(1 / self.rate)
-
-    @property
-    def event(self) -> Event:
-        """What ONE choice costs."""
-        if math.isinf(self.epsilon):
-            return NonPrivate()
-        return Exponential(self.epsilon, permute_and_flip=True)
-
-    def __call__(self, scores: ArrayLike) -> NDArray[np.int64]:
-        """Scores (candidates,) or (choices, candidates); gives the index or indices chosen."""
-        rows = self.rows(scores)
-        if math.isinf(self.epsilon):
-            chosen = rows.argmax(axis=1)
-        else:
-            chosen = samplers.noisy_max(self.grid.steps(rows), self.scale)
-        return np.asarray(chosen.reshape(np.shape(scores)[:-1]), dtype=np.int64)

@@ -1,5 +1,4 @@
-"""For authors of recommenders, mechanisms, designs, attackers, metrics and data sets: the suites
-that every one of them passes.
+"""Suites for authors of recommenders, mechanisms, designs, attackers, metrics and data sets.
 
 What holds for every part of another package. A new one is checked in three lines:
 

@@ -16,7 +16,7 @@ from tacit.auditing.attacks.membership import (
     play,
     study,
 )
-from tacit.auditing.limits import clopper_pearson
+from tacit.auditing.empirical import clopper_pearson
 from tacit.designs.xmap.audit.tables import DELTA, GAMES, once
 from tacit.errors import ConfigError
 from tacit.recommenders.base import Recommendation, Recommendations

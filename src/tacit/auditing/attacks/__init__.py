@@ -9,7 +9,6 @@ from tacit.auditing.attacks.base import Attacker, AttributeAttack, Public, Seen,
 from tacit.auditing.attacks.discriminant import LinearDiscriminant
 from tacit.auditing.attacks.judging import (
     Bound,
-    OneVersusRest,
     auc,
     distance,
     permuted,
@@ -42,7 +41,6 @@ __all__ = [
     "LinearDiscriminant",
     "LogisticRegression",
     "NaiveBayes",
-    "OneVersusRest",
     "Panel",
     "Public",
     "Seen",

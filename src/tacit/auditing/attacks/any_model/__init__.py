@@ -9,6 +9,7 @@ about whom they are for, not about training.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -184,9 +185,8 @@ def _first_look(model: Adapted, ratings: Ratings) -> tuple[tuple[float | None, f
         scores = answers.scores(ratings.history(user))
         if scores is None or np.isnan(scores).all():
             return stated, False
-        if np.nanmin(scores) < scale.minimum - 1 or np.nanmax(scores) > scale.maximum + 1:
-            return stated, False
-        if np.nanmax(scores) < scale.minimum:
+        low, high = np.nanmin(scores), np.nanmax(scores)
+        if low < scale.minimum - 1 or not scale.minimum <= high <= scale.maximum + 1:
             return stated, False
     return stated, True
 
@@ -204,7 +204,7 @@ def attribute_of(ratings: Ratings, wanted: str | None) -> str | None:
         ratings.attribute(wanted)
         return wanted
     for name in sorted(ratings.user_attributes):
-        if len(_known(ratings.user_attributes[name])) == 2:
+        if len(_counts(ratings.user_attributes[name])) == 2:
             return name
     return None
 
@@ -224,7 +224,7 @@ def attributes(
     Of more than two values the commonest is separated from the rest.
     """
     column = ratings.attribute(attribute)
-    counts = _known(column)
+    counts = _counts(column)
     people = np.flatnonzero(
         np.array([value is not None for value in column]) & (np.diff(ratings.offsets) > 0)
     )
@@ -312,23 +312,14 @@ def _attacked(
         for each, given in panel.scores(Seen.of(sparse.csr_array(matrix[test]))).items():
             scores[each][test] = given
     bound = simultaneous(labels, scores, fold_of)
-    inside = labels == 1
     rows = []
     for each in names:
         ranks = pooled_ranks(scores[each], fold_of)
-        low, high = bound.interval(each)
-        rows.append(
-            AttackRow(
-                f"attribute-{name}: {each}", bound.areas[each], low, high,
-                found_at(inside, ranks, 0.001), found_at(inside, ranks, 0.01), None,
-            )
-        )  # fmt: skip
+        rare, usual = (found_at(labels == 1, ranks, share) for share in (0.001, 0.01))
+        area, ends = bound.areas[each], bound.interval(each)
+        rows.append(AttackRow(f"attribute-{name}: {each}", area, *ends, rare, usual, None))
     return rows
 
 
-def _known(column: NDArray[Any]) -> dict[Any, int]:
-    counts: dict[Any, int] = {}
-    for value in column.tolist():
-        if value is not None:
-            counts[value] = counts.get(value, 0) + 1
-    return counts
+def _counts(column: NDArray[Any]) -> Counter[Any]:
+    return Counter(value for value in column.tolist() if value is not None)

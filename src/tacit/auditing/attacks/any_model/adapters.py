@@ -93,14 +93,13 @@ def _blamed(name: str, what: str) -> Iterator[None]:
         ) from error
 
 
-Fit = Callable[[Ratings], Answers]
-
-
 class Adapted:
     """fit: a new model, fitted. fixed: fits change nothing, and nothing is learned from people."""
 
-    def __init__(self, name: str, fit: Fit, *, fixed: bool = False, made: Any = None) -> None:
-        self.name, self._fit, self.fixed, self.made = name, fit, fixed, made
+    def __init__(
+        self, name: str, fit: Callable[[Ratings], Answers], *, fixed: bool = False
+    ) -> None:
+        self.name, self._fit, self.fixed = name, fit, fixed
 
     def fit(self, ratings: Ratings) -> Answers:
         """ConfigError with what the recommender says if it fails."""
@@ -118,21 +117,23 @@ def adapt(model: Any) -> Adapted:
     with _blamed(_name(model), "be made"):
         made = make()
     homes = {each.__module__.partition(".")[0] for each in type(made).__mro__}
+    asked, fits = getattr(made, "recommend", None), callable(getattr(made, "fit", None))
+    kind: Callable[[Any, Ratings], Answers]
     if "implicit" in homes:
-        return Adapted(_name(made), lambda ratings: _Implicit(make(), ratings), made=made)
-    if "lenskit" in homes:
-        return Adapted(_name(made), lambda ratings: _LensKit(make(), ratings), made=made)
-    asked = getattr(made, "recommend", None)
-    if callable(getattr(made, "fit", None)):
-        if asked is not None and "history" in inspect.signature(asked).parameters:
-            return Adapted(_name(made), lambda ratings: _Tacit(make(), ratings), made=made)
-        if asked is not None or hasattr(made, "predict"):
-            return Adapted(_name(made), lambda ratings: _Matrix(make(), ratings), made=made)
-    raise ConfigError(
-        f"A {type(made).__name__} is no recommender that can be attacked. Give an object or a "
-        "class of implicit, lenskit or tacit, one with fit(X) and recommend(X, n) or predict(X), "
-        "or a function history -> list of items."
-    )
+        kind = _Implicit
+    elif "lenskit" in homes:
+        kind = _LensKit
+    elif fits and asked is not None and "history" in inspect.signature(asked).parameters:
+        kind = _Tacit
+    elif fits and (asked is not None or hasattr(made, "predict")):
+        kind = _Matrix
+    else:
+        raise ConfigError(
+            f"A {type(made).__name__} is no recommender that can be attacked. Give an object or a "
+            "class of implicit, lenskit or tacit, one with fit(X) and recommend(X, n) or "
+            "predict(X), or a function history -> list of items."
+        )
+    return Adapted(_name(made), lambda ratings: kind(make(), ratings))
 
 
 def _name(model: Any) -> str:

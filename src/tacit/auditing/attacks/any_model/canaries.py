@@ -20,9 +20,9 @@ Changes  What did a person rate lately? Read off two snapshots of public lists: 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +32,12 @@ from tacit.auditing.attacks.any_model.game import (
     CONFIDENCE,
     AttackRow,
     Person,
-    found_at,
     judged,
     people_of,
+    row,
 )
 from tacit.auditing.attacks.base import Floats, Ints
-from tacit.auditing.attacks.judging import auc, mean_interval
+from tacit.auditing.attacks.judging import auc
 from tacit.data.ratings import Ratings
 from tacit.errors import DataError
 
@@ -105,11 +105,11 @@ def drawn(ratings: Ratings, number: int, seed: int) -> dict[str, Canaries]:
 def joined(ratings: Ratings, canaries: Canaries) -> Ratings:
     """The ratings with one more person for each of the canaries, who gives the most stars.
 
-    Their ids come after all others; nothing is known of their attributes.
+    People's ids are their numbers; nothing is known of the canaries' attributes.
     """
-    first, sizes = ratings.n_users, [len(each) for each in canaries]
+    people, sizes = ratings.n_users + len(canaries), [len(each) for each in canaries]
     items = np.concatenate([ratings.items, *(np.sort(each) for each in canaries)])
-    users = np.concatenate([ratings.users, first + np.repeat(np.arange(len(canaries)), sizes)])
+    users = np.concatenate([ratings.users, np.repeat(np.arange(ratings.n_users, people), sizes)])
     values = np.concatenate([ratings.values, np.full(sum(sizes), ratings.scale.maximum)])
     times = ratings.timestamps
     if times is not None:
@@ -117,7 +117,7 @@ def joined(ratings: Ratings, canaries: Canaries) -> Ratings:
     return replace(
         ratings,
         users=users.astype(np.int32), items=items.astype(np.int32), values=values, timestamps=times,
-        user_ids=_longer(ratings.user_ids, len(canaries)),
+        user_ids=np.arange(people),
         user_attributes={
             name: np.concatenate([column, np.full(len(canaries), None, dtype=object)])
             for name, column in ratings.user_attributes.items()
@@ -125,43 +125,27 @@ def joined(ratings: Ratings, canaries: Canaries) -> Ratings:
     )  # fmt: skip
 
 
-def _longer(ids: NDArray[Any], more: int) -> NDArray[Any]:
-    if ids.dtype.kind in "iu":
-        if int(ids.max()) + more > np.iinfo(np.int64).max:
-            ids = np.arange(len(ids))  # no number comes after: their places, which say as much here
-        return np.concatenate([ids.astype(np.int64), int(ids.max()) + 1 + np.arange(more)])
-    new = [f"{max(ids.tolist())} canary {place:06}" for place in range(more)]  # sorted after all
-    return np.concatenate([ids, np.array([*new, None], dtype=object)[:-1]])
-
-
 def _seen(answers: Answers, ratings: Ratings, canaries: Canaries) -> Floats:
     """What the answers hold of each one's items, to an account that has the others."""
     ids, top = ratings.item_ids.tolist(), ratings.scale.maximum
-    asked: dict[tuple[int, ...], Floats] = {}
 
-    def ask(known: tuple[int, ...]) -> Floats:
-        if known not in asked:
-            asked[known] = _favour(answers, {ids[item]: top for item in known}, len(ids))
-        return asked[known]
+    @cache
+    def favour(known: tuple[int, ...]) -> Floats:
+        history = {ids[item]: top for item in known}
+        if (scores := answers.scores(history)) is not None:
+            return scores
+        listed = answers.ranked(history, len(ids))
+        places = np.full(len(ids), len(ids), dtype=np.int64)
+        places[listed] = np.arange(len(listed))
+        return np.asarray(-np.log1p(places))
 
     found = []
     for items in canaries:
         own = items.tolist()
-        values = [float(ask(tuple(other for other in own if other != item))[item]) for item in own]
+        values = [favour(tuple(other for other in own if other != item))[item] for item in own]
         kept = [value for value in values if np.isfinite(value)]
         found.append(float(np.mean(kept)) if kept else 0.0)
     return np.array(found)
-
-
-def _favour(answers: Answers, history: Mapping[Any, float], items: int) -> Floats:
-    scores = answers.scores(history)
-    if scores is not None:
-        return scores
-    listed = answers.ranked(history, items)
-    places = np.full(items, items, dtype=np.int64)
-    places[listed] = np.arange(len(listed))
-    gained: Floats = -np.log1p(places)
-    return gained
 
 
 def reconstruction(
@@ -182,12 +166,21 @@ def reconstruction(
         return []
     people = people_of(ratings, chosen, seed)
     late = _late(ratings, chosen, people, generator)
-    snapshots = []
-    for shown in (ratings.where(~late), ratings):
-        snapshots.append(_related(model.fit(shown), ratings, length))
-        progress(1)
-    risen = snapshots[0] - snapshots[1]  # places of (asked item, listed item)
-    return [_row(ratings, chosen, people, risen)]
+    before = _related(model.fit(ratings.where(~late)), ratings, length)
+    progress(1)
+    risen = before - _related(model.fit(ratings), ratings, length)  # places of (asked, listed)
+    progress(1)
+    areas, labels, scores = [], [], []
+    for number, person in zip(chosen.tolist(), people, strict=True):
+        old, new = person.halves
+        own = ratings.items[ratings.offsets[number] : ratings.offsets[number + 1]]
+        added = np.isin(np.arange(ratings.n_items), new)
+        judged = added | ~np.isin(np.arange(ratings.n_items), own)
+        score = risen[old].sum(axis=0)[judged]
+        areas.append(auc(added[judged].astype(np.int64), score))
+        labels.append(added[judged])
+        scores.append((score - score.mean()) / (score.std() or 1.0))
+    return [row("reconstruction-changes", areas, np.concatenate(labels), np.concatenate(scores))]
 
 
 def _late(
@@ -211,22 +204,3 @@ def _related(answers: Answers, ratings: Ratings, length: int) -> Floats:
         listed = answers.ranked({name: ratings.scale.maximum}, length)
         table[item, listed] = np.log1p(np.arange(len(listed)))
     return table
-
-
-def _row(ratings: Ratings, chosen: Ints, people: list[Person], risen: Floats) -> AttackRow:
-    areas, labels, scores = [], [], []
-    for number, person in zip(chosen.tolist(), people, strict=True):
-        old, new = person.halves
-        own = ratings.items[ratings.offsets[number] : ratings.offsets[number + 1]]
-        added = np.zeros(ratings.n_items, dtype=np.bool_)
-        added[new] = True
-        judged = added | ~np.isin(np.arange(ratings.n_items), own)
-        score = risen[old].sum(axis=0)[judged]
-        areas.append(auc(added[judged].astype(np.int64), score))
-        labels.append(added[judged])
-        scores.append((score - score.mean()) / (score.std() or 1.0))
-    truth, guessed = np.concatenate(labels), np.concatenate(scores)
-    return AttackRow(
-        "reconstruction-changes", *mean_interval(areas),
-        found_at(truth, guessed, 0.001), found_at(truth, guessed, 0.01), None,
-    )  # fmt: skip

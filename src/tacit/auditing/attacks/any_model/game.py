@@ -140,9 +140,8 @@ def membership(
     inside = np.vstack([known, coins])
     seen: dict[str, list[Floats]] = {view: [] for view in views}
     for labels in inside:
-        prober = Prober(
-            model.fit(without(ratings, chosen[~labels])), ratings.item_ids.tolist(), length
-        )
+        there = ratings.where(~np.isin(ratings.users, chosen[~labels]))  # all keep their number
+        prober = Prober(model.fit(there), ratings.item_ids.tolist(), length)
         for view in views:
             seen[view].append(prober.about(people, view))
         progress(1)
@@ -170,13 +169,6 @@ def members(
     return [judged(f"membership-{LISTS}", inside[chosen][None], scores[None], delta=None)]
 
 
-def without(ratings: Ratings, numbers: Ints) -> Ratings:
-    """The same without these people's ratings; everybody keeps their number."""
-    out = np.zeros(ratings.n_users, dtype=np.bool_)
-    out[numbers] = True
-    return ratings.where(~out[ratings.users])
-
-
 def ratios(shadows: Floats, inside: Labels, victims: Floats) -> Floats:
     """(victims, people) log likelihood ratio of in and out, from (shadows, people) of known."""
     means = [
@@ -198,34 +190,34 @@ def judged(
     delta: float | None,
     level: float = 1 - CONFIDENCE,
 ) -> AttackRow:
-    """labels, scores: (fits, people). The interval is Student's t over fits, and of one fit that
-    of Hanley and McNeil (1982). delta: None if labels were not tossed."""
+    """labels, scores: (fits, people). delta: None if labels were not tossed; else the bound of
+    epsilon is the best of several numbers of guesses, which share the level."""
     areas = [auc(one.astype(np.int64), each) for one, each in zip(labels, scores, strict=True)]
+    bound = None
+    if delta is not None:
+        coded, flat = labels.ravel().astype(np.int64), scores.ravel()
+        bound = max(
+            least_epsilon(
+                *guesses(coded, flat, share),
+                people=len(coded),
+                delta=delta,
+                level=level / len(SHARES),
+            )
+            for share in SHARES
+        )
+    return row(attack, areas, labels, scores, bound)
+
+
+def row(
+    attack: str, areas: Sequence[float], labels: Labels, scores: Floats, bound: float | None = None
+) -> AttackRow:
+    """The interval is Student's t over the AUCs, and of one that of Hanley and McNeil (1982)."""
     middle, low, high = mean_interval(areas)
     if len(areas) == 1:
         half = 1.96 * _hanley_mcneil(middle, int(labels.sum()), int((~labels).sum()))
         low, high = max(0.0, middle - half), min(1.0, middle + half)
-    bound = None
-    if delta is not None:
-        bound = least(labels.ravel(), scores.ravel(), delta=delta, level=level)
-    return AttackRow(
-        attack, middle, low, high,
-        found_at(labels, scores, 0.001), found_at(labels, scores, 0.01), bound,
-    )  # fmt: skip
-
-
-def least(labels: Labels, scores: Floats, *, delta: float, level: float) -> float:
-    """Lower bound of epsilon, the best of several numbers of guesses; all share the level."""
-    coded = labels.astype(np.int64)
-    return max(
-        least_epsilon(
-            *guesses(coded, scores, share),
-            people=len(coded),
-            delta=delta,
-            level=level / len(SHARES),
-        )
-        for share in SHARES
-    )
+    rare, usual = (found_at(labels, scores, share) for share in (0.001, 0.01))
+    return AttackRow(attack, middle, low, high, rare, usual, bound)
 
 
 def found_at(labels: Labels, scores: Floats, share: float) -> float:

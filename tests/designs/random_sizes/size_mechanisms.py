@@ -7,17 +7,17 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from size_cases import Generator, far, number, replayed, whole
 
 from tacit.auditing import bench
 from tacit.auditing.output_distributions import law
-from tacit.auditing.random_sizes import Generator, far, number, replayed, whole
 from tacit.auditing.rules import FirstPast, upper_bound
-from tacit.auditing.sampler_spy import laplace_loss, moves, tapped
-from tacit.auditing.shipped_streams import first_stop, gate_scales, one_by_one
+from tacit.auditing.sampler_spy import laplace_loss, moves
+from tacit.auditing.shipped import first_stop, gate_scales, one_by_one
 from tacit.mechanisms.noise import GaussianRelease, LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.mechanisms.running import ThresholdGate, TreeCounter
-from tacit.mechanisms.selection import NoisyMax, Selection
+from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.topk import TopSelection
 from tacit.randomness import secure
 
@@ -188,19 +188,3 @@ def top_selection(generator: Generator) -> float:
     a, b = _scores(generator, count, False)
     laws = [law(lambda s=scores: tuple(made(s, secure()).tolist())) for scores in (a, b)]  # type: ignore[misc]
     return bench.loss(*laws) / made.epsilon
-
-
-def noisy_max(generator: Generator) -> float:
-    """Scores as the sampler is given them, one call for each choice."""
-    count, monotonic = whole(generator, 2, 500), bool(generator.random() < 0.5)
-    made = NoisyMax(number(generator, 0.05, 8.0), count, 1, 0, 20, 1, monotonic)
-    heard = []
-    for scores in _scores(generator, count, monotonic):
-        with tapped() as asked:
-            made(scores)
-        heard += asked
-    if len(heard) != 2 or heard[0].scale != heard[1].scale:
-        return math.inf
-    step = heard[1].values - heard[0].values
-    moved = np.abs(step).max() if monotonic else 2 * np.abs(step).max()
-    return float(moved / heard[0].scale) / made.epsilon

@@ -14,6 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from tacit.accounting import (
     Accountant,
     Composed,
@@ -30,13 +33,7 @@ from tacit.accounting import (
     compose,
     repeat,
 )
-from tacit.errors import ConfigError, MissingExtra, PrivacyError
-
-try:
-    from hypothesis import given, settings
-    from hypothesis import strategies as st
-except ImportError:
-    raise MissingExtra("hypothesis", "dev") from None
+from tacit.errors import ConfigError, PrivacyError
 
 
 @dataclass(frozen=True, slots=True)

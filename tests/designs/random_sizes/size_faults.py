@@ -15,18 +15,18 @@ from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from size_cases import Found, examine
+from size_profiles import BY_NAME
 
 from tacit.auditing.bugs import planted
-from tacit.auditing.random_sizes import Found, examine
 from tacit.designs.private import popular, stars
-from tacit.designs.random_sizes import BY_NAME
 from tacit.designs.standard_scheme.training import people as training
 from tacit.designs.standard_scheme.training import tables
 from tacit.mechanisms import samplers, topk
 from tacit.mechanisms.noise import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.mechanisms.running import LaplaceAhead, ThresholdGate, TreeCounter, TreeRun
-from tacit.mechanisms.selection import NoisyMax, Selection
+from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.sums import GramRelease, SumRelease
 from tacit.mechanisms.topk import TopSelection
 
@@ -57,7 +57,7 @@ _LAPLACE = "Laplace sampler"
 _kary, _bits = KaryResponse.__call__, BitRelease.__call__
 _laplace, _sum, _clipped = LaplaceRelease.__call__, SumRelease.__call__, SumRelease.clipped
 _rows, _noisy, _noisy_sum = GramRelease.clipped, GramRelease._noisy, SumRelease.noisy
-_selection_rate, _noisy_max_rate = Selection.rate.fget, NoisyMax.rate.fget  # type: ignore[attr-defined]
+_selection_rate = Selection.rate.fget  # type: ignore[attr-defined]
 _weights, _one, _add, _top = Selection.weights, LaplaceAhead.one, TreeRun._add, TopSelection._drawn
 _gate_noise, _private = ThresholdGate._noise, training.private
 _shipped_laplace, _shipped_gaussian = samplers.discrete_laplace, samplers.discrete_gaussian
@@ -178,12 +178,6 @@ def tree_without_its_root(counter: TreeCounter) -> Fraction:
 def twice_beyond_50(choice: Selection) -> Fraction:
     rate: Fraction = _selection_rate(choice)
     return rate * (2 if choice.candidates > 50 else 1)
-
-
-@_fault("branch", "noisy-max", NoisyMax, "rate", "noisy max at the rate of monotonic scores")
-def twice_beyond_20(choice: NoisyMax) -> Fraction:
-    rate: Fraction = _noisy_max_rate(choice)
-    return rate * (2 if choice.candidates > 20 else 1)
 
 
 @_fault("support", "selection", Selection, "weights", "candidates dropped by their true score")

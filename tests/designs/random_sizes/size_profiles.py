@@ -14,12 +14,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import size_mechanisms as mechanisms
 from numpy.typing import NDArray
 from scipy import sparse
-
-from tacit.auditing import random_sizes_mechanisms as mechanisms
-from tacit.auditing.gaussian import epsilon_of
-from tacit.auditing.random_sizes import (
+from size_cases import (
     Generator,
     Profile,
     far,
@@ -29,6 +27,8 @@ from tacit.auditing.random_sizes import (
     replayed,
     whole,
 )
+
+from tacit.auditing.gaussian import epsilon_of
 from tacit.designs.private.audit.worlds import DELTA, answers
 from tacit.designs.standard_scheme.training.people import Consenting
 from tacit.designs.standard_scheme.training.tables import estimate_privately
@@ -175,7 +175,6 @@ BENCH: tuple[Profile, ...] = (
     Profile("gaussian", mechanisms.gaussian, 200),
     Profile("selection", mechanisms.selection, 40),
     Profile("top-selection", mechanisms.top_selection, 25),
-    Profile("noisy-max", mechanisms.noisy_max, 200),
     Profile("tree-counter", mechanisms.tree, 80),
     Profile("threshold-gate", mechanisms.gate, 80),
     Profile("gram", gram, 150),
