@@ -10,7 +10,7 @@ from importlib import resources
 import jsonschema
 import pytest
 
-from tacit.accounting import Gaussian, GDPAccountant, ZCDPAccountant, smallest_noise, total
+from tacit.accounting import Gaussian, GDPAccountant, ZCDPAccountant, smallest_noise
 from tacit.auditing.shipped import BENCH
 from tacit.errors import ConfigError
 from tacit.mechanisms import guarantees
@@ -175,11 +175,6 @@ def test_only_local_mechanisms_need_no_trust():
     trusted = {name for name in NAMES if card(name).trust is Trust.PLATFORM}
     assert trusted == set(NAMES) - {"bit-release", "kary-response"}
 
-
-def test_cards_of_one_unit_add_up():
-    """Two choices about one person cost the sum."""
-    epsilon, delta = total([card("selection"), card("threshold-gate", 2.0)])
-    assert (epsilon, delta) == (pytest.approx(3.0), 0.0)
 
 
 def test_sentence_has_the_factor():

@@ -1,7 +1,7 @@
-"""Events in, (epsilon, delta) out. Standard library only, but for the optional extra."""
+"""Events in, (epsilon, delta) out. Standard library only."""
 
-from tacit.accounting.base import Accountant, BasicAccountant, PureAccountant, smallest_noise
-from tacit.accounting.budgets import PrivacyFilter, total
+from tacit.accounting.base import Accountant, PureAccountant, smallest_noise
+from tacit.accounting.budgets import PrivacyFilter
 from tacit.accounting.concentrated import GDPAccountant, ZCDPAccountant
 from tacit.accounting.events import (
     Composed,
@@ -16,7 +16,6 @@ from tacit.accounting.events import (
     NonPrivate,
     PostProcessing,
     RandomizedResponse,
-    SmoothSensitivity,
     TopK,
     Tree,
     compose,
@@ -25,7 +24,6 @@ from tacit.accounting.events import (
 
 __all__ = [
     "Accountant",
-    "BasicAccountant",
     "Composed",
     "DiscreteGaussian",
     "DiscreteGaussianVector",
@@ -41,12 +39,10 @@ __all__ = [
     "PrivacyFilter",
     "PureAccountant",
     "RandomizedResponse",
-    "SmoothSensitivity",
     "TopK",
     "Tree",
     "ZCDPAccountant",
     "compose",
     "repeat",
     "smallest_noise",
-    "total",
 ]

@@ -1,7 +1,6 @@
 """What every accountant does: it counts events, refuses those it does not know, and converts.
 
-The two that add up lie here: pure epsilons; and pairs of epsilon and delta, where no pure epsilon
-exists.
+The sum of pure epsilons lies here.
 
 Source     Dwork, McSherry, Nissim, Smith (2006); Dwork, Roth (2014), Theorem 3.16.
 Guarantee  Holds for events chosen one after the other, each with knowledge of earlier releases:
@@ -158,60 +157,12 @@ class PureAccountant(Accountant):
         return min(1.0, above(-math.expm1(epsilon - total) / (1 + math.exp(-total))))
 
     def refusal(self, event: Event) -> str | None:
-        if type(event) is events.SmoothSensitivity:
-            return (
-                "Noise by smooth sensitivity has no pure epsilon. Use the basic accountant or PLD, "
-                "and state a delta above 0."
-            )
         if is_gaussian(event):
             return (
                 "Gaussian noise has no pure epsilon: at delta = 0 its loss has no bound. Use the "
                 "zCDP accountant and state a delta above 0, or use Laplace noise."
             )
         return None if type(event) in PRICES else no_price("pure", event)
-
-
-_EPSILONS: Prices = {**PRICES, events.SmoothSensitivity: lambda event: event.epsilon}
-
-
-def _delta(event: Event) -> float:
-    return event.delta if isinstance(event, events.SmoothSensitivity) else 0.0
-
-
-_DELTAS: Prices = dict.fromkeys(_EPSILONS, _delta)
-
-
-class BasicAccountant(Accountant):
-    """The sum of epsilons at the sum of deltas, and nothing at any smaller delta or epsilon."""
-
-    adaptive: ClassVar[bool] = True
-
-    def epsilon(self, delta: float = 0.0) -> float:
-        check_delta(delta)
-        if delta == 1:
-            return 0.0
-        enough = summed(self._counts.items(), _DELTAS) <= delta
-        return summed(self._counts.items(), _EPSILONS) if enough else math.inf
-
-    def delta(self, epsilon: float) -> float:
-        check_epsilon(epsilon)
-        if epsilon == math.inf:  # which promises nothing, and holds for everything
-            return 0.0
-        if summed(self._counts.items(), _EPSILONS) > epsilon:
-            return 1.0
-        return min(1.0, summed(self._counts.items(), _DELTAS))
-
-    def refusal(self, event: Event) -> str | None:
-        if type(event) is events.SmoothSensitivity:
-            return None
-        if is_gaussian(event):
-            return (
-                "Gaussian noise has no one pair of epsilon and delta. The GDP accountant prices it "
-                "alone, the zCDP accountant wherever there is no noise by smooth sensitivity; PLD "
-                "prices both together, if one entry may change; else price the two apart and add "
-                "the pairs."
-            )
-        return PureAccountant().refusal(event)
 
 
 MARGIN = 2.0**-48

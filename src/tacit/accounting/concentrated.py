@@ -115,11 +115,6 @@ class ZCDPAccountant(Accountant):
         return delta_of_rho(self.rho, epsilon)
 
     def refusal(self, event: Event) -> str | None:
-        if type(event) is events.SmoothSensitivity:
-            return (
-                "Noise by smooth sensitivity has no rho here. Use the basic accountant or PLD, and "
-                "state a delta above 0."
-            )
         return None if type(event) in PRICES else no_price("zCDP", event)
 
 
@@ -265,7 +260,7 @@ class GDPAccountant(Accountant):
             return None
         return (
             f"The GDP accountant takes Gaussian noise alone, not {type(event).__name__}. The zCDP "
-            "accountant prices both together, where there is no noise by smooth sensitivity."
+            "accountant prices both together."
         )
 
 

@@ -143,18 +143,6 @@ class Gate(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class SmoothSensitivity(Event):
-    """Noise whose scale follows the data through a smooth bound of their sensitivity.
-
-    epsilon, delta: what one release costs; no pure epsilon exists. Source: Nissim, Raskhodnikova,
-    Smith (2007).
-    """
-
-    epsilon: float
-    delta: float
-
-
-@dataclass(frozen=True, slots=True)
 class PostProcessing(Event):
     """Whatever is computed from releases and public values alone. It costs nothing."""
 
@@ -207,7 +195,7 @@ def check_count(count: int) -> None:
 
 
 _WHOLE = {"categories": 2, "steps": 1, "entries": 1, "k": 1, "levels": 1}
-_POSITIVE = ("noise_multiplier", "sigma", "epsilon", "delta")
+_POSITIVE = ("noise_multiplier", "sigma", "epsilon")
 _FLAGS = ("permute_and_flip", "gaussian")
 
 
@@ -227,7 +215,5 @@ def _check(event: str, name: str, value: object) -> None:
             raise ConfigError(f"{event}: {name} is a finite number; got {value!r}. {noise}")
         if name in _POSITIVE and value <= 0:
             raise ConfigError(f"{event}: {name} is above 0; got {value!r}. {noise}")
-        if name == "delta" and value >= 1:
-            raise ConfigError(f"{event}: delta is below 1; got {value}.")
         if name == "truth" and not 0 <= value <= 1:
             raise ConfigError(f"{event}: truth is a chance, between 0 and 1; got {value}.")

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.accounting import Accountant, BasicAccountant, Event, NonPrivate, ZCDPAccountant
+from tacit.accounting import Accountant, Event, NonPrivate, PureAccountant, ZCDPAccountant
 from tacit.errors import DataError, PrivacyError
 from tacit.randomness import replay, secure, simulation
 
@@ -97,7 +97,7 @@ class MechanismConformance:
         """An accountant knows the event and gives it a finite price."""
         event = self.make().event
         assert isinstance(event, Event), "event is a tacit.accounting event"
-        prices = [_price(accountant, event) for accountant in (ZCDPAccountant, BasicAccountant)]
+        prices = [_price(accountant, event) for accountant in (ZCDPAccountant, PureAccountant)]
         assert math.isfinite(min(prices)), "the event has no finite price"
 
     def test_non_private_variant_costs_infinity(self) -> None:

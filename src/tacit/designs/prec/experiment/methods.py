@@ -20,7 +20,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting.base import BasicAccountant, smallest_noise
+from tacit.accounting.base import PureAccountant, smallest_noise
 from tacit.accounting.concentrated import ZCDPAccountant
 from tacit.accounting.events import Event, Exponential, repeat
 from tacit.designs.prec import PRec, PRecSettings
@@ -195,5 +195,5 @@ def per_round(epsilon: float, delta: float, rounds: int) -> float:
         return repeat(Exponential(1 / noise), rounds)
 
     asked = {"epsilon": epsilon, "delta": delta}
-    accountants = ZCDPAccountant, BasicAccountant
+    accountants = ZCDPAccountant, PureAccountant
     return 1 / min(smallest_noise(choices, **asked, accountant=each) for each in accountants)
