@@ -177,15 +177,6 @@ def test_an_epoch_that_has_not_ended(shared_shop, served):
     assert post(shared_shop, "early", made(served.disclosure, now - 1)).status_code == 200
 
 
-def test_the_old_version(shared_shop, served):
-    """A message of version 1 is refused with the sentence that says what to do."""
-    old = b'{"disclosure":"%s","message":"release","ratings":[],"version":1}'
-    answer = post(shared_shop, "old", old % served.disclosure.digest.encode())
-    assert answer.status_code == 422
-    said = "this message is of version 1; this program reads version 2: update the older side"
-    assert said in answer.json()["detail"]
-
-
 def test_nothing_of_a_letter_is_kept(shop):
     """Neither the letter nor the scores are in the ledger's file or in the log."""
     disclosure = shop.service.deployment.all(ServedDisclosure)["gender"].disclosure

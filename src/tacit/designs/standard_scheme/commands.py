@@ -17,8 +17,6 @@ from tacit.errors import ConfigError, TacitError
 from tacit.evaluation import OUT, SEED, WORKERS, Result, Table
 
 if TYPE_CHECKING:
-    from scipy import sparse
-
     from tacit.data.ratings import Ratings
     from tacit.designs.standard_scheme import StandardScheme
     from tacit.recommenders.base import Recommendations
@@ -31,16 +29,8 @@ class Sees(StrEnum):
     NO = "no"
 
 
-_SAME = (
-    *("variant", "release", "mix", "factors", "disclosure_epsilon", "contributions"),
-    "item_table",
-)
-"""Options whose names are those of the constructor."""
-_MEASURED = (
-    *("folds", "panel", "variant", "factors", "disclosure_epsilon", "contributions"),
-    *("seed", "workers"),
-)
-"""And of `evaluate_hiding`."""
+_BOTH = ("variant", "factors", "disclosure_epsilon", "contributions")
+"""Options whose names are those of the constructor and of `evaluate_hiding`."""
 PEOPLE, ASKERS = 2500, 500
 """Of the tour; neither the recommender nor the attacker has seen those who ask."""
 UNIT = "an attribute of the person who asks: measured, no epsilon"
@@ -113,7 +103,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         values=settings.known_values,
         service_sees_items=None if seen is None else seen == Sees.YES,
         random_state=settings.seed,
-        **{name: getattr(settings, name) for name in _SAME},
+        **{name: getattr(settings, name) for name in (*_BOTH, "release", "mix", "item_table")},
     )
     ratings = run.read(catalogue=settings.catalogue, domains=False)
     with run.progress("Fitting", None):
@@ -173,13 +163,14 @@ def _measure(model: StandardScheme, ratings: Ratings, settings: FitSettings, run
     from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
     from tacit.designs.standard_scheme.experiment.report import attackers, plain
 
+    names = (*_BOTH, "folds", "panel", "seed", "workers")
     with run.progress("Attacking", steps(settings.folds)) as advance:
         table = evaluate_hiding(
             ratings,
             model.attributes[0],
             releases=tuple(dict.fromkeys(["none", model.release])),
             progress=advance,
-            **{name: getattr(settings, name) for name in _MEASURED},
+            **{name: getattr(settings, name) for name in names},
         )
     data = f"{table.people:,} training people in {settings.folds} folds"
     model.measurements_ = table.measurements(model.release, data)
@@ -189,6 +180,7 @@ def _measure(model: StandardScheme, ratings: Ratings, settings: FitSettings, run
 def tour() -> Tour:
     """One device's bytes, and an attack before and after."""
     import numpy as np
+    from scipy import sparse
 
     from tacit.auditing.attacks import LogisticRegression, auc
     from tacit.data.synthetic import generate
@@ -198,18 +190,23 @@ def tour() -> Tour:
     order = np.random.default_rng(1).permutation(ratings.n_users)
     others, askers = ratings.of_users(order[ASKERS:]), ratings.of_users(order[:ASKERS])
     model = StandardScheme(service_sees_items=False).fit(others)
-    attacker = LogisticRegression().fit(others.matrix, _women(others))
-    shown = _releases(model, askers)
-    before, after = (auc(_women(askers), attacker.score(each)) for each in (askers.matrix, shown))
-    history = askers.history(askers.user_ids[0])
-    own = {"gender": str(askers.attribute("gender")[0])}
-    made = model.exchange(history, own, n=3)
+    sees = LogisticRegression().fit(others.matrix, others.attribute("gender") == "F")
+    histories = [askers.history(user) for user in askers.user_ids.tolist()]
+    owners = [{"gender": str(value)} for value in askers.attribute("gender")]
+    shown = np.zeros((ASKERS, ratings.n_items))
+    for row, history, own in zip(shown, histories, owners, strict=True):
+        for item, level in model.device(own).release(history, 0).ratings:
+            row[askers.item_number(item)] = 1 + level / MICRO
+    women = askers.attribute("gender") == "F"
+    seen = (askers.matrix, sparse.csr_array(shown))
+    before, after = (auc(women.astype(int), sees.score(each)) for each in seen)
+    made, rated = model.exchange(histories[0], owners[0], n=3), len(histories[0])
     sent = made.release.encode()
     return Tour(
         asked=f"{ASKERS} people ask for lists and want to keep their gender to themselves; "
         f"{PEOPLE - ASKERS:,} others agreed to train the recommender. One of them gets "
         f"{', '.join(f'item {row.item_id}' for row in made.recommendations)}.",
-        left=f"{len(sent):,} bytes: {len(made.release.ratings)} of {len(history)} rated items with "
+        left=f"{len(sent):,} bytes: {len(made.release.ratings)} of {rated} rated items with "
         f"slightly changed stars, no gender, no id. They begin {sent[:60].decode()} ...",
         learned="An attacker who knows the training people's genders ranks a woman above a man "
         f"with an AUC of {before:.2f} from true stars and {after:.2f} from what was sent. 0.5 is "
@@ -219,25 +216,6 @@ def tour() -> Tour:
         read_on="docs/standard-scheme.md",
         figures={"auc_before": before, "auc_after": after, "bytes": len(sent)},
     )
-
-
-def _women(people: Ratings) -> Any:
-    return (people.attribute("gender") == "F").astype(int)
-
-
-def _releases(model: StandardScheme, people: Ratings) -> sparse.csr_array:
-    """(people, items) CSR of released stars, one device each, secure randomness."""
-    from scipy import sparse
-
-    rows, columns, stars = [], [], []
-    for number, user in enumerate(people.user_ids.tolist()):
-        own = {"gender": str(people.attribute("gender")[number])}
-        for item, level in model.device(own).release(people.history(user), 0).ratings:
-            rows.append(number)
-            columns.append(people.item_number(item))
-            stars.append(people.scale.minimum + people.scale.step * level / MICRO)
-    shape = (people.n_users, people.n_items)
-    return sparse.csr_array(sparse.coo_array((stars, (rows, columns)), shape=shape).tocsr())
 
 
 class OnReleases:

@@ -13,7 +13,6 @@ Refuses    services that learn otherwise what a person rated, the published vari
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -62,11 +61,6 @@ from tacit.service.people import Kept
 from tacit.service.problems import Problem
 
 _UNREAD = Problem(422, "This is not a letter for this disclosure. Fetch the disclosure again.")
-_OLD = Problem(
-    422,
-    "The letter is not read: this message is of version 1; this program reads version 2: update "
-    "the older side.",
-)
 _EARLY = Problem(422, "The epoch of this letter has not ended. Send it when it has.")
 _NO_LOG = Problem(503, "The log of this disclosure cannot be kept: tell the operator.")
 _FORGOTTEN = b"forgotten"
@@ -186,7 +180,7 @@ class ServedDisclosure:
         try:
             letter = Release.decode(data)
         except MessageError:
-            raise (_OLD if _version(data) == 1 else _UNREAD) from None
+            raise _UNREAD from None
         if letter.disclosure != self.disclosure.digest or not self._fits(letter):
             raise _UNREAD
         if letter.epoch >= self.today() and letter.epoch > 1:
@@ -235,13 +229,6 @@ class ServedDisclosure:
     def _highest(self) -> int:
         """Micro-levels. Whatever leaves a device lies on the scale."""
         return ((self.disclosure.levels or CONTINUOUS_LEVELS + 1) - 1) * MICRO
-
-
-def _version(data: bytes) -> Any:
-    try:
-        return json.loads(data)["version"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return None
 
 
 router = APIRouter(route_class=Operation, prefix="/api/disclosures", tags=["disclosures"])

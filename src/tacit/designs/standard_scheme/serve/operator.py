@@ -12,7 +12,6 @@ import fcntl
 import hashlib
 import json
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -106,7 +105,6 @@ class DigestLog:
     def __init__(self, path: Path, epoch_length: int) -> None:
         self._path = path
         self._first = _line({"epoch_length": epoch_length, "log": KIND})
-        self._turn = threading.Lock()
         self._known: dict[int, str] = {}
 
     def entries(self) -> list[dict[str, Any]]:
@@ -115,10 +113,9 @@ class DigestLog:
 
     def serve(self, digest: str, now: int) -> None:
         """This digest is the one of epoch `now`; ConfigError if another one was before."""
-        with self._turn:
-            if self._known.get(now) != digest:
-                with _alone(self._path.parent):
-                    self._add(digest, now)
+        if self._known.get(now) != digest:
+            with _alone(self._path.parent):
+                self._add(digest, now)
 
     def _add(self, digest: str, now: int) -> None:
         data = self._path.read_bytes() if self._path.exists() else self._first
@@ -148,13 +145,17 @@ class DigestLog:
         found: dict[int, str] = {}
         before = self._first
         for line in data[len(before) :].splitlines(keepends=True):
-            entry = _entry(line, before)
-            if entry is None or entry[0] <= max(found, default=-1):
+            try:
+                content = json.loads(line)
+                epoch, digest = content["epoch"], content["digest"]
+                written = line == _line({"digest": digest, "epoch": epoch}, before)
+                if not (written and is_integer(epoch, 1 + max(found, default=-1))):
+                    raise ValueError
+            except (ValueError, TypeError, KeyError, RecursionError):
                 raise ConfigError(
                     f"{self._path}: its history was changed. Restore it from a copy: devices "
                     "refuse a log that does not go on from the one they saw."
-                )
-            epoch, digest = entry
+                ) from None
             found[epoch] = digest
             before += line
         return found
@@ -165,17 +166,6 @@ def _line(content: dict[str, Any], before: bytes | None = None) -> bytes:
         seal = hashlib.sha256(before + encode(content)).hexdigest()
         content = {**content, "sha256": seal}
     return encode(content) + b"\n"
-
-
-def _entry(line: bytes, before: bytes) -> tuple[int, str] | None:
-    """Epoch and digest; None for what this file does not write after `before`."""
-    try:
-        content = json.loads(line)
-        epoch, digest = content["epoch"], content["digest"]
-        written = is_integer(epoch) and line == _line({"digest": digest, "epoch": epoch}, before)
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return None
-    return (epoch, digest) if written else None
 
 
 @contextmanager
