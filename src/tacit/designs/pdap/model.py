@@ -1,5 +1,5 @@
 """Any policy with the words of bandit libraries: fit, partial_fit, predict; `PDap` has the sound
-one. Of the published ones: settings that learn faster, and DAP and CAP compiled.
+one.
 
 Arms are named by whatever is hashable, contexts are rows of numbers in [0, 1]. Rewards lie in
 [0, 1]. What is learned from a log is charged like a visit: a policy that meters visits counts them.
@@ -7,23 +7,17 @@ Arms are named by whatever is hashable, contexts are rows of numbers in [0, 1]. 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.designs.pdap import guarantees
-from tacit.designs.pdap.control import Adaptive, Controls, Scaled, Setting, thresholds
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.policy import Learns, checked_context
 from tacit.errors import ConfigError, DataError, NotFittedError
 from tacit.privacy import Guarantee
 from tacit.randomness import secure
-
-if TYPE_CHECKING:
-    from tacit.engine.bandit import CompiledDap
 
 
 class Bandit:
@@ -156,72 +150,3 @@ def _numbers(given: ArrayLike, what: str) -> NDArray[np.float64]:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise DataError(f"{what} are not numbers, or rows differ in length") from None
-
-
-def practical(
-    *, videos: int, neighbours: int, dimension: int, horizon: int, **others: Any
-) -> tuple[Setting, Controls]:
-    """Not the paper's: what learns faster, from public numbers alone, for `Dap` and `compiled`.
-
-    Cells split early, and their children go on from what was learned (inherit); an arm is tried
-    0.6 m^(0.2 l) ln t times, counting what was inherited. Beyond four features, where a split makes
-    so many children that few people come to each, A and p grow. The numbers were chosen on
-    generated Lipschitz clicks of 1 to 10 features. others: of `Setting`, such as most_cells.
-    """
-    arms, many = videos + neighbours, max(0, dimension - 4)
-    setting = Setting(
-        videos=videos,
-        neighbours=neighbours,
-        dimension=dimension,
-        horizon=horizon,
-        **{
-            "split_after": arms * 2 ** (1.5 * many),
-            "growth": max(3.0, dimension),
-            "smoothness": 0.1,
-            "inherit": True,
-            **others,
-        },
-    )
-    return setting, Scaled(Adaptive(setting), 0.6)
-
-
-def compiled(
-    setting: Setting, controls: Controls | None = None, *, alone: bool = False
-) -> CompiledDap:
-    """Chooses as `Dap(setting, controls)` does, far faster; `alone`: without the neighbours.
-
-    `Cap(setting)` is `compiled(setting, Alone(setting), alone=True)`. Of the control functions only
-    those that are a constant plus a multiple of ln t at each level can be compiled: DUP's are not.
-    """
-    from tacit.engine.bandit import CompiledDap, Rules
-
-    used, s = Adaptive(setting) if controls is None else controls, setting
-    return CompiledDap(
-        Rules(
-            dimension=s.dimension,
-            own=s.videos,
-            neighbours=0 if alone else s.neighbours,
-            slices=s.slices,
-            split_after=np.array(thresholds(s.first_split, s.slices, s.p, s.deepest)),
-            tried=_lines(used.own, setting),
-            trained=_lines(used.trained, setting),
-            heard=_lines(used.neighbour, setting),
-            inherit=s.inherit,
-            most_cells=s.most_cells,
-        )
-    )
-
-
-def _lines(control: Callable[[int, int], float], setting: Setting) -> NDArray[np.float64]:
-    """(levels, 2): scale and constant of each level's scale * ln t + constant."""
-    far = max(setting.horizon, 3)
-    lines = []
-    for level in range(setting.deepest + 1):
-        constant = control(level, 1)
-        scale = (control(level, far) - constant) / math.log(far)
-        if not math.isclose(control(level, 2), scale * math.log(2) + constant, rel_tol=1e-9):
-            raise ConfigError(
-                "Only control functions scale * ln t + constant can be compiled, and these are not."
-            )
-        lines.append((scale, constant))
-    return np.array(lines)
