@@ -4,8 +4,6 @@ chosen   the neighbour that the learner chose is asked, if it chose one: that on
          which, reveals the cell. Its vendor learns of the click and sends a noised report of it.
 all      every visit's request goes to all neighbours; home shows one of their offers or an own
          video, and sees the click itself.
-drawn    a request is made with a fixed chance, to a neighbour drawn uniformly, and its offer is
-         shown; otherwise an own video is.
 
 Worlds, visitors and clicks are the same for all ways. Noise takes no seed.
 """
@@ -19,7 +17,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit import randomness
 from tacit.accounting import PureAccountant
@@ -29,7 +26,7 @@ from tacit.designs.pdap.experiment.policies import Made, World
 from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host, answer_range
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.trust import NEVER, TrustSettings
-from tacit.designs.pdap.vendor import Vendor, Visit
+from tacit.designs.pdap.vendor import Vendor
 from tacit.evaluation import mean_interval
 from tacit.randomness import Source
 
@@ -38,21 +35,8 @@ _CAUTION = 0.1
 """Of epsilon, for what home learns about neighbours from their words."""
 
 
-class Drawing(Vendor):
-    """Asks with the chance `asks`, a neighbour drawn uniformly, whatever the context is."""
-
-    asks: float
-    generator: np.random.Generator
-
-    def choose(self, context: NDArray[np.float64], **_: Any) -> Visit:
-        if self.generator.random() >= self.asks:
-            return super().choose(context, peers=[])
-        peer = self.peers[int(self.generator.integers(len(self.peers)))]
-        return super().choose(context, videos=[], peers=[peer])
-
-
 def runs(ways: Sequence[str], world: World, epsilon: float, seeds: Sequence[int]) -> Iterator[Row]:
-    """The last row of each run. ways: "chosen", "all", or a chance such as "0.5"."""
+    """The last row of each run. ways: "chosen" or "all"."""
     for way in ways:
         for seed in seeds:
             truth = generate(
@@ -82,8 +66,7 @@ def _made(way: str, world: World, epsilon: float, vendor: int, source: Source) -
         ),
         randomness=source,
     )
-    kind = Vendor if way in ("chosen", "all") else Drawing
-    made = kind(
+    made = Vendor(
         home,
         world.videos_of(vendor),
         guests=Host(home, epsilon=epsilon, randomness=source),
@@ -94,10 +77,8 @@ def _made(way: str, world: World, epsilon: float, vendor: int, source: Source) -
         else TrustSettings(believed=False, share=1.0, failures=NEVER),
         asks_all=way == "all",
     )
-    if isinstance(made, Drawing):
-        made.asks, made.generator = float(way), np.random.default_rng(vendor)
     spent = PureAccountant().add(home.event).epsilon() + made.caution_epsilon + epsilon
-    return Made(made, spent, seen=0.0 if words else 1.0, reported=words)
+    return Made(made, spent, seen=not words)
 
 
 def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -123,7 +104,7 @@ def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def main() -> None:
     """Write a line of JSON for each way to standard output."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--ways", nargs="+", default=["chosen", "all", "0.25", "0.5", "0.75"])
+    parser.add_argument("--ways", nargs="+", default=["chosen", "all"])
     parser.add_argument("--visits", type=int, default=5_000)
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--seeds", type=int, default=4)

@@ -4,9 +4,10 @@ World     Generated clicks, four vendors; what the second one tells the first is
           its honest twin: the same world, visitors and clicks.
 Lies      "1", "0", "flipped": what it says of every click. "worst": it says 1 and shows guests its
           weakest video. "absent": it never answers.
-Homes     of the first vendor. "dap": what the paper learns, with exact caution; others learn from
-          what it forwards. "joint": noisy sums of epsilon per visit, and caution on noisy sums of a
-          tenth of it more; others learn from as many visitors of their own, side by side.
+Homes     of the first vendor. "dap": what the paper learns, with caution on sums without noise;
+          others learn from what it forwards. "joint": noisy sums of epsilon per visit, and caution
+          on noisy sums of a tenth of it more; others learn from as many visitors of their own, side
+          by side.
 Seen      The chance that home sees a click on a neighbour's video itself.
 Regret    of the first vendor, per visit. `regret`: against the best video of all vendors.
           `reachable`: against the best of those a run could show; a liar that withholds its videos
@@ -30,14 +31,14 @@ from numpy.typing import NDArray
 from tacit import randomness
 from tacit.data.clicks import Clicks, generate
 from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.experiment.policies import Lie, Network
-from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder, Host, Hosts, answer_range
+from tacit.designs.pdap.experiment.policies import Network
+from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder, Host, answer_range
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.messages import MICRO, Reward
 from tacit.designs.pdap.policy import Choice
 from tacit.designs.pdap.published import Dap, ForwardedUsers
 from tacit.designs.pdap.trust import TrustSettings
-from tacit.designs.pdap.vendor import Vendor
+from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.evaluation import Interval, mean_interval
 
 HONEST = "honest"
@@ -96,18 +97,58 @@ class Line:
     above: tuple[float, float, float]
 
 
+Lie = Callable[[bytes], bytes | None]
+"""What becomes of a message on its way: other bytes, or None for nothing at all."""
+
+
+class Lying(Network):
+    """offers, rewards: what becomes of a vendor's messages, by its name; left out: nothing.
+
+    seen: the chance that home sees a click on a neighbour's video itself, too.
+    """
+
+    def __init__(
+        self,
+        vendors: Mapping[str, Vendor],
+        *,
+        seen: float,
+        seed: int,
+        offers: Mapping[str, Lie] | None = None,
+        rewards: Mapping[str, Lie] | None = None,
+    ) -> None:
+        super().__init__(vendors, seen=False)
+        self._chance, self._generator = seen, np.random.default_rng([seed, 2])
+        self._offers, self._rewards = offers or {}, rewards or {}
+
+    def offer(self, home: str, peer: str, forward: bytes) -> bytes | None:
+        """As the liar lets it pass."""
+        found = super().offer(home, peer, forward)
+        return found if found is None or peer not in self._offers else self._offers[peer](found)
+
+    def report(self, home: str, visit: Visit, reward: float) -> None:
+        """As the liar lets it pass, after what home saw itself."""
+        peer = visit.peer or ""
+        if self._generator.random() < self._chance:
+            self.vendors[home].clicked(visit, reward)
+        sent = self.vendors[peer].guest_clicked(home, visit.request, reward)
+        if sent is not None and peer in self._rewards:
+            sent = self._rewards[peer](sent)
+        if sent is not None:
+            self.vendors[home].rewarded(peer, sent)
+
+
 class _Worst:
     """ForwardedUsers of a vendor that shows them one video, on purpose."""
 
-    def __init__(self, guests: Hosts, video: int, dimension: int) -> None:
-        self._guests, self._video, self._dimension = guests, video, dimension
+    def __init__(self, guests: Any, video: int) -> None:
+        self._guests, self._video = guests, video
 
-    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+    def select(self, context: NDArray[np.float64]) -> Choice:
         chosen = self._guests.select(context)
         return Choice(self._video, chosen.phase, chosen.cell, chosen.chance)
 
     def answer(self, choice: Choice, reward: float) -> float:
-        return self._guests.answer(choice, reward)
+        return float(self._guests.answer(choice, reward))
 
 
 def run(home: str, lie: str, seen: float, world: int, terms: Terms) -> Run:
@@ -127,7 +168,14 @@ def run(home: str, lie: str, seen: float, world: int, terms: Terms) -> Run:
     drawn = 0
     with randomness.simulation():
         vendors = [_vendor(home, lie, number, world, terms, truth) for number in range(VENDORS)]
-        network = _network(vendors, home, lie, seen, world, terms)
+        low, high = (0.0, 1.0) if home == "dap" else answer_range(terms.epsilon)
+        network = Lying(
+            dict(zip(NAMES, vendors, strict=True)),
+            seen=seen,
+            seed=world,
+            offers={NAMES[LIAR]: lambda _: None} if lie == "absent" else {},
+            rewards={} if lie in (HONEST, "absent") else {NAMES[LIAR]: _says(lie, low, high)},
+        )
         for visit in range(terms.visits):
             if home == "joint" and visit % _TOGETHER == 0:
                 for number in range(1, VENDORS):
@@ -202,40 +250,19 @@ def _click(means: NDArray[np.float64], chance: float) -> Callable[[str, str], fl
 
 def _learned(learner: Any, number: int, truth: Clicks, generator: np.random.Generator) -> None:
     """From some visitors of a neighbour's own; nothing comes of one that it would forward."""
-    done = 0
-    while done < _TOGETHER:
-        size = min(_TOGETHER - done, learner.until_release())
-        contexts = generator.random((size, truth.dimension))
-        choices = learner.select_many(contexts)
-        own = choices.arms < truth.videos
-        shown = truth.of(number).start + np.where(own, choices.arms, 0)
-        means = own * truth.mean(shown, contexts)
-        learner.update_many(choices, (generator.random(size) < means).astype(np.float64))
-        done += size
-
-
-def _network(
-    vendors: Sequence[Vendor], home: str, lie: str, seen: float, world: int, terms: Terms
-) -> Network:
-    low, high = (0.0, 1.0) if home == "dap" else answer_range(terms.epsilon)
-    rewards: Mapping[str, Lie] = {}
-    if lie in ("1", "0", "flipped", "worst"):
-        rewards = {NAMES[LIAR]: _says(lie, low, high)}
-    offers: Mapping[str, Lie] = {NAMES[LIAR]: lambda _: None} if lie == "absent" else {}
-    source = randomness.replay(f"seen {world}")
-    return Network(
-        dict(zip(NAMES, vendors, strict=True)),
-        seen=seen,
-        randomness=source,
-        offers=offers,
-        rewards=rewards,
-    )
+    for context in generator.random((_TOGETHER, truth.dimension)):
+        choice = learner.select(context)
+        mean = 0.0
+        if choice.arm < truth.videos:
+            video = truth.of(number).start + choice.arm
+            mean = float(truth.mean(video, context[None, :])[0])
+        learner.update(choice, float(generator.random() < mean))
 
 
 def _vendor(home: str, lie: str, number: int, world: int, terms: Terms, truth: Clicks) -> Vendor:
     source = randomness.replay(f"{world} {number}")
     learner: Any
-    guests: Hosts
+    guests: Any
     peers = NAMES[1:] if number == 0 else NAMES[:1]
     if home == "dap":
         setting = Setting(
@@ -261,7 +288,7 @@ def _vendor(home: str, lie: str, number: int, world: int, terms: Terms, truth: C
         )
         guests = Host(learner, epsilon=terms.epsilon, randomness=source)
     if lie == "worst" and number == LIAR:
-        guests = _Worst(guests, _weakest(truth), terms.dimension)
+        guests = _Worst(guests, _weakest(truth))
     return Vendor(
         learner,
         [str(video) for video in truth.of(number)],

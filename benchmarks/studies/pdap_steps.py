@@ -1,10 +1,10 @@
-"""What each step of the learner with joint privacy gains: average regret at an equal guarantee.
+"""The learner with joint privacy beside others: average regret at an equal guarantee.
 
 World    Generated clicks with a known optimum (`synthetic_rewards.py`): M vendors, K videos each.
          All vendors learn at the same time, T visits each. A forwarded visit is served by what the
          neighbour's learner has released, and the reward comes back by randomised response.
 Regret   Mean of the best video of ALL vendors at the context, minus the mean of what was shown.
-Steps    Each adds one thing to the one before, and every one has the same epsilon per visit.
+Rivals   Other learners, each with the same epsilon per visit.
 Use      python benchmarks/studies/pdap_steps.py [--visits 200000] [--seeds 1 2 3] ...
 """
 
@@ -25,41 +25,37 @@ from tacit import randomness
 from tacit.data.clicks import Clicks, generate
 from tacit.designs.pdap.forwarding import answer_range
 from tacit.designs.pdap.joint import Joint, JointSetting
-from tacit.designs.pdap.joint_sums import Choices, Estimates
-from tacit.designs.pdap.local import Context, ContextSetting, Sees
-from tacit.designs.pdap.policy import slices_for
+from tacit.designs.pdap.local import Context, ContextSetting
+from tacit.designs.pdap.policy import Uniform
 from tacit.evaluation import Interval, mean_interval
 from tacit.mechanisms.randomized_response import BitRelease
 from tacit.recommenders.baselines.linucb import LinUCB
 
 Floats = NDArray[np.float64]
-STEPS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "counts": ("every cell alone", {"beliefs": Estimates(reach=0.0)}),
-    "surfaces": ("cells borrow from cells around them: the default", {}),
-}
-"""Bottom up. Steps that lost are in decision 11."""
+_POINT = 1 << 13
+"""Visits between two points of a curve."""
+STEP = "surfaces"
+"""The learner with joint privacy: cells borrow from cells around them. Steps that lost are in
+decision 11."""
 RIVALS: Mapping[str, str] = {
     "uniform": "any arm, and any video of a neighbour's",
     "sound-context": "local privacy: the device draws, and reports at random",
-    "sound-context-shown": "only what is shown is private; the vendor sees contexts and rewards",
     "linucb": "LinUCB; private at delta 1e-6 if epsilon is finite",
 }
 """Other learners, at the same epsilon per visit."""
 
 
-class Batch(Protocol):
-    """A policy that answers many visits at once, between two releases."""
+class Learner(Protocol):
+    """A policy that also shows guests what it knows."""
 
-    def until_release(self) -> int: ...
+    def select(self, context: Floats) -> Any: ...
 
-    def select_many(self, contexts: Floats) -> Any: ...
-
-    def update_many(self, choices: Any, rewards: Floats) -> None: ...
+    def update(self, choice: Any, reward: float) -> None: ...
 
     def serve_many(self, contexts: Floats) -> NDArray[np.int64]: ...
 
 
-Make = Callable[[int], Batch]
+Make = Callable[[int], Learner]
 
 
 @dataclass(frozen=True)
@@ -90,7 +86,7 @@ class StepRow:
 
 def steps(
     *,
-    names: Sequence[str] = (*STEPS, *RIVALS),
+    names: Sequence[str] = (STEP, *RIVALS),
     epsilons: Sequence[float] = (0.5, 1.0, 3.0, 10.0, math.inf),
     seeds: Sequence[int] = (1,),
     visits: int = 200_000,
@@ -103,13 +99,11 @@ def steps(
         world = generate(vendors=vendors, videos=videos, dimension=dimension, seed=seed)
         for name in names:
             for epsilon in epsilons:
-                make = _rival if name in RIVALS else _joint
-                yield run(
-                    name, make(name, epsilon, world, visits, seed), epsilon, world, visits, seed
-                )
+                made = _made(name, epsilon, world, visits, seed)
+                yield run(name, made, epsilon, world, visits, seed)
 
 
-def _rival(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> Make:
+def _made(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> Make:
     plain: dict[str, Any] = {
         "videos": world.videos,
         "neighbours": world.vendors - 1,
@@ -118,60 +112,15 @@ def _rival(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> 
         "neighbour_range": answer_range(epsilon),
     }
 
-    def make(vendor: int) -> Batch:
+    def make(vendor: int) -> Learner:
+        source = randomness.replay(f"{seed} {vendor}")
+        if name == STEP:
+            return Joint(JointSetting(horizon=visits, **plain), randomness=source)
         if name == "uniform":
-            return _Uniform(world, np.random.default_rng([seed, vendor]))
+            return Uniform(world.videos, world.vendors - 1, randomness=source)
         if name == "linucb":
             return LinUCB(horizon=visits, **plain)
-        sees: Sees = "contexts" if name == "sound-context-shown" else "reports"
-        # A grid as fine as the joint learner's where cells are seen; a coarse one in reports.
-        slices = slices_for(visits, world.dimension, world.videos + world.vendors - 1)
-        setting = ContextSetting(
-            vendor_sees=sees, slices=slices if sees == "contexts" else 2, **plain
-        )
-        return Context(setting, randomness=randomness.replay(f"{seed} {vendor}"))
-
-    return make
-
-
-class _Uniform:
-    """Learns nothing."""
-
-    def __init__(self, world: Clicks, generator: np.random.Generator) -> None:
-        self._world = world
-        self._generator = generator
-
-    def until_release(self) -> int:
-        return 1 << 30
-
-    def select_many(self, contexts: Floats) -> Choices:
-        arms = self._world.videos + self._world.vendors - 1
-        drawn = self._generator.integers(0, arms, len(contexts))
-        return Choices(np.zeros_like(drawn), drawn, np.full(len(contexts), 1 / arms))
-
-    def update_many(self, choices: Choices, rewards: Floats) -> None:
-        pass
-
-    def serve_many(self, contexts: Floats) -> NDArray[np.int64]:
-        return self._generator.integers(0, self._world.videos, len(contexts))
-
-
-def _joint(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> Make:
-    def make(vendor: int) -> Batch:
-        setting = dict(STEPS[name][1])
-        plain = JointSetting(
-            videos=world.videos,
-            neighbours=world.vendors - 1,
-            dimension=world.dimension,
-            horizon=visits,
-            epsilon=epsilon,
-            neighbour_range=answer_range(epsilon),
-        )
-        fields = {name: getattr(plain, name) for name in plain.__dataclass_fields__}
-        return Joint(
-            JointSetting(**{**fields, **setting}),
-            randomness=randomness.replay(f"{seed} {vendor}"),
-        )
+        return Context(ContextSetting(**plain), randomness=source)
 
     return make
 
@@ -190,40 +139,34 @@ def run(
         policies = [make(vendor) for vendor in range(world.vendors)]
         bit, ends = BitRelease(epsilon), np.array(answer_range(epsilon))
         source = randomness.replay(f"answers {seed}")
-        done, regret, forwarded, curve = 0, 0.0, 0, []
-        while done < visits:
-            size = min(visits - done, 1 << 13, *(policy.until_release() for policy in policies))
+        regret, forwarded, curve = 0.0, 0, []
+        for done in range(1, visits + 1):
             for vendor, policy in enumerate(policies):
-                contexts = generator.random((size, world.dimension))
-                choices = policy.select_many(contexts)
-                shown = _shown(vendor, choices.arms, contexts, world, policies)
-                means = world.mean(shown, contexts)
-                rewards = (generator.random(size) < means).astype(np.float64)
-                away = choices.arms >= world.videos
-                rewards[away] = ends[bit(rewards[away] > 0, source).astype(np.int64)]
-                policy.update_many(choices, rewards)
-                regret += float((world.best(contexts)[1] - means).sum())
-                forwarded += int(away.sum())
-            done += size
-            curve.append((done, regret / world.vendors))
+                context = generator.random((1, world.dimension))
+                choice = policy.select(context[0])
+                shown = _shown(vendor, choice.arm, context, world, policies)
+                mean = float(world.mean(shown, context)[0])
+                reward = float(generator.random() < mean)
+                if away := choice.arm >= world.videos:
+                    reward = float(ends[int(bit([int(reward)], source)[0])])
+                policy.update(choice, reward)
+                regret += float(world.best(context)[1][0]) - mean
+                forwarded += away
+            if done % _POINT == 0 or done == visits:
+                curve.append((done, regret / world.vendors))
     every = visits * world.vendors
     return StepRow(name, epsilon, visits, seed, regret / every, forwarded / every, tuple(curve))
 
 
 def _shown(
-    vendor: int,
-    arms: NDArray[np.int64],
-    contexts: Floats,
-    world: Clicks,
-    policies: Sequence[Batch],
-) -> NDArray[np.int64]:
-    """Which of all videos each arm comes to."""
-    shown = vendor * world.videos + arms
+    vendor: int, arm: int, context: Floats, world: Clicks, policies: Sequence[Learner]
+) -> int:
+    """Which of all videos an arm comes to. context: (1, d)."""
+    if arm < world.videos:
+        return vendor * world.videos + arm
     others = [other for other in range(world.vendors) if other != vendor]
-    for place, other in enumerate(others, world.videos):
-        sent = arms == place
-        shown[sent] = other * world.videos + policies[other].serve_many(contexts[sent])
-    return shown
+    other = others[arm - world.videos]
+    return other * world.videos + int(policies[other].serve_many(context)[0])
 
 
 def exponent(rows: Sequence[StepRow]) -> Interval:
@@ -281,7 +224,7 @@ def exponents(rows: Sequence[StepRow]) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write every run as it ends, and then the table, to standard output."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--names", nargs="+", default=[*STEPS, *RIVALS], choices=[*STEPS, *RIVALS])
+    parser.add_argument("--names", nargs="+", default=[STEP, *RIVALS], choices=[STEP, *RIVALS])
     parser.add_argument("--epsilons", nargs="+", type=float, default=[0.5, 1, 3, 10, math.inf])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     parser.add_argument("--visits", nargs="+", type=int, default=[200_000])

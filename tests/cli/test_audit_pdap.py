@@ -29,7 +29,6 @@ def test_refuted_published_lines_are_a_success(capsys):
     assert all(set(audit) == keys for audit in result["audits"])
     assert [audit["unit"] for audit in result["audits"]] == ["visit", "reward"]
     assert result["refuted_as_expected"] == ["exp-dap, past visit, published"]
-    assert {row["policy"] for row in result["rules"]} >= {"dap", "p-dap", "sound-joint"}
     assert [bug["caught"] for bug in result["planted"]] == [True]
     assert [twin["alarm"] for twin in result["clean"]] == [False]
 

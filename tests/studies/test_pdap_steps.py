@@ -8,7 +8,7 @@ import math
 import pytest
 from pdap_steps import (
     RIVALS,
-    STEPS,
+    STEP,
     StepRow,
     exponent,
     exponents,
@@ -25,9 +25,9 @@ def row(visits, regret, seed=1, step="surfaces"):
 def test_every_name_runs():
     """Each step and each rival, on a small world; regret lies between none and all there is."""
     rows = list(
-        steps(names=(*STEPS, *RIVALS), epsilons=[2.0], seeds=[1], visits=40, vendors=2, videos=2)
+        steps(names=(STEP, *RIVALS), epsilons=[2.0], seeds=[1], visits=40, vendors=2, videos=2)
     )
-    assert [one.step for one in rows] == [*STEPS, *RIVALS]
+    assert [one.step for one in rows] == [STEP, *RIVALS]
     assert all(0 < one.average_regret < 0.8 for one in rows)
     assert all(one.curve[-1][0] == 40 for one in rows)
 

@@ -9,7 +9,6 @@ import pytest
 
 from tacit.designs.pdap.control import Setting
 from tacit.designs.pdap.published import ForwardedUsers
-from tacit.designs.pdap.published import guests as dup_guests
 from tacit.errors import ConfigError, DataError
 
 HERE = np.array([0.2])
@@ -106,13 +105,6 @@ def test_noise_is_of_the_stated_size():
     assert 5.2 < np.mean(errors) < 8.8
 
 
-def test_line_9_is_noise_on_each_reward():
-    """With next to no noise the literal reading sends the reward, not a mean."""
-    rewards = [1, 0, 1, 1, 0, 0, 1]
-    sent = serve(ForwardedUsers(setting(videos=1), epsilon=ALMOST_EXACT, reading="line 9"), rewards)
-    assert [value for _, _, value in sent] == rewards
-
-
 def test_geometric_noise_shrinks_with_the_level():
     """GP-DAP: the noise of a node is m^(alpha l) times smaller at level l."""
     policy = ForwardedUsers(setting(), epsilon=1.0, geometric=True)
@@ -129,7 +121,7 @@ def test_full_tree_is_followed_by_another():
 
 def test_dup_serves_on_its_grid():
     """DUP's guests are in cells that never split."""
-    policy = dup_guests(setting(horizon=10_000))
+    policy = ForwardedUsers(setting(horizon=10_000), epsilon=math.inf, equal=True)
     cells = {policy.select(np.array([x])).cell for x in np.linspace(0, 1, 500)}
     assert len(cells) == 10
     assert serve(policy, [1])[0][2] == 1
@@ -144,7 +136,7 @@ def test_reward_is_a_click_or_none(reward):
     assert policy.arrivals == 0
 
 
-@pytest.mark.parametrize("change", [{"epsilon": 0.0}, {"reading": "line 10"}])
+@pytest.mark.parametrize("change", [{"epsilon": 0.0}, {"reading": "line 9"}])
 def test_nonsense_is_refused(change):
     """A parameter out of range is refused when the policy is made."""
     with pytest.raises(ConfigError):

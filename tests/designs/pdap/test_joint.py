@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tacit.designs.pdap import joint as joint_module
 from tacit.designs.pdap.forwarding import Host, answer_range
 from tacit.designs.pdap.joint import Joint, JointSetting
-from tacit.designs.pdap.joint_sums import GRAIN, Choices, Estimates, Observation, posterior
+from tacit.designs.pdap.joint_sums import CHANCE, GRAIN, Observation, covariance_of, posterior
 from tacit.designs.pdap.policy import MOST_CELLS, Grid, slices_for
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
@@ -80,8 +80,8 @@ def test_without_noise_the_sums_are_exact(monkeypatch):
     policy.select(contexts[0])
     likes, visits = np.zeros((4, 4)), np.zeros((4, 4))
     for choice, reward in zip(choices, rewards, strict=True):
-        likes[policy.grid.number(choice.cell), choice.arm] += reward
-        visits[policy.grid.number(choice.cell), choice.arm] += 1
+        likes[choice.cell, choice.arm] += reward
+        visits[choice.cell, choice.arm] += 1
     liked, visited = released(policy)
     assert np.array_equal(liked.sum(axis=0), likes)
     assert np.array_equal(visited.sum(axis=0), visits)
@@ -103,9 +103,7 @@ class Fixed:
 
     def __init__(self, arms=4):
         generator = np.random.default_rng(1)
-        self.released = Observation(
-            generator.random((4, arms)), 2 * generator.random((4, arms)), 1.0, 2.0, 1.0
-        )
+        self.released = generator.random((4, arms)), 2 * generator.random((4, arms))
 
     def add(self, cells, arms, shares):
         pass
@@ -156,27 +154,9 @@ def test_only_what_is_allowed_is_chosen(allowed):
         policy = joint()
         choices = [policy.select(np.array([0.9, 0.1]), sorted(allowed)) for _ in range(40)]
     assert {choice.arm for choice in choices} <= allowed
-    number = policy.grid.number(choices[0].cell)
-    parts = policy.kept()[1]["parts"][number]
+    parts = policy.kept()[1]["parts"][choices[0].cell]
     stated = {c.arm: c.chance for c in choices}
     assert all(stated[a] == parts[a] / parts[sorted(allowed)].sum() for a in stated)
-
-
-def test_many_at_once_are_one_by_one():
-    """select_many and update_many leave the same sums as the calls one at a time would."""
-    contexts, rewards = stream(10)
-    policy = joint()
-    choices = policy.select_many(contexts)
-    policy.update_many(choices, rewards)
-    other = joint()
-    for context, arm, reward in zip(contexts, choices.arms, rewards, strict=True):
-        other.update(replace(other.select(context), arm=int(arm)), reward)
-    assert np.array_equal(exact(policy), exact(other))
-    assert np.array_equal(
-        choices.cells, [policy.grid.number(policy.grid.cell(c)) for c in contexts]
-    )
-    with pytest.raises(ConfigError, match="before the next release"):
-        policy.select_many(stream(50)[0])
 
 
 def test_it_learns():
@@ -184,14 +164,12 @@ def test_it_learns():
     policy = joint(epsilon=1.0, horizon=20_000, first=200, neighbours=0)
     generator = np.random.default_rng(3)
     right, late = 0, 0
-    while policy.arrivals < 20_000:
-        contexts = generator.random((min(policy.until_release(), 1000), 2))
-        choices = policy.select_many(contexts)
-        best = (contexts[:, 0] > 0.5).astype(int)
-        means = np.where(choices.arms == best, 0.8, 0.3)
-        policy.update_many(choices, (generator.random(len(means)) < means).astype(float))
+    for context in generator.random((20_000, 2)):
+        choice = policy.select(context)
+        good = choice.arm == int(context[0] > 0.5)
+        policy.update(choice, float(generator.random() < (0.8 if good else 0.3)))
         if policy.arrivals > 10_000:
-            right, late = right + int((choices.arms == best).sum()), late + len(best)
+            right, late = right + good, late + 1
     assert right / late > 0.9
 
 
@@ -207,7 +185,6 @@ def test_after_the_horizon_nothing_is_learned():
     assert len(before) == 2
     assert np.array_equal(after, before)
     assert not exact(policy).any()
-    assert policy.until_release() == KEPT
 
 
 def test_a_new_period_has_new_sums():
@@ -239,33 +216,14 @@ def test_a_visit_is_answered_once():
     assert np.array_equal(exact(policy), once)
 
 
-def test_many_visits_are_answered_once():
-    """Of a batch, any part can be answered, in any order: each visit once. A batch that holds one
-    answered visit, or one twice, is refused as a whole."""
-    policy = joint()
-    many = policy.select_many(stream(6)[0])
-
-    def part(*places):
-        rows = np.array(places)
-        some = Choices(many.cells[rows], many.arms[rows], many.chances[rows], many.visits[rows])
-        policy.update_many(some, np.ones(len(rows)))
-        return exact(policy).sum()
-
-    assert part(4, 1) == 2 * GRAIN
-    for again in ((0, 1), (2, 2)):
-        with pytest.raises(PrivacyError, match="twice"):
-            part(*again)
-    assert part(0, 2, 3, 5) == 6 * GRAIN
-
-
 def test_an_answer_may_come_too_late():
     """An answer after `KEPT` more visits is not learned, the first one no more than a second one;
     before that it is, whatever was answered in between."""
     policy = joint(horizon=10**6, first=10**6)
     here = np.array([0.5, 0.5])
     first, second = policy.select(here), policy.select(here)
-    many = policy.select_many(np.full((KEPT - 1, 2), 0.5))
-    policy.update_many(many, np.ones(KEPT - 1))
+    for _ in range(KEPT - 1):
+        policy.update(policy.select(here), 1.0)
     policy.update(first, 1.0)
     policy.update(second, 1.0)
     assert exact(policy).sum() == KEPT * GRAIN
@@ -323,12 +281,9 @@ def test_an_early_epoch_counts_little():
     one, none = np.ones(1), np.zeros(1)
     means = []
     for visits in (1.0, 1000.0):
-        seen = Observation(
-            np.full((1, 1), 0.9 * visits), np.full((1, 1), visits), 50.0, 100.0, 50.0
-        )
-        mean, _ = posterior(
-            [(seen, np.full((1, 1), visits))], np.full((1, 1), 0.04), one / 2, one, (none, one), 0.2
-        )
+        counts = np.full((1, 1), visits)
+        seen = Observation(0.9 * counts, counts, counts, 50.0)
+        mean, _ = posterior([seen], np.full((1, 1), 0.04), one / 2, one, (none, one))
         means.append(float(mean[0, 0]))
     assert means[0] == pytest.approx(0.5, abs=0.01)
     assert means[1] == pytest.approx(0.9, abs=0.05)
@@ -337,19 +292,18 @@ def test_an_early_epoch_counts_little():
 def test_posterior_is_that_of_a_gaussian_process():
     """Against the textbook formula, with exact counts and no noise."""
     generator = np.random.default_rng(0)
-    grid, beliefs = Grid(2, 3), Estimates()
-    covariance = beliefs.covariance(grid.centres)
+    covariance = covariance_of(Grid(2, 3).centres)
     visits = generator.integers(1, 30, (9, 1)).astype(float)
     likes = visits * generator.random((9, 1))
     mean, variance = posterior(
-        [(Observation(likes, visits, 0.0, 0.0, 0.0), visits)],
+        [Observation(likes, visits, visits, 0.0)],
         covariance,
         np.array([0.5]),
         np.ones(1),
         (np.zeros(1), np.ones(1)),
-        0.25,
     )
-    gain = covariance @ np.linalg.inv(covariance + np.diag(0.25 / visits[:, 0]))
+    chance = max(CHANCE, 0.25)
+    gain = covariance @ np.linalg.inv(covariance + np.diag(chance / visits[:, 0]))
     assert np.allclose(mean[:, 0], 0.5 + gain @ (likes / visits - 0.5)[:, 0])
     assert np.allclose(variance[:, 0], np.diag(covariance - gain @ covariance))
 
@@ -419,16 +373,11 @@ def test_settings_that_make_no_sense_are_refused(changes):
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf])
 def test_numbers_that_are_none_are_refused(odd):
-    """One at a time or many at once: neither a context nor a reward, and nothing is learned."""
+    """Neither a context nor a reward, and nothing is learned."""
     policy = joint()
     choice = policy.select(np.array([0.5, 0.5]))
-    many = policy.select_many(np.full((2, 2), 0.5))
     with pytest.raises(DataError):
         policy.select(np.array([0.5, odd]))
     with pytest.raises(DataError):
-        policy.select_many(np.array([[0.5, odd]]))
-    with pytest.raises(DataError):
         policy.update(choice, odd)
-    with pytest.raises(DataError):
-        policy.update_many(many, np.array([1.0, odd]))
     assert not exact(policy).any()

@@ -36,8 +36,8 @@ def test_one_visit_is_in_one_epoch(stream, ends, data):
             if t != left_out:
                 sums.add(*visit)
             if t + 1 in ends:
-                seen = sums.release(t + 1)
-                out.append(np.stack([seen.likes, seen.visits - seen.likes]))
+                likes, visited = sums.release(t + 1)
+                out.append(np.stack([likes, visited - likes]))
         released.append(out)
     change = sum(np.abs(a - b).sum() for a, b in zip(*released, strict=True))
     assert change <= 1
@@ -49,8 +49,8 @@ def test_replaced_visit_counts_twice():
     for cell, reward in ((0, 1.0), (1, 0.0)):
         sums = EpochSums(2, 1, NOTHING)
         sums.add(cell, 0, reward)
-        one = sums.release(1)
-        seen.append(np.stack([one.likes, one.visits - one.likes]))
+        likes, visited = sums.release(1)
+        seen.append(np.stack([likes, visited - likes]))
     assert np.abs(seen[0] - seen[1]).sum() == 2
 
 
@@ -59,7 +59,7 @@ def test_replaced_visit_counts_twice():
 def test_a_visit_has_one_size(share):
     """Whatever the reward, also beyond its range: L1 of what it adds is what the noise is scaled
     for, in whole grains."""
-    added = SumNoise(1.0).pairs(np.array(share))
+    added = SumNoise(1.0).pair(share)
     assert np.abs(added).sum() == GRAIN
     assert added.min() >= 0
 

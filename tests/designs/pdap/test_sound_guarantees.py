@@ -49,14 +49,11 @@ def test_horizon_is_stated():
     assert "new sums begin" in cards.joint(setting(at_horizon="renew")).lifetime
 
 
-def test_local_card_needs_no_trust_only_with_reports():
-    """With reports nobody is trusted; with contexts the vendor is, and the past is not covered."""
-    assert cards.context(local()).trust is Trust.NOBODY
-    weaker = cards.context(local(vendor_sees="contexts"))
-    assert weaker.trust is Trust.OWN_VENDOR
-    assert any("earlier visits" in line for line in weaker.not_covered)
-    for card in (cards.context(local()), weaker):
-        assert 0.999 < card.epsilon <= 1.0
+def test_local_card_needs_no_trust():
+    """Nobody is trusted, and the price is what was asked for."""
+    card = cards.context(local())
+    assert card.trust is Trust.NOBODY
+    assert 0.999 < card.epsilon <= 1.0
 
 
 def test_local_lifetime_is_the_devices():

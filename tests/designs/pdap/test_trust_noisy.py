@@ -13,7 +13,7 @@ from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import Offer, Reward
 from tacit.designs.pdap.policy import Choice, Uniform
-from tacit.designs.pdap.trust import GRAINS, NoisyPeer, TrustSettings, largest_gap, tail
+from tacit.designs.pdap.trust import GRAINS, Peer, TrustSettings, largest_gap, tail
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 from tacit.mechanisms.noise import LaplaceRelease
@@ -89,7 +89,7 @@ def test_the_noise_is_that_of_what_is_charged():
     """epsilon times the scale is at least the distance in grains; the price is no more than it."""
     for low, high in RANGES:
         caution = TrustSettings(low=low, high=high)
-        peer = NoisyPeer(caution, epsilon=0.5)
+        peer = Peer(caution, epsilon=0.5)
         assert peer.release.scale * 0.5 >= 3 * GRAINS + largest_gap(caution)
         assert PureAccountant().add(peer.release.event).epsilon() <= 0.5
 
@@ -97,11 +97,11 @@ def test_the_noise_is_that_of_what_is_charged():
 def test_nothing_happens_between_two_releases():
     """Whatever comes in, who may be asked and who is believed changes at the end of an epoch."""
     caution = TrustSettings(epsilon=math.inf, epoch=100, proof=1, failures=1)
-    busy, idle = NoisyPeer(caution, epsilon=math.inf), NoisyPeer(caution, epsilon=math.inf)
+    busy, idle = Peer(caution, epsilon=math.inf), Peer(caution, epsilon=math.inf)
     for _ in range(99):
-        busy.failed(1)
+        busy.asked(came=False)
         busy.noticed()
-        busy.compared(1.0, click=False)
+        busy.compared(1.0, click=0)
     assert [busy.open(step) for step in range(300)] == [idle.open(step) for step in range(300)]
     assert busy.believed
 
@@ -121,11 +121,11 @@ def test_an_unproved_neighbour_is_asked_at_public_times():
 def test_a_found_liar_is_asked_at_public_times_again():
     """Proved by an epoch of honest words, and found out by one of lies, whatever came before."""
     caution = TrustSettings(share=0.25, proof=1, epoch=100, epsilon=math.inf)
-    peer = NoisyPeer(caution, epsilon=math.inf)
+    peer = Peer(caution, epsilon=math.inf)
     for word in (0.0, 1.0):
         for _ in range(100):
             peer.noticed()
-            peer.compared(word, click=False)
+            peer.compared(word, click=0)
         peer.ended(100)
         asked = [peer.open(visits) for visits in range(100, 108)]
         assert peer.proved
@@ -134,16 +134,16 @@ def test_a_found_liar_is_asked_at_public_times_again():
 
 def lives(caution, epochs, *, epsilon, lie=None, calls=200, generator=None):
     """A neighbour that home sees `calls` times an epoch; words by randomised response, or lies."""
-    peer = NoisyPeer(caution, epsilon=epsilon)
+    peer = Peer(caution, epsilon=epsilon)
     width = caution.high - caution.low
     for epoch in range(1, epochs + 1):
         for step in range(calls):
             click = step % 2
             truth = (click - caution.low) / width
             word = caution.low + width * float(generator.random() < truth)
-            peer.answered()
+            peer.asked(came=True)
             peer.noticed()
-            peer.compared(word if lie is None else lie(click), bool(click))
+            peer.compared(word if lie is None else lie(click), click)
         if peer.ended(epoch * caution.epoch):
             return epoch
     return None
@@ -177,7 +177,7 @@ def test_noise_alone_raises_no_more_alarms_than_stated():
     caution = TrustSettings(alarm=0.05, share=0.25, proof=1, failures=1)
     raised = np.zeros(3)
     for _ in range(500):
-        peer = NoisyPeer(caution, epsilon=0.1)
+        peer = Peer(caution, epsilon=0.1)
         for epoch in range(1, 4):
             peer.ended(epoch * caution.epoch)
         raised += (not peer.believed, peer.proved, peer.kept()["pauses"] > 0)
@@ -211,27 +211,27 @@ def test_an_absent_neighbour_is_left_alone_for_longer_and_longer(epsilon):
 def test_a_pause_ends_and_is_forgiven():
     """Back after its pause, a neighbour that answers starts with short pauses again."""
     caution = TrustSettings(share=1.0, epsilon=math.inf, epoch=100, pause=100)
-    peer = NoisyPeer(caution, epsilon=math.inf)
+    peer = Peer(caution, epsilon=math.inf)
     for visits in (100, 300):
         for _ in range(50):
-            peer.failed(visits)
+            peer.asked(came=False)
         peer.ended(visits)
     assert (peer.open(499), peer.open(500)) == (False, True)
     for _ in range(50):
-        peer.answered()
+        peer.asked(came=True)
     peer.ended(600)
     for _ in range(50):
-        peer.failed(700)
+        peer.asked(came=False)
     peer.ended(700)
     assert (peer.open(799), peer.open(800)) == (False, True)
 
 
 def test_without_noise_sums_are_exact():
     """epsilon inf: what is known is what came in, by the same code."""
-    peer = NoisyPeer(TrustSettings(), epsilon=math.inf)
-    peer.answered()
+    peer = Peer(TrustSettings(), epsilon=math.inf)
+    peer.asked(came=True)
     peer.noticed()
-    peer.compared(1.0, click=False)
+    peer.compared(1.0, click=0)
     peer.ended(1000)
     assert peer.kept()["released"] == [-1, 1, 1, 0, 1, 0]
 
@@ -262,7 +262,7 @@ def test_words_are_waited_for_by_age(later, waited):
     shop.offered(first, Offer(first.request, "theirs").encode())
     word = Reward.of(first.request, 1.0).encode()
     for _ in range(later):
-        shop.choose(HERE, videos=["own"])
+        shop.choose(HERE, peers=[])
     assert shop.rewarded("b", word) == waited
 
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from tacit.designs.pdap.control import Setting, UniformCells
-from tacit.designs.pdap.published import Dup, slices
+from tacit.designs.pdap.control import Setting, uniform_cells
+from tacit.designs.pdap.published import Dup, equal_cells
 
 
 def setting(**changes) -> Setting:
@@ -17,19 +17,19 @@ def setting(**changes) -> Setting:
 
 @pytest.mark.parametrize(
     ("horizon", "dimension", "count"),
-    [(32, 2, 2), (33, 2, 3), (200_000, 2, 12), (200_000, 4, 6), (10_000, 1, 10)],
+    [(32, 2, 2), (33, 2, 3), (200_000, 2, 12), (200_000, 4, 6), (10_000, 1, 10), (2, 900, 2)],
 )
 def test_slices_come_from_the_horizon(horizon, dimension, count):
     """ceil(T^(1 / (3 + d))) in each dimension."""
-    assert slices(setting(horizon=horizon, dimension=dimension)) == count
+    assert equal_cells(setting(horizon=horizon, dimension=dimension)).slices == count
 
 
 def test_cells_are_those_of_the_grid():
-    """Two slices in two dimensions: four cells, whatever comes."""
+    """Two slices in two dimensions: four cells and the whole, whatever comes."""
     policy = Dup(setting())
     for context in np.random.default_rng(0).random((300, 2)):
         policy.update(policy.select(context), 1)
-    assert len(policy.partition) == 4
+    assert len(policy.partition) == 1 + 4
 
 
 def test_phases_follow_each_other():
@@ -57,7 +57,7 @@ def test_phases_follow_each_other():
 
 def test_control_functions():
     """D1 = D3 = t^(2 / (3 + d)) ln t, and K times that to train; at any level."""
-    controls = UniformCells(setting(videos=20))
+    controls = uniform_cells(setting(videos=20))
     expected = 1000**0.4 * math.log(1000)
     assert controls.own(0, 1000) == controls.neighbour(5, 1000) == pytest.approx(expected)
     assert controls.trained(1, 1000) == pytest.approx(20 * expected)

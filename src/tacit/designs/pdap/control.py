@@ -2,9 +2,8 @@
 
 Source  Zhou, Zhou, Wu, Jin (2015), section V: a cell of level l has side m^-l and splits into m^d
         children when A m^(p l) contexts have come. DUP's cells stay as they are.
-Memory  Children exist from the first context in them on: m^d of them could never be stored. With
-        `most_cells`, the cell not visited for longest is forgotten first, and starts anew when
-        a visit occurs: at most `most_cells` are stored, whatever d and however many contexts.
+Cells   are cut from ONE finest grid, so children lie within their parents to the last bit. They
+        exist from the first context in them on: m^d of them could never be stored.
 
 Control functions, below which an arm is tried in a cell before what was learned decides:
 
@@ -14,28 +13,27 @@ K G3    trained    m^(2 alpha l) ln t: each of a neighbour's K videos is tried l
 G3      served     m^(2 alpha l) ln t / K
 G2      neighbour  m^(2 alpha l) ln t + (Gamma / 4) m^(alpha l)
 
-training="sound" tries each of the neighbour's videos m^(2 alpha l) ln t times, and trains K times
-as long: with ln t / K the chance of a wrong order is t^(-2/K), which no sum over t survives.
+Here each of the neighbour's videos is tried m^(2 alpha l) ln t times, and training is K times as
+long: with ln t / K the chance of a wrong order is t^(-2/K), which no sum over t survives.
 """
 
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.policy import FINEST, Cell, Slices
 from tacit.errors import ConfigError
-from tacit.mechanisms.samplers import check_whole
+from tacit.mechanisms.running import TreeRun
+from tacit.mechanisms.samplers import check_positive, check_whole
 
-S = TypeVar("S")
-Training = Literal["sound", "printed"]
+FINEST = 1 << 52
+"""Slices per dimension at the deepest level are at most these: a float tells no more apart."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +44,7 @@ class Setting:
     to. dimension: d. horizon: T, contexts of its own users that are expected.
     slices, smoothness, lipschitz, growth: m, alpha, L, p; growth None: 3 alpha, which balances the
     paper's bound. split_after: A; None: twice what all phases need in the whole cube, so that
-    something is left to exploit before a cell splits.
-    inherit: children start with their parent's counts, not at zero. deepest, most_cells: see
-    `AdaptivePartition`.
+    something is left to exploit before a cell splits. deepest: a cell of this level never splits.
     """
 
     videos: int
@@ -60,22 +56,26 @@ class Setting:
     lipschitz: float = 1.0
     growth: float | None = None
     split_after: float | None = None
-    training: Training = "sound"
-    inherit: bool = False
     deepest: int = 20
-    most_cells: int | None = None
 
     def __post_init__(self) -> None:
-        check_whole("videos", self.videos, least=1)
-        check_whole("neighbours", self.neighbours, least=0)
-        check_whole("dimension", self.dimension, least=1)
-        check_whole("horizon", self.horizon, least=2)
-        for name in ("smoothness", "lipschitz"):
-            number = getattr(self, name)
-            if not (math.isfinite(number) and number > 0):
-                raise ConfigError(f"{name} is a finite number above 0; got {number}.")
-        if self.training not in ("sound", "printed"):
-            raise ConfigError(f"training is 'sound' or 'printed'; got {self.training!r}.")
+        least = {
+            "videos": 1,
+            "neighbours": 0,
+            "dimension": 1,
+            "horizon": 2,
+            "slices": 2,
+            "deepest": 0,
+        }
+        for name, lowest in least.items():
+            check_whole(name, getattr(self, name), least=lowest)
+        for name, number in (
+            ("smoothness", self.smoothness),
+            ("lipschitz", self.lipschitz),
+            ("growth", self.p),
+            ("split_after", self.first_split),
+        ):
+            check_positive(name, number)
 
     @property
     def p(self) -> float:
@@ -86,14 +86,18 @@ class Setting:
         """A: contexts in the whole cube before it splits."""
         if self.split_after is not None:
             return self.split_after
-        phases = Adaptive(self)
+        phases = adaptive(self)
         of_neighbours = phases.trained(0, self.horizon) + phases.neighbour(0, self.horizon)
         own = self.videos * phases.own(0, self.horizon)
         return 2 * math.ceil(own + self.neighbours * of_neighbours)
 
-    def exploration(self, level: int, t: int) -> float:
-        """m^(2 alpha l) ln t."""
-        return theory.exploration(self.slices, self.smoothness, level, math.log(t))
+    @property
+    def thresholds(self) -> list[float]:
+        """Of each level up to `deepest`, A m^(p l) contexts; inf at the last, and beyond floats."""
+        powers = [self.p * level for level in range(self.deepest)]
+        held = [n * math.log2(self.slices) < 1000 for n in powers]
+        exact = zip(powers, held, strict=True)
+        return [*(self.first_split * self.slices**n if h else math.inf for n, h in exact), math.inf]
 
 
 def regret_bound(setting: Setting, visits: int) -> float:
@@ -108,242 +112,152 @@ def regret_bound(setting: Setting, visits: int) -> float:
         p=setting.p,
         al=setting.smoothness,
         L=setting.lipschitz,
-        printed=setting.training == "printed",
     )
 
 
-class Controls:
-    """Visits below which an arm is tried, in a cell of this level at round t >= 1."""
+Control = Callable[[int, int], float]
+"""(level of the cell, round t >= 1) -> visits below which an arm is tried."""
 
-    def own(self, level: int, t: int) -> float:
-        """Of each own video."""
-        raise NotImplementedError
 
-    def trained(self, level: int, t: int) -> float:
-        """Of each neighbour, without learning from the reward."""
-        return 0.0
-
-    def neighbour(self, level: int, t: int) -> float:
-        """Of each neighbour, learning from the reward."""
-        return 0.0
-
-    def served(self, level: int, t: int) -> float:
-        """Of each own video, for contexts that neighbours forward."""
-        return self.own(level, t)
+def _never(_level: int, _t: int) -> float:
+    return 0.0
 
 
 @dataclass(frozen=True)
-class Adaptive(Controls):
+class Controls:
+    """own: of each own video. served: the same, for contexts that neighbours forward.
+
+    trained, neighbour: of each neighbour, without and with learning from the reward.
+    """
+
+    own: Control
+    served: Control
+    trained: Control = _never
+    neighbour: Control = _never
+
+
+def adaptive(setting: Setting, noise: float = 0.0, *, geometric: bool = False) -> Controls:
     """Those of DAP. noise: Gamma, what a neighbour's noise costs in visits; 0 without noise.
 
     geometric: Gamma shrinks as m^(alpha l), as the noise of GP-DAP does.
     """
+    m, alpha = setting.slices, setting.smoothness
 
-    setting: Setting
-    noise: float = 0.0
-    geometric: bool = False
+    def tried(level: int, t: int) -> float:
+        return theory.exploration(m, alpha, level, math.log(t))
 
-    def own(self, level: int, t: int) -> float:
-        return self.setting.exploration(level, self.setting.horizon)
+    def heard(level: int, t: int) -> float:
+        shrunk = noise / m ** (alpha * level) if geometric else noise
+        return theory.neighbour_exploration(m, alpha, level, math.log(t), shrunk)
 
-    def trained(self, level: int, t: int) -> float:
-        return self.setting.videos * self.served(level, t)
-
-    def neighbour(self, level: int, t: int) -> float:
-        s = self.setting
-        shrunk = self.noise / s.slices ** (s.smoothness * level) if self.geometric else self.noise
-        return theory.neighbour_exploration(s.slices, s.smoothness, level, math.log(t), shrunk)
-
-    def served(self, level: int, t: int) -> float:
-        s = self.setting
-        if s.training == "printed":
-            return theory.training(s.slices, s.smoothness, level, math.log(t), s.videos)
-        return s.exploration(level, t)
+    return Controls(
+        own=lambda level, _: tried(level, setting.horizon),
+        served=tried,
+        trained=lambda level, t: setting.videos * tried(level, t),
+        neighbour=heard,
+    )
 
 
-@dataclass(frozen=True)
-class Alone(Controls):
+def alone(setting: Setting) -> Controls:
     """Those of CAP: own videos, with ln t where G1 has ln T."""
-
-    setting: Setting
-
-    def own(self, level: int, t: int) -> float:
-        return self.setting.exploration(level, t)
+    tried = adaptive(setting).served
+    return Controls(own=tried, served=tried)
 
 
-@dataclass(frozen=True)
-class UniformCells(Controls):
+def uniform_cells(setting: Setting) -> Controls:
     """Those of DUP, whose cells have no level: D1 = t^(2 alpha / (3 alpha + d)) ln t and K D1.
 
     K D1 visits train a neighbour, so that each of its K videos can be tried D1 times.
     """
+    power = 2 * setting.smoothness / (3 * setting.smoothness + setting.dimension)
 
-    setting: Setting
+    def tried(_level: int, t: int) -> float:
+        return float(t**power) * math.log(t)
 
-    def own(self, level: int, t: int) -> float:
-        s = self.setting
-        return float(t ** (2 * s.smoothness / (3 * s.smoothness + s.dimension))) * math.log(t)
-
-    def trained(self, level: int, t: int) -> float:
-        return self.setting.videos * self.own(level, t)
-
-    def neighbour(self, level: int, t: int) -> float:
-        return self.own(level, t)
+    return Controls(tried, tried, lambda level, t: setting.videos * tried(level, t), tried)
 
 
-@dataclass(frozen=True)
-class ForGuests(Controls):
-    """Those of a vendor that serves others' users: own videos are tried `served` times."""
+class Cell(NamedTuple):
+    """level: 0 is the whole cube. place: the slice in each dimension."""
 
-    home: Controls
-
-    def own(self, level: int, t: int) -> float:
-        return self.home.served(level, t)
+    level: int
+    place: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Scaled(Controls):
-    """Those of `controls`, times `by`: below 1 less is explored than the regret bounds ask for."""
+class Visits:
+    """What one cell has learned, by the numbers of the arms. An arm never tried has mean 0.
 
-    controls: Controls
-    by: float
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.by) and self.by > 0):
-            raise ConfigError(f"Control functions are scaled by a number above 0; got {self.by}.")
-
-    def own(self, level: int, t: int) -> float:
-        return self.by * self.controls.own(level, t)
-
-    def trained(self, level: int, t: int) -> float:
-        return self.by * self.controls.trained(level, t)
-
-    def neighbour(self, level: int, t: int) -> float:
-        return self.by * self.controls.neighbour(level, t)
-
-    def served(self, level: int, t: int) -> float:
-        return self.by * self.controls.served(level, t)
-
-
-def thresholds(split_after: float, slices: int, growth: float, deepest: int) -> list[float]:
-    """Of each level up to `deepest`, split_after * slices^(growth l) contexts; inf at the last."""
-    if not (split_after >= 1 and growth > 0 and math.isfinite(growth)):
-        raise ConfigError(
-            "A cell splits after split_after >= 1 contexts, and growth is a finite number "
-            f"above 0; got {split_after} and {growth}."
-        )
-    powers = (growth * level for level in range(deepest))
-    exact = (split_after * slices**n if n * math.log2(slices) < 1000 else math.inf for n in powers)
-    return [*exact, math.inf]
-
-
-@dataclass(slots=True)
-class _Node(Generic[S]):
-    """What is stored of a cell: its state, or after a split only that it was split."""
-
-    state: S
-    arrivals: int = 0
-    children: bool = False
-
-
-class AdaptivePartition(Generic[S]):
-    """Splits a cell of level l once split_after * slices^(growth l) contexts have come to it.
-
-    make: the state of a new cell, from its parent's state if `inherit`, else from None.
-    split_after: A; growth: p; slices: m. deepest: a cell of this level never splits.
+    arrivals: contexts that came. counts: N, choices that were learned from. trained: N1, those of
+    a neighbour that were not. trees: of guests' rewards, one for each video.
     """
 
-    def __init__(
-        self,
-        dimension: int,
-        make: Callable[[S | None], S],
-        *,
-        split_after: float,
-        slices: int = 2,
-        growth: float = 3.0,
-        deepest: int = 20,
-        inherit: bool = False,
-        most_cells: int | None = None,
-    ) -> None:
-        if most_cells is not None and most_cells < 1:
-            raise ConfigError(f"most_cells is at least 1, or None for no limit; got {most_cells}.")
-        self.dimension = dimension
-        self._slices = Slices(dimension, slices, deepest)
-        self._make = make
-        self._inherit = inherit
-        self._most = most_cells
-        self._nodes: OrderedDict[Cell, _Node[S]] = OrderedDict()
-        """The first is the first to be forgotten."""
-        self.thresholds = thresholds(split_after, slices, growth, deepest)
+    __slots__ = ("arrivals", "counts", "means", "sums", "trained", "trees")
 
-    def find(self, context: NDArray[np.float64]) -> tuple[Cell, S]:
+    def __init__(self) -> None:
+        self.arrivals = 0
+        self.counts: list[int] = []
+        self.sums: list[float] = []
+        self.means: list[float] = []
+        self.trained: list[int] = []
+        self.trees: dict[int, TreeRun] = {}
+
+    def hold(self, arms: int) -> None:
+        """Room for so many arms."""
+        missing = arms - len(self.counts)
+        for numbers in (self.counts, self.sums, self.means, self.trained):
+            numbers.extend([0] * missing)
+
+    def learn(self, arm: int, reward: float) -> None:
+        self.counts[arm] += 1
+        self.sums[arm] += reward
+        self.means[arm] = self.sums[arm] / self.counts[arm]
+
+    def best(self, arms: Sequence[int]) -> int:
+        """The arm of the largest mean; of equals the least explored, then the first."""
+        return min(arms, key=lambda arm: (-self.means[arm], self.counts[arm], arm))
+
+
+class Partition:
+    """Cells of a cube, from the whole on. A cell of level l takes thresholds[l] contexts, and then
+    its children take its place: each side is cut into `slices`."""
+
+    def __init__(self, dimension: int, slices: int, thresholds: Sequence[float]) -> None:
+        if slices ** (len(thresholds) - 1) > FINEST:
+            raise ConfigError(f"A side is cut into at most 2**52 slices; got {slices}.")
+        self.dimension, self.slices, self.thresholds = dimension, slices, thresholds
+        self._cells: dict[Cell, Visits | None] = {}
+        """None: it was split."""
+
+    def find(self, context: NDArray[np.float64]) -> tuple[Cell, Visits]:
         """The one cell now in use that holds `context`, created if nobody has been there."""
-        parent: S | None = None
-        for cell in self._slices.walk(context):
-            node = self._touched(cell, parent)
-            if not node.children:
-                return cell, node.state
-            if self._inherit:
-                parent = node.state
+        for cell in self._walk(context):
+            if cell not in self._cells:
+                self._cells[cell] = Visits() if self.thresholds[cell.level] else None
+            if (visits := self._cells[cell]) is not None:
+                return cell, visits
         raise AssertionError("a cell of the deepest level never splits")
 
-    def _touched(self, cell: Cell, parent: S | None) -> _Node[S]:
-        """Now the last to be forgotten; made if it is not there."""
-        node = self._nodes.get(cell)
-        if node is None:
-            node = self._nodes[cell] = _Node(self._make(parent))
-            if self._most is not None and len(self._nodes) > self._most:
-                self._nodes.popitem(last=False)
-        elif self._most is not None:
-            self._nodes.move_to_end(cell)
-        return node
+    def visits(self, cell: Cell) -> Visits | None:
+        """None if the cell was split, or never was."""
+        return self._cells.get(cell)
 
-    def state(self, cell: Cell) -> S | None:
-        """None if the cell was split or forgotten, or never was."""
-        node = self._nodes.get(cell)
-        return None if node is None or node.children else node.state
+    def arrived(self, cell: Cell) -> None:
+        """Count a context in this cell, and split it if that was the last it takes."""
+        if (visits := self._cells.get(cell)) is not None:
+            visits.arrivals += 1
+            if visits.arrivals >= self.thresholds[cell.level]:
+                self._cells[cell] = None
 
-    def arrived(self, cell: Cell) -> bool:
-        """Count a context in this cell, and split it if that was the last it takes: True."""
-        node = self._nodes.get(cell)
-        if node is None or node.children:
-            return False
-        node.arrivals += 1
-        node.children = node.arrivals >= self.thresholds[cell.level]
-        if node.children and not self._inherit:
-            del node.state  # nobody asks for it again
-        return node.children
-
-    def cells(self) -> Iterator[tuple[Cell, int, S]]:
-        """Cells in use with at least one visit, with their contexts and states."""
-        for cell, node in self._nodes.items():
-            if not node.children:
-                yield cell, node.arrivals, node.state
+    def _walk(self, context: NDArray[np.float64]) -> Iterator[Cell]:
+        """The cells that hold `context`, from the whole cube to the deepest."""
+        yield Cell(0, ())
+        deepest = len(self.thresholds) - 1
+        finest = self.slices**deepest
+        fine = [min(int(feature * finest), finest - 1) for feature in context.tolist()]
+        for level in range(1, deepest + 1):
+            width = self.slices ** (deepest - level)
+            yield Cell(level, tuple([place // width for place in fine]))
 
     def __len__(self) -> int:
-        """Cells stored, split ones included: never above `most_cells`."""
-        return len(self._nodes)
-
-
-class FixedPartition(AdaptivePartition[S]):
-    """`slices` slices in each dimension from the start; independent of all data. One level."""
-
-    def __init__(
-        self,
-        dimension: int,
-        make: Callable[[S | None], S],
-        *,
-        slices: int,
-        most_cells: int | None = None,
-    ) -> None:
-        if not 1 <= slices <= FINEST:
-            raise ConfigError(f"slices is a whole number from 1 to 2**52; got {slices}.")
-        cut, deepest = max(2, slices), 1 if slices > 1 else 0
-        super().__init__(
-            dimension, make, split_after=1, slices=cut, deepest=deepest, most_cells=most_cells
-        )
-
-    def find(self, context: NDArray[np.float64]) -> tuple[Cell, S]:
-        """The cell that holds `context`, created if nobody has been there."""
-        *_, cell = self._slices.walk(context)
-        return cell, self._touched(cell, None).state
+        """Cells that somebody visited, split ones included."""
+        return len(self._cells)

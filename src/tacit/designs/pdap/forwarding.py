@@ -7,19 +7,16 @@ Guarantee   epsilon for one randomisation, towards all neighbours together, also
 Not         that a request was made, when, and to whom. A policy that forwards because of where the
             context lies tells the true cell by it, unless the `Vendor` asks all at every visit.
 
-`Neighbour` is a vendor as others know it: it serves their users, and reports on visits. With a
-`Host` it shows what its own learner's `serve_many` says, and learns nothing: a forwarded visit is
-learned once, by the vendor that forwarded it. Its rewards are noised from the first one, and
-stretched so that their mean is right: nobody needs the exact one.
+With a `Host` a vendor shows others' users what its own learner's `serve_many` says, and learns
+nothing: a forwarded visit is learned once, by the vendor that forwarded it. Its rewards are noised
+from the first one, and stretched so that their mean is right: nobody needs the exact one.
 """
 
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +29,8 @@ from tacit.designs.pdap.messages import (
     NO_NOISE,
     REQUEST_BYTES,
     Forward,
-    MessageError,
-    Offer,
-    Refusal,
-    Reward,
 )
-from tacit.designs.pdap.policy import Cell, Choice, checked_context
+from tacit.designs.pdap.policy import Choice, checked_context
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.randomized_response import MOST_CATEGORIES, BitRelease, KaryResponse
 from tacit.mechanisms.samplers import check_epsilon, check_whole
@@ -121,22 +114,16 @@ class Forwarder:
 
     def forward(self, context: NDArray[np.float64]) -> Forward:
         """One message for this visit, for all receivers."""
-        places = self._randomised(self._places(context))
-        return Forward(self._number(), self.agreement.micros, self.agreement.slices, places)
-
-    def _places(self, context: NDArray[np.float64]) -> tuple[int, ...]:
-        if self.agreement.features == 0:
-            return ()
-        slices = self.agreement.slices
-        features = checked_context(context, self.agreement.features).tolist()
-        return tuple([min(int(feature * slices), slices - 1) for feature in features])
-
-    def _randomised(self, places: tuple[int, ...]) -> tuple[int, ...]:
-        if self.response is None:
-            return places
-        grid = (self.agreement.slices,) * len(places)
-        answer = self.response([int(np.ravel_multi_index(places, grid))], self._source)[0]
-        return tuple(int(place) for place in np.unravel_index(int(answer), grid))
+        features, slices = self.agreement.features, self.agreement.slices
+        places: tuple[int, ...] = ()
+        if features:
+            given = checked_context(context, features).tolist()
+            places = tuple([min(int(feature * slices), slices - 1) for feature in given])
+        if self.response is not None:
+            grid = (slices,) * features
+            answer = self.response([int(np.ravel_multi_index(places, grid))], self._source)[0]
+            places = tuple(int(place) for place in np.unravel_index(int(answer), grid))
+        return Forward(self._number(), self.agreement.micros, slices, places)
 
     def _number(self) -> bytes:
         """16 random bytes; many are drawn at once."""
@@ -146,20 +133,8 @@ class Forwarder:
         return number
 
 
-class Hosts(Protocol):
-    """A policy for guests."""
-
-    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice: ...
-
-    def answer(self, choice: Choice, reward: float) -> float:
-        """What is sent for a reward of 0 or 1."""
-
-
 class Serves(Protocol):
     """A learner that can show guests what it knows."""
-
-    @property
-    def n_own(self) -> int: ...
 
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         """(n,) own videos for (n, d) contexts of others' users."""
@@ -178,11 +153,8 @@ class Host:
         self._range = answer_range(epsilon)
         self._source = randomness
 
-    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """arms: refused, for what is shown is the learner's to say."""
-        if arms is not None:
-            raise ConfigError("ForwardedUsers are shown what the vendor's own learner has.")
-        return Choice(int(self.home.serve_many(context[None, :])[0]), "exploit", Cell(0, ()))
+    def select(self, context: NDArray[np.float64]) -> Choice:
+        return Choice(int(self.home.serve_many(context[None, :])[0]), "exploit", None)
 
     def answer(self, choice: Choice, reward: float) -> float:
         """For a reward of 0 or 1, one of the two ends of `answer_range`."""
@@ -195,94 +167,3 @@ def answer_range(epsilon: float) -> tuple[float, float]:
     """What is sent for a released 0 and for a released 1, so that the mean is the reward."""
     truth = float(BitRelease(epsilon).truth)
     return -(1 - truth) / (2 * truth - 1), truth / (2 * truth - 1)
-
-
-@dataclass(slots=True)
-class _Guest:
-    asked: bytes
-    answer: bytes
-    choice: Choice
-    reward: bytes | None = None
-
-
-class Neighbour:
-    """guests, agreement, keeps: see `Vendor`."""
-
-    _known: Mapping[str, object]
-    """Those that are served."""
-
-    def __init__(
-        self,
-        videos: Sequence[str],
-        guests: Hosts | None,
-        agreement: Agreement | None,
-        *,
-        keeps: int,
-    ) -> None:
-        self.guests, self.shared = guests, isinstance(guests, Host)
-        self._guest_learner: Any = None if self.shared else guests
-        self._agreement, self._keeps = agreement, keeps
-        self._guest_videos = dict(enumerate(videos))
-        self._open_guests: OrderedDict[tuple[str, bytes], _Guest] = OrderedDict()
-
-    def serve(self, peer: str, data: bytes) -> bytes:
-        """The answer to another vendor's Forward: an Offer or a Refusal. Any input is accepted.
-
-        peer: who asks, as the connection has proved.
-        """
-        try:
-            asked = Forward.decode(data)
-        except MessageError:
-            return Refusal(bytes(REQUEST_BYTES), "malformed").encode()
-        if peer not in self._known:
-            return Refusal(asked.request, "unknown").encode()
-        before = self._open_guests.get((peer, asked.request))
-        if before is not None:
-            same = before.asked == data
-            return before.answer if same else Refusal(asked.request, "malformed").encode()
-        if self._agreement is None or not self._agreement.agrees(asked):
-            return Refusal(asked.request, "not agreed").encode()
-        if self.guests is None or not self._guest_videos:
-            return Refusal(asked.request, "no video").encode()
-        choice = self.guests.select(np.array(asked.context()))
-        offer = Offer(asked.request, self._guest_videos[choice.arm]).encode()
-        self._open_guests[peer, asked.request] = _Guest(data, offer, choice)
-        if len(self._open_guests) > self._keeps:
-            self._open_guests.popitem(last=False)
-        return offer
-
-    def unlearned(self, context: NDArray[np.float64]) -> str:
-        """The own video that a forwarded user with this context would see, for an own user whose
-        visit is none: nothing is learned of it, and time does not pass."""
-        if self.guests is None:
-            raise ConfigError("A vendor without a policy for guests has none for this.")
-        return self._guest_videos[self.guests.select(context).arm]
-
-    def guest_clicked(self, peer: str, request: bytes, reward: float) -> bytes | None:
-        """The Reward to send for a guest, 0 or 1; the same bytes each time. None: no such guest."""
-        guest = self._open_guests.get((peer, request))
-        if guest is None or self.guests is None:
-            return None
-        if guest.reward is None:
-            guest.reward = Reward.of(request, self.guests.answer(guest.choice, reward)).encode()
-        return guest.reward
-
-    def _add_guest_video(self, arm: int, name: str) -> None:
-        """arm: its number for the vendor's own users."""
-        if self.guests is not None:
-            learner = self._guest_learner
-            self._guest_videos[arm if learner is None else learner.add_arm()] = name
-
-    def _remove_guest_video(self, name: str) -> None:
-        if self.guests is not None:
-            arm = arm_of(self._guest_videos, name, "video")
-            if not self.shared:
-                self._guest_learner.remove_arm(arm)
-            del self._guest_videos[arm]
-
-
-def arm_of(names: Mapping[int, str], name: str, what: str) -> int:
-    for arm, known in names.items():
-        if known == name:
-            return arm
-    raise ConfigError(f"There is no {what} {name!r}: it never joined, or has left.")

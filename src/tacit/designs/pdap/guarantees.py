@@ -113,10 +113,16 @@ def context(policy: Context, *, lifetime_epsilon: float | None = None) -> Guaran
     epsilon = PureAccountant().add(policy.event).epsilon()
     if lifetime_epsilon is not None and lifetime_epsilon < epsilon:
         raise ConfigError(f"A lifetime of {lifetime_epsilon:g} does not cover one visit.")
-    of = _with_reports if policy.setting.vendor_sees == "reports" else _of_what_is_shown
-    card = of(epsilon)
     return _proved(
+        name="Sound local privacy of the context",
+        sentence=(
+            f"All that leaves the device at a visit is {epsilon:g}-differentially private: the "
+            "arm asked for, and the report of cell and reward."
+        ),
+        protects="one visit's context, and whether the visitor liked what was shown",
         adjacency=_CONTEXT,
+        against="everyone, the vendor included, with all arms asked for and all reports",
+        trust=Trust.NOBODY,
         epsilon=epsilon,
         lifetime=(
             "N visits cost N times as much; nothing limits them"
@@ -127,11 +133,10 @@ def context(policy: Context, *, lifetime_epsilon: float | None = None) -> Guaran
         lifetime_delta=None if lifetime_epsilon is None else 0.0,
         assumptions=(
             "the device draws the arm itself, from published tables; means are clamped to [0, 1]",
-            card.pop("assumption"),
+            "the vendor learns from reports alone and never sees the context",
             f"the draw loses exactly {policy.draw_loss:.6g}; the rest is the report's",
         ),
         not_covered=(
-            *card.pop("not_covered"),
             "that a visit took place, when, and from which address",
             "a context sent along with a forwarded request: it is a release of its own",
             "what an observer learns from seeing the user watch the video, apart from the choice",
@@ -141,36 +146,7 @@ def context(policy: Context, *, lifetime_epsilon: float | None = None) -> Guaran
             "Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014)",
             "Rogers, Roth, Ullman, Vadhan: Privacy odometers and filters (2016)",
         ),
-        **card,
     )
-
-
-def _with_reports(epsilon: float) -> dict[str, Any]:
-    return {
-        "name": "Sound local privacy of the context",
-        "sentence": f"All that leaves the device at a visit is {epsilon:g}-differentially private: "
-        "the arm asked for, and the report of cell and reward.",
-        "protects": "one visit's context, and whether the visitor liked what was shown",
-        "against": "everyone, the vendor included, with all arms asked for and all reports",
-        "trust": Trust.NOBODY,
-        "assumption": "the vendor learns from reports alone and never sees the context",
-        "not_covered": (),
-    }
-
-
-def _of_what_is_shown(epsilon: float) -> dict[str, Any]:
-    return {
-        "name": "Sound local privacy of the context, of what is shown alone",
-        "sentence": f"What is shown at a visit is {epsilon:g}-differentially private for its "
-        "context.",
-        "protects": "one visit's context, from an observer who sees what is shown and nothing else",
-        "against": "an observer of what is shown at this visit",
-        "assumption": "the vendor sees contexts and rewards; they stay with it",
-        "not_covered": (
-            "earlier visits, whose exact rewards are in the tables",
-            "the vendor, and anyone who reads its memory",
-        ),
-    }
 
 
 def _lifetime(setting: JointSetting, visits: int | None, epsilon: float) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -21,24 +21,22 @@ from numpy.typing import NDArray
 from tacit.accounting import Event
 from tacit.designs.pdap.joint_sums import (
     PARTS,
-    Choices,
     EpochSums,
-    Estimates,
     Floats,
+    Ints,
     Observation,
-    Seen,
     SumNoise,
     believed,
     best_of,
     counted,
+    covariance_of,
     plan,
-    widened,
 )
 from tacit.designs.pdap.policy import Armed, Arms, Choice, Grid, checked_reward, slices_for
 from tacit.errors import ConfigError
-from tacit.mechanisms.samplers import check_epsilon, check_whole, finite
+from tacit.mechanisms.samplers import check_epsilon, check_whole
 from tacit.randomness import Source, integers_below
-from tacit.recommenders.base import KEPT, Unanswered
+from tacit.recommenders.base import Unanswered
 
 Ending = Literal["stop", "renew"]
 
@@ -51,7 +49,6 @@ class JointSetting:
     neighbour_range: lowest and highest reward that a neighbour sends, see `answer_range`.
     slices: per dimension of the grid; None: by the rule of `slices_for`.
     first: arrivals in the first epoch; growth: how much longer the next one is; 1 for equal ones.
-    beliefs: see `Estimates`.
     at_horizon: "stop" learning and go on choosing by what is known, or "renew": a new period with
     fresh noise; a visit is in one period only.
     """
@@ -65,7 +62,6 @@ class JointSetting:
     slices: int | None = None
     first: int | None = None
     growth: float = 1.5
-    beliefs: Estimates = field(default_factory=Estimates)
     at_horizon: Ending = "stop"
 
     def __post_init__(self) -> None:
@@ -96,24 +92,21 @@ class JointSetting:
         return SumNoise(self.epsilon)
 
 
-_DRAWS = 4096  # random places among PARTS, drawn at once
-
-
 class Joint(Armed):
-    """A policy; its options are those of `JointSetting`. epsilon inf: the same without noise."""
+    """A policy; its options are those of `JointSetting`. epsilon inf: the same without noise.
+
+    seen: what was released, oldest first. arrivals: contexts answered so far; public.
+    """
 
     def __init__(self, setting: JointSetting, *, randomness: Source) -> None:
         self.setting = setting
         self.grid = Grid(setting.dimension, setting.grid_slices)
         self._arms = Arms(setting.videos, setting.neighbours)
         self._source = randomness
-        self._covariance = setting.beliefs.covariance(self.grid.centres)
-        self.seen: list[Seen] = []
-        """What was released, oldest first."""
+        self._covariance = covariance_of(self.grid.centres)
+        self.seen: list[Observation] = []
         self.arrivals = 0
-        """Contexts answered so far; public."""
         self._unanswered = Unanswered()
-        self._places: list[int] = []
         self._length = setting.first_epoch
         self._next: float = setting.first_epoch
         self._sums: EpochSums
@@ -143,52 +136,32 @@ class Joint(Armed):
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         if self.arrivals >= self._next:
             self._release()
-        cell = self.grid.cell(context)
-        number = self.grid.number(cell)
-        drawn = self._drawn(number) if arms is None else self._drawn_among(number, arms)
-        (arm, parts, total), visit = drawn, self.arrivals
+        cell = self.grid.number(context)
+        allowed = self._arms.allowed(arms)
+        parts = self._parts[cell, allowed]
+        if arms is not None:
+            self._planned = False
+            if not parts.any():
+                parts = np.ones_like(parts)
+        upto = parts.cumsum()
+        total, visit = int(upto[-1]), self.arrivals
+        place = int(upto.searchsorted(integers_below(self._source, total, 1)[0], "right"))
         self.arrivals += 1
         self._unanswered.begin_one(visit)
-        best = arm == self._best[number]
-        return Choice(arm, "exploit" if best else "explore", cell, parts / total, visit)
+        phase: Literal["explore", "exploit"] = (
+            "exploit" if allowed[place] == self._best[cell] else "explore"
+        )
+        return Choice(allowed[place], phase, cell, int(parts[place]) / total, visit)
 
     def update(self, choice: Choice, reward: float) -> None:
         """Learn from a visit; each once. Visits after the horizon's last one are not learned."""
         number = checked_reward(reward)
-        cell = self.grid.number(choice.cell)
+        cell = self.grid.checked(choice.cell)
         kept = self._unanswered.end_one(choice.visit, self.arrivals)
         learned = kept and not self.stopped and choice.phase != "train"
         if learned and 0 <= choice.arm < self._arms.numbered:
             low, width = self._ranges
             self._sums.add(cell, choice.arm, (number - low[choice.arm]) / width[choice.arm])
-
-    def select_many(self, contexts: NDArray[np.float64]) -> Choices:
-        """`select` for (n, d) contexts at once, in the order of visits; n <= `until_release()`.
-
-        Until the next release all choices have the same chances, whatever was answered so far.
-        """
-        if len(contexts) > (left := self.until_release()):
-            raise ConfigError(f"At most {left} visits can be answered before the next release.")
-        cells = self.grid.numbers(contexts)
-        visits = self._unanswered.begin(self.arrivals, len(cells))
-        self.arrivals += len(cells)
-        places = integers_below(self._source, PARTS, len(cells))
-        arms = (self._upto[cells] <= places[:, None]).sum(axis=1)
-        return Choices(cells, arms, self._parts[cells, arms] / PARTS, visits)
-
-    def update_many(self, choices: Choices, rewards: NDArray[np.float64]) -> None:
-        """`update` for as many rewards."""
-        low, width = self._ranges
-        shares = finite((rewards - low[choices.arms]) / width[choices.arms])
-        kept = self._unanswered.end(choices.visits, self.arrivals)
-        if not self.stopped:
-            self._sums.add(choices.cells[kept], choices.arms[kept], shares[kept])
-
-    def until_release(self) -> int:
-        """How many visits can be chosen together; an epoch that is over is released first."""
-        if self.arrivals >= self._next:
-            self._release()
-        return KEPT if self.stopped else min(KEPT, int(self._next) - self.arrivals)
 
     def settle(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice | None = None
@@ -200,19 +173,20 @@ class Joint(Armed):
         comes back cannot be answered.
         """
         allowed = self._arms.allowed(arms)
-        cell = self.grid.cell(context)
-        best = allowed[int(self._means[self.grid.number(cell), allowed].argmax())]
+        cell = self.grid.number(context)
+        best = allowed[int(self._means[cell, allowed].argmax())]
         return Choice(best, "exploit", cell, visit=None if instead is None else instead.visit)
 
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         """(n,) for (n, d) contexts of others' users, the own videos with the best estimates."""
-        return np.asarray(self._best_own[self.grid.numbers(contexts)])
+        best = best_of(self._means, self._arms.own)
+        return np.asarray(best[[self.grid.number(context) for context in contexts]])
 
     def add_arm(self, *, neighbour: bool = False) -> int:
         """It is tried from the next visit on, as often as what is believed of it says."""
         arm = self._arms.add(neighbour=neighbour)
         self._sums.widen()
-        self.seen = [widened(one, arm + 1) for one in self.seen]
+        self.seen = [one.widened() for one in self.seen]
         self._restart_epochs()
         self._planned = False
         self._replan()
@@ -225,8 +199,7 @@ class Joint(Armed):
 
     def estimates(self) -> tuple[Floats, Floats]:
         """Means and variances (cells, arms) of what is believed; made of released sums alone."""
-        beliefs = self.setting.beliefs
-        return believed(self.seen, beliefs, self._covariance, self._arms, self._ranges)
+        return believed(self.seen, self._covariance, self._arms, self._ranges)
 
     def kept(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Numbers that JSON can hold, and arrays, to go on from; `exact` among them is private.
@@ -234,8 +207,8 @@ class Joint(Armed):
         No state may be gone on from twice.
         """
         exact, released = self._sums.kept()
-        seen, counts = [one for one, _ in self.seen], [visits for _, visits in self.seen]
-        tables = [*(one.likes for one in seen), *(one.visits for one in seen), *counts]
+        seen = self.seen
+        tables = [getattr(one, name) for name in ("likes", "visits", "counts") for one in seen]
         numbers = {
             "own": self._arms.own.copy(),
             "neighbours": self._arms.neighbours.copy(),
@@ -246,7 +219,7 @@ class Joint(Armed):
             "planned": self._planned,
             "began": self._began,
             "released": released,
-            "noises": [[one.likes_noise, one.visits_noise, one.together] for one in seen],
+            "noises": [[one.noise, 2 * one.noise, one.noise] for one in seen],
         }
         shape = (3, len(seen), *self._parts.shape) if seen else (3, 0, 0, 0)
         arrays = {
@@ -263,39 +236,35 @@ class Joint(Armed):
         self._sums.resume(arrays["exact"], numbers["released"])
         self._arms.own, self._arms.neighbours = list(numbers["own"]), list(numbers["neighbours"])
         self._arms.sides = [bool(side) for side in numbers["sides"]]
-        self.seen = [
-            (Observation(likes, visits, *noises), counts)
-            for likes, visits, counts, noises in zip(
-                *arrays["seen"], numbers["noises"], strict=True
-            )
-        ]
+        noises = [noise for noise, _, _ in numbers["noises"]]
+        self.seen = [Observation(*one) for one in zip(*arrays["seen"], noises, strict=True)]
         self.arrivals, self._length = numbers["arrivals"], numbers["length"]
         self._next = math.inf if numbers["next"] is None else numbers["next"]
         self._planned, self._began = numbers["planned"], numbers["began"]
         self._unanswered.resume(np.unpackbits(arrays["unanswered"]).astype(np.bool_))
-        self._places = []
         # Drawn once for an epoch, and not again.
         self._follow(arrays["means"], arrays["parts"].astype(np.int64))
 
     def add_up_oldest(self, most: int) -> None:
         """Of many releases the oldest become one, sums and noise: `most` stay separate."""
         while len(self.seen) > most:
-            (first, before), (second, after), *rest = self.seen
-            self.seen = [(first.with_later(second), before + after), *rest]
+            first, second, *rest = self.seen
+            self.seen = [first.with_later(second), *rest]
 
     def _release(self) -> None:
         """An epoch is over."""
         ended = self.arrivals - self._began
-        seen = self._sums.release(ended)
-        self.seen.append((seen, counted(seen, self._shares if self._planned else None)))
-        if ended >= self.setting.horizon:
-            if self.setting.at_horizon == "renew":
-                self._start_period()
-            else:
-                self._next = math.inf
-        else:
+        likes, visits = self._sums.release(ended)
+        noise = self.setting.noise.variance
+        counts = counted(visits, 2 * noise, self._parts / PARTS if self._planned else None)
+        self.seen.append(Observation(likes, visits, counts, noise))
+        if ended < self.setting.horizon:
             self._length = max(1, math.ceil(self._length * self.setting.growth))
             self._schedule()
+        elif self.setting.at_horizon == "renew":
+            self._start_period()
+        else:
+            self._next = math.inf
         self._planned = True
         self._replan()
 
@@ -307,10 +276,9 @@ class Joint(Armed):
 
     def _restart_epochs(self) -> None:
         """Short epochs again, for something new is to be learned."""
-        if self.stopped:
-            return
-        self._length = self.setting.first_epoch
-        self._schedule()
+        if not self.stopped:
+            self._length = self.setting.first_epoch
+            self._schedule()
 
     def _schedule(self) -> None:
         ends = self.arrivals - self._began + self._length
@@ -321,25 +289,7 @@ class Joint(Armed):
         allowed = sorted(self._arms.allowed())
         self._follow(means, plan(means, variances, allowed, self._source))
 
-    def _follow(self, means: Floats, parts: NDArray[np.int64]) -> None:
+    def _follow(self, means: Floats, parts: Ints) -> None:
         """These chances (cells, arms), in `PARTS`, until the next release."""
         self._means, self._parts = means, parts
-        self._best = best_of(means, sorted(self._arms.allowed())).tolist()
-        self._best_own = best_of(means, self._arms.own)
-        self._shares, self._upto = parts / PARTS, parts.cumsum(axis=1)
-
-    def _drawn(self, cell: int) -> tuple[int, int, int]:
-        if not self._places:
-            self._places = integers_below(self._source, PARTS, _DRAWS).tolist()
-        arm = int(self._upto[cell].searchsorted(self._places.pop(), side="right"))
-        return arm, int(self._parts[cell, arm]), PARTS
-
-    def _drawn_among(self, cell: int, arms: Sequence[int]) -> tuple[int, int, int]:
-        allowed = np.array(self._arms.allowed(arms))
-        self._planned = False
-        parts = self._parts[cell, allowed]
-        if parts.sum() == 0:
-            parts = np.ones_like(parts)
-        upto = parts.cumsum()
-        place = int(upto.searchsorted(integers_below(self._source, int(upto[-1]), 1)[0], "right"))
-        return int(allowed[place]), int(parts[place]), int(upto[-1])
+        self._best = best_of(means, sorted(self._arms.allowed()))

@@ -13,8 +13,8 @@ From noisy sums to means, and how sure they are:
 Privacy  All of this is post-processing: it sees released sums, their known noise, and the chances
          with which the policy itself chose.
 Model    Rewards of an arm lie around a surface over the cube, which is a Gaussian process: one
-         height per arm plus a part whose covariance falls as e^(-distance / reach). So cells with
-         few visits, or much noise, borrow from the cells around them. reach 0: every cell alone.
+         height per arm plus a part whose covariance falls as e^-distance, in sides of the cube. So
+         cells with few visits, or much noise, borrow from the cells around them.
 Counts   Nobody knows the number of visits exactly. The noisy count is combined, by inverse
          variances, with what the policy's own chances let expect of the cell's total; a noisy
          count below 0 is taken as 0.
@@ -24,11 +24,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from tacit.accounting import Event, NonPrivate
 from tacit.designs.pdap.policy import Arms
@@ -40,7 +40,6 @@ from tacit.randomness import Source
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Places = int | Ints
 
 GRAIN = 16
 """A reward is rounded to sixteenths: sums and their noise are whole numbers of these."""
@@ -70,12 +69,12 @@ class SumNoise:
             return 0.0
         return (self._laplace.scale * math.sqrt(2) / GRAIN) ** 2
 
-    def pairs(self, shares: NDArray[np.float64]) -> NDArray[np.int64]:
-        """What visits add to their sums, in grains (..., 2). shares: rewards (...), clamped."""
-        liked = np.rint(np.clip(finite(shares), 0.0, 1.0) * GRAIN).astype(np.int64)
+    def pair(self, share: float) -> Ints:
+        """What a visit adds to its sums, in grains (2,). share: its reward, clamped to 0 to 1."""
+        liked = np.rint(np.clip(finite(np.float64(share)), 0.0, 1.0) * GRAIN).astype(np.int64)
         return np.stack([liked, GRAIN - liked], axis=-1)
 
-    def draw(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    def draw(self, shape: tuple[int, ...]) -> Ints:
         nothing = np.zeros(shape, dtype=np.int64)
         if math.isinf(self.epsilon) or nothing.size == 0:
             return nothing
@@ -87,37 +86,6 @@ class SumNoise:
         return TreeCounter(self.epsilon, horizon=1, bound=GRAIN)
 
 
-@dataclass(frozen=True, eq=False)
-class Observation:
-    """Noisy sums (cells, arms), and the variances of their noise, in rewards.
-
-    together: covariance of the noise of the two.
-    """
-
-    likes: Floats
-    visits: Floats
-    likes_noise: float
-    visits_noise: float
-    together: float
-
-    def with_later(self, later: Observation) -> Observation:
-        """The sums of both, and the noise of both."""
-        both = zip(vars(self).values(), vars(later).values(), strict=True)
-        return Observation(*(one + other for one, other in both))
-
-
-Seen = tuple[Observation, Floats]
-"""A release, and what was counted of it: visits (cells, arms)."""
-
-
-def widened(one: Seen, arms: int) -> Seen:
-    """With so many arms; of the new ones nothing was seen."""
-    seen, visits = one
-    new = ((0, 0), (0, arms - visits.shape[1]))
-    wide = replace(seen, likes=np.pad(seen.likes, new), visits=np.pad(seen.visits, new))
-    return wide, np.pad(visits, new)
-
-
 class EpochSums(Running):
     """Exact sums in grains (cells, arms, 2), which never leave; each visit is in one release."""
 
@@ -127,17 +95,17 @@ class EpochSums(Running):
         self._exact = np.zeros((cells, arms, 2), dtype=np.int64)
         self._released = 0
 
-    def add(self, cells: Places, arms: Places, shares: ArrayLike) -> None:
-        """Learn rewards, one or many, as shares of the arm's public range: 0 to 1."""
-        pairs = self._noise.pairs(np.asarray(shares, dtype=np.float64))
+    def add(self, cell: int, arm: int, share: float) -> None:
+        """Learn a reward, as a share of the arm's public range: 0 to 1."""
+        pair = self._noise.pair(share)
         self._check_process()
         with self._lock:
-            np.add.at(self._exact, (np.asarray(cells), np.asarray(arms)), pairs)
+            self._exact[cell, arm] += pair
 
-    def release(self, arrivals: int) -> Observation:
-        """What was learned since the last release; it is forgotten here. Once per epoch.
+    def release(self, arrivals: int) -> tuple[Floats, Floats]:
+        """Likes and visits (cells, arms) learned since the last release, which are forgotten here.
 
-        arrivals: since the start.
+        arrivals: since the start. Once per epoch: PrivacyError for a second time.
         """
         self._check_process()
         with self._lock:
@@ -146,9 +114,8 @@ class EpochSums(Running):
             self._released = arrivals
             noisy = self._exact + self._noise.draw(self._exact.shape)
             self._exact[:] = 0
-        first, second = noisy[..., 0] / GRAIN, noisy[..., 1] / GRAIN
-        one = self._noise.variance
-        return Observation(first, first + second, one, 2 * one, one)
+        likes, dislikes = noisy[..., 0] / GRAIN, noisy[..., 1] / GRAIN
+        return likes, likes + dislikes
 
     def widen(self) -> None:
         """One more arm."""
@@ -169,98 +136,106 @@ class EpochSums(Running):
             self._exact, self._released = exact.copy(), released
 
 
-_TINY = 1e-9
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """A release (cells, arms): noisy sums of likes and of visits, and visits as they are counted.
 
-
-@dataclass(frozen=True)
-class Estimates:
-    """Before anything was seen, in rewards.
-
-    arms, cells: standard deviations between arms, and of one arm between far places. reach: in
-    sides of the cube. chance: variance of a reward around its mean. fading: what is seen of a
-    neighbour is worth this share one release later, for the neighbour learns too.
+    noise: variance of the noise of likes, in rewards, and its covariance with that of visits, whose
+    variance is twice as much.
     """
 
-    arms: float = 0.2
-    cells: float = 0.2
-    reach: float = 1.0
-    chance: float = 0.2
-    fading: float = 0.5
+    likes: Floats
+    visits: Floats
+    counts: Floats
+    noise: float
 
-    def covariance(self, centres: Floats) -> Floats:
-        """(cells, cells), of one arm's surface at the centres (cells, d)."""
-        distances = np.linalg.norm(centres[:, None] - centres[None], axis=2)
-        if self.reach == 0:
-            return np.asarray((self.arms**2 + self.cells**2) * (distances == 0), dtype=np.float64)
-        return np.asarray(self.arms**2 + self.cells**2 * np.exp(-distances / self.reach))
+    def with_later(self, later: Observation) -> Observation:
+        """The sums of both, and the noise of both."""
+        both = zip(vars(self).values(), vars(later).values(), strict=True)
+        return Observation(*(one + other for one, other in both))
+
+    def widened(self) -> Observation:
+        """With one arm more, of which nothing was seen."""
+        likes, visits, counts = (
+            np.pad(table, ((0, 0), (0, 1))) for table in (self.likes, self.visits, self.counts)
+        )
+        return Observation(likes, visits, counts, self.noise)
 
 
-def counted(seen: Observation, chances: Floats | None) -> Floats:
-    """Visits (cells, arms). chances: of each arm in the epoch, or None where unknown."""
+_TINY = 1e-9
+BETWEEN_ARMS = 0.2
+"""Standard deviation of rewards between arms, and of one arm between far places."""
+CHANCE = 0.2
+"""Variance of a reward around its mean."""
+FADING = 0.5
+"""What is seen of a neighbour is worth this share one release later, for it learns too."""
+
+
+def covariance_of(centres: Floats) -> Floats:
+    """(cells, cells), of one arm's surface at the centres (cells, d)."""
+    distances = np.linalg.norm(centres[:, None] - centres[None], axis=2)
+    return np.asarray(BETWEEN_ARMS**2 * (1 + np.exp(-distances)))
+
+
+def counted(visits: Floats, noise: float, chances: Floats | None) -> Floats:
+    """Visits (cells, arms) from noisy ones. noise: their variance. chances: of each arm in the
+    epoch, or None where unknown."""
     if chances is None:
-        return np.maximum(seen.visits, 0.0)
-    total = np.maximum(seen.visits.sum(axis=1, keepdims=True), 0.0)
+        return np.maximum(visits, 0.0)
+    total = np.maximum(visits.sum(axis=1, keepdims=True), 0.0)
     expected = total * chances
-    unsure = expected * (1 - chances) + seen.visits_noise * chances.shape[1] * chances**2 + _TINY
-    noise = seen.visits_noise + _TINY
-    return np.asarray(np.maximum((expected * noise + seen.visits * unsure) / (unsure + noise), 0.0))
+    unsure = expected * (1 - chances) + noise * chances.shape[1] * chances**2 + _TINY
+    found = (expected * (noise + _TINY) + visits * unsure) / (unsure + noise + _TINY)
+    return np.asarray(np.maximum(found, 0.0))
 
 
 def believed(
-    seen: Sequence[Seen],
-    beliefs: Estimates,
-    covariance: Floats,
-    arms: Arms,
-    ranges: tuple[Floats, Floats],
+    seen: Sequence[Observation], covariance: Floats, arms: Arms, ranges: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats]:
     """Means and variances (cells, arms). seen: oldest first. ranges: see `posterior`.
 
-    A neighbour is taken to be as good as one's own best videos until it shows otherwise.
+    Own videos have one mean before anything was seen of one: that of all, a half at first. A
+    neighbour is taken to be as good as one's own best videos until it shows otherwise.
     """
     theirs = np.array(arms.sides)
-    start = np.where(theirs, 1.0, pooled_mean(seen, ~theirs))
-    fading = np.where(theirs, beliefs.fading, 1.0)
-    found = posterior(seen, covariance, start, fading, ranges, beliefs.chance)
+    likes = 50.0 + sum(float(one.likes[:, ~theirs].sum()) for one in seen)
+    visits = 100.0 + sum(float(one.visits[:, ~theirs].sum()) for one in seen)
+    pooled = float(np.clip(likes / max(visits, 100.0), 0.05, 0.95))
+    start, fading = np.where(theirs, 1.0, pooled), np.where(theirs, FADING, 1.0)
+    found = posterior(seen, covariance, start, fading, ranges)
     if not theirs.any():
         return found
     best = found[0][:, arms.own].max(axis=1).mean() if arms.own else 0.5
     start = np.where(theirs, np.clip(best, 0.05, 0.95), start)
-    return posterior(seen, covariance, start, fading, ranges, beliefs.chance)
-
-
-def pooled_mean(seen: Sequence[Seen], arms: NDArray[np.bool_]) -> float:
-    """One mean for these arms, from noisy sums; a half while hardly anything was seen."""
-    likes = 50.0 + sum(float(one.likes[:, arms].sum()) for one, _ in seen)
-    visits = 100.0 + sum(float(one.visits[:, arms].sum()) for one, _ in seen)
-    return float(np.clip(likes / max(visits, 100.0), 0.05, 0.95))
+    return posterior(seen, covariance, start, fading, ranges)
 
 
 def posterior(
-    seen: Sequence[Seen],
+    seen: Sequence[Observation],
     covariance: Floats,
     mean: Floats,
     fading: Floats,
     ranges: tuple[Floats, Floats],
-    chance: float,
 ) -> tuple[Floats, Floats]:
-    """Means and variances (cells, arms). seen: each with its counts, oldest first.
+    """Means and variances (cells, arms). seen: oldest first.
 
     mean: (arms,) before anything was seen. fading: (arms,) what an observation is worth one release
-    later. ranges: lowest reward and width, each (arms,). chance: see `Estimates`.
-    An observation tells likes - mean * visits, whose variance is known: chance times the visits,
+    later. ranges: lowest reward and width, each (arms,).
+    An observation tells likes - mean * visits, whose variance is known: `CHANCE` times the visits,
     plus its noise. Observations add up by inverse variances, so an early one, whose noise was as
     large but whose visits were few, counts little.
     """
     low, width = ranges
     share = (mean - low) / width
-    spread = np.maximum(chance, share * (1 - share) * width**2)
+    spread = np.maximum(CHANCE, share * (1 - share) * width**2)
     weight = np.zeros((len(covariance), len(low)))
     evidence = np.zeros_like(weight)
-    for one, visits in seen:
-        noise = one.likes_noise - 2 * share * one.together + share**2 * one.visits_noise
-        variance = visits * spread + noise * width**2 + _TINY
-        weight = fading * weight + visits**2 / variance
-        evidence = fading * evidence + visits * width * (one.likes - share * one.visits) / variance
+    for one in seen:
+        noise = one.noise * (1 - 2 * share + 2 * share**2)
+        variance = one.counts * spread + noise * width**2 + _TINY
+        weight = fading * weight + one.counts**2 / variance
+        told = one.counts * width * (one.likes - share * one.visits)
+        evidence = fading * evidence + told / variance
     means, variances = _krige(weight, evidence, covariance)
     return mean + means, variances
 
@@ -286,20 +261,7 @@ PARTS = 1 << 10
 """Chances are whole multiples of 1 / PARTS."""
 
 
-@dataclass(frozen=True, eq=False)
-class Choices:
-    """Many choices: numbers of cells, arms and their chances, each (n,).
-
-    visits: (n,) their numbers, as in `Choice`.
-    """
-
-    cells: NDArray[np.int64]
-    arms: NDArray[np.int64]
-    chances: Floats
-    visits: NDArray[np.int64] | None = None
-
-
-def plan(means: Floats, variances: Floats, allowed: list[int], source: Source) -> NDArray[np.int64]:
+def plan(means: Floats, variances: Floats, allowed: list[int], source: Source) -> Ints:
     """(cells, arms) in parts that sum to PARTS in each cell; nothing for an arm not allowed.
 
     Each gets the share of PARTS draws from what is believed in which it was the best (Thompson).
@@ -317,7 +279,7 @@ def plan(means: Floats, variances: Floats, allowed: list[int], source: Source) -
     return parts
 
 
-def best_of(means: Floats, arms: list[int]) -> NDArray[np.int64]:
+def best_of(means: Floats, arms: list[int]) -> Ints:
     """(cells,) the arm of the largest mean; -1 where there are no arms."""
     if not arms:
         return np.full(len(means), -1)

@@ -9,9 +9,6 @@ Draw     One selection over own videos AND neighbours, by the means of the visit
 Report   Which cell, and whether they liked it, as ONE of 2 x cells answers by randomised response.
          The vendor learns from reports alone, so its tables, and all draws from them, tell nothing
          more. It must not see the context: the draw is made on the device, from published tables.
-Choice   `vendor_sees="contexts"` is the weaker reading: the vendor sees cells and rewards as they
-         are and learns from them exactly. Then only WHAT IS SHOWN at a visit is private, from
-         an observer who sees nothing else; what earlier visitors did is not private.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,15 +25,13 @@ from numpy.typing import NDArray
 from tacit.accounting import Event, Exponential, NonPrivate, PrivacyFilter, PureAccountant
 from tacit.accounting.events import compose
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.joint_sums import Choices
 from tacit.designs.pdap.policy import Armed, Arms, Choice, Grid, checked_reward
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.randomized_response import KaryResponse
-from tacit.mechanisms.samplers import check_epsilon, check_whole, finite
+from tacit.mechanisms.samplers import check_epsilon, check_positive, check_whole
 from tacit.mechanisms.selection import Selection, draw_rows
 from tacit.randomness import Source, integers_below
 
-Sees = Literal["reports", "contexts"]
 _PARTS = 1 << 20
 """The chance to explore is a whole multiple of 1 / _PARTS."""
 
@@ -46,9 +41,8 @@ class ContextSetting:
     """epsilon: of one visit, draw and report together.
 
     explore: chance of a uniform arm. drawing: share of epsilon for the draw, the rest is for the
-    report; all of it where vendor_sees="contexts". slices: per dimension; few, for a report tells
-    cells apart badly. known: visits after which a cell's mean counts as much as a half.
-    neighbour_range: as in `JointSetting`.
+    report. slices: per dimension; few, for a report tells cells apart badly. known: visits after
+    which a cell's mean counts as much as a half. neighbour_range: as in `JointSetting`.
     """
 
     videos: int
@@ -60,33 +54,26 @@ class ContextSetting:
     slices: int = 2
     known: float = 10.0
     neighbour_range: tuple[float, float] = (0.0, 1.0)
-    vendor_sees: Sees = "reports"
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
         check_whole("slices", self.slices, least=1)
+        check_positive("known", self.known)
         if not 0 <= self.explore < 1 or not 0 < self.drawing < 1:
             raise ConfigError("explore is a chance below 1; drawing a share between 0 and 1.")
-        if not (math.isfinite(self.known) and self.known > 0):
-            raise ConfigError(f"known is a finite number of visits above 0; got {self.known}.")
         if not self.neighbour_range[0] < self.neighbour_range[1]:
             raise ConfigError("neighbour_range is a lower and a higher number.")
-        if self.vendor_sees not in get_args(Sees):
-            raise ConfigError(f"vendor_sees is one of {', '.join(get_args(Sees))}.")
-
-    @property
-    def _only_draws(self) -> bool:
-        return self.vendor_sees == "contexts" or math.isinf(self.epsilon)
 
     @property
     def draw_epsilon(self) -> float:
-        return self.epsilon if self._only_draws else self.epsilon * self.drawing
+        return self.epsilon * self.drawing
 
     @property
     def report_epsilon(self) -> float:
-        """inf where nothing is reported at random. A trifle less than is left, for rounding."""
-        left = self.epsilon - self.draw_epsilon
-        return math.inf if self._only_draws else left * (1 - 2**-40)
+        """A trifle less than is left, for rounding; inf where nothing is at random."""
+        if math.isinf(self.epsilon):
+            return math.inf
+        return (self.epsilon - self.draw_epsilon) * (1 - 2**-40)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +85,10 @@ class Report:
 
 
 class Context(Armed):
-    """A policy; `select` and `report` are the device's part, `learn` is the vendor's."""
+    """A policy; `select` and `report` are the device's part, `learn` is the vendor's.
+
+    explore: the chance of a uniform arm, exactly. visits: contexts answered so far.
+    """
 
     def __init__(self, setting: ContextSetting, *, randomness: Source) -> None:
         self.setting = setting
@@ -106,14 +96,10 @@ class Context(Armed):
         self._arms = Arms(setting.videos, setting.neighbours)
         self._source = randomness
         self.response = KaryResponse(setting.report_epsilon, 2 * len(self.grid))
-        self._lie = float((1 - self.response.truth) / (self.response.categories - 1))
-        """Chance of each single answer that is not the true one."""
         self._answers = np.zeros((self._arms.numbered, 2 * len(self.grid)), dtype=np.int64)
         self.explore = Fraction(math.ceil(setting.explore * _PARTS), _PARTS)
-        """The chance of a uniform arm, exactly."""
         self._selections: dict[int, Selection] = {}
         self.visits = 0
-        """Contexts answered so far."""
         self._publish()
 
     @property
@@ -125,8 +111,6 @@ class Context(Armed):
         """Of one visit, exactly: of the draw among all arms, and of the report."""
         if math.isinf(self.epsilon):
             return math.inf
-        if self.setting.vendor_sees == "contexts":
-            return self.draw_loss
         return self.draw_loss + PureAccountant().add(self.response.event).epsilon()
 
     @property
@@ -143,39 +127,23 @@ class Context(Armed):
         # With a above epsilon / 2 its ratios range over more than epsilon, as permute-and-flip's
         # do: the pure loss is all that may be charged for.
         drawn = Exponential(self.setting.draw_epsilon, permute_and_flip=True)
-        if self.setting.vendor_sees == "contexts":
-            return drawn
         return compose(drawn, self.response.event)
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """On the device: from the context and the published means of all cells."""
-        allowed = np.array(self._arms.allowed(arms))
-        cell = self.grid.cell(context)
-        self._visited(1)
-        rows = self._published[[self.grid.number(cell)]][:, allowed]
-        place, explored, chance = self._drawn(rows)
-        return Choice(
-            int(allowed[place[0]]), "explore" if explored[0] else "exploit", cell, float(chance[0])
-        )
-
-    def select_many(self, contexts: NDArray[np.float64]) -> Choices:
-        """`select` for (n, d) contexts at once; n <= `until_release()`."""
-        cells = self.grid.numbers(contexts)
-        allowed = np.array(self._arms.allowed())
-        self._visited(len(cells))
-        place, _, chance = self._drawn(self._published[cells][:, allowed])
-        return Choices(cells, allowed[place], chance)
-
-    def update_many(self, choices: Choices, rewards: NDArray[np.float64]) -> None:
-        """`update` for as many rewards."""
-        answers = self._answered(choices.cells, choices.arms, rewards)
-        np.add.at(self._answers, (choices.arms, answers), 1)
-
-    def until_release(self) -> int:
-        """How many visits can be answered together, by the table as it is published now."""
+        allowed = self._arms.allowed(arms)
+        cell = self.grid.number(context)
         if self.visits >= self._next:
             self._publish()
-        return self._next - self.visits
+        self.visits += 1
+        explored = integers_below(self._source, _PARTS, 1)[0] < int(self.explore * _PARTS)
+        uniform = int(integers_below(self._source, len(allowed), 1)[0])
+        weights = self._weights(self._published[cell, allowed])
+        place = uniform if explored else int(draw_rows(weights[None, :], self._source)[0])
+        share = float(self.explore)
+        chance = (1 - share) * int(weights[place]) / int(weights.sum()) + share / len(allowed)
+        phase: Literal["explore", "exploit"] = "explore" if explored else "exploit"
+        return Choice(allowed[place], phase, cell, chance)
 
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         """For others' users, the own video that is best on average: no context is forwarded."""
@@ -190,20 +158,25 @@ class Context(Armed):
         once, the device says.
         """
         best = self._best_on_average(self._arms.allowed(arms))
-        cell = self.grid.cell(context)
-        return Choice(best, "exploit", cell, visit=None if instead is None else instead.visit)
+        visit = None if instead is None else instead.visit
+        return Choice(best, "exploit", self.grid.number(context), visit=visit)
 
     def _best_on_average(self, arms: list[int]) -> int:
         return arms[int(self._published[:, arms].mean(axis=0).argmax())]
 
     def report(self, choice: Choice, reward: float) -> Report:
-        """On the device: what it sends of this visit, and of a reward within the arm's range."""
+        """On the device: what it sends of this visit, and of a reward within the arm's range.
+
+        A fraction becomes a like with that chance: its mean is kept.
+        """
         number = checked_reward(reward)
         low, high = self.setting.neighbour_range if self._arms.sides[choice.arm] else (0.0, 1.0)
         if not low <= number <= high:
             raise DataError("the reward is out of its arm's range", expected=f"{low:g} to {high:g}")
-        one = (self.grid.number(choice.cell), choice.arm, number)
-        return Report(choice.arm, int(self._answered(*(np.array([each]) for each in one))[0]))
+        sure = round((number - low) / (high - low) * _PARTS)
+        liked = int(integers_below(self._source, _PARTS, 1)[0]) < sure
+        truth = 2 * self.grid.checked(choice.cell) + liked
+        return Report(choice.arm, int(self.response([truth], self._source)[0]))
 
     def learn(self, report: Report) -> None:
         """At the vendor."""
@@ -223,9 +196,10 @@ class Context(Armed):
         """
         reports = self._answers.sum(axis=1, keepdims=True)
         truth = float(self.response.truth)
-        estimated = (self._answers - reports * self._lie) / (truth - self._lie)
+        lie = float((1 - self.response.truth) / (self.response.categories - 1))
+        estimated = (self._answers - reports * lie) / (truth - lie)
         dislikes, likes = estimated[:, 0::2].T, estimated[:, 1::2].T
-        noise = (reports * self._lie).T / (truth - self._lie) ** 2
+        noise = (reports * lie).T / (truth - lie) ** 2
         visits = np.maximum(likes + dislikes, 0.0)
         # An estimate is trusted as far as its visits stand out of the reports' noise.
         pull = self.setting.known + noise / np.maximum(visits, 1.0)
@@ -239,60 +213,29 @@ class Context(Armed):
         self._publish()
         return arm
 
-    def _visited(self, visits: int) -> None:
-        if visits > (left := self.until_release()):
-            raise ConfigError(f"At most {left} visits can be answered before the next table.")
-        self.visits += visits
+    def uniform(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        """Any arm, at random: it costs nothing, and is not reported."""
+        allowed = self._arms.allowed(arms)
+        place = int(integers_below(self._source, len(allowed), 1)[0])
+        return Choice(allowed[place], "train", self.grid.number(context), 1 / len(allowed))
 
     def _publish(self) -> None:
         """Tables are published after 100 visits, and then each time these grew by a twentieth."""
         self._published = self.means()
         self._next = self.visits + max(100, self.visits // 20)
 
-    def _drawn(
-        self, rows: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.float64]]:
-        """Places in each row of means, whether they were explored, and their chances."""
-        count, arms = rows.shape
-        explored = integers_below(self._source, _PARTS, count) < int(self.explore * _PARTS)
-        uniform = integers_below(self._source, arms, count)
+    def _weights(self, means: NDArray[np.float64]) -> NDArray[np.int64]:
+        """(arms,) of a draw that explores nothing."""
         if math.isinf(self.epsilon):
-            drawn, weights = rows.argmax(axis=1), np.zeros(rows.shape, dtype=np.int64)
-            weights[np.arange(count), drawn] = 1
-        else:
-            weights = self._selection(arms).weights(rows)
-            drawn = draw_rows(weights, self._source)
-        places = np.where(explored, uniform, drawn)
-        share = float(self.explore)
-        mine = weights[np.arange(count), places] / weights.sum(axis=1)
-        return places, explored, np.asarray((1 - share) * mine + share / arms)
-
-    def _answered(
-        self, cells: NDArray[np.int64], arms: NDArray[np.int64], rewards: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
-        """Randomised answers. A fraction becomes a like with that chance: its mean is kept."""
-        low, width = self._arms.ranges(self.setting.neighbour_range)
-        shares = (finite(rewards) - low[arms]) / width[arms]
-        sure = np.rint(np.clip(shares, 0.0, 1.0) * _PARTS)
-        liked = integers_below(self._source, _PARTS, len(shares)) < sure
-        return self.response(2 * cells + liked, self._source)
-
-    def uniform(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """Any arm, at random: it costs nothing, and is not reported."""
-        allowed = self._arms.allowed(arms)
-        cell = self.grid.cell(context)
-        place = int(integers_below(self._source, len(allowed), 1)[0])
-        return Choice(allowed[place], "train", cell, 1 / len(allowed))
-
-    def _exponent(self, arms: int) -> float:
-        return theory.exponent_for(self.setting.draw_epsilon, arms, float(self.explore))
-
-    def _selection(self, arms: int) -> Selection:
-        if arms not in self._selections:
+            return np.asarray(np.arange(len(means)) == means.argmax(), dtype=np.int64)
+        if (arms := len(means)) not in self._selections:
             # A selection at epsilon has weights within e^(epsilon / 2) of one another.
             epsilon = 2 * self._exponent(arms)
             self._selections[arms] = Selection(epsilon, arms, 1.0, 0.0, 1.0, 2.0**-10)
-        return self._selections[arms]
+        return self._selections[arms].weights(means)
+
+    def _exponent(self, arms: int) -> float:
+        return theory.exponent_for(self.setting.draw_epsilon, arms, float(self.explore))
 
 
 class Device:

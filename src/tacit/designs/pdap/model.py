@@ -1,5 +1,5 @@
 """Any policy with the words of bandit libraries: fit, partial_fit, predict; `PDap` has the sound
-one. Of the published ones: settings that learn faster.
+one.
 
 Arms are named by whatever is hashable, contexts are rows of numbers in [0, 1]. Rewards lie in
 [0, 1]. What is learned from a log is charged like a visit: a policy that meters visits counts them.
@@ -8,13 +8,11 @@ Arms are named by whatever is hashable, contexts are rows of numbers in [0, 1]. 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.designs.pdap import guarantees
-from tacit.designs.pdap.control import Adaptive, Controls, Scaled, Setting
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.policy import Learns, checked_context
 from tacit.errors import ConfigError, DataError, NotFittedError
@@ -152,30 +150,3 @@ def _numbers(given: ArrayLike, what: str) -> NDArray[np.float64]:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise DataError(f"{what} are not numbers, or rows differ in length") from None
-
-
-def practical(
-    *, videos: int, neighbours: int, dimension: int, horizon: int, **others: Any
-) -> tuple[Setting, Controls]:
-    """Not the paper's: what learns faster, from public numbers alone, for `Dap`.
-
-    Cells split early, and their children go on from what was learned (inherit); an arm is tried
-    0.6 m^(0.2 l) ln t times, counting what was inherited. Beyond four features, where a split makes
-    so many children that few people come to each, A and p grow. The numbers were chosen on
-    generated Lipschitz clicks of 1 to 10 features. others: of `Setting`, such as most_cells.
-    """
-    arms, many = videos + neighbours, max(0, dimension - 4)
-    setting = Setting(
-        videos=videos,
-        neighbours=neighbours,
-        dimension=dimension,
-        horizon=horizon,
-        **{
-            "split_after": arms * 2 ** (1.5 * many),
-            "growth": max(3.0, dimension),
-            "smoothness": 0.1,
-            "inherit": True,
-            **others,
-        },
-    )
-    return setting, Scaled(Adaptive(setting), 0.6)

@@ -3,10 +3,7 @@
 Arms   One's own videos are numbered 0 to K - 1, neighbours (other vendors, each of them one arm) K
        to K + M - 2. An arm that joins later takes the next number, whichever it is, and the number
        of one that left is never given again: what was learned stays where it was.
-Cells  A cell of level l is where a context of the cube [0, 1]^d lies when each feature is cut into
-       m^l slices. Slices are cut from ONE finest grid, so children lie within their parents to the
-       last bit. In more than 16 dimensions a cell is known by a digest of 16 bytes of its slices.
-Grid   Cells of one level, numbered. No visitor can influence it: as many slices per dimension as
+Grid   Cells of equal size, numbered. No visitor can influence it: as many slices per dimension as
        leave a (cell, arm) `PER_CELL` visits on average over the horizon, and no more than
        `MOST_CELLS` cells; but `FEWEST` at least while these make no more than `FEW` cells, which
        learn from one another.
@@ -14,66 +11,16 @@ Grid   Cells of one level, numbered. No visitor can influence it: as many slices
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.errors import ConfigError, DataError
 from tacit.randomness import Source, integers_below
-
-FINEST = 1 << 52
-"""Slices per dimension at the deepest level are at most these: a float tells no more apart."""
-BY_NAME = 16
-"""Dimensions up to which a cell is known by its slices, above by their digest."""
-
-
-class Cell(NamedTuple):
-    """level: 0 is the whole cube. place: the slice in each dimension, or a digest of them all."""
-
-    level: int
-    place: tuple[int, ...] | bytes
-
-
-class Slices:
-    """Where a context lies at each level. slices: m; deepest: the last level there is."""
-
-    def __init__(self, dimension: int, slices: int, deepest: int) -> None:
-        if dimension < 1:
-            raise ConfigError(f"A context has at least one feature; got {dimension}.")
-        if slices < 2 or slices != int(slices):
-            raise ConfigError(f"A split cuts each side into 2 slices or more, whole; got {slices}.")
-        if deepest < 0 or slices**deepest > FINEST:
-            raise ConfigError(
-                f"Levels go from 0 to {int(math.log(FINEST, slices))} with {slices} slices; got "
-                f"{deepest}."
-            )
-        self.dimension = dimension
-        self.finest = slices**deepest
-        self._widths = [slices ** (deepest - level) for level in range(deepest + 1)]
-
-    def walk(self, context: NDArray[np.float64]) -> Iterator[Cell]:
-        """The cells that hold `context`, from the whole cube to the deepest."""
-        yield Cell(0, ())
-        if self.dimension > BY_NAME:
-            yield from self._walk_by_digest(context)
-            return
-        finest, last = self.finest, self.finest - 1
-        fine = [min(int(feature * finest), last) for feature in context.tolist()]
-        for level, width in enumerate(self._widths[1:], 1):
-            yield Cell(level, tuple([place // width for place in fine]))
-
-    def _walk_by_digest(self, context: NDArray[np.float64]) -> Iterator[Cell]:
-        fine = np.minimum((context * self.finest).astype(np.uint64), self.finest - 1)
-        for level, width in enumerate(self._widths[1:], 1):
-            places = (fine // width).astype("<u8")
-            yield Cell(level, hashlib.blake2b(places.tobytes(), digest_size=16).digest())
-
 
 Phase = Literal["explore", "train", "exploit"]
 
@@ -82,32 +29,22 @@ Phase = Literal["explore", "train", "exploit"]
 class Choice:
     """One decision. A "train" choice teaches the neighbour: its reward is not learned from.
 
-    chance: of this arm, given everything but the draw, for estimators on logged data; 1 where
-    nothing is drawn, None where it is not known. visit: its number, of learners that take one
-    answer to each; None otherwise.
+    cell: where it is learned, as the policy names it. chance: of this arm, given everything but the
+    draw, for estimators on logged data; 1 where nothing is drawn, None where it is not known.
+    visit: its number, of learners that take one answer to each; None otherwise.
     """
 
     arm: int
     phase: Phase
-    cell: Cell
+    cell: Any
     chance: float | None = 1.0
     visit: int | None = None
-
-
-class Chosen(Protocol):
-    """A decision as far as a vendor is concerned: the rest is its policy's business."""
-
-    @property
-    def arm(self) -> int: ...
-
-    @property
-    def phase(self) -> str: ...
 
 
 class Learns(Protocol):
     """A policy: `select`, then `update` with that choice and what came of it.
 
-    An update may come late or never: a cell that was split or forgotten in between takes none.
+    An update may come late or never: a cell that was split in between takes none.
     """
 
     @property
@@ -140,7 +77,7 @@ class Settles(Protocol):
 
     def settle(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Any = None
-    ) -> Chosen:
+    ) -> Any:
         """instead: of this choice; both are answered as one visit."""
 
 
@@ -268,7 +205,7 @@ class Uniform(Armed):
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         allowed = self._arms.allowed(arms)
         place = int(integers_below(self._source, len(allowed), 1)[0])
-        return Choice(allowed[place], "explore", Cell(0, ()), 1 / len(allowed))
+        return Choice(allowed[place], "explore", None, 1 / len(allowed))
 
     def update(self, choice: Choice, reward: float) -> None:
         checked_reward(reward)
@@ -295,41 +232,31 @@ def slices_for(horizon: int, dimension: int, arms: int) -> int:
 
 
 class Grid:
-    """Cells numbered from 0, and where they lie."""
+    """Cells numbered from 0, the last feature first. centres: (cells, d), where they lie."""
 
     def __init__(self, dimension: int, slices: int) -> None:
-        if slices < 1 or slices**dimension > MOST_CELLS:
+        if dimension < 1 or slices < 1 or slices**dimension > MOST_CELLS:
             raise ConfigError(
                 f"A grid has 1 to {MOST_CELLS} cells, slices to the power of the dimension; got "
                 f"{slices} slices in {dimension} dimensions. Reduce the contexts first."
             )
         self.dimension = dimension
         self.slices = slices
-        self._slices = Slices(dimension, max(2, slices), 1 if slices > 1 else 0)
         places = itertools.product(range(slices), repeat=dimension)
-        centres = np.array([[(place + 0.5) / slices for place in spot] for spot in places])
-        self.centres = centres.reshape(-1, dimension)
-        self._numbers = {self.cell(centre): number for number, centre in enumerate(self.centres)}
+        self.centres = (np.array(list(places)) + 0.5) / slices
 
     def __len__(self) -> int:
         return len(self.centres)
 
-    def cell(self, context: ArrayLike) -> Cell:
-        *_, cell = self._slices.walk(checked_context(context, self.dimension))
-        return cell
-
-    def numbers(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Of the cells of (n, d) contexts; as `number(cell(context))`."""
-        if contexts.ndim != 2 or contexts.shape[1] != self.dimension:
-            raise DataError("the contexts have another shape", expected=f"(n, {self.dimension})")
-        if len(contexts) and not (contexts.min() >= 0 and contexts.max() <= 1):  # NaN as well
-            raise DataError("a context is outside the cube", expected="every feature in [0, 1]")
-        places = np.minimum((contexts * self.slices).astype(np.int64), self.slices - 1)
-        weights = self.slices ** np.arange(self.dimension - 1, -1, -1)
-        return np.asarray(places @ weights, dtype=np.int64)
-
-    def number(self, cell: Cell) -> int:
-        found = self._numbers.get(cell)
-        if found is None:
-            raise ConfigError("This choice was made on another grid: its cell is none of this one.")
+    def number(self, context: ArrayLike) -> int:
+        """Of the cell that holds this context."""
+        found = 0
+        for feature in checked_context(context, self.dimension).tolist():
+            found = found * self.slices + min(int(feature * self.slices), self.slices - 1)
         return found
+
+    def checked(self, cell: object) -> int:
+        """The number of a choice's cell; ConfigError if it was made on another grid."""
+        if type(cell) is not int or not 0 <= cell < len(self):
+            raise ConfigError("This choice was made on another grid: its cell is none of this one.")
+        return cell

@@ -12,73 +12,32 @@ Privacy     What is claimed, and why it is false: `published_guarantees.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar, get_args
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.control import (
-    Adaptive,
-    AdaptivePartition,
-    Alone,
     Controls,
-    FixedPartition,
-    ForGuests,
+    Partition,
     Setting,
-    UniformCells,
+    Visits,
+    adaptive,
+    alone,
+    uniform_cells,
 )
 from tacit.designs.pdap.policy import Armed, Arms, Choice, checked_context, checked_reward
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.noise import LaplaceRelease
-from tacit.mechanisms.running import TreeCounter, TreeRun
+from tacit.mechanisms.running import TreeCounter
 from tacit.mechanisms.samplers import check_epsilon
 from tacit.mechanisms.selection import Selection, draw_rows
 from tacit.randomness import Source
 
-Reading = Literal["tree", "theorem 5", "lemma 5", "text", "line 9"]
-"""How the paper's noise is read: `theory.noise_scale` has the scale of each."""
-
-
-class Visits:
-    """What one cell has learned, by the numbers of the arms. An arm never tried has mean 0.
-
-    counts: N, choices that were learned from. trained: N1, those of a neighbour that were not.
-    """
-
-    __slots__ = ("counts", "means", "sums", "trained")
-
-    def __init__(self, parent: Visits | None = None) -> None:
-        self.counts: list[int] = [*parent.counts] if parent else []
-        self.sums: list[float] = [*parent.sums] if parent else []
-        self.means: list[float] = [*parent.means] if parent else []
-        self.trained: list[int] = [*parent.trained] if parent else []
-
-    def hold(self, arms: int) -> None:
-        """Room for so many arms."""
-        missing = arms - len(self.counts)
-        if missing > 0:
-            self.counts += [0] * missing
-            self.sums += [0.0] * missing
-            self.means += [0.0] * missing
-            self.trained += [0] * missing
-
-    def learn(self, arm: int, reward: float) -> None:
-        self.counts[arm] += 1
-        self.sums[arm] += reward
-        self.means[arm] = self.sums[arm] / self.counts[arm]
-
-    def best(self, arms: Sequence[int]) -> int:
-        """The arm of the largest mean; of equals the least explored, then the first."""
-        means = self.means
-        largest = max([means[arm] for arm in arms])
-        return min([arm for arm in arms if means[arm] == largest], key=self.counts.__getitem__)
-
-    def beats(self, one: int, other: int) -> bool:
-        """Whether `best` of the two is `one`."""
-        means, counts = self.means, self.counts
-        return (means[one], counts[other], other) > (means[other], counts[one], one)
+Reading = Literal["tree", "theorem 5", "lemma 5", "text"]
+"""How the noise of a tree is read: `theory.noise_scale` has the scale of each."""
 
 
 class Learner(Armed):
@@ -86,7 +45,7 @@ class Learner(Armed):
 
     epsilon = math.inf
 
-    def __init__(self, arms: Arms, partition: AdaptivePartition[Any], controls: Controls) -> None:
+    def __init__(self, arms: Arms, partition: Partition, controls: Controls) -> None:
         self._arms = arms
         self.controls = controls
         self.partition = partition
@@ -117,7 +76,7 @@ class Learner(Armed):
         if choice.arm in self._arms.own and not 0 <= number <= 1:
             raise DataError("the reward of an own video is out of range", expected="0 to 1")
         self.arrivals += 1
-        visits = self.partition.state(choice.cell)
+        visits = self.partition.visits(choice.cell)
         if visits is None:
             return
         if choice.phase == "train":
@@ -130,19 +89,18 @@ class Learner(Armed):
         self, level: int, visits: Visits, own: list[int], neighbours: list[int]
     ) -> tuple[int, float | None]:
         """The arm, and its chance given the cell."""
-        return visits.best(sorted(own + neighbours)), 1.0
+        return visits.best(own + neighbours), 1.0
 
 
 class Dap(Learner):
-    """Adaptive cells, own videos and neighbours, nothing private."""
+    """Adaptive cells, own videos and neighbours, nothing private.
+
+    controls: those of the paper without noise, unless given.
+    """
 
     def __init__(self, setting: Setting, controls: Controls | None = None) -> None:
-        """controls: those of the paper without noise, unless given."""
-        super().__init__(
-            Arms(setting.videos, setting.neighbours),
-            adaptive(setting, Visits),
-            Adaptive(setting) if controls is None else controls,
-        )
+        arms = Arms(setting.videos, setting.neighbours)
+        super().__init__(arms, _adaptive_cells(setting), controls or adaptive(setting))
 
 
 class Cap(Learner):
@@ -150,24 +108,12 @@ class Cap(Learner):
     all vendors; with one vendor's alone, that vendor learns on its own."""
 
     def __init__(self, setting: Setting) -> None:
-        super().__init__(Arms(setting.videos, 0), adaptive(setting, Visits), Alone(setting))
+        super().__init__(Arms(setting.videos, 0), _adaptive_cells(setting), alone(setting))
 
 
-V = TypeVar("V", bound=Visits)
-
-
-def adaptive(setting: Setting, make: Callable[[V | None], V]) -> AdaptivePartition[V]:
+def _adaptive_cells(setting: Setting) -> Partition:
     """The partition of Algorithm 1, empty."""
-    return AdaptivePartition(
-        setting.dimension,
-        make,
-        split_after=setting.first_split,
-        slices=setting.slices,
-        growth=setting.p,
-        deepest=setting.deepest,
-        inherit=setting.inherit,
-        most_cells=setting.most_cells,
-    )
+    return Partition(setting.dimension, setting.slices, setting.thresholds)
 
 
 class PDap(Dap):
@@ -175,7 +121,7 @@ class PDap(Dap):
 
     epsilon: of one draw, as the paper's Algorithm 1 uses it; inf is DAP.
     Delta u is as printed, L m^(-alpha l).
-    gamma: visits that a neighbour's noise costs. None is Lemma 5's, with confidence 1 - sigma.
+    gamma: visits that a neighbour's noise costs. None is Lemma 5's, with sigma = 0.05.
     """
 
     _geometric = False
@@ -187,21 +133,13 @@ class PDap(Dap):
         epsilon: float,
         randomness: Source,
         gamma: float | None = None,
-        sigma: float = 0.05,
     ) -> None:
         check_epsilon(epsilon)
-        if not 0 < sigma < 1:
-            raise ConfigError(f"sigma is a chance between 0 and 1; got {sigma}.")
         if gamma is None:
-            gamma = theory.gamma(setting.horizon, setting.neighbours + 1, epsilon, sigma)
-        super().__init__(setting, Adaptive(setting, gamma, geometric=self._geometric))
+            gamma = theory.gamma(setting.horizon, setting.neighbours + 1, epsilon, 0.05)
+        super().__init__(setting, adaptive(setting, gamma, geometric=self._geometric))
         self._setting, self.epsilon, self._source = setting, epsilon, randomness
         self._selections: dict[tuple[int, int], Selection] = {}
-
-    def epsilon_at(self, level: int) -> float:
-        """Of one draw in a cell of this level."""
-        s = self._setting
-        return theory.epsilon_at(self.epsilon, s.slices, s.smoothness, level, self._geometric)
 
     def _exploit(
         self, level: int, visits: Visits, own: list[int], neighbours: list[int]
@@ -212,10 +150,10 @@ class PDap(Dap):
         weights = self.selection(level, len(own)).weights(means)
         place = int(draw_rows(weights[None, :], self._source)[0])
         drawn, total = own[place], int(weights.sum())
-        theirs = visits.best(neighbours) if neighbours else None
-        if theirs is None or visits.beats(drawn, theirs):
+        theirs = visits.best(neighbours) if neighbours else drawn
+        if visits.best([drawn, theirs]) == drawn:
             return drawn, int(weights[place]) / total
-        lost = np.array([visits.beats(theirs, arm) for arm in own])
+        lost = np.array([visits.best([theirs, arm]) == theirs for arm in own])
         return theirs, int(weights[lost].sum()) / total
 
     def selection(self, level: int, candidates: int) -> Selection:
@@ -225,11 +163,16 @@ class PDap(Dap):
             sensitivity = theory.spread(s.lipschitz, s.slices, s.smoothness, level)
             # A power of two, fine enough for the sensitivity to be many steps.
             resolution = 2.0 ** -min(18, max(10, math.ceil(math.log2(64 / sensitivity))))
-            epsilon = self.epsilon_at(level)
+            epsilon = _epsilon_at(level, self.epsilon, s, self._geometric)
             self._selections[level, candidates] = Selection(
                 epsilon, candidates, sensitivity, 0.0, 1.0, resolution
             )
         return self._selections[level, candidates]
+
+
+def _epsilon_at(level: int, epsilon: float, setting: Setting, geometric: bool) -> float:
+    """Of one draw, or of one reward, in a cell of this level."""
+    return theory.epsilon_at(epsilon, setting.slices, setting.smoothness, level, geometric)
 
 
 class GPDap(PDap):
@@ -243,29 +186,14 @@ class Dup(Learner):
 
     def __init__(self, setting: Setting) -> None:
         arms = Arms(setting.videos, setting.neighbours)
-        super().__init__(arms, _grid(setting, Visits), UniformCells(setting))
+        super().__init__(arms, equal_cells(setting), uniform_cells(setting))
 
 
-def _grid(setting: Setting, make: Callable[[V | None], V]) -> FixedPartition[V]:
-    return FixedPartition(
-        setting.dimension, make, slices=slices(setting), most_cells=setting.most_cells
-    )
-
-
-def slices(setting: Setting) -> int:
-    """m_T: per dimension, from the horizon."""
+def equal_cells(setting: Setting) -> Partition:
+    """DUP's: the whole cube is cut from the start, into m_T slices per dimension."""
     exact = setting.horizon ** (1 / (3 * setting.smoothness + setting.dimension))
-    return math.ceil(float(exact) - 1e-9)  # 32^(1/5) is 2, whatever a float makes of it
-
-
-class GuestVisits(Visits):
-    """What one cell has learned from others' users, with one tree counter per video."""
-
-    __slots__ = ("trees",)
-
-    def __init__(self, parent: Visits | None = None) -> None:
-        super().__init__(parent)
-        self.trees: dict[int, TreeRun] = {}
+    slices = math.ceil(float(exact) - 1e-9)  # 32^(1/5) is 2, whatever a float makes of it
+    return Partition(setting.dimension, slices, [0, math.inf])
 
 
 class ForwardedUsers(Learner):
@@ -273,7 +201,7 @@ class ForwardedUsers(Learner):
 
     epsilon: of one reward, as claimed; inf sends rewards as they are. geometric: epsilon is that of
     level 0 and grows as m^(alpha l). Decisions use true rewards; only what is sent has noise.
-    controls, partition: those of DAP unless given, such as DUP's.
+    equal: on DUP's grid, with DUP's control functions.
     """
 
     def __init__(
@@ -283,19 +211,16 @@ class ForwardedUsers(Learner):
         epsilon: float,
         reading: Reading = "tree",
         geometric: bool = False,
-        controls: Controls | None = None,
-        partition: FixedPartition[GuestVisits] | None = None,
+        equal: bool = False,
     ) -> None:
         check_epsilon(epsilon)
         if reading not in get_args(Reading):
-            raise ConfigError(
-                f"The noise is read as one of {', '.join(get_args(Reading))}; got {reading!r}."
-            )
-        super().__init__(
-            Arms(setting.videos, 0),
-            adaptive(setting, GuestVisits) if partition is None else partition,
-            ForGuests(Adaptive(setting) if controls is None else controls),
-        )
+            known = ", ".join(get_args(Reading))
+            raise ConfigError(f"The noise is read as one of {known}; got {reading!r}.")
+        cells = equal_cells(setting) if equal else _adaptive_cells(setting)
+        controls = uniform_cells(setting) if equal else adaptive(setting)
+        own = replace(controls, own=controls.served)
+        super().__init__(Arms(setting.videos, 0), cells, own)
         self._setting, self.epsilon = setting, epsilon
         self._reading, self._geometric = reading, geometric
         self._counters: dict[int, TreeCounter] = {}
@@ -307,43 +232,24 @@ class ForwardedUsers(Learner):
         """Learn the reward, 0 or 1, and give what is sent to the vendor that forwarded."""
         if reward not in (0, 1):
             raise DataError("the reward of a guest is neither 0 nor 1")
-        visits = self.partition.state(choice.cell)
+        visits = self.partition.visits(choice.cell) or Visits()  # split: a tree of its own
         super().update(choice, reward)
         if math.isinf(self.epsilon):
             return float(reward)
-        level = choice.cell.level
-        if self._reading == "line 9":
-            if choice.phase == "explore":
-                return float(reward)
-            epsilon = self._epsilon_at(level)
-            leaf = LaplaceRelease(epsilon, sensitivity=1, lower=0, upper=1, resolution=1)
-            return float(leaf([reward])[0])
-        if not isinstance(visits, GuestVisits):  # split or forgotten: a tree of its own
-            visits = GuestVisits()
         tree = visits.trees.get(choice.arm)
         if tree is None or tree.step == tree.counter.horizon:
-            tree = visits.trees[choice.arm] = self.counter(level).start()
+            tree = visits.trees[choice.arm] = self.counter(choice.cell.level).start()
         total = tree.add(int(reward))
         return float(reward) if choice.phase == "explore" else total / tree.step
 
     def counter(self, level: int) -> TreeCounter:
-        """What counts the rewards of one video in a cell of this level, tree readings only."""
+        """What counts the rewards of one video in a cell of this level."""
         if level not in self._counters:
-            s, epsilon = self._setting, self._epsilon_at(level)
+            s = self._setting
+            epsilon = _epsilon_at(level, self.epsilon, s, self._geometric)
             if not math.isinf(epsilon):
-                scale = theory.noise_scale(
-                    self._reading, s.horizon, s.neighbours + 1, s.videos, epsilon
-                )
+                sizes = (s.horizon, s.neighbours + 1, s.videos)
+                scale = theory.noise_scale(self._reading, *sizes, epsilon)
                 epsilon = theory.tree_loss(s.horizon, scale)
             self._counters[level] = TreeCounter(epsilon, s.horizon)
         return self._counters[level]
-
-    def _epsilon_at(self, level: int) -> float:
-        s = self._setting
-        return theory.epsilon_at(self.epsilon, s.slices, s.smoothness, level, self._geometric)
-
-
-def guests(setting: Setting) -> ForwardedUsers:
-    """Serves others' users as DUP does: on the same grid, with DUP's control function."""
-    grid, controls = _grid(setting, GuestVisits), UniformCells(setting)
-    return ForwardedUsers(setting, epsilon=math.inf, controls=controls, partition=grid)

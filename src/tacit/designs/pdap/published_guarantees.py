@@ -241,7 +241,7 @@ def _waiting(setting: Setting, epsilon: float, geometric: bool) -> Claim:
 
 def _geometric(setting: Setting, epsilon: float) -> Claim:
     def spent(case: tuple[float, float, float], power: float) -> float:
-        return theory.geometric_epsilon(0.01, *case, 2, power)
+        return theory.epsilon_at(0.01, 2, power, theory.deepest_level(*case, 2), geometric=True)
 
     text = "; ".join(
         f"{spent(case, 1):.3g} at T = {case[0]:g}, A = {case[1]:g}, p = {case[2]:g}"
@@ -284,7 +284,7 @@ def _scales(setting: Setting, epsilon: float) -> Claim:
         "the noise is K log(T) / epsilon, Delta f / epsilon, th log(T) / epsilon, and epsilon over "
         "M - 1 for each tree",
         "four scales for one thing; a reward enters one tree, so neither K nor M - 1 belongs there",
-        tuple(loss(reading) for reading in get_args(Reading)),
+        tuple(loss(reading) for reading in (*get_args(Reading), "line 9")),
     )
 
 

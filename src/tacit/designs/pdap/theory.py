@@ -20,11 +20,6 @@ def exploration(m: float, al: float, level: int, log_rounds: float) -> float:
     return float(m ** (2 * al * level)) * log_rounds
 
 
-def training(m: float, al: float, level: int, log_rounds: float, K: int) -> float:
-    """G3 as printed: the K-th part, though each of a neighbour's K videos has to be learned."""
-    return exploration(m, al, level, log_rounds) / K
-
-
 def gamma(T: int, M: int, epsilon: float, sigma: float) -> float:
     """Lemma 5: th log2(T)^2 ln(th T log2(T) / sigma) / epsilon with th = M - 1; 0 at inf."""
     th, depth = M - 1, math.log2(T)
@@ -86,31 +81,6 @@ def deepest_level(T: float, A: float, p: float, m: float) -> int:
     return math.ceil(math.log(T / A, m) / p - 1e-12) + 1
 
 
-def near_optimal(A: float, L: float, d: int, m: float, p: float, al: float, level: int) -> float:
-    """Lemma 6: A B m^(l (p - al)) with B = 2 L sqrt(d)^al + 4, regret of near-optimal choices."""
-    return A * _width(L, d, al) * float(m ** (level * (p - al)))
-
-
-def own_regret(T: int, K: int, L: float, m: float, al: float, level: int, epsilon: float) -> float:
-    """Theorem 2: regret of ONE own video in one cell; the last term is not proved (see docs)."""
-    drawn = 2 * spread(L, m, al, level) / epsilon * (math.log(K) + math.log(T))
-    return exploration(m, al, level, math.log(T)) + math.pi**2 / 3 + drawn
-
-
-def lemma_4(
-    T: int, K: int, m: float, al: float, level: int, Gamma: float, *, printed: bool = False
-) -> float:
-    """Regret of ONE neighbour in one cell: trained, then heard, then wrong with a chance.
-
-    2 m^(2 al l) ln T + (Gamma / 4) m^(al l) + (pi^2 / 3) W, with W = K where each of the
-    neighbour's videos is tried ln t times in training. printed: ln t / K times, which makes W
-    e^K (1 + m^(-al l) ln T); versions of the paper differ in this term.
-    """
-    wrong = _exp(K) * (1 + float(m ** (-al * level)) * math.log(T)) if printed else float(K)
-    heard = neighbour_exploration(m, al, level, math.log(T), Gamma)
-    return exploration(m, al, level, math.log(T)) + heard + math.pi**2 / 3 * wrong
-
-
 def most_cells(T: float, A: float, p: float, m: float, d: int) -> list[int]:
     """H_l at most, level by level: a cell exists once its parent has had A m^(p (l - 1)) visits."""
     found = [1]
@@ -131,73 +101,20 @@ def theorem_3(
     p: float = 3,
     al: float = 1,
     L: float = 1,
-    epsilon: float = math.inf,
-    Gamma: float = 0.0,
-    geometric: bool = False,
-    printed: bool = False,
 ) -> float:
-    """Regret of one vendor up to T, wherever contexts come, with `most_cells` for the H_l.
+    """Regret of one vendor up to T without noise, wherever contexts come: DAP's, as in Theorem 1.
 
-    Sum over levels of H_l (K [Theorem 2] + (M - 1) [Lemma 4] + [Lemma 6]). Without noise (epsilon
-    inf, Gamma 0) it bounds DAP, as Theorem 1 does; geometric: GP-DAP, whose epsilon grows and whose
-    Gamma falls with the level, as Theorem 6 does. Each choice also loses at most 1, so T is a bound
-    as well; it is not taken here.
+    Sum over levels of H_l (K [Theorem 2] + (M - 1) [Lemma 4] + [Lemma 6]), with `most_cells` for
+    the H_l. In Lemma 4 K stands for e^K (1 + m^(-al l) ln T), because each of a neighbour's videos
+    is tried ln t times in training. Lemma 6 is A B m^(l (p - al)) with B = 2 L sqrt(d)^al + 4. Each
+    choice also loses at most 1, so T is a bound as well; it is not taken here.
     """
-    total = 0.0
+    wrong, total = math.pi**2 / 3, 0.0
     for level, cells in enumerate(most_cells(T, A, p, m, d)):
-        each = epsilon_at(epsilon, m, al, level, geometric)
-        noise = Gamma / float(m ** (al * level)) if geometric else Gamma
-        total += cells * (
-            K * own_regret(T, K, L, m, al, level, each)
-            + (M - 1) * lemma_4(T, K, m, al, level, noise, printed=printed)
-            + near_optimal(A, L, d, m, p, al, level)
-        )
+        tried = exploration(m, al, level, math.log(T))
+        near = A * (2 * L * float(math.sqrt(d) ** al) + 4) * float(m ** (level * (p - al)))
+        total += cells * (K * (tried + wrong) + (M - 1) * (2 * tried + wrong * K) + near)
     return total
-
-
-def drawing_regret(K: int, epsilon: float, width: float) -> float:
-    """Expected loss of ONE draw against the best mean: at most (2 Delta u / epsilon)(ln K + 1).
-
-    What Lemma 3 should say: it multiplies a bound with high probability by the chance 1 / T that
-    it fails.
-    """
-    return 2 * width / epsilon * (math.log(K) + 1)
-
-
-def corollary_2(
-    T: int,
-    *,
-    A: float,
-    K: int,
-    M: int,
-    d: int,
-    m: float = 2,
-    p: float = 3,
-    al: float = 1,
-    L: float = 1,
-    epsilon: float = math.inf,
-    Gamma: float = 0.0,
-    printed: bool = False,
-) -> float:
-    """Regret of one vendor up to T when contexts are uniform, with the factors put right.
-
-    The paper swaps A B and Gamma / 4. printed: a neighbour tries each video ln t / K times, which
-    costs e^K; otherwise ln t times, and K takes its place. inf where a float ends.
-    """
-    base = T / A
-
-    def term(power: float) -> float:
-        return float(base ** (power / (d + p)) * m**power)
-
-    wrong = _exp(K) if printed else float(K)
-    late = math.pi**2 / 3 * (M - 1) * wrong * math.log(T) if printed else 0.0
-    return (
-        term(d + 2 * al) * math.log(T) * (K + 2 * (M - 1))
-        + term(d + p - al) * A * _width(L, d, al)
-        + term(d + al) * (M - 1) * Gamma / 4
-        + term(d) * math.pi**2 / 3 * (K + (M - 1) * wrong)
-        + term(d - al) * (2 * K * L / epsilon * (math.log(K) + math.log(T)) + late)
-    )
 
 
 def regret_exponent(d: int, al: float = 1, p: float | None = None) -> float:
@@ -254,12 +171,7 @@ def least_error(epsilon: float) -> float:
     Two contexts with different best videos: on one of them, the other is shown with a chance of at
     least 1 / (1 + e^epsilon).
     """
-    return 1 / (1 + _exp(epsilon))
-
-
-def geometric_epsilon(epsilon: float, T: float, A: float, p: float, m: float, al: float) -> float:
-    """What GP-DAP spends in its finest cells: epsilon_0 m^(al l_max). No bound in T."""
-    return epsilon_at(epsilon, m, al, deepest_level(T, A, p, m), geometric=True)
+    return 1 / (1 + math.exp(epsilon))
 
 
 def past_reward_loss(epsilon: float, width: float, choices: int) -> float:
@@ -283,16 +195,3 @@ def past_reward_bound(epsilon: float, width: float, choices: int) -> float:
     One draw moves by at most a / N in each direction where two videos are compared.
     """
     return choices * epsilon / (2 * width)
-
-
-def _width(L: float, d: int, al: float) -> float:
-    """B."""
-    return 2 * L * float(math.sqrt(d) ** al) + 4
-
-
-def _exp(power: float) -> float:
-    """inf where a float ends."""
-    try:
-        return math.exp(power)
-    except OverflowError:
-        return math.inf

@@ -4,33 +4,23 @@ Rule      1. A word is clamped to the range that rewards were agreed to have.
           2. A click that home saw itself counts instead of a word that comes later: tell home's
              clicks first.
           3. Words are compared with clicks on visits for which home has both, apart for visits
-             with a click and without. Once either mean is off by more than `tolerance` and
-             `errors` times what noise of the agreed range explains, the neighbour's words are
-             believed no more, and what it said before is to be forgotten.
-          4. A neighbour of which home has not yet seen `proof` visits itself gets at most `share`
-             of all visits, whatever it says; so does, for good, one that is believed no more.
-          5. After `failures` calls in a row without an offer, a neighbour is left alone for
-             `pause` visits, then for twice as many, and so on.
-Bound     A range of width w and words whose mean is off by g, more than the tolerance: believed for
-          about (errors w / 2 (g - tolerance))^2 visits that home saw. From then on it is an arm
-          known by clicks alone, and held to its share: a learner that starts anew tries it anew.
-          Words that are off by less shift its mean by less.
-Privacy   `Peer` looks at exact numbers of one's own users' visits and clicks at once, and decides
-          who may be asked later: it is for a home whose learner promises nothing. For one that
-          promises something, `NoisyPeer` has rules 3 to 5 on noisy sums that are paid for, on
-          public time. With believed=False, share=1 and failures=NEVER none looks at anybody.
+             with a click and without. Once either mean is off by more than `tolerance`, `errors`
+             times what chance explains, and the noise, the neighbour's words are believed no more,
+             and what it said before is to be forgotten.
+          4. Until home has seen more than `proof` visits itself, beyond noise, a neighbour may be
+             asked at every ceil(1 / share)-th visit only, and at the first 4 `proof` ones; so may,
+             for good, one that is believed no more.
+          5. Where `failures` more calls fail than succeed, beyond noise, it is left alone for as
+             many epochs as make `pause` visits, then for twice as many, and so on.
 Sums      Of one neighbour's visits: calls without an offer less calls with one; visits whose click
           home saw; visits with a word and a click, and word - click in widths of the agreed range,
           each without and with a click. Released after every `epoch` visits of home's, asked or
           not, with discrete Laplace noise. Nothing else of these visits is looked at.
-          epsilon per visit, present or absent, at whatever pace its parts come in: it touches one
+Privacy   epsilon per visit, present or absent, at whatever pace its parts come in: it touches one
           neighbour's sums, by 1 + 1 + 1 + w in all, w = the largest |word - click|. One that is
-          replaced by another may touch two neighbours, and costs twice as much.
-Noisily   3, on all sums so far: words end where the gap is beyond what tolerance, `errors` and the
-          noise explain. 4: until more than `proof` visits are seen beyond noise, and again once its
-          words have ended, a neighbour may be asked at every ceil(1 / share)-th visit only, and at
-          the first 4 `proof` ones. 5: where `failures` more calls fail than succeed beyond noise,
-          it is left alone for as many epochs as make `pause` visits, then for twice as many.
+          replaced by another may touch two neighbours, and costs twice as much. For a home whose
+          learner promises nothing the sums have no noise. With believed=False, share=1 and
+          failures=NEVER none of the rules looks at anybody.
 Alarms    What noise explains is its Chernoff bound at a chance that sums to `alarm` over all
           releases. So for all time, noise ends an honest neighbour's words, or proves one that was
           never seen, each with a chance of `alarm` at most; and begins a pause with a chance of
@@ -41,7 +31,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -63,8 +53,8 @@ class TrustSettings:
     """The numbers of the rule above.
 
     low, high: the range of a neighbour's words. believed: False where words never count.
-    Of noisy sums alone: epsilon: of one visit. epoch: visits of home's from one release to the
-    next. alarm: the chance that noise condemns an honest neighbour.
+    epsilon: of one visit. epoch: visits of home's from one release to the next. alarm: the chance
+    that noise condemns an honest neighbour.
     """
 
     low: float = 0.0
@@ -100,63 +90,6 @@ class TrustSettings:
         return min(max(word, self.low), self.high)
 
 
-@dataclass(slots=True)
-class Peer:
-    """What home knows of one neighbour. seen: visits whose click home has seen itself."""
-
-    caution: TrustSettings
-    sent: int = 0
-    seen: int = 0
-    both: list[int] = field(default_factory=lambda: [0, 0])
-    gaps: list[float] = field(default_factory=lambda: [0.0, 0.0])
-    """Visits with a word and a click, and sums of word - click: without and with a click."""
-    believed: bool = True
-    failures: int = 0
-    pauses: int = 0
-    back: int = 0
-    """The visit from which on it is asked again."""
-
-    def __post_init__(self) -> None:
-        self.believed = self.caution.believed
-
-    def open(self, visits: int) -> bool:
-        """Whether it may be asked at this visit of home's."""
-        if visits < self.back:
-            return False
-        proved = self.seen >= self.caution.proof and self.believed == self.caution.believed
-        # Some visits at the start are nobody's share of anything.
-        return proved or self.sent < max(4 * self.caution.proof, self.caution.share * visits)
-
-    def compared(self, word: float, click: bool) -> bool:
-        """Note a visit with both. True if that is the one from which on it is not believed."""
-        if not self.believed:
-            return False
-        self.both[click] += 1
-        self.gaps[click] += word - click
-        c, visits = self.caution, self.both[click]
-        by_noise = c.errors * (c.high - c.low) / 2 / math.sqrt(visits)
-        self.believed = abs(self.gaps[click]) / visits <= c.tolerance + by_noise
-        return not self.believed
-
-    def asked(self) -> None:
-        self.sent += 1
-
-    def noticed(self) -> None:
-        """Home saw a click on its video, or that there was none."""
-        self.seen += 1
-
-    def answered(self) -> None:
-        self.failures = self.pauses = 0
-
-    def failed(self, visits: int) -> None:
-        """No offer: late, absent, refused, or not a message."""
-        self.failures += 1
-        if self.failures >= self.caution.failures:
-            self.back = visits + self.caution.pause * 2 ** min(self.pauses, MOST_PAUSES)
-            self.pauses += 1
-            self.failures = 0
-
-
 GRAINS = 1 << 10
 """Of one visit, or of one width of the range: sums are whole numbers of these."""
 _BALANCE, _SEEN, _BOTH, _GAP = 0, 1, 2, 4
@@ -182,7 +115,7 @@ def release_for(caution: TrustSettings, epsilon: float) -> LaplaceRelease:
     )
 
 
-class NoisyPeer:
+class Peer:
     """What home knows of one neighbour, all of it released. epsilon inf: the same without noise."""
 
     def __init__(self, caution: TrustSettings, *, epsilon: float) -> None:
@@ -203,26 +136,20 @@ class NoisyPeer:
         proved = self.proved and self.believed == self.caution.believed
         return proved or slot or visits <= 4 * self.caution.proof
 
-    def asked(self) -> None:
-        """Counted once it is known whether an offer came."""
-
-    def answered(self) -> None:
-        self._sums[_BALANCE] -= GRAINS
-
-    def failed(self, visits: int) -> None:
-        """No offer: late, absent, refused, or not a message."""
-        self._sums[_BALANCE] += GRAINS
+    def asked(self, *, came: bool) -> None:
+        """came: whether it made an offer; else it was late, absent, refused, or no message."""
+        self._sums[_BALANCE] += -GRAINS if came else GRAINS
 
     def noticed(self) -> None:
         """Home saw a click on its video, or that there was none."""
         self._sums[_SEEN] += GRAINS
 
-    def compared(self, word: float, click: bool) -> bool:
-        """Note a visit with both. False: what follows from it, `ended` says."""
-        gap = round((word - click) / (self.caution.high - self.caution.low) * GRAINS)
-        self._sums[_BOTH + click] += GRAINS
-        self._sums[_GAP + click] += min(max(gap, -self._largest), self._largest)
-        return False
+    def compared(self, word: float, click: float) -> None:
+        """Note a visit with both, a click of 0 or 1; what follows from it, `ended` says."""
+        if click in (0, 1):
+            gap = round((word - click) / (self.caution.high - self.caution.low) * GRAINS)
+            self._sums[_BOTH + int(click)] += GRAINS
+            self._sums[_GAP + int(click)] += min(max(gap, -self._largest), self._largest)
 
     def ended(self, visits: int) -> bool:
         """An epoch is over. True if that is the one from which on words are not believed."""

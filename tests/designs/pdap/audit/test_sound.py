@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from tacit.designs.pdap import theory
 from tacit.designs.pdap.audit import BUGS, joint, local
 from tacit.designs.pdap.audit import SAMPLES as BENCH_SAMPLES
 from tacit.designs.pdap.audit.joint import distinguished, instead, released, without
+from tacit.randomness import secure
 
 SAMPLES = 1_000
 
@@ -27,34 +27,29 @@ SAMPLES = 1_000
 def test_the_metered_audit_is_sure_to_see_something():
     """Of a whole life's law an event is known that shows a quarter of the claim at the audit's
     samples: the event that the pilot chose fell below a tenth once in sixteen runs."""
-    make = partial(local.Told, local.setting(2), local.worst(2))
-    sides = ((local.LEFT, 1.0), (local.RIGHT, 0.0))
-    p, q = (local.lived_law(make, *side, metered=True) for side in sides)
+    make = local.worst(2)
+    p, q = local.lived_law(make, local.LEFT, 1.0), local.lived_law(make, local.RIGHT, 0.0)
     code = {seen: place for place, seen in enumerate(dict.fromkeys([*p, *q]))}
     known = best_known((coded(p, code), coded(q, code)), BENCH_SAMPLES // 2, 1e-6)
     assert known.ideal > 0.25 * local.VISITS * local.EPSILON
 
 
 @pytest.mark.parametrize("arms", [2, 10])
-@pytest.mark.parametrize("explore", [0.0, 0.05])
-def test_draw_loses_what_the_closed_form_says(arms, explore):
+def test_draw_loses_what_the_closed_form_says(arms):
     """From the weights that the shipped device draws with, on the worst tables."""
-    told = local.setting(arms, explore=explore, vendor_sees="contexts")
-    make = partial(local.Told, told, local.worst(arms))
+    make = local.worst(arms)
     p, q = (local.shown_law(make, side) for side in (local.LEFT, local.RIGHT))
+    told, explore = make(secure()).setting, float(make(secure()).explore)
     assert sum(p.values()) == sum(q.values()) == Fraction(1)
     exponent = theory.exponent_for(told.draw_epsilon, arms, explore)
     found = math.log(p[0] / q[0])
     assert found == pytest.approx(theory.mixed_loss(exponent, arms, explore))
-    assert found <= local.EPSILON * (1 + 1e-9)
-    if explore == 0:
-        assert found == pytest.approx(theory.selection_loss(exponent, arms))
+    assert found <= told.draw_epsilon * (1 + 1e-9)
 
 
 def test_laws_of_a_visit_are_whole():
     """Arm and answer together: chances add up to 1, for all combinations."""
-    make = partial(local.Told, local.setting(2), local.worst(2))
-    found = local.visit_law(make, local.LEFT, 1.0)
+    found = local.visit_law(local.worst(2), local.LEFT, 1.0)
     assert sum(found.values()) == Fraction(1)
     assert len(found) == 2 * 4
 

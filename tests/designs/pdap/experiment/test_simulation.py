@@ -16,7 +16,7 @@ from tacit.cli.app import app
 from tacit.data.clicks import log_of
 from tacit.data.ratings import Ratings
 from tacit.designs.pdap.control import regret_bound
-from tacit.designs.pdap.experiment import Row, checkpoints, replay_log, simulate
+from tacit.designs.pdap.experiment import Row, checkpoints, simulate
 from tacit.designs.pdap.experiment.policies import NAMES, World, make
 from tacit.designs.pdap.experiment.report import PAPER, orderings, page_of, tables, verdict_of
 from tacit.designs.pdap.vendor import Vendor
@@ -192,12 +192,12 @@ def test_a_replayed_log_counts_what_matches(ratings):
     """Only visits on which both agree count; uniform choices earn the log's mean of clicks."""
     world = World(vendors=2, videos=4, dimension=1, arrivals=600)
     log = log_of(ratings, videos=8, dimension=1)
-    last = list(replay_log("uniform", math.inf, world, log, seed=1))[-1]
+    last = list(simulate("uniform", math.inf, world, log=log, seed=1))[-1]
     assert 0 < last.matched < 2 * 600
     assert last.accuracy == pytest.approx(log.clicks.mean(), abs=0.2)
     assert last.regret is None
     with pytest.raises(ConfigError):
-        next(replay_log("uniform", math.inf, SMALL, log, seed=1))
+        next(simulate("uniform", math.inf, SMALL, log=log, seed=1))
 
 
 def test_the_command_prints_rows_with_these_keys(tmp_path):

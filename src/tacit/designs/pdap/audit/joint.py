@@ -24,13 +24,12 @@ from numpy.typing import NDArray
 from tacit.auditing.bench import Pair
 from tacit.auditing.bench import check as on_the_bench
 from tacit.auditing.claims import Check, Checked, Line
-from tacit.auditing.empirical import audit
 from tacit.auditing.gaussian import epsilon_of
-from tacit.auditing.rules import Gauss, Noised, Private
-from tacit.auditing.sampler_spy import Asked, Bulk, Moves, Tape, moves, tapped
+from tacit.auditing.rules import Gauss, Private
+from tacit.auditing.sampler_spy import Asked, Moves, Tape, moves, tapped
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.designs.pdap.joint import Joint, JointSetting
-from tacit.designs.pdap.joint_sums import GRAIN, SumNoise
+from tacit.designs.pdap.joint_sums import GRAIN
 from tacit.errors import PrivacyError
 from tacit.randomness import Source, secure
 from tacit.recommenders.baselines.linucb import LinUCB
@@ -63,22 +62,22 @@ def followed(
     shown: list[Shown] = []
     last: object = None
 
-    def note() -> None:
+    def select(feature: float, arms: list[int] | None) -> Any:
         nonlocal last
+        choice = policy.select(np.array([feature]), arms)  # what is due is released first
         found = learner.released(policy)
         if found is not None and found[0] is not last:
             last = found[0]
             releases.append(found[1])
+        return choice
 
     for feature, arm, answers, reward in rows:
-        choice = policy.select(np.array([feature]), [int(arm)] if given else None)
+        choice = select(feature, [int(arm)] if given else None)
         shown.append((choice.arm, choice.phase, choice.chance))
-        note()
         for again in range(int(answers)):
             with suppress(PrivacyError) if again else nullcontext():
                 policy.update(choice, reward)
-    policy.until_release()
-    note()
+    select(_LEFT, None)
     return releases, shown
 
 
@@ -152,7 +151,6 @@ def instead(rows: Rows, visit: int, feature: float, reward: float) -> Rows:
 
 EPSILON = 1.0
 LARGE = 8.0
-"""epsilon of the line on which choices alone, after all that noise, can show something."""
 DELTA = 1e-5
 _LEFT, _RIGHT = 0.1, 0.9
 _FEW = 1_000_000  # the share of pairs that get as few samples as there can be
@@ -168,12 +166,6 @@ _SMALL: dict[str, Any] = {
 }
 
 
-def sums(noise: SumNoise) -> Noised:
-    """A visit moves one pair by L1 1."""
-    # One step of the scale is asked for with a margin; the accountant's price has it.
-    return Noised(GRAIN, GRAIN / noise.epsilon)
-
-
 def setting(**changes: Any) -> JointSetting:
     """Two own videos and a neighbour, whose rewards lie within (-1, 2), on two cells."""
     plain = {"slices": 2, "first": 4, "growth": 1.0}
@@ -181,25 +173,27 @@ def setting(**changes: Any) -> JointSetting:
 
 
 def joint(chosen: JointSetting) -> Learner:
-    return Learner(lambda source: Joint(chosen, randomness=source), _of_joint)
+    """The shipped one."""
 
+    def last(policy: Joint) -> tuple[object, NDArray[np.float64]] | None:
+        if not policy.seen:
+            return None
+        found = policy.seen[-1]
+        return found, np.concatenate([found.likes.ravel(), found.visits.ravel()])
 
-def _of_joint(policy: Joint) -> tuple[object, NDArray[np.float64]] | None:
-    if not policy.seen:
-        return None
-    last = policy.seen[-1][0]
-    return last, np.concatenate([last.likes.ravel(), last.visits.ravel()])
+    return Learner(lambda source: Joint(chosen, randomness=source), last)
 
 
 def linear(**changes: Any) -> Learner:
+    """Private LinUCB."""
     chosen = {**_SMALL, "delta": DELTA, "batch": 2, **changes}
-    return Learner(lambda _: LinUCB(**chosen), _of_linear)
 
+    def last(policy: LinUCB) -> tuple[object, NDArray[np.float64]]:
+        noisy = policy.sums.released()
+        upper = np.triu_indices(noisy.shape[1])
+        return noisy, noisy[:, upper[0], upper[1]].ravel()
 
-def _of_linear(policy: LinUCB) -> tuple[object, NDArray[np.float64]] | None:
-    noisy = policy.sums.released()
-    upper = np.triu_indices(noisy.shape[1])
-    return noisy, noisy[:, upper[0], upper[1]].ravel()
+    return Learner(lambda _: LinUCB(**chosen), last)
 
 
 def stream(*visits: tuple[float, int, float]) -> Rows:
@@ -211,20 +205,20 @@ def stream(*visits: tuple[float, int, float]) -> Rows:
 
 UNEXPLORED = stream((_RIGHT, 0, 1.0), (_LEFT, 1, 1.0), (_LEFT, 0, 0.0))
 """The second visit is the only one of its arm."""
-TIE = stream((_LEFT, 0, 1.0), (_LEFT, 1, 1.0), (_LEFT, 0, 0.0), (_LEFT, 1, 0.0))
-"""Two arms alike, but for the visit that is left out."""
 FORWARDED = stream((_LEFT, 2, 2.0), (_LEFT, 0, 1.0))
 """A neighbour's reward, at the end of its range."""
 AGAIN = FORWARDED.copy()
 AGAIN[0, 2] = 2
 """The first visit is answered twice, and later ones never."""
-FULL = stream(*[(_LEFT, 0, 1.0)] * 4)
-"""All of an epoch in one cell: one visit less is one less than anything that looks at four."""
 PAIRS: tuple[tuple[str, Rows, int], ...] = (
     ("an unexplored arm", UNEXPLORED, 1),
-    ("a tie of two arms", TIE, 1),
+    (
+        "a tie of two arms",
+        stream((_LEFT, 0, 1.0), (_LEFT, 1, 1.0), (_LEFT, 0, 0.0), (_LEFT, 1, 0.0)),
+        1,
+    ),
     ("a forwarded reward", FORWARDED, 0),
-    ("a cell one visit short", FULL, 2),
+    ("a cell one visit short", stream(*[(_LEFT, 0, 1.0)] * 4), 2),
 )
 """Each with the visit that is learned, or is not."""
 
@@ -245,20 +239,6 @@ def replaced() -> Line:
     rows = stream((_LEFT, 0, 1.0), (_RIGHT, 1, 0.0))
     check = _sums("another visitor", chosen, rows, instead(rows, 0, _RIGHT, 1.0), share=12)
     return Line("sound-joint, replaced", LARGE, (check,), unit="visit", adjacency="replaced")
-
-
-def by_choices() -> Line:
-    """What is shown to all others, from the shipped learner with noise, beside all its sums.
-
-    Of so few visits choices alone tell little; sums of the same streams reveal what there is.
-    """
-    chosen = setting(epsilon=LARGE)
-    sums = _joint("sound-joint, choices", chosen, PAIRS[1:2])
-    views = tuple(
-        _choices(f"later choices, {name}", joint(chosen), rows, without(rows, visit), LARGE)
-        for name, rows, visit in PAIRS
-    )
-    return replace(sums, checks=(*sums.checks, *views))
 
 
 def linear_sums() -> Line:
@@ -321,29 +301,4 @@ def _gaussian(name: str, learner: Learner, a: Rows, b: Rows, share: int) -> Chec
     return check
 
 
-def _choices(name: str, learner: Learner, a: Rows, b: Rows, claim: float) -> Check:
-    """exact is the claim: of choices alone it is not known, and no more than that of all sums."""
-
-    def view(rows: Rows, source: Source) -> int:
-        """The arms of all visits that are alike in both streams, as one number."""
-        alike = (a == b).all(axis=1)
-        _, shown = followed(learner, rows, source, given=False)
-        arms = [arm for (arm, _, _), same in zip(shown, alike, strict=True) if same]
-        return sum(arm * 3**place for place, arm in enumerate(arms))
-
-    def release(rows: Rows) -> Callable[[int], NDArray[np.int64]]:
-        def of(count: int) -> NDArray[np.int64]:
-            with tapped(Bulk(20_000).answer):
-                return np.array([view(rows, secure()) for _ in range(count)])
-
-        return of
-
-    def check(samples: int, alpha: float) -> Checked:
-        count = max(samples // 20, 100)
-        seen = audit(release(a), release(b), samples=count, alpha=alpha)
-        return Checked(name, claim, None, seen.lower_bound, 0.0, count)
-
-    return check
-
-
-LINES: tuple[Callable[[], Line], ...] = (in_epochs, renewed, replaced, by_choices, linear_sums)
+LINES: tuple[Callable[[], Line], ...] = (in_epochs, renewed, replaced, linear_sums)

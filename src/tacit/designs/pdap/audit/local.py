@@ -18,16 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import PureAccountant
-from tacit.auditing.claims import Check, Checked, Line
+from tacit.auditing.claims import Check, Line
 from tacit.auditing.output_distributions import Law, Words, check_of, law, responses
-from tacit.auditing.rules import Answered
 from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host
 from tacit.designs.pdap.local import Context, ContextSetting, Device
 from tacit.designs.pdap.messages import Forward, Reward
-from tacit.designs.pdap.policy import Armed, Arms, Cell, Choice
+from tacit.designs.pdap.policy import Armed, Arms, Choice
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
-from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.randomness import Source, secure
 
 EPSILON = 1.0
@@ -38,20 +36,7 @@ COMES = 3
 PEERS = 3
 _NOT_EXPLORED = (1 << 63) - 1  # its last 20 bits are ones: above any chance to explore
 _REQUEST = bytes(16)
-
-
-def response_rule(epsilon: float, categories: int) -> Answered:
-    """Of a cell, and of a click with it, by randomised response."""
-    return Answered(KaryResponse(epsilon, categories).truth, categories)
-
-
-def forward_rule(agreement: Agreement) -> Answered:
-    return response_rule(agreement.epsilon, agreement.answers)
-
-
-def answer_rule(epsilon: float) -> Answered:
-    """Of a guest's reward."""
-    return Answered(BitRelease(epsilon).truth)
+Make = Callable[[Source], Context]
 
 
 class Told(Context):
@@ -65,41 +50,29 @@ class Told(Context):
         return self._table
 
 
-def worst(arms: int) -> NDArray[np.float64]:
-    """The first arm alone is liked on the left, and all others on the right."""
+def worst(arms: int) -> Make:
+    """The last arm is a neighbour, one of the candidates. The first arm alone is liked on the left,
+    and all others on the right."""
+    told = ContextSetting(videos=arms - 1, neighbours=1, dimension=1, epsilon=EPSILON)
     table = np.zeros((2, arms))
     table[0, 0] = table[1, 1:] = 1.0
-    return table
+    return partial(Told, told, table)
 
 
-def setting(arms: int, **changes: Any) -> ContextSetting:
-    """The last arm is a neighbour: it is one of the candidates."""
-    plain: dict[str, Any] = {"videos": arms - 1, "neighbours": 1, "dimension": 1}
-    return ContextSetting(**{**plain, "epsilon": EPSILON, **changes})
-
-
-def shown_law(
-    make: Callable[[Source], Context],
-    context: NDArray[np.float64],
-    arms: Sequence[int] | None = None,
-) -> dict[Hashable, Fraction]:
+def shown_law(make: Make, context: NDArray[np.float64]) -> dict[Hashable, Fraction]:
     """Of the arm that a device asks for."""
     policy = make(Words(rest=_NOT_EXPLORED))
-    drawn = law(lambda: policy.select(context, arms).arm)
-    explored = policy.explore
-    candidates = list(range(policy.n_own + policy.n_neighbours)) if arms is None else list(arms)
+    drawn = law(lambda: policy.select(context).arm)
+    explored, arms = policy.explore, policy.n_own + policy.n_neighbours
     return {
-        arm: (1 - explored) * drawn.get(arm, Fraction(0)) + explored / len(candidates)
-        for arm in candidates
+        arm: (1 - explored) * drawn.get(arm, Fraction(0)) + explored / arms for arm in range(arms)
     }
 
 
-def visit_law(
-    make: Callable[[Source], Context], context: NDArray[np.float64], reward: float
-) -> dict[Hashable, Fraction]:
+def visit_law(make: Make, context: NDArray[np.float64], reward: float) -> dict[Hashable, Fraction]:
     """Of all that leaves a device at one visit: the arm, and the answer about cell and click."""
     still = make(secure())
-    cell, truth = still.grid.cell(context), still.response.truth
+    cell, truth = still.grid.number(context), still.response.truth
 
     def answered(source: Source) -> Hashable:
         return make(source).report(Choice(0, "exploit", cell), reward).answer
@@ -112,12 +85,10 @@ def visit_law(
     }
 
 
-def lived_law(
-    make: Callable[[Source], Context], context: NDArray[np.float64], reward: float, metered: bool
-) -> dict[Hashable, Fraction]:
+def lived_law(make: Make, context: NDArray[np.float64], reward: float) -> dict[Hashable, Fraction]:
     """Of all that a device sends in `COMES` visits, with a budget for `VISITS` of them.
 
-    Which visits are paid for is asked of the shipped device; metered False forgets to ask.
+    Which visits are paid for is asked of the shipped device.
     """
     one, policy = visit_law(make, context, reward), make(secure())
     arms = policy.n_own + policy.n_neighbours
@@ -125,8 +96,7 @@ def lived_law(
     device = Device(policy, lifetime_epsilon=VISITS * price(policy))
     found: dict[Hashable, Fraction] = {(): Fraction(1)}
     for _ in range(COMES):
-        paid = device.select(context).phase != "train" or not metered
-        now = one if paid else free
+        now = free if device.select(context).phase == "train" else one
         found = {
             (*seen, new): p * q  # type: ignore[misc]
             for (seen, p), (new, q) in product(found.items(), now.items())
@@ -139,39 +109,73 @@ def price(policy: Context) -> float:
     return PureAccountant().add(policy.event).epsilon()
 
 
-def draws() -> Line:
-    """What is asked for, alone: two cells whose winners swap."""
-    checks = (
-        _draw("swapped winners of 2", 2),
-        _draw("one liked, or all others, of 10", 10, share=4),
-        _draw("the same without exploring", 10, explore=0.0, share=4),
-        _draw("three of ten can be shown", 10, arms=(0, 1, 9), share=4),
-    )
-    return Line("sound-context, draw", EPSILON, checks, unit="context", adjacency="any other")
-
-
 def visits() -> Line:
-    """Draw and report together: any other context, liked or not."""
-    whole = _visits("another cell, and no click", partial(Told, setting(2), worst(2)))
-    return Line("sound-context", EPSILON, (whole, _learned()), unit="visit", adjacency="any other")
+    """Draw and report together: any other context, liked on the left, and not on the right."""
+
+    def check(arms: int) -> Check:
+        make = worst(arms)
+
+        def visit(context: NDArray[np.float64], reward: float) -> Callable[[], Hashable]:
+            policy = make(secure())
+
+            def of() -> Hashable:
+                report = policy.report(policy.select(context), reward)
+                return report.arm, report.answer
+
+            return of
+
+        return check_of(
+            f"another cell, and no click, {arms} arms",
+            lambda: (visit_law(make, LEFT, 1.0), visit_law(make, RIGHT, 0.0)),
+            (visit(LEFT, 1.0), visit(RIGHT, 0.0)),
+            share=1 if arms == 2 else 4,
+        )
+
+    checks = (check(2), check(10))
+    return Line("sound-context", EPSILON, checks, unit="visit", adjacency="any other")
 
 
 def lives() -> Line:
     """Three visits of a person whose device pays for two."""
-    make = partial(Told, setting(2), worst(2))
-
-    def laws() -> tuple[Law, Law]:
-        return lived_law(make, LEFT, 1.0, True), lived_law(make, RIGHT, 0.0, True)
-
-    sides = (_life(make, LEFT, 1.0), _life(make, RIGHT, 0.0))
-    check = check_of(f"{COMES} visits, paid for {VISITS}", laws, sides, share=2)
+    make = worst(2)
     claim = VISITS * price(make(secure()))
+
+    def life(context: NDArray[np.float64], reward: float) -> Callable[[], Hashable]:
+        policy = make(secure())
+
+        def of() -> Hashable:
+            device = Device(policy, lifetime_epsilon=claim)
+            choices = [device.select(context) for _ in range(COMES)]
+            return tuple(
+                (one.arm, None if one.phase == "train" else policy.report(one, reward).answer)
+                for one in choices
+            )
+
+        return of
+
+    check = check_of(
+        f"{COMES} visits, paid for {VISITS}",
+        lambda: (lived_law(make, LEFT, 1.0), lived_law(make, RIGHT, 0.0)),
+        (life(LEFT, 1.0), life(RIGHT, 0.0)),
+        share=2,
+    )
     return Line("sound-context, metered", claim, (check,), unit="person", adjacency="any other")
 
 
 def forwards() -> Line:
     """All bytes that any number of neighbours get about one context."""
-    checks = tuple(_forward(*case) for case in ((1, 2, 2), (2, 3, 5), (1, 5, 5)))
+
+    def check(features: int, slices: int, share: int) -> Check:
+        agreement = Agreement(features, slices, EPSILON)
+        a, b = np.full(features, 0.1), np.full(features, 0.9)
+        return check_of(
+            f"{slices} slices of {features} features, {PEERS} neighbours together",
+            lambda: (sent_law(agreement, a), sent_law(agreement, b)),
+            (partial(sent, agreement, a, secure()), partial(sent, agreement, b, secure())),
+            share=share,
+        )
+
+    checks = (check(1, 2, 2), check(2, 3, 5))
     return Line("messages, context", EPSILON, checks, unit="context", adjacency="any other")
 
 
@@ -181,15 +185,12 @@ def answers() -> Line:
         "clicked, or not",
         lambda: (answer_law(1.0), answer_law(0.0)),
         (partial(answered, 1.0, secure()), partial(answered, 0.0, secure())),
-        rule=answer_rule(EPSILON),
     )
     return Line("messages, reward", EPSILON, (check,), unit="reward", adjacency="0 or 1")
 
 
 class _Shows:
     """A learner with one video."""
-
-    n_own = 1
 
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         return np.zeros(len(contexts), dtype=np.int64)
@@ -198,8 +199,7 @@ class _Shows:
 def answered(reward: float, source: Source) -> Hashable:
     """What a vendor that has just opened sends about its first guest."""
     host = Host(_Shows(), epsilon=EPSILON, randomness=source)
-    choice = host.select(LEFT)
-    return Reward.of(_REQUEST, host.answer(choice, reward)).encode()
+    return Reward.of(_REQUEST, host.answer(host.select(LEFT), reward)).encode()
 
 
 def answer_law(reward: float) -> Law:
@@ -213,7 +213,7 @@ class _BySide(Armed):
     _arms = Arms(1, PEERS)
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        return Choice(0 if context[0] < 0.5 else PEERS, "exploit", Cell(0, ()))
+        return Choice(0 if context[0] < 0.5 else PEERS, "exploit", None)
 
     def update(self, choice: Choice, reward: float) -> None: ...
 
@@ -243,92 +243,8 @@ def sent_law(agreement: Agreement, context: NDArray[np.float64], *, asks_all: bo
         return {(): Fraction(1)}
     response = Forwarder(agreement, randomness=secure()).response
     assert response is not None
-    drawn = partial(sent, agreement, context, asks_all=asks_all)
+    drawn: Any = partial(sent, agreement, context, asks_all=asks_all)
     return responses(drawn, agreement.answers, response.truth)
 
 
-def _forward(features: int, slices: int, share: int) -> Check:
-    agreement = Agreement(features, slices, EPSILON)
-    a, b = np.full(features, 0.1), np.full(features, 0.9)
-    return check_of(
-        f"{slices} slices of {features} features, {PEERS} neighbours together",
-        lambda: (sent_law(agreement, a), sent_law(agreement, b)),
-        (partial(sent, agreement, a, secure()), partial(sent, agreement, b, secure())),
-        share=share,
-        rule=forward_rule(agreement),
-    )
-
-
-def _draw(
-    name: str, count: int, *, arms: tuple[int, ...] | None = None, share: int = 1, **changes: Any
-) -> Check:
-    chosen = setting(count, vendor_sees="contexts", **changes)
-    make = partial(Told, chosen, worst(count))
-    policy = make(secure())
-    return check_of(
-        name,
-        lambda: (shown_law(make, LEFT, arms), shown_law(make, RIGHT, arms)),
-        (lambda: policy.select(LEFT, arms).arm, lambda: policy.select(RIGHT, arms).arm),
-        share=share,
-    )
-
-
-def _visits(name: str, make: Callable[[Source], Context], share: int = 1) -> Check:
-    """Liked on the left, and not on the right."""
-    return check_of(
-        name,
-        lambda: (visit_law(make, LEFT, 1.0), visit_law(make, RIGHT, 0.0)),
-        (_visit(make, LEFT, 1.0), _visit(make, RIGHT, 0.0)),
-        share=share,
-    )
-
-
-def _visit(
-    make: Callable[[Source], Context], context: NDArray[np.float64], reward: float
-) -> Callable[[], Hashable]:
-    policy = make(secure())
-
-    def visit() -> Hashable:
-        choice = policy.select(context)
-        report = policy.report(choice, reward)
-        return report.arm, report.answer
-
-    return visit
-
-
-def _life(
-    make: Callable[[Source], Context], context: NDArray[np.float64], reward: float
-) -> Callable[[], Hashable]:
-    policy = make(secure())
-    budget = VISITS * price(policy)
-
-    def life() -> Hashable:
-        device = Device(policy, lifetime_epsilon=budget)
-        choices = [device.select(context) for _ in range(COMES)]
-        return tuple(
-            (one.arm, None if one.phase == "train" else policy.report(one, reward).answer)
-            for one in choices
-        )
-
-    return life
-
-
-def _learned() -> Check:
-    """Tables as the shipped vendor makes them, from the reports of a few hundred visits."""
-
-    def check(samples: int, alpha: float) -> Checked:
-        taught = Context(setting(2), randomness=secure())
-        for context, liked in ((LEFT, 0), (RIGHT, 1)):
-            for visit in range(150):
-                choice = Choice(visit % 2, "explore", taught.grid.cell(context))
-                taught.update(choice, float(visit % 2 == liked))
-
-        def make(source: Source) -> Context:
-            return Told(taught.setting, taught.means(), source)
-
-        return _visits("the same, with a table that was learned", make, share=4)(samples, alpha)
-
-    return check
-
-
-LINES: tuple[Callable[[], Line], ...] = (draws, visits, lives, forwards, answers)
+LINES: tuple[Callable[[], Line], ...] = (visits, lives, forwards, answers)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,11 +50,8 @@ class SimulateSettings:
         "Clusters that contexts are drawn from, of unequal size; 0: uniform.", default=0, least=0
     )
     test: int = option("Visits after learning, of which nothing is learned.", default=0, least=0)
-    gamma: str = option(
-        "Of p-dap and gp-dap: 'printed', Lemma 5's, or a number of visits.", default="printed"
-    )
-    split_after: float | None = option(
-        "Published policies: A; by default from the setting.", default=None
+    gamma: float | None = option(
+        "Of p-dap and gp-dap: visits; by default Lemma 5's.", default=None, least=0
     )
     report: Path | None = option(REPORT, default=None, writes=True)
 
@@ -64,20 +60,6 @@ class SimulateSettings:
             raise ConfigError(
                 "--groups and --test are for generated clicks: leave out the ratings."
             )
-        _ = self.visits
-
-    @property
-    def visits(self) -> float | None:
-        """gamma as a number; None as printed."""
-        if self.gamma == "printed":
-            return None
-        try:
-            number = float(self.gamma)
-        except ValueError:
-            number = -1.0
-        if not (number >= 0 and math.isfinite(number)):
-            raise ConfigError(f"--gamma is 'printed' or a number of visits; got {self.gamma!r}.")
-        return number
 
     @property
     def generated(self) -> dict[str, Any]:
@@ -91,29 +73,60 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
     Vendors forward visitors to one another by messages. What the published policies (cap to gp-dap)
     claim about privacy does not hold.
     """
-    from tacit.designs.pdap.experiment.policies import NAMES, World
+    from tacit.designs.pdap import experiment
+    from tacit.designs.pdap.experiment.policies import NAMES, WITH_EPSILON, World
+    from tacit.designs.pdap.experiment.report import orderings, page_of, tables
 
-    if not settings.policies:
-        raise ConfigError(f"--policies names one or more of {', '.join(NAMES)}.")
-    if unknown := [name for name in settings.policies if name not in NAMES]:
-        raise ConfigError(f"There is no policy '{unknown[0]}'. Policies: {', '.join(NAMES)}.")
+    unknown = sorted(set(settings.policies) - set(NAMES))
+    if unknown or not settings.policies:
+        got = ", ".join(unknown) or "none"
+        raise ConfigError(f"--policies names one or more of {', '.join(NAMES)}; got {got}.")
     world = World(
         vendors=settings.vendors,
         videos=settings.videos,
         dimension=settings.dimensions,
         arrivals=settings.arrivals,
-        published={"lipschitz": settings.lipschitz, "split_after": settings.split_after},
-        private={"gamma": settings.visits},
+        published={"lipschitz": settings.lipschitz},
+        private={"gamma": settings.gamma},
     )
     log, data = _log(settings.ratings, world)
-    rows = _simulated(settings, world, log, run)
+    options = settings.generated if log is None else {"log": log}
+    tasks = [
+        (name, epsilon, seed)
+        for seed in range(settings.seeds)
+        for name in settings.policies
+        for epsilon in (settings.epsilon if name in WITH_EPSILON else (math.inf,))
+    ]
+    rows: list[Row] = []
+    total = len(tasks) * len(experiment.checkpoints(world.arrivals))
+    with run.progress("Simulating", total) as advance:
+        for name, epsilon, seed in tasks:
+            for row in experiment.simulate(name, epsilon, world, seed=seed, **options):
+                rows.append(row)
+                advance(1)
     manifest = _manifest(settings, world, data)
     if settings.report is not None:
-        from tacit.designs.pdap.experiment.report import page_of
-
         page_of(rows, world, manifest).write(settings.report)
-    found = _found(rows, world) | {"manifest": manifest, "report": settings.report}
-    return Result(found, _shown(found), "--report out.html  writes curves, and the paper's tables.")
+    ordered, papers = orderings(rows), tables(rows, world)
+    found = {
+        "rows": rows,
+        "orderings": ordered,
+        "tables": [
+            {"table": one.number, "title": one.title, "rows": _beside(one), "why": one.why}
+            for one in papers
+        ],
+        "manifest": manifest,
+        "report": settings.report,
+    }
+    said = [
+        f"{one.above} above {one.below}"
+        + ("" if math.isinf(one.epsilon) else f" at epsilon {one.epsilon:g}")
+        + f": {one.verdict} ({100 * one.difference.mean:+.2f} points)"
+        for one in ordered
+    ]
+    said += [f"Table {one.number}: {one.why[-1]}" for one in papers if one.number != "II"]
+    after = "--report out.html  writes curves, and the paper's tables."
+    return Result(found, [_ended_table(rows), *said], after)
 
 
 def _log(path: Path | None, world: World) -> tuple[Log | None, dict[str, Any]]:
@@ -132,30 +145,6 @@ def _log(path: Path | None, world: World) -> tuple[Log | None, dict[str, Any]]:
     }
 
 
-def _simulated(settings: SimulateSettings, world: World, log: Log | None, run: Run) -> list[Row]:
-    from tacit.designs.pdap import experiment
-    from tacit.designs.pdap.experiment.policies import WITH_EPSILON
-
-    def one(name: str, epsilon: float, seed: int) -> Iterator[Row]:
-        if log is None:
-            return experiment.simulate(name, epsilon, world, seed=seed, **settings.generated)
-        return experiment.replay_log(name, epsilon, world, log, seed=seed)
-
-    tasks = [
-        (name, epsilon, seed)
-        for seed in range(settings.seeds)
-        for name in settings.policies
-        for epsilon in (settings.epsilon if name in WITH_EPSILON else (math.inf,))
-    ]
-    rows: list[Row] = []
-    total = len(tasks) * len(experiment.checkpoints(world.arrivals))
-    with run.progress("Simulating", total) as advance:
-        for row in chain.from_iterable(one(*task) for task in tasks):
-            rows.append(row)
-            advance(1)
-    return rows
-
-
 def _manifest(settings: SimulateSettings, world: World, data: dict[str, Any]) -> dict[str, Any]:
     asked = {
         "vendors": world.vendors,
@@ -166,70 +155,46 @@ def _manifest(settings: SimulateSettings, world: World, data: dict[str, Any]) ->
         "epsilon": ",".join(f"{each:g}" for each in settings.epsilon),
         "seeds": settings.seeds,
         **settings.generated,
-        "gamma": "printed" if settings.visits is None else settings.visits,
+        "gamma": "printed" if settings.gamma is None else settings.gamma,
         "split_after": world.setting.first_split,
         **({"delta": world.delta} if "private-linucb" in settings.policies else {}),
     }
     return made_with("tacit simulate pdap", asked, _PACKAGES) | {"data": data}
 
 
-def _found(rows: list[Row], world: World) -> dict[str, Any]:
-    from tacit.designs.pdap.experiment.report import orderings, tables
-
-    def laid_out(table: PaperTable) -> list[dict[str, Any]]:
-        return [
-            {"arrivals": n, "policy": policy, "epsilon": epsilon, "paper": paper, "here": here}
-            for n, cells in table.lines.items()
-            for (policy, epsilon), (paper, here) in zip(table.columns, cells, strict=True)
-        ]
-
-    return {
-        "rows": rows,
-        "orderings": orderings(rows),
-        "tables": [
-            {"table": one.number, "title": one.title, "rows": laid_out(one), "why": one.why}
-            for one in tables(rows, world)
-        ],
-    }
-
-
-def _shown(found: dict[str, Any]) -> list[Table | str]:
-    rows: list[Row] = found["rows"]
-    last = max(row.arrivals for row in rows)
-    ended = [row for row in rows if row.arrivals == last]
-    columns: dict[str, Callable[[list[Row]], object]] = {
-        "policy": lambda some: some[0].policy,
-        "epsilon": lambda some: "–" if math.isinf(some[0].epsilon) else f"{some[0].epsilon:g}",
-        "accuracy": lambda some: _mean(some, "accuracy"),
-        "tested": lambda some: _mean(some, "test_accuracy"),
-        "average regret": lambda some: _mean(some, "average_regret"),
-        "forwarded": lambda some: _mean(some, "forwarded"),
-        "spent per visit": lambda some: _spent(some[0].epsilon_spent_per_visit),
-    }
-    settings = grouped(ended, lambda row: (row.policy, row.epsilon)).values()
+def _beside(table: PaperTable) -> list[dict[str, Any]]:
     return [
-        Table.of(f"after {last:,} visits of each vendor", columns, settings),
-        *(
-            f"{one.above} above {one.below}"
-            + ("" if math.isinf(one.epsilon) else f" at epsilon {one.epsilon:g}")
-            + f": {one.verdict} ({100 * one.difference.mean:+.2f} points)"
-            for one in found["orderings"]
-        ),
-        *(
-            f"Table {table['table']} of the paper: {table['why'][-1]}"
-            for table in found["tables"]
-            if table["table"] != "II"
-        ),
+        {"arrivals": n, "policy": policy, "epsilon": epsilon, "paper": paper, "here": here}
+        for n, cells in table.lines.items()
+        for (policy, epsilon), (paper, here) in zip(table.columns, cells, strict=True)
     ]
 
 
-def _spent(nats: float) -> str:
-    return "nothing holds" if math.isinf(nats) else f"{nats:.3g}"
+def _ended_table(rows: list[Row]) -> Table:
+    last = max(row.arrivals for row in rows)
 
+    def mean(field: str) -> Callable[[list[Row]], float | None]:
+        def of(some: list[Row]) -> float | None:
+            known = [value for row in some if (value := getattr(row, field)) is not None]
+            return sum(known) / len(known) if known else None
 
-def _mean(rows: Sequence[Row], field: str) -> float | None:
-    known = [value for row in rows if (value := getattr(row, field)) is not None]
-    return sum(known) / len(known) if known else None
+        return of
+
+    def nats(value: float, nothing: str) -> str:
+        return nothing if math.isinf(value) else f"{value:.3g}"
+
+    columns: dict[str, Callable[[list[Row]], object]] = {
+        "policy": lambda some: some[0].policy,
+        "epsilon": lambda some: nats(some[0].epsilon, "–"),
+        "accuracy": mean("accuracy"),
+        "tested": mean("test_accuracy"),
+        "average regret": mean("average_regret"),
+        "forwarded": mean("forwarded"),
+        "spent per visit": lambda some: nats(some[0].epsilon_spent_per_visit, "nothing holds"),
+    }
+    ended = [row for row in rows if row.arrivals == last]
+    settings = grouped(ended, lambda row: (row.policy, row.epsilon)).values()
+    return Table.of(f"after {last:,} visits of each vendor", columns, settings)
 
 
 SIMULATE = Command(SimulateSettings, simulate)
@@ -239,19 +204,23 @@ def tour() -> Tour:
     """One screen: vendors that learn together, and what a neighbour learns of a visit."""
     import numpy as np
 
+    from tacit.designs.pdap import experiment
     from tacit.designs.pdap.experiment.policies import World
     from tacit.designs.pdap.forwarding import Agreement, Forwarder
     from tacit.randomness import secure
 
     vendors, arrivals, epsilon, draws = 4, 1000, 1.0, 2000
     world = World(vendors=vendors, videos=5, dimension=2, arrivals=arrivals)
-    ours = _ended("sound-joint", epsilon, world)
-    plain = _ended("sound-joint", math.inf, world)
-    chance = _ended("uniform", math.inf, world)
+
+    def ended(policy: str, epsilon: float) -> Row:
+        *_, row = experiment.simulate(policy, epsilon, world, seed=1)
+        return row
+
+    ours, plain = ended("sound-joint", epsilon), ended("sound-joint", math.inf)
+    chance = ended("uniform", math.inf)
     forwarder = Forwarder(Agreement(features=2, slices=2, epsilon=epsilon), randomness=secure())
     sent = [forwarder.forward(np.array([0.9, 0.1])) for _ in range(draws)]
-    right = sum(each is not None and tuple(each.places) == (1, 0) for each in sent) / draws
-    assert sent[0] is not None
+    right = sum(each.places == (1, 0) for each in sent) / draws
     return Tour(
         asked=f"{vendors} generated vendors show videos, learn from {arrivals:,} visits each, and "
         "ask one another where a visitor may find something better.",
@@ -274,10 +243,3 @@ def tour() -> Tour:
             "epsilon_spent_per_visit": ours.epsilon_spent_per_visit,
         },
     )
-
-
-def _ended(policy: str, epsilon: float, world: World) -> Row:
-    from tacit.designs.pdap.experiment import simulate
-
-    *_, row = simulate(policy, epsilon, world, seed=1)
-    return row

@@ -11,21 +11,13 @@ sound-context     nothing but that they come  seen by the visitor's own device  
 sound-joint,      a randomised cell, to all   seen by home itself               of sums and of the
 private-linucb    neighbours at each visit                                      cell, each
 uniform           nothing but that they come  none                              nothing is learned
-
-Vendors that reach one another: carries encoded bytes between them, and nothing else.
-
-Home sees a click on a neighbour's video itself with the chance `seen`: it is shown on its own page
-always (1), now and then (a sample of users tells it), or never (0, as the paper has it).
-
-A neighbour gets the clicks on its videos, and reports on them, unless `reported` is False or
-home asks all neighbours: then a visitor tells nobody but home.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -36,14 +28,12 @@ from tacit.designs.pdap.control import Setting
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder, Host
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.local import Context, ContextSetting
-from tacit.designs.pdap.messages import LARGEST
 from tacit.designs.pdap.policy import Uniform
 from tacit.designs.pdap.published import Cap, Dap, Dup, ForwardedUsers, GPDap, PDap
-from tacit.designs.pdap.published import guests as dup_guests
 from tacit.designs.pdap.trust import NEVER, TrustSettings
 from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.errors import ConfigError
-from tacit.randomness import Source, integers_below
+from tacit.randomness import Source
 from tacit.recommenders.baselines.linucb import LinUCB
 
 PUBLISHED = ("cap", "solo", "dup", "dap", "p-dap", "gp-dap")
@@ -99,14 +89,14 @@ class World:
 
 @dataclass(frozen=True)
 class Made:
-    """A vendor, and what one visit of its users costs: inf where nothing holds."""
+    """A vendor, and what one visit of its users costs: inf where nothing holds.
+
+    seen: whether home sees a click on a neighbour's video itself; else the neighbour reports it.
+    """
 
     vendor: Vendor
     spent: float
-    seen: float = 0.0
-    """The chance that home learns of a click on a neighbour's video without a report by it."""
-    reported: bool = True
-    """Whether neighbours learn of clicks on their videos; else a visitor tells home alone."""
+    seen: bool = False
 
 
 def make(name: str, epsilon: float, world: World, sources: Sequence[Source]) -> list[Made]:
@@ -120,84 +110,66 @@ def make(name: str, epsilon: float, world: World, sources: Sequence[Source]) -> 
         home = Cap(world.centralised)
         every = [video for vendor in range(world.vendors) for video in world.videos_of(vendor)]
         return [Made(Vendor(home, every), math.inf) for _ in sources]
-    return [_one(name, epsilon, world, vendor, source) for vendor, source in enumerate(sources)]
-
-
-def _one(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
-    if name in PUBLISHED:
-        return _published(name, epsilon, world, vendor, source)
-    if name == "uniform":
-        uniform = Uniform(world.videos, world.vendors - 1, randomness=source)
-        return _hosting(uniform, world, vendor, source, epsilon)
-    if name == "sound-context":
-        context = Context(ContextSetting(**world.sizes, epsilon=epsilon), randomness=source)
-        made = _hosting(context, world, vendor, source, epsilon)
-        return replace(made, spent=context.visit_epsilon)
-    return _joint(name, epsilon, world, vendor, source)
+    one = _published if name in PUBLISHED else _hosting
+    return [one(name, epsilon, world, vendor, source) for vendor, source in enumerate(sources)]
 
 
 def _published(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
-    setting = world.setting
-    videos = world.videos_of(vendor)
+    setting, videos = world.setting, world.videos_of(vendor)
     if name == "solo":
         return Made(Vendor(Cap(setting), videos), math.inf)
-    home: Any
-    guests: ForwardedUsers
-    if name == "dup":
-        home, guests = Dup(setting), dup_guests(setting)
-    elif name == "dap":
-        home, guests = Dap(setting), ForwardedUsers(setting, epsilon=math.inf)
+    home: Dup | Dap
+    geometric = name == "gp-dap"
+    if name in ("dup", "dap"):
+        home = Dup(setting) if name == "dup" else Dap(setting)
+        guests = ForwardedUsers(setting, epsilon=math.inf, equal=name == "dup")
     else:
-        kind = GPDap if name == "gp-dap" else PDap
+        kind = GPDap if geometric else PDap
         home = kind(setting, epsilon=epsilon, randomness=source, **world.private)
-        guests = ForwardedUsers(setting, epsilon=epsilon, geometric=name == "gp-dap")
-    forwarder = Forwarder(Agreement(world.dimension, CLEAR, math.inf), randomness=source)
-    unlimited = TrustSettings(low=-1e9, high=1e9, share=1.0)  # the paper believes every word
-    asks: dict[str, Any] = {"peers": world.others(vendor), "forwarder": forwarder}
-    return Made(Vendor(home, videos, guests=guests, caution=unlimited, **asks), math.inf)
+        guests = ForwardedUsers(setting, epsilon=epsilon, geometric=geometric)
+    made = Vendor(
+        home,
+        videos,
+        guests=guests,
+        peers=world.others(vendor),
+        forwarder=Forwarder(Agreement(world.dimension, CLEAR, math.inf), randomness=source),
+        # The paper believes every word.
+        caution=TrustSettings(low=-1e9, high=1e9, share=1.0, failures=NEVER),
+    )
+    return Made(made, math.inf)
 
 
-def _joint(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
-    shared = world.sizes | {"horizon": max(2, world.arrivals), "epsilon": epsilon}
-    if name == "sound-joint":
-        home: Joint | LinUCB = Joint(JointSetting(**shared), randomness=source)
-        learning = math.inf if math.isinf(epsilon) else PureAccountant().add(home.event).epsilon()
-    else:
-        home, learning = LinUCB(**shared, delta=world.delta), epsilon
-    features = world.dimension if world.vendors > 1 else 0  # a vendor alone forwards nothing
-    made = _hosting(home, world, vendor, source, epsilon, features=features)
-    return replace(made, spent=learning + made.spent)
-
-
-def _hosting(
-    home: Joint | LinUCB | Context | Uniform,
-    world: World,
-    vendor: int,
-    source: Source,
-    epsilon: float,
-    *,
-    features: int = 0,
-) -> Made:
+def _hosting(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
     """Only the own vendor sees clicks. Requests that tell of contexts go to all, at every visit."""
+    shared = world.sizes | {"horizon": max(2, world.arrivals), "epsilon": epsilon}
+    features, learning = 0, 0.0
+    home: Joint | LinUCB | Context | Uniform
+    if name == "uniform":
+        home = Uniform(world.videos, world.vendors - 1, randomness=source)
+    elif name == "sound-context":
+        home = Context(ContextSetting(**world.sizes, epsilon=epsilon), randomness=source)
+        learning = home.visit_epsilon
+    else:
+        features = world.dimension if world.vendors > 1 else 0  # a vendor alone forwards nothing
+        learning = epsilon
+        if name == "sound-joint":
+            home = Joint(JointSetting(**shared), randomness=source)
+            if not math.isinf(epsilon):
+                learning = PureAccountant().add(home.event).epsilon()
+        else:
+            home = LinUCB(**shared, delta=world.delta)
     slices = CLEAR if math.isinf(epsilon) else _TOLD
     forwarder = Forwarder(Agreement(features, slices, epsilon), randomness=source)
-    caution = TrustSettings(believed=False, share=1.0, failures=NEVER)  # no words to believe
-    guest = Host(home, epsilon=epsilon, randomness=source)
     made = Vendor(
         home,
         world.videos_of(vendor),
-        guests=guest,
+        guests=Host(home, epsilon=epsilon, randomness=source),
         peers=world.others(vendor),
         forwarder=forwarder,
-        caution=caution,
+        caution=TrustSettings(believed=False, share=1.0, failures=NEVER),  # no words to believe
         asks_all=features > 0,
     )
-    return Made(made, forwarder.visit_epsilon + made.caution_epsilon, seen=1.0, reported=False)
-
-
-_PARTS = 1 << 20
-Lie = Callable[[bytes], bytes | None]
-"""What becomes of a message on its way: other bytes, or None for nothing at all."""
+    return Made(made, learning + forwarder.visit_epsilon + made.caution_epsilon, seen=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,24 +182,14 @@ class Shown:
 
 
 class Network:
-    """offers, rewards: what becomes of a vendor's messages, by its name; left out: nothing."""
+    """Vendors that reach one another: encoded bytes between them, and nothing else.
 
-    def __init__(
-        self,
-        vendors: Mapping[str, Vendor],
-        *,
-        seen: float = 0.0,
-        reported: bool = True,
-        randomness: Source,
-        offers: Mapping[str, Lie] | None = None,
-        rewards: Mapping[str, Lie] | None = None,
-    ) -> None:
-        if not 0 <= seen <= 1:
-            raise ConfigError(f"seen is a chance from 0 to 1; got {seen}.")
-        self.vendors = dict(vendors)
-        self._seen, self._reports = round(seen * _PARTS), reported
-        self._source = randomness
-        self._offers, self._rewards = dict(offers or {}), dict(rewards or {})
+    seen: whether home sees clicks on a neighbour's video, which is shown on its own page; else, as
+    the paper has it, the neighbour gets them, and reports.
+    """
+
+    def __init__(self, vendors: Mapping[str, Vendor], *, seen: bool) -> None:
+        self.vendors, self.seen = dict(vendors), seen
 
     def visit(
         self, home: str, context: NDArray[np.float64], click: Callable[[str, str], float | None]
@@ -235,49 +197,27 @@ class Network:
         """One visit, end to end. click: vendor and video -> 0, 1, or None if it is not known."""
         vendor = self.vendors[home]
         visit = vendor.choose(context)
-        answers = {name: self._ask(home, name, visit.forward) for name in visit.asks}
-        if visit.peer is None:
-            assert visit.video is not None
-            return self._own(home, visit, visit.video, click)
-        peer = visit.peer
-        video = vendor.offered(visit, answers[peer])
-        if not visit.waits():  # it had nothing
-            return self._own(home, visit, video, click)
-        reward = click(peer, video)
+        asked = {peer: self.offer(home, peer, visit.forward or b"") for peer in visit.asks}
+        video = visit.video
+        if visit.peer is not None:
+            video = vendor.offered(visit, asked[visit.peer])
+        server = visit.peer or home
+        assert video is not None
+        reward = click(server, video)
         if reward is not None:
-            if self._sees():
+            if self.seen or server == home:
                 vendor.clicked(visit, reward)
-            if self._reports and not vendor.asks_all:
-                self._report(home, peer, visit.request, reward)
-        return Shown(peer, video, reward)
+            else:
+                self.report(home, visit, reward)
+        return Shown(server, video, reward)
 
-    def _own(
-        self, home: str, visit: Visit, video: str, click: Callable[[str, str], float | None]
-    ) -> Shown:
-        reward = click(home, video)
-        if reward is not None:
-            self.vendors[home].clicked(visit, reward)
-        return Shown(home, video, reward)
+    def offer(self, home: str, peer: str, forward: bytes) -> bytes | None:
+        """What `peer` answers to a request of `home`; None for nothing."""
+        return self.vendors[peer].serve(home, forward)
 
-    def _ask(self, home: str, peer: str, forward: bytes | None) -> bytes | None:
-        asked = self.vendors.get(peer)
-        if asked is None or forward is None:
-            return None
-        return _arrived(self._offers.get(peer), asked.serve(home, forward))
-
-    def _report(self, home: str, peer: str, request: bytes, reward: float) -> None:
-        sent = self.vendors[peer].guest_clicked(home, request, reward)
-        data = None if sent is None else _arrived(self._rewards.get(peer), sent)
+    def report(self, home: str, visit: Visit, reward: float) -> None:
+        """The neighbour whose offer was shown tells `home` what came of it."""
+        peer = visit.peer or ""
+        data = self.vendors[peer].guest_clicked(home, visit.request, reward)
         if data is not None:
             self.vendors[home].rewarded(peer, data)
-
-    def _sees(self) -> bool:
-        if self._seen in (0, _PARTS):
-            return self._seen > 0
-        return bool(integers_below(self._source, _PARTS, 1)[0] < self._seen)
-
-
-def _arrived(lie: Lie | None, data: bytes) -> bytes | None:
-    """What is longer than any message is not read to its end."""
-    found = data if lie is None else lie(data)
-    return None if found is None or len(found) > LARGEST else found

@@ -10,7 +10,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from tacit.designs.pdap import theory
@@ -63,7 +62,6 @@ ORDERINGS: tuple[tuple[str, str], ...] = (
 """The first is above the second in the paper, at each epsilon."""
 _COLOURS = tuple(f"var(--p{number})" for number in range(9))
 _DASHES: tuple[tuple[int, ...], ...] = ((), (6, 4), (2, 3), (9, 3, 2, 3))
-_POINTS = 12  # of a curve, in equal steps: a dozen is read more easily than forty
 Outcome = Literal["holds", "not distinguished", "the reverse", "one seed only"]
 
 
@@ -118,17 +116,16 @@ def orderings(rows: Sequence[Row]) -> list[Ordering]:
     }
     epsilons = sorted({epsilon for _, epsilon, _ in ended if not math.isinf(epsilon)})
 
-    def at(name: str, epsilon: float, seed: int) -> float | None:
-        return ended.get((name, epsilon, seed), ended.get((name, math.inf, seed)))
+    def at(name: str, epsilon: float, seed: int) -> float:
+        return ended.get((name, epsilon, seed), ended.get((name, math.inf, seed), math.nan))
 
     found = []
     for above, below in ORDERINGS:
         private = above.endswith("p-dap") or below.endswith("p-dap")
         for epsilon in epsilons if private else [math.inf]:
             seeds = dict.fromkeys(seed for name, _, seed in ended if name == above)
-            pairs = [(at(above, epsilon, seed), at(below, epsilon, seed)) for seed in seeds]
-            gaps = [one - other for one, other in pairs if one is not None and other is not None]
-            if gaps and not any(math.isnan(gap) for gap in gaps):
+            gaps = [at(above, epsilon, seed) - at(below, epsilon, seed) for seed in seeds]
+            if gaps and not any(map(math.isnan, gaps)):
                 difference = mean_interval(gaps)
                 found.append(Ordering(above, below, epsilon, difference, verdict_of(difference)))
     return found
@@ -148,18 +145,16 @@ def _why(number: str, columns: Sequence[Column], world: World) -> tuple[str, ...
     if number == "II":
         often = "Levels depend on how often people click at all, which the paper does not tell: "
         return (f"{often}compare the order of the columns.",)
-    s = world.setting
-    said = []
+    s, said = world.setting, list[str]()
     for name, epsilon in columns:
-        if math.isinf(epsilon) or (name, number) == ("p-dap", "IV"):
-            continue
-        scale = theory.noise_scale("tree", s.horizon, s.neighbours + 1, s.videos, epsilon)
-        share = math.exp(epsilon / (2 * theory.spread(s.lipschitz, s.slices, s.smoothness, 0)))
-        said.append(
-            f"{name} at epsilon {epsilon:g}: in the whole cube the best own video is at most "
-            f"{share:.4g} times as likely as the worst, and the noise of one node of a tree has "
-            f"scale {scale:,.0f} where clicks are 0 or 1. " + _waits(epsilon, world)
-        )
+        if not math.isinf(epsilon):
+            scale = theory.noise_scale("tree", s.horizon, s.neighbours + 1, s.videos, epsilon)
+            share = math.exp(epsilon / (2 * theory.spread(s.lipschitz, s.slices, s.smoothness, 0)))
+            said.append(
+                f"{name} at epsilon {epsilon:g}: in the whole cube the best own video is at most "
+                f"{share:.4g} times as likely as the worst, and the noise of one node of a tree "
+                f"has scale {scale:,.0f} where clicks are 0 or 1."
+            )
     said.append(
         "So the printed figures can come only from videos that are clicked often whichever is "
         "shown, or from a Delta u far below what protects anybody."
@@ -167,43 +162,28 @@ def _why(number: str, columns: Sequence[Column], world: World) -> tuple[str, ...
     return tuple(said)
 
 
-def _waits(epsilon: float, world: World) -> str:
-    s = world.setting
-    if s.neighbours == 0:
-        return "Here nobody has neighbours: own videos are all there is."
-    asked = theory.gamma(s.horizon, s.neighbours + 1, epsilon, 0.05) / 4
-    reach = "more than there are" if asked > s.horizon else f"of {s.horizon:,}"
-    said = f"Lemma 5 asks {asked:,.0f} visits of each neighbour before it is exploited, {reach}"
-    gamma = world.private.get("gamma")
-    return f"{said}." if gamma is None else f"{said}; Gamma was set to {gamma:g} here."
-
-
 def page_of(rows: Sequence[Row], world: World, manifest: Mapping[str, Any]) -> Page:
     """Everybody at the last visit, curves, the paper's orderings and its tables."""
     columns, found = columns_of(rows), orderings(rows)
     last, seeds = max(row.arrivals for row in rows), len({row.seed for row in rows})
-    key = [Mark(named(column), *_colour(number)) for number, column in enumerate(columns)]
+    key = [Mark(named(column), *_ink(number)) for number, column in enumerate(columns)]
     sections = [
         Section("Everybody, at the last visit", [_standings(rows, columns, last, seeds > 1)]),
         Section("Visit after visit", figures=list(_figures(rows, columns, world)), key=key),
     ]
     if found:
         sections.append(Section("The paper’s orderings", [_ordered(found, seeds > 1)]))
-    sections += [
-        Section(
-            f"Table {table.number} of the paper: {table.title}",
-            [_laid_out(table, seeds > 1)],
-            notes=table.why,
-        )
-        for table in tables(rows, world)
-    ]
-    best = [row.best for row in rows if row.arrivals == last and row.best is not None]
+    for table in tables(rows, world):
+        title = f"Table {table.number} of the paper: {table.title}"
+        sections.append(Section(title, [_laid_out(table, seeds > 1)], notes=table.why))
+    ended = [row for row in rows if row.arrivals == last]
+    best = [row.best for row in ended if row.best is not None]
     facts = {
         "world": world,
         "last": last,
         "seeds": seeds,
         "best": sum(best) / len(best) if best else None,
-        "matched": [row.matched for row in rows if row.arrivals == last and row.matched],
+        "matched": [row.matched for row in ended if row.matched],
     }
     return Page(
         "Vendors that learn together",
@@ -218,18 +198,19 @@ def page_of(rows: Sequence[Row], world: World, manifest: Mapping[str, Any]) -> P
 
 def verdict(found: Sequence[Ordering]) -> Verdict:
     """How many of the paper's orderings hold."""
-    count = Counter(one.verdict for one in found)
-    said = "The published policies are for comparison: their privacy claims do not hold, whatever "
-    parts = [
-        f"{count['not distinguished']} cannot be separated. " if count["not distinguished"] else "",
-        f"{count['the reverse']} come out the other way round. " if count["the reverse"] else "",
-        "With one seed nothing can be separated. " if count["one seed only"] else "",
-        f"{said}their accuracy.",
-    ]
+    count = Counter[str](one.verdict for one in found)
+    said = {
+        "not distinguished": f"{count['not distinguished']} cannot be separated. ",
+        "the reverse": f"{count['the reverse']} come out the other way round. ",
+        "one seed only": "With one seed nothing can be separated. ",
+    }
+    sentence = "".join(text for outcome, text in said.items() if count[outcome])
+    sentence += "The published policies are for comparison: their privacy claims do not hold, "
+    sentence += "whatever their accuracy."
     if not found:
-        return Verdict("weakened", "No two policies of the paper’s tables were run", "".join(parts))
+        return Verdict("weakened", "No two policies of the paper’s tables were run", sentence)
     head = f"{count['holds']} of {len(found)} of the paper’s orderings hold here"
-    return Verdict("hidden" if count["holds"] == len(found) else "weakened", head, "".join(parts))
+    return Verdict("hidden" if count["holds"] == len(found) else "weakened", head, sentence)
 
 
 def named(column: Column) -> str:
@@ -246,8 +227,7 @@ def _standings(rows: Sequence[Row], columns: Sequence[Column], last: int, ends: 
 
     def spent(column: Column) -> object:
         policy, epsilon = column
-        here = (row for row in rows if (row.policy, row.epsilon, row.arrivals) == (*column, last))
-        nats = next(here).epsilon_spent_per_visit
+        nats = next(r.epsilon_spent_per_visit for r in rows if (r.policy, r.epsilon) == column)
         if not math.isinf(nats):
             return f"{nats:.3g}"
         if math.isinf(epsilon):
@@ -294,55 +274,36 @@ def _laid_out(table: PaperTable, ends: bool) -> Table:
 
 
 def _figures(rows: Sequence[Row], columns: Sequence[Column], world: World) -> Iterator[Figure]:
-    wanted = [("accuracy", "Accuracy", "clicks per visit so far")]
-    if all(row.regret is not None for row in rows):
-        wanted = [
-            ("regret", "Regret", "regret of one vendor so far"),
-            ("average_regret", "Average regret", "regret per visit so far"),
-            *wanted,
-        ]
-    for field, title, axis in wanted:
-        yield _drawn(title, rows, columns, field, axis)
-    dap = [row for row in rows if row.policy == "dap" and row.regret is not None]
-    if dap:
-        title = "DAP's regret over its bound, Theorem 3 without noise"  # below 1 where it holds
-        bound = partial(regret_bound, world.setting)
-        yield _drawn(title, dap, columns, "regret", "regret over its bound", bound)
-
-
-def _drawn(
-    title: str,
-    rows: Sequence[Row],
-    columns: Sequence[Column],
-    field: str,
-    axis: str,
-    over: Callable[[int], float] = lambda _: 1.0,
-) -> Figure:
-    """over: of so many visits, what the field is divided by."""
+    """Accuracy; where the optimum is known, regret, and that of DAP over its bound."""
     from tacit.evaluation.plots import Curve, curves
 
-    visits, bars = sorted({row.arrivals for row in rows}), len({row.seed for row in rows}) > 2
-    steps = [visits[-1] * step / _POINTS for step in range(1, _POINTS + 1)]
-    shown = sorted({min(visits, key=lambda n: abs(n - at)) for at in steps})
+    many = len({row.seed for row in rows}) > 2  # intervals over two seeds would fill the plot
+    visits = sorted({row.arrivals for row in rows})
 
-    def points(column: Column) -> Iterator[tuple[float, float, float, float]]:
-        for n in shown:
-            if (found := level(rows, column, field, n)) is not None:
-                # One seed has no interval, and those of two would fill the plot.
-                alone = not bars or math.isinf(found.low)
-                low, high = (found.mean, found.mean) if alone else (found.low, found.high)
-                yield float(n), found.mean / over(n), low / over(n), high / over(n)
+    def drawn(title: str, shown: Sequence[Column], field: str, axis: str, bound: bool) -> Figure:
+        lines = []
+        for column in shown:
+            points = []
+            for n in visits:
+                if (found := level(rows, column, field, n)) is not None:
+                    over = regret_bound(world.setting, n) if bound else 1.0
+                    mean, low, high = (each / over for each in found)
+                    points.append((float(n), mean, *((low, high) if many else (mean, mean))))
+            if points:
+                lines.append(Curve(named(column), *_ink(columns.index(column)), tuple(points)))
+        plot = curves(lines, x_title="visits of each vendor", y_title=axis)
+        said = "by visits, a line for each policy; the table above holds the last figures."
+        return Figure(title, f"Line plot: {title} {said}", (("", plot),))
 
-    lines = [
-        Curve(named(column), *_colour(number), drawn)
-        for number, column in enumerate(columns)
-        if (drawn := tuple(points(column)))
-    ]
-    plot = curves(lines, x_title="visits of each vendor", y_title=axis)
-    said = "by visits, a line for each policy; the table above holds the last figures."
-    return Figure(title, f"Line plot: {title} {said}", (("", plot),))
+    if all(row.regret is not None for row in rows):
+        yield drawn("Regret", columns, "regret", "regret of one vendor so far", False)
+        if DAP in columns:  # below 1 where the bound holds
+            title = "DAP's regret over its bound, Theorem 3 without noise"
+            yield drawn(title, [DAP], "regret", "regret over its bound", True)
+    yield drawn("Accuracy", columns, "accuracy", "clicks per visit so far", False)
 
 
-def _colour(number: int) -> tuple[str, tuple[int, ...]]:
+def _ink(number: int) -> tuple[str, tuple[int, ...]]:
+    """Colour and dash of a line."""
     turn, place = divmod(number, len(_COLOURS))
     return _COLOURS[place], _DASHES[turn % len(_DASHES)]

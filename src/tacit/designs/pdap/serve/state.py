@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.designs.pdap.forwarding import Host
 from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.messages import REQUEST_BYTES
 from tacit.designs.pdap.policy import Choice
-from tacit.designs.pdap.trust import NoisyPeer
 from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.errors import ConfigError, PrivacyError
 
@@ -51,8 +51,6 @@ _VISIT = np.dtype(
     ]
 )
 """turn: the visit's number at the learner. click: 0 for none yet, 1 for no, 2 for yes."""
-Row = Any
-"""One row of a structured array."""
 
 
 @dataclass(frozen=True)
@@ -97,11 +95,27 @@ class VendorState:
     names: list[str] = field(default_factory=list)
     since: int = 0
 
+    def __post_init__(self) -> None:
+        if not (isinstance(self.vendor.home, Joint) and isinstance(self.vendor.guests, Host)):
+            raise ConfigError(
+                "A vendor is stored if its learner is a Joint that serves its guests as well."
+            )
+
     def encode(self, settings: str) -> bytes:
-        """settings: what must be unchanged to continue from here."""
-        numbers, arrays = saved(self.vendor)
-        numbers |= {"version": VERSION, "settings": settings}
-        numbers |= {"since": self.since, "names": self.names}
+        """All but who waits for a word. settings: what must be unchanged to continue from here."""
+        self._home.add_up_oldest(MOST_SEEN)
+        numbers, arrays = self._home.kept()
+        videos, peers = self.vendor.arms
+        numbers |= {
+            "visits": self.vendor.visits,
+            "videos": list(videos.items()),
+            "peers": list(peers.items()),
+            "known": {name: self.vendor.known(name).kept() for name in peers.values()},
+            "version": VERSION,
+            "settings": settings,
+            "since": self.since,
+            "names": self.names,
+        }
         rows = self.visits.view(np.uint8).reshape(len(self.visits), _VISIT.itemsize)
         return pack(numbers, arrays | {"visit_rows": rows})
 
@@ -111,9 +125,13 @@ class VendorState:
         numbers, arrays = unpack(data)
         if numbers["settings"] != settings:
             return None
-        restore(vendor, numbers, arrays)
         rows = arrays["visit_rows"].reshape(-1).view(_VISIT).copy()
-        return cls(vendor, rows, numbers["names"], numbers["since"])
+        found = cls(vendor, rows, numbers["names"], numbers["since"])
+        found._home.resume(numbers, arrays)
+        vendor.resume(numbers["visits"], dict(numbers["videos"]), dict(numbers["peers"]))
+        for name, kept in numbers["known"].items():
+            vendor.known(name).resume(kept)
+        return found
 
     def rename(self, videos: Sequence[str], peers: Sequence[str]) -> None:
         """What joined and left the settings since; the last video leaves when others have come."""
@@ -167,33 +185,26 @@ class VendorState:
         """A visit without a row."""
         if ticket.number < 1 or not any(ticket.arm in names for names in self.vendor.arms):
             return
-        cell = self._home.grid.cell(self._home.grid.centres[ticket.cell])
-        choice = Choice(ticket.arm, "explore", cell, None, ticket.turn)
         with suppress(PrivacyError):  # it was answered before
-            self._home.update(choice, reward)
+            self._home.update(Choice(ticket.arm, "explore", ticket.cell, None, ticket.turn), reward)
 
     def _ticket(self, visit: Visit) -> Ticket:
         choice = visit.choice
-        assert isinstance(choice, Choice)
-        turn, cell = choice.visit, self._home.grid.number(choice.cell)
-        assert turn is not None
-        return Ticket(visit.number, turn, choice.arm, cell)
+        return Ticket(visit.number, choice.visit, choice.arm, choice.cell)
 
     @property
     def _home(self) -> Joint:
-        return _joint(self.vendor)
-
-    def _place(self, name: str) -> int:
-        if name not in self.names:
-            self.names.append(name)
-        return self.names.index(name)
+        assert isinstance(self.vendor.home, Joint)
+        return self.vendor.home
 
     def _note(self, visit: Visit) -> None:
         row = self.visits[visit.number % len(self.visits)]
         ticket = self._ticket(visit)
         row["number"], row["turn"] = ticket.number, ticket.turn
         row["arm"], row["cell"] = ticket.arm, ticket.cell
-        row["peer"] = -1 if visit.peer is None else self._place(visit.peer)
+        if visit.peer is not None and visit.peer not in self.names:
+            self.names.append(visit.peer)
+        row["peer"] = -1 if visit.peer is None else self.names.index(visit.peer)
         row["click"] = 0 if visit.click is None else 1 + int(visit.click)
         row["learned"], row["came"] = visit.learned, visit.came
         row["shown"] = visit.video is not None
@@ -201,15 +212,14 @@ class VendorState:
 
     def _visit(self, number: int, context: NDArray[np.float64] | None = None) -> Visit | None:
         """A visit as it was noted; its context is sent again, or stands for its cell's middle."""
-        row: Row = self.visits[number % len(self.visits)]
+        row: Any = self.visits[number % len(self.visits)]
         too_old = number <= self.vendor.visits - len(self.visits)  # needed or not
         if number < 1 or too_old or row["number"] != number:
             return None
-        grid, peer = self._home.grid, int(row["peer"])
-        middle = grid.centres[int(row["cell"])]
-        choice = Choice(int(row["arm"]), "explore", grid.cell(middle), None, int(row["turn"]))
+        peer, cell = int(row["peer"]), int(row["cell"])
+        choice = Choice(int(row["arm"]), "explore", cell, None, int(row["turn"]))
         return Visit(
-            middle if context is None else context,
+            self._home.grid.centres[cell] if context is None else context,
             choice,
             "shown" if row["shown"] else None,
             peer=None if peer < 0 else self.names[peer],
@@ -219,46 +229,6 @@ class VendorState:
             number=number,
             came=bool(row["came"]),
         )
-
-
-def saved(vendor: Vendor) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What is learned and released, and what is known of neighbours; not who waits for an answer.
-
-    ConfigError unless its learner is a `Joint` for guests as well, and one that can be kept.
-    """
-    joint = _joint(vendor)
-    joint.add_up_oldest(MOST_SEEN)
-    numbers, arrays = joint.kept()
-    videos, peers = vendor.arms
-    numbers |= {
-        "visits": vendor.visits,
-        "videos": list(videos.items()),
-        "peers": list(peers.items()),
-        "known": {name: _noisy(vendor, name).kept() for name in peers.values()},
-    }
-    return numbers, arrays
-
-
-def restore(vendor: Vendor, numbers: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-    """Make `vendor`, of the same settings, what the saved one was. It keeps the arrays."""
-    _joint(vendor).resume(numbers, arrays)
-    vendor.resume(numbers["visits"], dict(numbers["videos"]), dict(numbers["peers"]))
-    for name, kept in numbers["known"].items():
-        _noisy(vendor, name).resume(kept)
-
-
-def _joint(vendor: Vendor) -> Joint:
-    if not (isinstance(vendor.home, Joint) and vendor.shared):
-        raise ConfigError(
-            "A vendor is stored if its learner is a Joint that serves its guests as well."
-        )
-    return vendor.home
-
-
-def _noisy(vendor: Vendor, name: str) -> NoisyPeer:
-    peer = vendor.known(name)
-    assert isinstance(peer, NoisyPeer)
-    return peer
 
 
 _LENGTH = struct.Struct(">I")
