@@ -3,7 +3,7 @@
 nx-map-ib, nx-map-ub   X-Map without privacy, item-based and user-based: the published variant at
                        epsilon = inf
 x-map-ib, x-map-ub     X-Map with privacy, in its variants; user-based only as published
-item-average           mean of the item's stars; user-average: of the person's own stars
+item-average           mean of the item's stars
 popularity             how many people rated the item (lists only: its scores are not stars)
 remote-user            people who are alike in the source domain are asked about the target domain
 knn-single, knn-cross  item kNN in the target domain alone; over both domains as one
@@ -35,7 +35,6 @@ NON_PRIVATE = ("nx-map-ib", "nx-map-ub")
 PRIVATE = ("x-map-ib", "x-map-ub")
 BASELINES = (
     "item-average",
-    "user-average",
     "popularity",
     "remote-user",
     "knn-single",
@@ -99,8 +98,6 @@ def make(contender: Contender, task: Task, k: int | None) -> Recommender:
     match contender.method:
         case "item-average":
             return baselines.ItemMean(damping=0.0)
-        case "user-average":
-            return baselines.UserAverage()
         case "popularity":
             return baselines.Popularity()
         case "remote-user":
@@ -130,7 +127,6 @@ NAMES = {
     "x-map-ib": "X-Map (item-based)",
     "x-map-ub": "X-Map (user-based)",
     "item-average": "item average",
-    "user-average": "user average",
     "popularity": "popularity",
     "remote-user": "remote user",
     "knn-single": "item kNN (target only)",
@@ -147,7 +143,6 @@ STROKES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
     ("x-map-ib", "published"): ("var(--printed)", SOLID),
     ("x-map-ub", "published"): ("var(--printed)", DASHED),
     ("item-average", "baseline"): ("var(--ink)", (2, 3)),
-    ("user-average", "baseline"): ("var(--muted)", (2, 3)),
     ("remote-user", "baseline"): ("var(--b1)", SOLID),
     ("knn-single", "baseline"): ("var(--b2)", SOLID),
     ("knn-cross", "baseline"): ("var(--b2)", DASHED),
