@@ -137,22 +137,6 @@ FITS = {
         regularization=(float, option("Penalty, in stars.", default=10.0)),
         seed=_SEED,
     ),
-    "user-average": _baseline(
-        "user-average", "UserAverage", "Predict each person's own mean. No privacy: a baseline."
-    ),
-    "user-item-mean": _baseline(
-        "user-item-mean",
-        "UserItemMean",
-        "Predict from the item's mean and the person's. No privacy: a baseline.",
-        item_damping=(
-            float,
-            option("Pseudo-ratings that shrink an item's mean.", default=25.0, least=0),
-        ),
-        user_damping=(
-            float,
-            option("Pseudo-ratings that shrink a person's mean.", default=10.0, least=0),
-        ),
-    ),
     "item-knn": _baseline(
         "item-knn",
         "ItemKNN",

@@ -44,6 +44,10 @@ class Interval(NamedTuple):
     low: float
     high: float
 
+    def holds(self, value: float) -> bool:
+        """Whether the value lies inside, ends included."""
+        return self.low <= value <= self.high
+
 
 def mean_interval(
     values: ArrayLike,

@@ -1,12 +1,4 @@
-"""What every recommender offers, how scores become a list, and which visits wait for an answer.
-
-Answers  Each visit is learned once, or never.
-Why      A visit is charged for entering the sums once. Who answers, how often, is up to callers.
-Memory   A byte for each of the last `KEPT` visits. An answer that comes after as many more visits
-         is not learned: by then a first one and a second one cannot be distinguished.
-Privacy  Numbers of visits are public time. Whether a visit was answered decides whether that answer
-         is learned, and nothing else.
-"""
+"""What every recommender offers, how scores become a list, and which visits wait for an answer."""
 
 from __future__ import annotations
 
@@ -235,38 +227,38 @@ def top_n(
     candidates: Collection[Any] | None,
 ) -> Recommendations:
     """Rank by score, ties by item order; unknown ids in `left_out`, `candidates` are ignored."""
-    n = checked_n(n)
-    ids = item_ids.tolist()
+    ids, n = item_ids.tolist(), checked_n(n)
     wanted = None if candidates is None else set(checked_ids(candidates, "candidates"))
     unwanted = set(left_out)
-    order = np.argsort(-scores, kind="stable").tolist()
     allowed = (
         number
-        for number in order
+        for number in np.argsort(-scores, kind="stable").tolist()
         if ids[number] not in unwanted and (wanted is None or ids[number] in wanted)
     )
-    best = list(islice(allowed, n))
     return Recommendations(
         tuple(
             Recommendation(user, ids[number], float(scores[number]), rank)
-            for rank, number in enumerate(best, 1)
+            for rank, number in enumerate(islice(allowed, n), 1)
         )
     )
 
 
 def pick(scores: Floats, item_ids: Column, items: Sequence[Any]) -> Floats:
     """(len(items),) scores of some items by id, NaN where unknown."""
-    number = {item: position for position, item in enumerate(item_ids.tolist())}
-    return np.array(
-        [scores[number[item]] if item in number else np.nan for item in items], dtype=float
-    )
+    found = dict(zip(item_ids.tolist(), scores.tolist(), strict=True))
+    return np.array([found.get(item, np.nan) for item in items], dtype=float)
 
 
 KEPT = 1 << 16
 
 
 class Unanswered:
-    """Visits are numbered from 0 on, by their learner's `arrivals`."""
+    """Which visits wait for an answer: each is learned once, or never, as it is charged once.
+
+    Visits are numbered from 0 on, by their learner's `arrivals`: public time. A byte is kept for
+    each of the last `KEPT`; an answer that comes after as many more visits is not learned, since by
+    then a first one and a second one cannot be distinguished.
+    """
 
     def __init__(self) -> None:
         self._waits = np.zeros(KEPT, dtype=np.bool_)

@@ -52,8 +52,8 @@ def checked_history(
 ) -> Mapping[Any, float]:
     """The same history, if it maps ids of the model's type to stars on the scale."""
     if not isinstance(history, Mapping):
-        raise DataError("a history maps items to stars", found=type(history).__name__,
-                        expected=_STARS)  # fmt: skip
+        found = type(history).__name__
+        raise DataError("a history maps items to stars", found=found, expected=_STARS)
     for item, stars in history.items():
         number = isinstance(stars, int | float | np.number) and not isinstance(stars, bool)
         if not number or not np.isfinite(stars):
@@ -65,8 +65,8 @@ def checked_history(
     if ids is not None:
         check_kind(history, ids)
     if scale is not None and not scale.holds(np.array([*history.values()], dtype=float)).all():
-        raise DataError("a rating in the history lies off the scale", expected=str(scale),
-                        fix="Correct it, or bring your stars to this scale.")  # fmt: skip
+        fix = "Correct it, or bring your stars to this scale."
+        raise DataError("a rating in the history lies off the scale", expected=str(scale), fix=fix)
     return history
 
 
@@ -80,9 +80,8 @@ def check_kind(keys: Collection[Any], ids: Column) -> None:
             "the ids of the history are of another type than the model's",
             found=type(next(iter(keys))).__name__,
             expected=f"{'strings' if strings else 'whole numbers'} such as {example!r}",
-            fix="Convert them:  {str(item): stars ...}" if strings
-            else "Convert them:  {int(item): stars ...}",
-        )  # fmt: skip
+            fix=f"Convert them:  {{{'str' if strings else 'int'}(item): stars ...}}",
+        )
 
 
 TAKEN = {
@@ -132,8 +131,6 @@ BASELINES = {
     "popularity": "Popularity",
     "item-mean": "ItemMean",
     "matrix-factorization": "MatrixFactorization",
-    "user-average": "UserAverage",
-    "user-item-mean": "UserItemMean",
     "item-knn": "ItemKNN",
     "remote-user": "RemoteUser",
     "ease": "EASE",
@@ -175,8 +172,7 @@ def shaped(arrays: Mapping[str, NDArray[Any]], name: str, *shape: int | None) ->
     """One array of a file; ValueError unless it has this shape (None: any extent)."""
     array = arrays[name]
     fits = len(array.shape) == len(shape) and all(
-        wanted is None or extent == wanted
-        for extent, wanted in zip(array.shape, shape, strict=True)
+        wanted in (None, extent) for extent, wanted in zip(array.shape, shape, strict=True)
     )
     if not fits:
         raise ValueError(f"'{name}' does not fit the list of items")

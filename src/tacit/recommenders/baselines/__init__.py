@@ -7,8 +7,6 @@ from tacit.recommenders.baselines.stars import (
     MatrixFactorization,
     Popularity,
     PrivatePopularity,
-    UserAverage,
-    UserItemMean,
 )
 
 __all__ = [
@@ -21,6 +19,4 @@ __all__ = [
     "PrivatePopularity",
     "RemoteUser",
     "Ridge",
-    "UserAverage",
-    "UserItemMean",
 ]
