@@ -15,6 +15,7 @@ from tacit.data.ratings import RatingScale
 from tacit.data.stored import Given, known_of
 from tacit.designs.xmap.settings import (
     VERSION,
+    Kind,
     Private,
     Routes,
     Settings,
@@ -28,7 +29,7 @@ from tacit.designs.xmap.settings import (
     sound_lists,
 )
 from tacit.designs.xmap.settings import Reason as ListReason
-from tacit.errors import ConfigError, DataError
+from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Guarantee
 from tacit.recommenders import inputs
 from tacit.recommenders.base import (
@@ -56,6 +57,7 @@ class XMap(ItemRecommender):
                      person's whole profile. "published": the paper as printed, refuted; epsilon for
                      ONE replaced item, epsilon_prime (default: the same) for ONE list of
                      neighbours; inf is NX-Map
+    recommender      "item-based", or "user-based" (published only)
     k                neighbours of the recommender; extender_k: of an item in each layer
     significance     co-raters below which a similarity is scaled down; 0 switches it off
     alpha            how fast old ratings of people lose weight, per rank in time; 0: not at all
@@ -80,6 +82,7 @@ class XMap(ItemRecommender):
         epsilon: float = 1.0,
         epsilon_prime: float | None = None,
         delta: float = 1e-6,
+        recommender: Kind = "item-based",
         k: int = 50,
         extender_k: int = 10,
         significance: int = 50,
@@ -89,9 +92,10 @@ class XMap(ItemRecommender):
         stars: bool = False,
     ) -> None:
         self.source, self.target, self.domain, self.engine = source, target, domain, engine
-        self.variant, self.features, self.stars = variant, features, stars
+        self.variant, self.recommender = variant, recommender
         self.epsilon, self.epsilon_prime, self.delta = epsilon, epsilon_prime, delta
         self.k, self.extender_k, self.significance, self.alpha = k, extender_k, significance, alpha
+        self.features, self.stars = features, stars
         _ = self.routes, self.settings  # refuses bad ones
 
     @property
@@ -211,8 +215,13 @@ class XMap(ItemRecommender):
     __getstate__ = without_people
 
     def save(self, path: str | Path) -> None:
-        """Write what is known about items. No person is in the file."""
+        """Write what is known about items; a user-based model is made of people and refused."""
         self._fitted()
+        if self.settings_.recommender == "user-based":
+            raise PrivacyError(
+                "A user-based model is everybody's profile, and a model file holds no people. Keep "
+                "it in memory, or use recommender='item-based'."
+            )
         chosen = self.catalogue_.routes
         header = {
             "recommender": "xmap",
