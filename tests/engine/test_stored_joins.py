@@ -81,7 +81,7 @@ def test_a_fit_without_noise_is_equal_to_the_bit(files, remote, monkeypatch):
     with opened(files, remote) as ratings:
         ratings.advance = shares.append
         other = tacit.XMap(**asked).fit(ratings)
-    assert shares == 8 * [1.0]  # passes, one for each layer; pysail says nothing of its tasks
+    assert shares == 8 * [1.0]  # passes, one for each layer
     same(model, other)
     assert model.boxes_.bridges["t"].images.max() > 0
     for history in ({1: 5.0, 7: 4.0}, {3: 1.0, 12: 5.0, 45: 4.0}):
@@ -219,20 +219,3 @@ def local_world():
 
 def local_scale():
     return tacit.RatingScale(1, 5, 1)
-
-
-def test_shares_of_a_pass_make_one():
-    """From the stages of the engine, which become more while a job runs."""
-    from types import SimpleNamespace
-
-    from tacit.engine.spark import SparkRatings
-
-    shares = []
-    ratings = SparkRatings(None, None, None, 1)
-    ratings.advance = shares.append
-    for done, tasks in ((0, 4), (2, 4), (4, 40), (39, 40), (40, 40)):
-        stage = SimpleNamespace(num_tasks=tasks, num_completed_tasks=done)
-        ratings.hear([stage], 1, "", done=False)
-    ratings.passed()
-    assert shares == pytest.approx([0.5, 0.475, 0.015, 0.01])
-    assert sum(shares) == pytest.approx(1)

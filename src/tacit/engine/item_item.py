@@ -89,8 +89,8 @@ MOST = 1 << 14
 """Items of a part: with 200 neighbours each their lists are 66 MB, and a message takes 128 MB."""
 NOT_ONCE = "tacit: a person or an answer was not there once. Nothing was released."
 Make = Callable[[sparse.csr_array, Floats], Table]
-_FIELDS = (("items", np.int32), ("similarities", np.float64), ("co_counts", np.int32),
-           ("agreements", np.int32))  # fmt: skip
+_FIELDS = ("items", "similarities", "co_counts", "agreements")
+_LIST = np.dtype([*zip(_FIELDS, ("<i4", "<f8", "<i4", "<i4"), strict=True)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +131,8 @@ class TiledTable(StoredTable):
             call, part = divmod(line, len(parts))
             found = answer[call]
             rows[found.of] = np.arange(len(found.of))
-            for (name, _), values in zip(_FIELDS, unpacked(raw, k), strict=True):
-                getattr(found, name)[rows[parts[part]]] = values
+            for name in _FIELDS:
+                getattr(found, name)[rows[parts[part]]] = _unpacked(raw, k)[name]
         return answer
 
     def joined(
@@ -185,27 +185,15 @@ def best(raws: list[bytes], *, k: int) -> bytes:
     """Of lists towards several parts the nearest k, ties by number."""
     if len(raws) == 1:
         return raws[0]
-    columns = [np.concatenate(each, axis=1) for each in zip(*(unpacked(raw, k) for raw in raws),
-                                                           strict=True)]  # fmt: skip
-    items, similarities = columns[:2]
-    strengths = np.where(items >= 0, np.abs(similarities), -1.0)
-    order = np.lexsort((items, -strengths), axis=-1)[:, :k]
-    return _packed([np.take_along_axis(column, order, axis=1) for column in columns])
+    cells = np.concatenate([_unpacked(raw, k) for raw in raws], axis=1)
+    strengths = np.where(cells["items"] >= 0, np.abs(cells["similarities"]), -1.0)
+    order = np.lexsort((cells["items"], -strengths), axis=-1)[:, :k]
+    return np.take_along_axis(cells, order, axis=1).tobytes()
 
 
-def unpacked(raw: bytes, k: int) -> list[NDArray[Any]]:
-    """Items, similarities, co-counts and agreements, each (n, k)."""
-    count = len(raw) // sum(np.dtype(kind).itemsize for _, kind in _FIELDS)
-    found, start = [], 0
-    for _, kind in _FIELDS:
-        column = np.frombuffer(raw, kind, count, start)
-        found.append(column.reshape(-1, k))
-        start += column.nbytes
-    return found
-
-
-def _packed(columns: Sequence[NDArray[Any]]) -> bytes:
-    return b"".join(np.ascontiguousarray(column).tobytes() for column in columns)
+def _unpacked(raw: bytes, k: int) -> NDArray[Any]:
+    """(n, k) of `_LIST`."""
+    return np.frombuffer(raw, _LIST).reshape(-1, k)
 
 
 def _listed(
@@ -215,8 +203,10 @@ def _listed(
     for call, of, among in joins:
         if {of, among} == {x, y}:
             found = find(table, parts[of], parts[among])
-            columns = [getattr(found, name).astype(kind, copy=False) for name, kind in _FIELDS]
-            yield call * len(parts) + of, _packed(columns)
+            cells = np.empty(found.items.shape, _LIST)
+            for name in _FIELDS:
+                cells[name] = getattr(found, name)
+            yield call * len(parts) + of, cells.tobytes()
 
 
 def on_tile(

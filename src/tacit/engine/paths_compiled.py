@@ -29,19 +29,17 @@ def paths(stages: Sequence[Stage], starts: Numbers) -> tuple[Floats, Floats]:
     edges = np.cumsum([0] + [len(stage.targets) for stage in stages])
     places = np.cumsum([0] + [len(stage.offsets) for stage in stages])
     sums = np.zeros((2, len(starts), stages[-1].width))
+    # One array for all stages: where an edge goes is counted from the first stage's first.
+    offsets = [stage.offsets + first for stage, first in zip(stages, edges, strict=False)]
     _sum_paths(
-        # One array for all stages: where an edge goes is counted from the first stage's first.
-        np.concatenate(
-            [stage.offsets + first for stage, first in zip(stages, edges, strict=False)]
-        ),
+        np.concatenate(offsets),
         places,
         np.concatenate([stage.targets for stage in stages]).astype(np.uint32),
         np.concatenate([stage.agreements * stage.similarities for stage in stages]),
         np.concatenate([stage.agreements for stage in stages]),
         np.concatenate([stage.shares for stage in stages]),
         np.asarray(starts, dtype=np.int64),
-        sums[0],
-        sums[1],
+        *sums,
     )
     return sums[0], sums[1]
 
@@ -84,6 +82,7 @@ def _sum_paths(
     firsts = ends - begin
     by_edge, by_place = np.zeros(len(targets) - begin), np.zeros(len(ends) - 1)
     bounds, ordered = np.empty(len(ends), np.int64), np.empty((PART, 3))
+    room = bounds, ordered, firsts, weighted[begin:], agreements[begin:], by_edge, by_place
     for line in range(len(starts)):
         size, stage = 0, 0
         edge[0], stop[0] = offsets[starts[line]], offsets[starts[line] + 1]
@@ -103,47 +102,16 @@ def _sum_paths(
                 gathered[size, 0], gathered[size, 1], gathered[size, 2] = a, s, c
                 size += 1
                 if size == PART:
-                    _last_stage(
-                        reached,
-                        gathered,
-                        size,
-                        bounds,
-                        ordered,
-                        firsts,
-                        weighted[begin:],
-                        agreements[begin:],
-                        by_edge,
-                        by_place,
-                    )
+                    _last_stage(reached, gathered, size, *room)
                     size = 0
                 continue
             stage += 1
             sums[stage], totals[stage], certainties[stage] = a, s, c
-            edge[stage], stop[stage] = (
-                offsets[places[stage] + place],
-                offsets[places[stage] + place + 1],
-            )
-        _last_stage(
-            reached,
-            gathered,
-            size,
-            bounds,
-            ordered,
-            firsts,
-            weighted[begin:],
-            agreements[begin:],
-            by_edge,
-            by_place,
-        )
-        _collect(
-            firsts,
-            targets[begin:],
-            shares[begin:],
-            by_edge,
-            by_place,
-            numerators[line],
-            denominators[line],
-        )
+            first = places[stage] + place
+            edge[stage], stop[stage] = offsets[first], offsets[first + 1]
+        _last_stage(reached, gathered, size, *room)
+        above, below = numerators[line], denominators[line]
+        _collect(firsts, targets[begin:], shares[begin:], by_edge, by_place, above, below)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]

@@ -91,13 +91,7 @@ def _next(leaks: Any, side: int, others: int, k: int, least: int, promise: bool,
 
 @_compile
 def worst(
-    log_ratio: float,
-    gamma: float,
-    objects: int,
-    least: int,
-    most: int,
-    rounds: int,
-    promise: bool,
+    log_ratio: float, gamma: float, objects: int, least: int, most: int, rounds: int, promise: bool
 ) -> Any:
     """(2,) sup of the sum over rounds of ln(p / p') and of ln(p' / p).
 

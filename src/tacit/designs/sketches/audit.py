@@ -222,6 +222,7 @@ def _pair(
     """Everything differs: all bits are read. One like differs: seen in the answer about the set
     that holds its item; or in two, if different sets hold the two items."""
     truth, places, size = campaign.truth / WHOLE, campaign.modulus, campaign.set_size
+    items: tuple[int, ...] = ()
     if unit == "rating":
         items, bits, yes, no, asked = (0,), 1, 1, 0, campaign.asked_share
     elif unit == "moved rating":
@@ -230,7 +231,7 @@ def _pair(
         items, bits, yes, no, asked = (0, 1), 2, 0b10, 0b01, apart
     else:
         bits = campaign.questions
-        items, yes, no, asked = (), 2**bits - 1, 0, 1.0
+        yes, no, asked = 2**bits - 1, 0, 1.0
     likely, rare = asked * truth**bits, asked * (1 - truth) ** bits
     chances: tuple[Chances, Chances] = ({yes: likely, no: rare}, {yes: rare, no: likely})
 

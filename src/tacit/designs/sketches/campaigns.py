@@ -6,6 +6,7 @@ import math
 import secrets
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 
 from tacit.accounting.base import PureAccountant
 from tacit.accounting.events import RandomizedResponse
@@ -53,6 +54,7 @@ _STATED = {
     ),
 }
 """By unit: what is neighbouring, what is protected, and how things would be otherwise."""
+_STATES = partial(Guarantee, trust=Trust.NOBODY, delta=0.0, sources=_SOURCES)
 _NO_QUESTIONS = "the questions you were asked: they are public and do not depend on you"
 _NOT_COVERED = (
     "whether you take part, when, and from which address",
@@ -163,7 +165,7 @@ def _card(campaign: Campaign, unit: str) -> Guarantee:
     adjacency, protects, otherwise = _STATED[unit]
     bits = changed_bits(campaign, unit)
     epsilon = bits * bit_loss(campaign)
-    return Guarantee(
+    return _STATES(
         name=f"{campaign.method}, one report, unit: {unit}",
         sentence=(
             f"Anything that your device sends is at most {math.exp(epsilon):.4g} times as "
@@ -175,17 +177,47 @@ def _card(campaign: Campaign, unit: str) -> Guarantee:
             "everyone who reads the report and knows the method, the questions and "
             "everything about others"
         ),
-        trust=Trust.NOBODY,
         basis=Basis.PROVED,
         epsilon=epsilon,
-        delta=0.0,
         lifetime=(
             "one report of one campaign, remembered and sent again unchanged; n campaigns cost the "
             "sum of theirs, and the device stops at its owner's limit"
         ),
         assumptions=_assumptions(campaign, bits),
         not_covered=(_NO_QUESTIONS, *_NOT_COVERED),
-        sources=_SOURCES,
+    )
+
+
+def _values_card(campaign: Campaign) -> Guarantee:
+    epsilon = bit_loss(campaign)
+    return _STATES(
+        name="pairwise-rated, one report: values only",
+        sentence=(
+            "Which two items you are asked about shows that you rated them. Whether you like both "
+            f"is protected: what is sent is at most {math.exp(epsilon):.4g} times as likely as it "
+            "would be with other stars for the same items."
+        ),
+        protects="your stars, given which items you rated; NOT which items you rated",
+        adjacency=Adjacency("rating", "replace"),
+        against="everyone who reads the report and knows which items you rated",
+        basis=Basis.CONDITIONAL,
+        epsilon=epsilon,
+        lifetime=(
+            "one report of one campaign; n campaigns cost the sum of theirs, and name up to n "
+            "pairs of items you rated, until the device stops at its owner's limits"
+        ),
+        assumptions=(
+            "which items you rated is public, or may become so",
+            "the pair is chosen without looking at the stars",
+            *_assumptions(campaign, 1)[1:],
+        ),
+        not_covered=(
+            (
+                "which items you rated: the question depends on you, and the report names two of "
+                "them, at no protection at all"
+            ),
+            *_NOT_COVERED,
+        ),
     )
 
 
@@ -203,39 +235,3 @@ def _assumptions(campaign: Campaign, bits: int) -> tuple[str, ...]:
     if campaign.senses:
         stated.append("the sensed sets of one person are disjoint")
     return tuple(stated)
-
-
-def _values_card(campaign: Campaign) -> Guarantee:
-    epsilon = bit_loss(campaign)
-    return Guarantee(
-        name="pairwise-rated, one report: values only",
-        sentence=(
-            "Which two items you are asked about shows that you rated them. Whether you like both "
-            f"is protected: what is sent is at most {math.exp(epsilon):.4g} times as likely as it "
-            "would be with other stars for the same items."
-        ),
-        protects="your stars, given which items you rated; NOT which items you rated",
-        adjacency=Adjacency("rating", "replace"),
-        against="everyone who reads the report and knows which items you rated",
-        trust=Trust.NOBODY,
-        basis=Basis.CONDITIONAL,
-        epsilon=epsilon,
-        delta=0.0,
-        lifetime=(
-            "one report of one campaign; n campaigns cost the sum of theirs, and name up to n "
-            "pairs of items you rated, until the device stops at its owner's limits"
-        ),
-        assumptions=(
-            "which items you rated is public, or may become so",
-            "the pair is chosen without looking at the stars",
-            *_assumptions(campaign, 1)[1:],
-        ),
-        not_covered=(
-            (
-                "which items you rated: the question depends on you, and the report names two of "
-                "them, at no protection at all"
-            ),
-            *_NOT_COVERED,
-        ),
-        sources=_SOURCES,
-    )

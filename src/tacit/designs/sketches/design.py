@@ -53,12 +53,7 @@ ITEMS = (
         "tacit audit sketches",
         "composition and privacy of reports, by enumeration",
     ),
-    Printed(
-        "Lemma 3.1, Theorem 3.3",
-        "bound",
-        _PLAN,
-        "least number of people",
-    ),
+    Printed("Lemma 3.1, Theorem 3.3", "bound", _PLAN, "least number of people"),
     Printed(
         "Figure 1, Theorem 3.5",
         "measured",

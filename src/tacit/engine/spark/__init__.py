@@ -312,7 +312,6 @@ def _opened(session: Any, given: _Rows, public: Public, tasks: int | None) -> Sp
     )
     blocks = given.parted(known.item_ids, count).mapInArrow(work, workers.BLOCKS)
     made = SparkRatings(session, kept(session, blocks), known, count)
-    session.registerProgressHandler(made.hear)
     if not made.total(workers.rated).any():
         raise none_rated()
     return made

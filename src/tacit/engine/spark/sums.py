@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from typing import Any
@@ -31,30 +30,10 @@ class SparkRatings(StoredRatings):
     def __init__(self, session: Any, blocks: Any, catalogue: Ratings, tasks: int) -> None:
         self.catalogue, self.tasks = catalogue, tasks
         self._session, self._blocks = session, blocks
-        self._heard = 0.0
         self._seen: NDArray[np.int64] | None = None
 
     def __enter__(self) -> SparkRatings:
         return self
-
-    def hear(
-        self, stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str, done: bool
-    ) -> None:
-        """What the engine says of a job that runs: its stages so far. pysail names none."""
-        known = [(stage.num_completed_tasks, stage.num_tasks) for stage in stages or ()]
-        finished, tasks = np.sum(known, axis=0) if known else (0, 0)
-        if tasks:
-            self._hears(min(0.99, float(finished / tasks)))
-
-    def _hears(self, share: float) -> None:
-        if share > self._heard:  # a new stage makes the share smaller
-            self.advance(share - self._heard)
-            self._heard = share
-
-    def passed(self) -> None:
-        """A pass is over: what is missing of its share is said."""
-        self._hears(1.0)
-        self._heard = 0.0
 
     def __exit__(self, *_: object) -> None:
         close(self._blocks.unpersist, self._session.stop)
@@ -66,7 +45,7 @@ class SparkRatings(StoredRatings):
         work = partial(workers.summed, add=add, n_items=known.n_items, scale=known.scale)
         total, seen = gathered(self._blocks, work, zero, self.tasks)
         self._check(seen)
-        self.passed()
+        self.advance(1.0)
         return total
 
     def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> Lines:
@@ -82,7 +61,7 @@ class SparkRatings(StoredRatings):
             lines = _meeting(found, "tile", own, len(tiles))
             merged = _meeting(lines, "line", partial(joins.one_line, merge=merge), len(tiles))
             rows = merged.toArrow()
-        self.passed()
+        self.advance(1.0)
         return _by_line(rows)
 
     def spread(self, work: Callable[[slice], NDArray[Any]], parts: list[slice]) -> Arrays:
@@ -190,32 +169,20 @@ _NOT_ONCE = (
 NOT_THERE = "The cluster does not find the ratings: give a path that its workers see, or a table."
 
 
-@dataclass(frozen=True)
-class _Sign:
-    """In a message of the cluster, what goes wrong often, and what to say of it."""
-
-    pattern: str
-    says: str
-
-
-_SIGNS = (
-    _Sign(re.escape(NOT_ONCE), _NOT_ONCE),
-    _Sign(
-        "No module named '(tacit|numba|numpy|scipy|polars|pyarrow)",
+_SIGNS = {
+    re.escape(NOT_ONCE): _NOT_ONCE,
+    "No module named '(tacit|numba|numpy|scipy|polars|pyarrow)": (
         "A package is missing on the workers: install tacit-rec, the version of this machine, "
-        "for the Python of every worker.",
+        "for the Python of every worker."
     ),
-    _Sign(
-        "PATH_NOT_FOUND|No such file|not found|does not exist|TABLE_OR_VIEW_NOT_FOUND",
-        NOT_THERE,
-    ),
-    _Sign(
-        "RESOURCE_EXHAUSTED|larger than max",
+    "PATH_NOT_FOUND|No such file|not found|does not exist|TABLE_OR_VIEW_NOT_FOUND": NOT_THERE,
+    "RESOURCE_EXHAUSTED|larger than max": (
         "A message is larger than the server takes: raise "
-        "spark.connect.grpc.maxInboundMessageSize there.",
+        "spark.connect.grpc.maxInboundMessageSize there."
     ),
-    _Sign("OutOfMemory|out of memory", "A worker ran out of memory: give it more, or --tasks."),
-)
+    "OutOfMemory|out of memory": "A worker ran out of memory: give it more, or --tasks.",
+}
+"""In a message of the cluster, what goes wrong often, and what to say of it."""
 
 
 @contextmanager
@@ -230,7 +197,7 @@ def answering() -> Iterator[None]:
             raise
         if refused := re.search(rf"{workers.REFUSED}([0-9a-f]+)\.", str(error)):
             raise DataError(**json.loads(bytes.fromhex(refused[1]))) from None
-        signs = (sign.says for sign in _SIGNS if re.search(sign.pattern, str(error)))
+        signs = (says for pattern, says in _SIGNS.items() if re.search(pattern, str(error)))
         raise ClusterError(
             f"The cluster refused or failed ({type(error).__name__}). "
             + next(signs, "Its own log says why; it is not repeated here, for it may hold ratings.")

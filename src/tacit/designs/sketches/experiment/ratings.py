@@ -146,15 +146,13 @@ def _learned(
 
 def _points(rows: Sequence[Row]) -> list[Row]:
     """Means over seeds: NDCG and recall as [mean, low, high], 95 % intervals."""
-    names, figures = ("method", "epsilon", "users"), ("ndcg_at_10", "recall_at_10")
-    return [
-        dict(zip(names, key, strict=True))
-        | {
-            name: list(mean_interval([row[name] for row in found], bounds=(0.0, 1.0)))
-            for name in figures
-        }
-        for key, found in grouped(rows, itemgetter(*names)).items()
-    ]
+    points = []
+    for key, found in grouped(rows, itemgetter("method", "epsilon", "users")).items():
+        point: Row = dict(zip(("method", "epsilon", "users"), key, strict=True))
+        for name in ("ndcg_at_10", "recall_at_10"):
+            point[name] = [*mean_interval([row[name] for row in found], bounds=(0.0, 1.0))]
+        points.append(point)
+    return points
 
 
 def _needed(epsilon: float, planned: Plan, rows: Sequence[Row]) -> Row:
@@ -318,13 +316,10 @@ class OnDevices:
         self, user: Any, *, n: int = 10, candidates: Collection[Any] | None = None
     ) -> Recommendations:
         """One of the lists that were made."""
-        number = self.ratings_.user_number(user)
-        items = self.ratings_.item_ids[[each for each in self.lists_[number][:n] if each >= 0]]
+        own = self.lists_[self.ratings_.user_number(user)][:n]
+        items = enumerate(self.ratings_.item_ids[own[own >= 0]].tolist(), 1)
         return Recommendations(
-            tuple(
-                Recommendation(user, item, -rank, rank)
-                for rank, item in enumerate(items.tolist(), 1)
-            )
+            tuple(Recommendation(user, item, -rank, rank) for rank, item in items)
         )
 
 
