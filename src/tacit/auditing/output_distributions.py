@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, TypeVar
@@ -55,32 +54,6 @@ class Way(Generic[T]):
         return tuple(face for _, face in self.fallen)
 
 
-class _Dice:
-    """Indices given beforehand; where none is given, the first one that can fall."""
-
-    def __init__(self, faces: Sequence[int], counts: Counts) -> None:
-        self._given, self._counts = faces, counts
-        self.fallen: list[tuple[Weights, int]] = []
-
-    def of(self, module: str) -> Callable[[NDArray[np.int64], Source], NDArray[np.int64]]:
-        """The stand-in for the sampler in one module."""
-
-        def draw(table: NDArray[np.int64], _: Source) -> NDArray[np.int64]:
-            faces = [self._one(row, self._counts(module, place)) for place, row in enumerate(table)]
-            return np.array(faces, dtype=np.int64)
-
-        return draw
-
-    def _one(self, row: NDArray[np.int64], counts: bool) -> int:
-        first = int((row > 0).argmax())
-        if not counts:
-            return first
-        at = len(self.fallen)
-        face = self._given[at] if at < len(self._given) else first
-        self.fallen.append((tuple(row.tolist()), face))
-        return face
-
-
 def every(_module: str, _row: int) -> bool:
     """All draws are enumerated."""
     return True
@@ -96,11 +69,41 @@ def ways(program: Callable[[], T], counts: Counts = every) -> Iterator[Way[T]]:
 
 
 def thrown(program: Callable[[], T], faces: Sequence[int], counts: Counts = every) -> Way[T]:
-    """One run in which the draws fall on `faces`."""
-    dice = _Dice(faces, counts)
-    with _drawing(dice.of):
+    """One run in which the draws fall on `faces`; where none is given, on the first that can fall.
+
+    Every module that draws by weights does so with its stand-in inside.
+    """
+    fallen: list[tuple[Weights, int]] = []
+
+    def one(row: NDArray[np.int64], counted: bool) -> int:
+        face = int((row > 0).argmax())
+        if counted:
+            face = faces[len(fallen)] if len(fallen) < len(faces) else face
+            fallen.append((tuple(row.tolist()), face))
+        return face
+
+    def standing_in(module: str) -> Callable[[NDArray[np.int64], Source], NDArray[np.int64]]:
+        def draw(table: NDArray[np.int64], _: Source) -> NDArray[np.int64]:
+            drawn = [one(row, counts(module, place)) for place, row in enumerate(table)]
+            return np.array(drawn, dtype=np.int64)
+
+        return draw
+
+    held = {
+        name: vars(module)
+        for name, module in list(sys.modules.items())
+        if name.startswith("tacit.")
+        and vars(module).get("draw_rows") is shipped
+        and name != __name__
+    }
+    for name, module in held.items():
+        module["draw_rows"] = standing_in(name)
+    try:
         result = program()
-    return Way(tuple(dice.fallen), result)
+    finally:
+        for module in held.values():
+            module["draw_rows"] = shipped
+    return Way(tuple(fallen), result)
 
 
 def _next(fallen: Sequence[tuple[Weights, int]]) -> list[int] | None:
@@ -111,27 +114,6 @@ def _next(fallen: Sequence[tuple[Weights, int]]) -> list[int] | None:
         if later:
             return [earlier for _, earlier in fallen[:place]] + [later[0]]
     return None
-
-
-@contextmanager
-def _drawing(
-    stand_in: Callable[[str], Callable[[NDArray[np.int64], Source], NDArray[np.int64]]],
-) -> Iterator[None]:
-    """Every module that draws by weights does so with its stand-in inside."""
-    held = [
-        (name, module)
-        for name, module in list(sys.modules.items())
-        if name.startswith("tacit.")
-        and module.__dict__.get("draw_rows") is shipped
-        and name != __name__
-    ]
-    for name, module in held:
-        module.__dict__["draw_rows"] = stand_in(name)
-    try:
-        yield
-    finally:
-        for _, module in held:
-            module.__dict__["draw_rows"] = shipped
 
 
 def sampled(found: Sequence[Way[T]], count: int, source: Source) -> NDArray[np.int64]:

@@ -36,10 +36,9 @@ from tacit.mechanisms.running import LaplaceAhead
 from tacit.randomness import replay, simulation
 
 Sampler = Literal["discrete_laplace", "discrete_gaussian"]
-_SAMPLERS: tuple[Sampler, ...] = ("discrete_laplace", "discrete_gaussian")
-
 _SHIPPED: Mapping[Sampler, Callable[[NDArray[np.int64], float], NDArray[np.int64]]] = {
-    sampler: getattr(samplers, sampler) for sampler in _SAMPLERS
+    "discrete_laplace": samplers.discrete_laplace,
+    "discrete_gaussian": samplers.discrete_gaussian,
 }
 T = TypeVar("T")
 SEEDS = (0, 1, 2, 3, 4)
@@ -85,7 +84,7 @@ def tapped(answer: Answer = without_noise) -> Iterator[list[Asked]]:
         return int(answer(heard[-1])[0])
 
     stand_ins: dict[tuple[object, str], Any] = {
-        (samplers, sampler): standing_in(sampler) for sampler in _SAMPLERS
+        (samplers, sampler): standing_in(sampler) for sampler in _SHIPPED
     }
     stand_ins[LaplaceAhead, "one"] = one
     kept = {place: getattr(*place) for place in stand_ins}
@@ -212,12 +211,13 @@ def moves(run: Run, a: NDArray[np.float64], b: NDArray[np.float64]) -> Moves:
     sampler, scales = _asked(heard)
     with tapped() as heard:
         at_b = _flat(run(b))
-    alike = (sampler, scales.tolist()) == (_asked(heard)[0], _asked(heard)[1].tolist())
-    if not (alike and len(scales) and at_a.shape == at_b.shape):
-        return _unexplained(sampler, scales, at_b)
-    matrix = np.stack([with_one(run, b, place) - at_b for place in range(len(scales))], axis=1)
-    if np.linalg.matrix_rank(matrix) < len(scales):
-        return _unexplained(sampler, scales, at_b)
+    count, (other, others) = len(scales), _asked(heard)
+    matrix = np.zeros((at_b.size, count))  # of no rank
+    if sampler == other and np.array_equal(scales, others) and at_a.shape == at_b.shape:
+        for place in range(count):
+            matrix[:, place] = with_one(run, b, place) - at_b
+    if count == 0 or np.linalg.matrix_rank(matrix) < count:
+        return Moves(np.zeros(count, dtype=np.int64), scales, sampler, matrix.T, at_b, True)
     unmask = np.asarray(np.linalg.pinv(matrix), dtype=np.float64)
     shift = at_a - at_b
     found = unmask @ shift
@@ -225,11 +225,6 @@ def moves(run: Run, a: NDArray[np.float64], b: NDArray[np.float64]) -> Moves:
     rest = np.abs(matrix @ steps - shift).max(initial=0.0)
     bare = bool(rest > _ROUNDING * np.abs(matrix).max())
     return Moves(steps.astype(np.int64), scales, sampler, unmask, at_b, bare)
-
-
-def _unexplained(sampler: str, scales: NDArray[np.float64], at_b: NDArray[np.float64]) -> Moves:
-    nothing = np.zeros((len(scales), at_b.size))
-    return Moves(np.zeros(len(scales), dtype=np.int64), scales, sampler, nothing, at_b, True)
 
 
 def laplace_loss(moved: Moves) -> float:

@@ -183,7 +183,6 @@ TERMS: Mapping[str, Terms] = {
         gaussian=True,
     ),
 }
-"""Of each mechanism with a card."""
 
 NAMES: tuple[str, ...] = tuple(TERMS)
 """The mechanisms that have a card."""
@@ -209,27 +208,33 @@ def guarantee_of(name: str, *, epsilon: float, delta: float | None = None) -> Gu
         raise ConfigError(
             f"{name} has no pure epsilon: give it a delta above 0 and below 1, such as 1e-6."
         )
-    noise, price = _gaussian(terms, epsilon, delta)
-    return _card(name, terms, price, delta, f", noise multiplier {noise:.6g}")
-
-
-def _gaussian(terms: Terms, epsilon: float, delta: float) -> tuple[float, float]:
-    """The least noise multiplier that can be written in six digits, and what it costs."""
 
     def event(noise: float) -> Any:
         return terms.build(noise).event
 
     noise = smallest_noise(event, epsilon=epsilon, delta=delta, accountant=GDPAccountant)
-    stated = float(Context(prec=6, rounding=ROUND_CEILING).create_decimal_from_float(noise))
-    return stated, GDPAccountant().add(event(stated)).epsilon(delta)
+    six_digits = Context(prec=6, rounding=ROUND_CEILING)
+    noise = float(six_digits.create_decimal_from_float(noise))  # as stated on the card
+    price = GDPAccountant().add(event(noise)).epsilon(delta)
+    return _card(name, terms, price, delta, f", noise multiplier {noise:.6g}")
 
 
 def _card(name: str, terms: Terms, epsilon: float, delta: float, noise: str = "") -> Guarantee:
     unit, local = terms.adjacency.unit, terms.adjacency == _ANSWER
+    otherwise = f"if one {unit} of yours were not in the data"
+    if terms.adjacency.change == "replace":
+        otherwise = f"if your {unit} were another one"
+    elif unit == "user":
+        otherwise = "if you were not in the data"
+    factor = f"{math.exp(epsilon):.3g}" if epsilon < _LARGE else f"e^{epsilon:.3g}"
+    rest = f", plus a chance of {delta:g}" if delta else ""
     chosen = terms.parameters + noise
     return Guarantee(
         name=f"{name}, {terms.released}",
-        sentence=_sentence(terms, epsilon, delta),
+        sentence=(
+            f"Any property of {terms.released} is at most {factor} times as likely as it "
+            f"would be {otherwise}{rest}; and the reverse."
+        ),
         protects=f"one {unit}, from anyone who reads {terms.released}",
         adjacency=terms.adjacency,
         against=(
@@ -258,20 +263,3 @@ def _card(name: str, terms: Terms, epsilon: float, delta: float, noise: str = ""
         ),
         sources=(*terms.sources, "the proof: Mechanisms, in the documentation"),
     )
-
-
-def _sentence(terms: Terms, epsilon: float, delta: float) -> str:
-    factor = f"{math.exp(epsilon):.3g}" if epsilon < _LARGE else f"e^{epsilon:.3g}"
-    rest = f", plus a chance of {delta:g}" if delta else ""
-    return (
-        f"Any property of {terms.released} is at most {factor} times as likely as it "
-        f"would be {_otherwise(terms.adjacency)}{rest}; and the reverse."
-    )
-
-
-def _otherwise(adjacency: Adjacency) -> str:
-    if adjacency.change == "replace":
-        return f"if your {adjacency.unit} were another one"
-    if adjacency.unit == "user":
-        return "if you were not in the data"
-    return f"if one {adjacency.unit} of yours were not in the data"
