@@ -23,7 +23,6 @@ from tacit.ledger import (
     inspect_ledger,
     open_ledger,
     spending,
-    statements,
 )
 from tacit.ledger.spending import Spending
 from tacit.ledger.statements import KeptStates, Remembered, Statement, read_state
@@ -275,46 +274,34 @@ def test_an_older_schema_can_be_inspected(version_two, tmp_path):
 
 
 def test_a_read_waits_for_no_commit(tmp_path):
-    """The owner of a file remembers the newest state of a name that was asked for: it is given
-    while the store is in use. The first of one that was not is not remembered, and its next is."""
+    """The owner of a file remembers the newest states: one is given while the store is in use."""
     with open_ledger(tmp_path / "budgets.db") as ledger:
         assert ledger.state("a/state") is None
-        for key, asked in (("a", True), ("b", False), ("c", True)):
-            name = "a/state" if key == "a" else "another/state"
+        for key, name in (("a", "a/state"), ("b", "another/state"), ("c", "another/state")):
             request = Request("shop", "x", "count", key, b"p")
             ledger.release(request, [], lambda *_, key=key: (b"", key.encode()), state=name)
-            assert ledger.remembers(name) is asked
         with ledger.reading(), ThreadPoolExecutor(1) as other:
             assert other.submit(ledger.state, "a/state").result(timeout=60) == b"a"
             assert other.submit(ledger.state, "another/state").result(timeout=60) == b"c"
 
 
 def test_a_commit_in_doubt_is_not_remembered():
-    """Until a commit has succeeded the store is asked, and afterwards if it did not."""
-    remembered = Remembered(alone=True)
+    """Where a commit did not succeed the store is asked."""
+    remembered = Remembered(10_000)
     remembered.note({"a": b"old", "b": b"other"})
     states = KeptStates(None, remembered)
     states.change("a", b"new", 2)
-    seen = []
-
-    def lost() -> None:
-        with states.uncertain():
-            seen.append(remembered.known("a"))
-            raise OSError("lost")
-
-    with pytest.raises(OSError, match="lost"):
-        lost()
-    assert seen == [None]
+    with pytest.raises(OSError, match="lost"), states.noted():
+        raise OSError("lost")
     assert (remembered.known("a"), remembered.known("b")) == (None, (b"other",))
-    with states.uncertain():
+    with states.noted():
         pass
     assert remembered.known("a") == (b"new",)
 
 
-def test_what_is_remembered_has_a_bound(monkeypatch):
+def test_what_is_remembered_has_a_bound():
     """The states that rested longest are forgotten; where others write, all are."""
-    monkeypatch.setattr(statements, "MOST_REMEMBERED", 10_000)
-    remembered, none = Remembered(alone=True), Remembered(alone=False)
+    remembered, none = Remembered(10_000), Remembered(0)
     for number in range(9):
         remembered.note({f"{number}": b"x" * 3000})
         none.note({f"{number}": b"x" * 3000})
@@ -324,10 +311,9 @@ def test_what_is_remembered_has_a_bound(monkeypatch):
     assert none.known("8") is None
 
 
-def test_states_of_nothing_take_room_too(monkeypatch):
+def test_states_of_nothing_take_room_too():
     """That people without a state have none is remembered of so many only."""
-    monkeypatch.setattr(statements, "MOST_REMEMBERED", 10_000)
-    remembered = Remembered(alone=True)
+    remembered = Remembered(10_000)
     remembered.note({f"{number}": None for number in range(1000)})
     known = [number for number in range(1000) if remembered.known(f"{number}")]
     assert 0 < len(known) < 60

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import socket
 import threading
 import time
-from types import SimpleNamespace
 
 import pytest
 import uvicorn
@@ -313,25 +311,3 @@ def test_a_bound_on_one_address(bounded, monkeypatch, wait_until):
         assert other.recv(65536).startswith(b"HTTP/1.1 200")
     for connection in held:
         connection.close()
-
-
-def test_an_answer_is_sent_at_once():
-    """Head and body of one turn of the loop in one call, in their order, and before an end."""
-
-    async def sent():
-        calls, loop = [], asyncio.get_running_loop()
-        transport = SimpleNamespace(
-            writelines=lambda parts: calls.append(b"".join(parts)),
-            close=lambda: calls.append("end"),
-            is_closing=lambda: False,
-        )
-        joined = http_protocol.Joined(transport, loop)
-        joined.write(b"head ")
-        joined.write(b"body")
-        await asyncio.sleep(0)
-        joined.write(b"last")
-        joined.close()
-        await asyncio.sleep(0)
-        return calls
-
-    assert asyncio.run(sent()) == [b"head body", b"last", "end"]

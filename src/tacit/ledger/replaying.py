@@ -8,11 +8,11 @@ no entry more.
 from __future__ import annotations
 
 import json
-from collections import namedtuple
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from itertools import accumulate
+from types import SimpleNamespace
 from typing import Any
 
 from sqlalchemy import (
@@ -111,11 +111,13 @@ def entries_at_once(connection: Connection, last: int, most: int) -> Sequence[An
     if fitting == 1:  # perhaps an answer that is too long for a text of SQLite
         return entries(connection, last, 1)
     listed = connection.scalar(_AT_ONE_TIME, {"last": last, "most": fitting})
-    rows = [_Row(*row) for row in json.loads(listed or "[]")]
-    return [
-        row if row.answer is None else row._replace(answer=bytes.fromhex(row.answer))
-        for row in sorted(rows)
+    names = _NEXT.selected_columns.keys()
+    rows = [
+        SimpleNamespace(**dict(zip(names, row, strict=True))) for row in json.loads(listed or "[]")
     ]
+    for row in rows:
+        row.answer = None if row.answer is None else bytes.fromhex(row.answer)
+    return sorted(rows, key=lambda row: row.sequence)
 
 
 def _fitting(connection: Connection, last: int, most: int) -> int:
@@ -166,7 +168,6 @@ _NEXT = _next(
         answers, answers.c.sequence == log.c.sequence
     ),
 )
-_Row = namedtuple("_Row", _NEXT.selected_columns.keys())  # type: ignore[misc]
 _AT_ONE_TIME = _listed(_NEXT.subquery())
 
 

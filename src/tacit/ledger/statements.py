@@ -15,8 +15,8 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -158,26 +158,15 @@ _OF_ONE = 200
 class Remembered:
     """Kept states in memory, as the newest commit left them: a read of one waits for no commit.
 
-    alone: nobody else writes, and there is one connection; otherwise nothing is remembered. Noted
-    while that connection is held, so that what was read before a commit never comes after it.
+    most: bytes. 0 where others write too: then nothing is remembered. Noted while the only
+    connection is held, so that what was read before a commit never comes after it.
     """
 
-    def __init__(self, *, alone: bool) -> None:
-        self._alone = alone
+    def __init__(self, most: int) -> None:
+        self._most = most
         self._states: OrderedDict[str, bytes | None] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
-
-    def state(self, name: str, reading: Callable[[], AbstractContextManager[Any]]) -> bytes | None:
-        """One state, from the store if it is not remembered."""
-        found = self.known(name)
-        if found is not None:
-            return found[0]
-        with reading() as connection:
-            states = KeptStates(connection, self)
-            state = states.read(name)
-            states.stand()
-            return state
 
     def known(self, name: str) -> tuple[bytes | None] | None:
         """The state, in a tuple; None where it is not remembered."""
@@ -189,17 +178,16 @@ class Remembered:
 
     def note(self, states: Mapping[str, bytes | None]) -> None:
         """As they stand from now on."""
+        self.forget(states)
         with self._lock:
-            for name, state in states.items() if self._alone else ():
-                if name in self._states:
-                    self._bytes -= _size(name, self._states.pop(name))
+            for name, state in states.items():
                 self._states[name] = state
                 self._bytes += _size(name, state)
-            while self._bytes > MOST_REMEMBERED:
+            while self._bytes > self._most:
                 self._bytes -= _size(*self._states.popitem(last=False))
 
     def forget(self, names: Iterable[str]) -> None:
-        """Of what may soon be otherwise: until then the store is asked."""
+        """Of what may be otherwise: the store is asked."""
         with self._lock:
             for name in names:
                 if name in self._states:
@@ -221,7 +209,6 @@ class KeptStates:
     remembered: Remembered
     _known: dict[str, bytes | None] = field(default_factory=dict)
     _changed: dict[str, int] = field(default_factory=dict)
-    _first: set[str] = field(default_factory=set)
 
     def read(self, name: str) -> bytes | None:
         """As the requests before this one left it."""
@@ -230,23 +217,8 @@ class KeptStates:
             self._known[name] = read_state(self.connection, name) if found is None else found[0]
         return self._known[name]
 
-    @contextmanager
-    def uncertain(self) -> Iterator[None]:
-        """Around the commit: until it succeeded, nobody knows which states stand."""
-        self._first = {name for name in self._first if self.remembered.known(name) is None}
-        self.remembered.forget(self._changed)
-        yield
-        self.stand()
-
-    def stand(self) -> None:
-        """What was read and changed is on disk, and the connection was not given back yet. The
-        first state of a name is remembered once it is asked for: most people leave one alone."""
-        self.remembered.note({n: one for n, one in self._known.items() if n not in self._first})
-
     def change(self, name: str, state: bytes, sequence: int) -> None:
         """From the entry `sequence` on. Call it when nothing of the request can fail any more."""
-        if self._known.get(name) is None:
-            self._first.add(name)
         self._known[name] = state
         self._changed[name] = sequence
 
@@ -255,6 +227,17 @@ class KeptStates:
         for name, sequence in sorted(self._changed.items()):
             row = {"name": name, "sequence": sequence, "state": self._known[name]}
             _WRITE.run(self.connection, row)
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Around the commit: what was read and changed is remembered after it. If it fails, nobody
+        knows which states stand."""
+        try:
+            yield
+        except BaseException:
+            self.remembered.forget(self._changed)
+            raise
+        self.remembered.note(self._known)
 
 
 _READ = Statement(sa.select(states.c.state).where(states.c.name == sa.bindparam("of")))

@@ -51,7 +51,13 @@ from tacit.ledger.spending import (
     settle,
     take_place,
 )
-from tacit.ledger.statements import Remembered, check_state_name, queued
+from tacit.ledger.statements import (
+    MOST_REMEMBERED,
+    Remembered,
+    check_state_name,
+    queued,
+    read_state,
+)
 from tacit.randomness import replay as replayed_source
 
 T = TypeVar("T")
@@ -76,7 +82,7 @@ class Ledger:
         self._keeping = Keeping(self.reading, self._write, lambda: self._known)
         in_a_file = engine.dialect.name == "sqlite"
         self._emptying = sqlite.Emptying(self.empty_log) if in_a_file else None
-        self._remembered = Remembered(alone=in_a_file)
+        self._remembered = Remembered(MOST_REMEMBERED if in_a_file else 0)
 
     @property
     def head(self) -> Head:
@@ -115,8 +121,10 @@ class Ledger:
         come one after the other, each with what the one before it left.
         BudgetExhausted, UnknownBudget, UnitsDiffer, KeyReused: nothing was spent or changed.
         """
-        stateful = draw if state is not None else lambda source, _: (draw(source), None)
-        spending = Spending(request, tuple(charges), cast("StatefulDraw", stateful), state)
+        if state is None:
+            plain = cast("Draw", draw)
+            draw = lambda source, _: (plain(source), None)  # noqa: E731
+        spending = Spending(request, tuple(charges), cast("StatefulDraw", draw), state)
         (outcome,) = self.release_all([spending])
         if isinstance(outcome, Exception):
             raise outcome
@@ -138,11 +146,13 @@ class Ledger:
         """A kept state as it stands; None if nothing was kept under that name."""
         check_state_name(name)
         self._check_usable()
-        return self._remembered.state(name, self.reading)
-
-    def remembers(self, name: str) -> bool:
-        """Whether `state` gives it from memory, so that it waits for no commit."""
-        return self._remembered.known(name) is not None
+        found = self._remembered.known(name)
+        if found is not None:
+            return found[0]
+        with self.reading() as connection:
+            state = read_state(connection, name)
+            self._remembered.note({name: state})
+            return state
 
     def balance(self, holder: Holder) -> Balance:
         """One budget as it stands; UnknownBudget. Show it to its holder and the operator only."""
@@ -234,7 +244,7 @@ class Ledger:
             result = work(place)
             if place.sequence > entered.sequence:
                 leave_place(place)
-            with place.states.uncertain():
+            with place.states.noted():
                 transaction.commit()
         if self._emptying is not None:
             self._emptying.grown()

@@ -1,14 +1,9 @@
-"""An operation: a route that names who may do it, and is given what is no parameter of its request.
+"""An operation: a route that names who may do it; without roles it is not served.
 
-FastAPI describes the operations and makes the schemas that check them; it does not run them. Its
-machinery for each request took more than half of the processor's time, since it is made for what no
-operation here has: dependencies, streams, forms. What an operation needs is put together once, when
-it is made: its roles, what its signature takes from the path, the query, the headers and the body,
-and where it says `From`, the service, the caller or the body's bytes.
-
-Who may do what: every operation names its roles, and an operation without them is not served.
-
-Routes whose content is bytes: the messages that devices and vendors exchange, as they are.
+FastAPI describes the operations and makes the schemas that check them; it does not run them, which
+took more than half of the processor's time. What an operation needs is put together once, when it
+is made: its roles, what its signature takes from the path, the query, the headers and the body, and
+where it says `From`, the service, the caller or the body's bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, MutableM
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
 
 from fastapi import Header, Path, Request, Response
 from fastapi.routing import APIRoute
@@ -47,8 +42,7 @@ class From:
     take: Callable[[Request], Any]
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One parameter of a request: where it stands, what checks it, and what it is if left out."""
 
     place: str
@@ -57,12 +51,6 @@ class Parameter:
     check: Any
     required: bool
     otherwise: Any
-
-    @classmethod
-    def of(cls, place: str, field: Any) -> Parameter:
-        """As FastAPI made it of the signature."""
-        required = field.field_info.is_required()
-        return cls(place, field.name, field.alias, field.validate, required, field.default)
 
 
 class Operation(APIRoute):
@@ -77,16 +65,22 @@ class Operation(APIRoute):
         self._does = endpoint
         self._waits = inspect.iscoroutinefunction(endpoint)
         self.at_once: bool = getattr(endpoint, "at_once", False)
-        self.quick: Callable[..., bool] | None = getattr(endpoint, "quick", None)
         super().__init__(path, _described(endpoint, self._takes), **options)
-        asked, parts = self.dependant, [("body", self.body_field)] if self.body_field else []
-        parts = [
-            *(("path", field) for field in asked.path_params),
-            *(("query", field) for field in asked.query_params),
-            *(("header", field) for field in asked.header_params),
-            *parts,
+        asked = self.dependant
+        parts: dict[str, list[Any]] = {
+            "path": asked.path_params,
+            "query": asked.query_params,
+            "header": asked.header_params,
+            "body": [self.body_field] if self.body_field else [],
+        }
+        self._parameters = [
+            Parameter(
+                *(place, one.name, one.alias, one.validate),
+                *(one.field_info.is_required(), one.default),
+            )
+            for place, fields in parts.items()
+            for one in fields
         ]
-        self._parameters = [Parameter.of(*part) for part in parts]
         self._queries = {one.alias for one in self._parameters if one.place == "query"}
 
     def check_role(self, caller: Caller) -> None:
@@ -96,7 +90,7 @@ class Operation(APIRoute):
                 raise Problem(401, "This needs a key:  Authorization: Bearer KEY.")
             raise Problem(403, "The role of this key does not do this.")
 
-    def prepare(self, request: Request) -> partial[Any]:
+    def prepare(self, request: Request) -> Callable[[], Any]:
         """The call, with all that it takes; Invalid or Problem for what is refused."""
         given = self._given(request)
         taken = {name: take(request) for name, take in self._takes.items()}
@@ -164,17 +158,6 @@ def at_once(endpoint: E) -> E:
     return endpoint
 
 
-def at_once_if(quick: Callable[..., bool]) -> Callable[[E], E]:
-    """The same for some requests. quick: says of the endpoint's own arguments whether it neither
-    asks the ledger's store nor computes for long."""
-
-    def mark(endpoint: E) -> E:
-        endpoint.quick = quick  # type: ignore[attr-defined]
-        return endpoint
-
-    return mark
-
-
 def _queries(text: bytes, known: set[str]) -> dict[str, str]:
     """What is not known is not passed over: it would be taken for something that had an effect."""
     given = QueryParams(text).multi_items()
@@ -217,37 +200,24 @@ def _marks(annotation: Any) -> tuple[From, ...]:
     return tuple(mark for mark in marks if isinstance(mark, From))
 
 
-class Routes:
-    """Which operation an address and a method are."""
-
-    def __init__(self, operations: Iterable[Operation]) -> None:
-        self._of: dict[str, list[Operation]] = {}
-        for one in operations:
-            self._of.setdefault(_noun(one.path), []).append(one)
-
-    def find(self, scope: MutableMapping[str, Any]) -> Operation:
-        """Noted in the scope, with the path's parameters. Problem 404, or 405 with the methods."""
-        allowed: set[str] = set()
-        for one in self._of.get(_noun(scope["path"]), ()):
-            if (found := one.path_regex.match(scope["path"])) is None:
-                continue
-            methods = one.methods or set()
-            if scope["method"] in methods:
-                scope["path_params"], scope["route"] = found.groupdict(), one
-                return one
-            allowed |= methods
-        if not allowed:
-            raise Problem(404, "There is nothing at this address.")
-        refused = Problem(405, "This address does not take this method.")
-        allowed |= {"HEAD"} if "GET" in allowed else set()
-        refused.headers["Allow"] = ", ".join(sorted(allowed))
-        raise refused
-
-
-def _noun(path: str) -> str:
-    """The part of an address that operations are found by: an address has one spelling."""
-    first, _, rest = path[1:].partition("/")
-    return rest.partition("/")[0] if first == "api" else first
+def find(operations: Iterable[Operation], scope: MutableMapping[str, Any]) -> Operation:
+    """Which one an address and a method are. Noted in the scope, with the path's parameters.
+    Problem 404, or 405 with the methods."""
+    allowed: set[str] = set()
+    for one in operations:
+        if (found := one.path_regex.match(scope["path"])) is None:
+            continue
+        methods = one.methods or set()
+        if scope["method"] in methods:
+            scope["path_params"], scope["route"] = found.groupdict(), one
+            return one
+        allowed |= methods
+    if not allowed:
+        raise Problem(404, "There is nothing at this address.")
+    refused = Problem(405, "This address does not take this method.")
+    allowed |= {"HEAD"} if "GET" in allowed else set()
+    refused.headers["Allow"] = ", ".join(sorted(allowed))
+    raise refused
 
 
 Here = Annotated[Service, From(running)]

@@ -31,32 +31,6 @@ be thousands, and each takes memory before anybody counts it."""
 _UNREADABLE = Problem(400, "This is not a request of HTTP/1.1.")
 
 
-class Joined:
-    """A transport that sends in one call of the system what is written in one turn of the loop: an
-    answer comes as a head and a body, and each call wakes its reader."""
-
-    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
-        self._transport, self._soon = transport, loop.call_soon
-        self._parts: list[bytes] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def write(self, data: bytes) -> None:
-        if not self._parts:
-            self._soon(self.send)
-        self._parts.append(data)
-
-    def close(self) -> None:
-        self.send()
-        self._transport.close()
-
-    def send(self) -> None:
-        parts, self._parts = self._parts, []
-        if parts and not self._transport.is_closing():
-            self._transport.writelines(parts)
-
-
 class Wire(HttpToolsProtocol):
     """One connection."""
 
@@ -67,7 +41,7 @@ class Wire(HttpToolsProtocol):
     _refusal = _UNREADABLE
 
     def connection_made(self, transport: Any) -> None:
-        super().connection_made(Joined(transport, self.loop))  # type: ignore[arg-type]
+        super().connection_made(transport)
         self._wait()
         mine = network_of(self.client[0]) if self.client else ""
         others = (one.client for one in self.connections if isinstance(one, HttpToolsProtocol))

@@ -7,15 +7,15 @@ of the request's content passes into a log, a metric or an error.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Collection
+from collections.abc import Awaitable, Collection, Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from tacit.errors import TacitError
-from tacit.service import http_bodies, problems
-from tacit.service.access import Operation, Routes
+from tacit.service import access, http_bodies, problems
+from tacit.service.access import Operation
 from tacit.service.commits import UNTIL
 from tacit.service.http_bodies import Answer
 from tacit.service.keys import Caller, KeyRing
@@ -34,7 +34,7 @@ class Middleware:
 
     def __init__(
         self,
-        routes: Routes,
+        operations: Sequence[Operation],
         *,
         settings: Settings,
         keys: KeyRing,
@@ -42,7 +42,7 @@ class Middleware:
         log: Logger,
         names: Collection[str],
     ) -> None:
-        self._routes = routes
+        self._operations = operations
         self.settings = settings
         self._keys = keys
         self._metrics = metrics
@@ -85,7 +85,7 @@ class Middleware:
     async def _answered(self, scope: Scope, receive: Receive) -> Response:
         caller = self._admitted(scope)
         body = await http_bodies.body_of(scope, receive, self.settings.most_body)
-        operation = self._routes.find(scope)
+        operation = access.find(self._operations, scope)
         operation.check_role(caller)
         scope["state"].update(caller=caller, body=body, place=self.room)
         return await self._within(operation, Request(scope))
@@ -115,7 +115,7 @@ class Middleware:
         loop = asyncio.get_running_loop()
         end = loop.time() + self.settings.answer_within
         call = operation.prepare(request)
-        if operation.at_once or (operation.quick and operation.quick(**call.keywords)):
+        if operation.at_once:
             return operation.response(call())
         await self._place(end)
         UNTIL.set(end)

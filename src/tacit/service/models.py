@@ -16,7 +16,6 @@ sends with their question.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,7 +33,6 @@ from tacit.privacy import Basis, Guarantee
 from tacit.recommenders import Recommendation, load_model
 from tacit.service import http_bodies
 from tacit.service.deployment import Section
-from tacit.service.people import MOST
 from tacit.service.settings import setting
 
 MOST_CURVES, MOST_POINTS, MOST_BYTES = 50, 200, 1 << 20
@@ -99,8 +97,6 @@ def read_curves(path: Path) -> tuple[Curve, ...]:
 
 
 LONGEST_LIST = 100
-_QUICK = 0.002
-"""Seconds of processor. A thread may hold Python for 0.005 in any case."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,12 +163,7 @@ class ServedModel:
         curves = read_curves(section.file("curves")) if given.curves is not None else ()
         scale = _scale(where, model, given.scale)
         made = cls(section.name, kind, variant, scale, model, curves)
-        _ = (
-            made.popular,
-            made.places,
-            made.device_file,
-            made.quick,
-        )  # made now, not while the first person waits
+        _ = made.popular, made.places, made.device_file  # not while the first person waits
         return made
 
     def budgets(self) -> Iterator[tuple[Holder, Cap]]:
@@ -221,18 +212,6 @@ class ServedModel:
     def popular(self) -> tuple[Recommendation, ...]:
         """The list of a person who rated nothing. The same for everybody, so it is made once."""
         return tuple(self.model.recommend(history={}, n=LONGEST_LIST))
-
-    @cached_property
-    def quick(self) -> bool:
-        """Whether the longest list from the most ratings takes so little time that nobody who waits
-        meanwhile notices."""
-        most = {item: self.scale.maximum for item, _ in zip(self.ids, range(MOST), strict=False)}
-        times = []
-        for _ in range(3):  # the first compiles
-            begun = time.thread_time()
-            self.recommend(most, LONGEST_LIST)
-            times.append(time.thread_time() - begun)
-        return min(times) < _QUICK
 
     @cached_property
     def device_file(self) -> bytes | None:

@@ -21,7 +21,7 @@ from tacit.design import nouns
 from tacit.errors import ConfigError
 from tacit.ledger.inspection import copies_of
 from tacit.service import workers
-from tacit.service.access import Operation, Routes
+from tacit.service.access import Operation
 from tacit.service.deployment import Service
 from tacit.service.http_protocol import Wire
 from tacit.service.middleware import Middleware
@@ -86,7 +86,7 @@ def create_app(
         app.router.routes.extend(router.routes)
     _describe(app)
     app.answers = Middleware(
-        Routes(one for one in app.routes if isinstance(one, Operation)),
+        [one for one in app.routes if isinstance(one, Operation)],
         settings=settings,
         keys=service.keys,
         metrics=metrics,

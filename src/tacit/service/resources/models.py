@@ -16,7 +16,6 @@ from tacit.service.access import (
     allow,
     allow_octets,
     at_once,
-    at_once_if,
     named,
     own,
 )
@@ -181,21 +180,9 @@ class History(BaseModel):
     n: Length = 10
 
 
-def _is_quick(service: Service, user: str, model: str | None, **_: object) -> bool:
-    """Whether the person's ratings are in memory, and any list of the model takes little time."""
-    found = service.deployment.all(ServedModel)
-    served = next(iter(found.values()), None) if model is None else found.get(model)
-    return served is not None and served.quick and service.ledger.remembers(_state(service, user))
-
-
-def _state(service: Service, user: str) -> str:
-    return f"{service.deployment.tenant}/{feedback_state(user)}"
-
-
 @lists_router.get(
     "/api/recommend/{user}", response_model=Listed, **allow(Role.SUBJECT, Role.OPERATOR)
 )
-@at_once_if(_is_quick)
 def recommend(
     service: Here,
     caller: Asking,
@@ -209,7 +196,7 @@ def recommend(
     """
     own(caller, user)
     served = _first(service) if model is None else named(service, ServedModel, model)
-    state = service.ledger.state(_state(service, user))
+    state = service.ledger.state(f"{service.deployment.tenant}/{feedback_state(user)}")
     return _listed(served, Feedback.decode(state).of.get(served.name, {}), n)
 
 
