@@ -57,7 +57,6 @@ EXACT = {
         "data describe {folder}/made.csv --users {folder}/made-users.csv",
     ],
     "baselines": [
-        "evaluate baselines {folder}/made.csv --seed 2",
         "fit popularity {folder}/made.csv -o {folder}/popularity.tacit",
         "fit item-mean {folder}/made.csv -o {folder}/item-mean.tacit",
         "fit matrix-factorization {folder}/made.csv -o {folder}/factors.tacit",
