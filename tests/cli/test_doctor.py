@@ -69,16 +69,6 @@ def test_a_check_that_breaks_is_a_finding(monkeypatch):
     assert checks["python"].state == "ok"
 
 
-def test_data_folder(monkeypatch, tmp_path):
-    """TACIT_DATA: unset is fine, an empty folder is a warning, a known data set is named."""
-    monkeypatch.delenv("TACIT_DATA", raising=False)
-    assert doctor.data().state == "ok"
-    monkeypatch.setenv("TACIT_DATA", str(tmp_path))
-    assert doctor.data().state == "warn"
-    (tmp_path / "ml-100k").mkdir()
-    assert doctor.data().found.startswith("ml-100k")
-
-
 @pytest.mark.parametrize(("version", "state"), [((3, 10), "fail"), ((3, 12), "ok")])
 def test_python_version(monkeypatch, version, state):
     """Only the supported versions of Python pass."""

@@ -26,8 +26,9 @@ def test_rows_are_a_frame(frame):
 
 
 def test_rows_are_text():
-    """An interval is three columns."""
+    """CSV and LaTeX, the latter with its signs escaped. An interval is three columns."""
     assert RESULT.to_csv().splitlines()[1] == "a_b,0.2,0.1,0.3"
+    assert "a\\_b & 0.200 & 0.100 & 0.300 \\\\" in RESULT.to_latex()
 
 
 def test_html_is_escaped():

@@ -176,7 +176,6 @@ def test_only_local_mechanisms_need_no_trust():
     assert trusted == set(NAMES) - {"bit-release", "kary-response"}
 
 
-
 def test_sentence_has_the_factor():
     """The sentence says how much likelier: 3 times at ln 3, and a power where that is huge."""
     assert "at most 3 times" in card("bit-release", math.log(3)).sentence

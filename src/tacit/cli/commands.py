@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, Field, replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -47,11 +46,11 @@ class Terminal:
     def open(
         self, where: Where, *, catalogue: Path | None = None, domains: bool = True
     ) -> AbstractContextManager[Ratings | StoredRatings]:
-        assert self._source is not None
         if where.in_memory:
-            return nullcontext(self._source.read(catalogue=catalogue, domains=domains))
+            return nullcontext(self.read(catalogue=catalogue, domains=domains))
         from tacit.cli.stored import opened
 
+        assert self._source is not None
         return opened(self._source, where, catalogue=catalogue, domains=domains)
 
     def progress(
@@ -61,10 +60,12 @@ class Terminal:
 
 
 class _Group(TyperGroup):
-    """Imports a design's command only when it is called, or listed."""
+    """Imports a design's command only when it is called, or listed.
+
+    otherwise: what is meant where no command is named.
+    """
 
     part: str
-    more: str
     otherwise: str
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -75,40 +76,34 @@ class _Group(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         own = (name for name in names() if _has(design(name), self.part))
-        return list(dict.fromkeys([*own, *self._others(), *super().list_commands(ctx)]))
+        return list(dict.fromkeys([*own, *self._baselines(), *super().list_commands(ctx)]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         known = cmd_name in BUILT_IN or cmd_name in names()
         if known and _has(found := design(cmd_name), self.part):
             return _made(cmd_name, _command_of(found, self.part))
-        if cmd_name in self._others():
-            return _made(cmd_name, self._others()[cmd_name])
+        if cmd_name in (fits := self._baselines()):
+            return _made(cmd_name, fits[cmd_name])
         return super().get_command(ctx, cmd_name)
 
-    def _others(self) -> Mapping[str, Command]:
-        """What baselines have, imported when a design was not meant."""
-        found: dict[str, Command] = {}
-        if self.more:
-            found = getattr(import_module("tacit.cli.baselines"), self.more)
-        return found
+    def _baselines(self) -> Mapping[str, Command]:
+        """Imported when a design was not meant."""
+        if self.part != "fit":
+            return {}
+        from tacit.cli.baselines import FITS
+
+        return FITS
 
 
-def group(part: str, about: str, *, more: str = "", otherwise: str = "") -> typer.Typer:
-    """`tacit PART`: a sub-command for each design that has this part.
-
-    more: the name of further ones in `baselines`. otherwise: what is meant where none is named.
-    """
-    kind = type(part, (_Group,), {"part": part, "more": more, "otherwise": otherwise})
+def group(part: str, about: str, *, otherwise: str = "") -> typer.Typer:
+    """`tacit PART`: a sub-command for each design that has this part."""
+    kind = type(part, (_Group,), {"part": part, "otherwise": otherwise})
     app = typer.Typer(help=about, no_args_is_help=True, cls=kind)
-    app.callback()(_no_options)
+    app.callback()(lambda: None)  # without it, typer makes no group of fewer than two commands
     return app
 
 
-def _no_options() -> None:
-    """Without it, typer makes no group of fewer than two commands."""
-
-
-fit = group("fit", "Fit a recommender to ratings and write its model file.", more="FITS")
+fit = group("fit", "Fit a recommender to ratings and write its model file.")
 evaluate = group("evaluate", "Measure accuracy and attacks, release by release.")
 plan = group("plan", "Compute how many people a design needs.")
 simulate = group("simulate", "Try a design on generated people.")
@@ -132,19 +127,17 @@ def _command_of(found: Design, part: str) -> Command:
 def _made(name: str, command: Command) -> Any:
     from tacit.cli.app import plain_help
 
-    app = typer.Typer(rich_markup_mode=None)
+    app = typer.Typer(rich_markup_mode=None, add_completion=False)
     app.command(name)(declared(command))
-    made = get_command(app)
-    made.params = [each for each in made.params if not (each.name or "").endswith("completion")]
-    return plain_help(made)
+    return plain_help(get_command(app))
 
 
 def declared(command: Command) -> Callable[..., None]:
     """A function whose signature has an option for each field of the settings."""
     run: Callable[..., None] = partial(_perform, command)
-    own = [_parameter(name, field, kind) for name, field, kind in _fields(command.settings)]
     json = inspect.Parameter("as_json", _KEYWORD, default=False, annotation=JSON)
     source = inspect.Parameter("source", _KEYWORD, annotation=Source)
+    own = [_parameter(*each) for each in _fields(command.settings)]
     parameters = [*([source] if command.ratings else []), *own, json]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -157,17 +150,13 @@ def _perform(
 ) -> None:
     from tacit.container import check_writable
 
-    for name, field, kind in _fields(command.settings):
-        if field.metadata["writes"] and given[name] is not None:
-            check_writable(given[name])  # before the hours of work, not after
-        given[name] = _read(given[name], field, f"--{name.replace('_', '-')}", kind)
-    settings = command.settings(**given)
-    result = command.run(settings, Terminal(source, quiet=as_json))
-    wrote = [
-        f"Wrote {given[name]}"
-        for name, field, _ in _fields(command.settings)
-        if field.metadata["writes"] and given[name] is not None
-    ]
+    fields = _fields(command.settings)
+    writes = [given[name] for name, field, _ in fields if field.metadata["writes"] and given[name]]
+    for path in writes:
+        check_writable(path)  # before the hours of work, not after
+    read = {name: _read(given[name], name, field, kind) for name, field, kind in fields}
+    result = command.run(command.settings(**read), Terminal(source, quiet=as_json))
+    wrote = [f"Wrote {path}" for path in writes]
     terminal.show(replace(result, shown=[*result.shown, *wrote]), as_json=as_json)
 
 
@@ -182,7 +171,9 @@ def _parameter(name: str, field: Field[Any], kind: Any) -> inspect.Parameter:
         kind = list[str] if default else list[str] | None
         default = list(default) if isinstance(default, tuple) and default else default or None
     elif of is not None:
-        kind, default = str | None, default if default is MISSING else _written(default)
+        kind = str | None
+        if isinstance(default, tuple):
+            default = ",".join(f"{one:g}" if of is float else str(one) for one in default)
     flags = meant["flag"].split()
     if kind is bool and not flags:
         flags = [f"--{name.replace('_', '-')}"]
@@ -191,12 +182,11 @@ def _parameter(name: str, field: Field[Any], kind: Any) -> inspect.Parameter:
         if meant["argument"]
         else typer.Option(*flags, help=meant["help"], min=meant["least"])
     )
-    missing = default is MISSING
     return inspect.Parameter(
         name,
         _KEYWORD,
         annotation=Annotated[kind, about],
-        default=inspect.Parameter.empty if missing else default,
+        default=inspect.Parameter.empty if default is MISSING else default,
     )
 
 
@@ -208,14 +198,8 @@ def _entries(kind: Any) -> Any:
     return None
 
 
-def _written(values: Any) -> str | None:
-    if not isinstance(values, tuple):
-        return None
-    return ",".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
-
-
-def _read(value: Any, field: Field[Any], flag: str, kind: Any) -> Any:
-    entries = _entries(kind)
+def _read(value: Any, name: str, field: Field[Any], kind: Any) -> Any:
+    entries, flag = _entries(kind), f"--{name.replace('_', '-')}"
     if entries is None:
         bounded = field.metadata["least"] is not None and isinstance(value, float)
         if bounded and not math.isfinite(value):

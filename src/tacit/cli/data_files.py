@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import terminal
-from tacit.errors import ConfigError
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
@@ -170,33 +169,15 @@ def generate(
     labels: Annotated[
         int, typer.Option(min=0, help="Kinds of genres; their file is OUT-items.csv. 0: none.")
     ] = 0,
-    domains: Annotated[
-        bool,
-        typer.Option(
-            "--domains",
-            help="Two domains of items, 'source' and 'target', in OUT-items.csv; no attribute.",
-        ),
-    ] = False,
     as_json: JSON = False,
 ) -> None:
-    """Write generated ratings and a user attribute that affects them, in OUT-users.csv.
+    """Write generated ratings and a user attribute that affects them.
 
-    The attribute affects which items are rated, and how. With --domains: two domains instead.
+    The attribute, in OUT-users.csv, affects which items are rated, and how.
     """
     from tacit.data import synthetic
-    from tacit.data.synthetic_worlds import generate_domains
     from tacit.data.tables.folder import write_users
 
-    if domains:
-        if items < 2 or users < 1:
-            raise ConfigError("--domains needs 2 items and a person.")
-        check_files(out, beside(out, "items"))
-        halves = (items // 2, items - items // 2)
-        world = generate_domains(
-            users, halves, ratings / users, pull=0.35, labels=labels, seed=seed
-        )
-        _write_domains(world, out, seed, as_json)
-        return
     people, about_items = beside(out, "users"), beside(out, "items") if labels else None
     check_files(out, people, about_items)
     made = synthetic.generate(
@@ -219,16 +200,13 @@ def films(
     The domains are 'source' and 'target', of 1,500 items each, and a person gives 80 ratings. The
     file OUT-items.csv has the genres of each item, which say something about tastes.
     """
-    from tacit.data import synthetic_worlds
-
-    check_files(out, beside(out, "items"))
-    _write_domains(synthetic_worlds.films(users, seed=seed), out, seed, as_json)
-
-
-def _write_domains(made: Ratings, out: Path, seed: int, as_json: bool) -> None:
     import numpy as np
 
+    from tacit.data import synthetic_worlds
+
     about = beside(out, "items")
+    check_files(out, about)
+    made = synthetic_worlds.films(users, seed=seed)
     titles = np.array([f"Item {key}" for key in made.item_ids.tolist()], dtype=object)
     made = replace(made, item_metadata={"title": titles, **made.item_metadata})
     said = (f"what is known of {made.n_items:,} items in {about}", f"--items {about}")

@@ -55,20 +55,15 @@ def run(
     tours = []
     for number, each in enumerate(chosen, 1):
         with terminal.progress(design(each).title, 1, quiet=as_json) as advance:
-            tours.append(_made(each))
+            found = design(each)
+            shown = terminal.plain(found.part("tour")())
+            told = {"design": each, "title": found.title, "works_from": found.works_from}
+            tours.append(told | shown)
             advance(1)
         if not as_json:
             _show(tours[-1], f"{number} of {len(chosen)}")
     seconds = round(time.monotonic() - started, 1)
     terminal.emit({"tours": tours, "seconds": seconds}, as_json=as_json, render=_end)
-
-
-def _made(name: str) -> dict[str, Any]:
-    from tacit.design import design
-
-    found = design(name)
-    shown = terminal.plain(found.part("tour")())
-    return {"design": name, "title": found.title, "works_from": found.works_from, **shown}
 
 
 def _show(tour: dict[str, Any], place: str) -> None:

@@ -6,18 +6,17 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
 from typing import Any, Literal
 
 import typer
 
-from tacit.terminal import JSON, console, emit, progress, say, table
+from tacit.terminal import JSON, emit, progress, say, table
 
 DISTRIBUTION = "tacit-rec"
-DATA_FOLDERS = ("ml-100k", "ml-latest-small")
+
 
 app = typer.Typer()
 
@@ -51,8 +50,13 @@ def doctor(as_json: JSON = False) -> None:
 
 def examine() -> Iterator[Check]:
     """Every check in the order it is shown; one that breaks is itself a finding."""
-    for check in (python, packages, randomness, kernel, terminal, data, extras):
-        yield _guarded(check)
+    for check in (python, packages, randomness, kernel, extras):
+        try:
+            yield check()
+        except Exception as error:
+            found = f"{type(error).__name__}: {error}".splitlines()[0]
+            advice = f"Run  pip install --force-reinstall {DISTRIBUTION}"
+            yield Check(check.__name__, "fail", found, advice)
 
 
 def python() -> Check:
@@ -81,12 +85,8 @@ def randomness() -> Check:
 
     first, second = (secure().words(4).tolist() for _ in range(2))
     if first == second:
-        return Check(
-            "randomness",
-            "fail",
-            "the operating system repeats itself",
-            "Release nothing from this machine.",
-        )
+        found, advice = "the operating system repeats itself", "Release nothing from this machine."
+        return Check("randomness", "fail", found, advice)
     return Check("randomness", "ok", "the operating system's generator answers")
 
 
@@ -107,34 +107,9 @@ def kernel() -> Check:
     stats: Any = getattr(compiled(LANES), "stats", None)
     folder = getattr(stats, "cache_path", None)
     if engine.for_this_run or folder is None or not os.access(folder, os.W_OK):
-        return Check(
-            "kernel",
-            "warn",
-            "compiles, but the machine code cannot be kept",
-            "Every run compiles anew (seconds). Set NUMBA_CACHE_DIR to a folder you can write.",
-        )
+        advice = "Every run compiles anew (seconds). Set NUMBA_CACHE_DIR to a folder you can write."
+        return Check("kernel", "warn", "compiles, but the machine code cannot be kept", advice)
     return Check("kernel", "ok", f"compiles; machine code is kept in {folder}")
-
-
-def terminal() -> Check:
-    encoding = (sys.stdout.encoding or "unknown").lower()
-    kind = f"{console.width} columns" if console.is_terminal else "not a terminal"
-    if encoding.replace("-", "") != "utf8":
-        advice = "Tables need UTF-8: set PYTHONUTF8=1."
-        return Check("terminal", "warn", f"{kind}, {encoding}", advice)
-    return Check("terminal", "ok", f"{kind}, {encoding}")
-
-
-def data() -> Check:
-    folder = os.environ.get("TACIT_DATA")
-    if not folder:
-        return Check("data", "ok", "TACIT_DATA is not set (only real-data tests need it)")
-    held = [name for name in DATA_FOLDERS if (Path(folder) / name).is_dir()]
-    if not held:
-        expected = " or ".join(DATA_FOLDERS)
-        advice = f"Point TACIT_DATA at a folder that holds {expected}, or unset it."
-        return Check("data", "warn", f"nothing known in {folder}", advice)
-    return Check("data", "ok", f"{', '.join(held)} in {folder}")
 
 
 def extras() -> Check:
@@ -145,16 +120,6 @@ def extras() -> Check:
         installed = sum(version_of(name) is not None for name in names)
         parts.append(f"{extra}: {installed} of {len(names)} packages")
     return Check("extras", "ok", "; ".join(parts))
-
-
-def _guarded(check: Callable[[], Check]) -> Check:
-    try:
-        return check()
-    except Exception as error:
-        found = f"{type(error).__name__}: {error}".splitlines()[0]
-        return Check(
-            check.__name__, "fail", found, f"Run  pip install --force-reinstall {DISTRIBUTION}"
-        )
 
 
 def _required(*, extra: str | None) -> list[str]:

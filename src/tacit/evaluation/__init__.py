@@ -153,6 +153,13 @@ class Result:
         writer.writerows(row.values() for row in self.rows)
         return text.getvalue()
 
+    def to_latex(self) -> str:
+        """The rows as a tabular environment, floats with three decimals."""
+        rows = [self._columns, *(row.values() for row in self.rows)]
+        head, *lines = [" & ".join(map(_latex, row)) + r" \\" for row in rows]
+        begin = rf"\begin{{tabular}}{{{'l' * len(self._columns)}}}"
+        return "\n".join([begin, head, r"\hline", *lines, r"\end{tabular}"]) + "\n"
+
     def _repr_html_(self) -> str:
         return view("", self._columns, (row.values() for row in self.rows))
 
@@ -179,6 +186,11 @@ def _flat(row: Any) -> dict[str, Any]:
         else:
             flat[name] = value
     return flat
+
+
+def _latex(cell: object) -> str:
+    text = "" if cell is None else f"{cell:.3f}" if isinstance(cell, float) else str(cell)
+    return text.replace("_", r"\_").replace("%", r"\%")
 
 
 @dataclass(frozen=True)
