@@ -243,7 +243,7 @@ def restore(model: StandardScheme, header: Mapping[str, Any], arrays: Mapping[st
     for position, name in enumerate(model.attributes):
         prefix, values = f"{position}.", header["values"][name]
         own = {key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)}
-        tables[name] = Tables.from_arrays(values, own)
+        tables[name] = Tables(tuple(values), **({"coupling": None} | own))
         shaped(arrays, f"{prefix}item_means", len(items))
         shaped(arrays, f"{prefix}means", len(values), len(items))
     profiles = Profiles(
