@@ -197,7 +197,12 @@ class Letters:
     ) -> int | None:
         """Note what was rated; then the second until which there is nothing to send, or None."""
         with self._memory.turn() as kept:
-            self._check_own(kept, name)
+            self._check(kept)
+            if kept.name not in (None, name):
+                raise PrivacyError(
+                    f"This account answers the disclosure '{kept.name}'. Another one needs another "
+                    "account: two decisions about one item would tell. Nothing was sent."
+                )
             if kept.state is not None:
                 for item in filter(kept.state.undecided, renamed(history, kept.state)):
                     kept.state.arrivals.setdefault(item, min(now, entered.get(item, now)))
@@ -208,14 +213,6 @@ class Letters:
                 return kept.tried + PAUSE
             kept.tried = now
             return None
-
-    def _check_own(self, kept: Kept, name: str) -> None:
-        self._check(kept)
-        if kept.name not in (None, name):
-            raise PrivacyError(
-                f"This account answers the disclosure '{kept.name}'. Another one needs another "
-                "account: two decisions about one item would tell. Nothing was sent."
-            )
 
     def _state(self, kept: Kept, history: History, now: int, shown: Disclosure) -> State:
         """The state to go on with."""

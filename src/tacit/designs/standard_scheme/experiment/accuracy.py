@@ -62,8 +62,11 @@ class Judge:
             training.levels,
             training.labels,
             [table],
-            experiment.factorization,
+            experiment.people.n_levels,
             lowest=experiment.minimum / experiment.step,
+            published=experiment.published,
+            factors=experiment.factors,
+            seed=experiment.seed,
         )
         self._ease = ease(training.levels, experiment.whole_levels, experiment.penalty)
         self._values = len(experiment.people.values[0])

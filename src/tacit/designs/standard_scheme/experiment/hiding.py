@@ -47,7 +47,6 @@ from tacit.designs.standard_scheme.experiment.table import (
 )
 from tacit.designs.standard_scheme.training import check_names
 from tacit.designs.standard_scheme.training.people import consenting, unit
-from tacit.designs.standard_scheme.training.profiles import factorization
 from tacit.errors import ConfigError
 from tacit.evaluation import grouped
 from tacit.evaluation.parallel import Pool, Progress
@@ -111,8 +110,8 @@ def evaluate_hiding(
         years=years_of(ratings),
         minimum=ratings.scale.minimum,
         step=unit(ratings.scale),
-        factorization=factorization(people.n_levels, variant=variant, factors=factors, seed=seed),
-        shrink=variant == "sound",
+        published=variant == "published",
+        factors=factors,
         disclosure_epsilon=disclosure_epsilon,
         contributions=contributions,
         releases=tuple(releases),

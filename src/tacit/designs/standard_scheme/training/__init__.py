@@ -23,7 +23,7 @@ from tacit.designs.standard_scheme.messages import DAY, MICRO
 from tacit.designs.standard_scheme.server import UNIT, Ease, Profiles
 from tacit.designs.standard_scheme.training.people import Ints, People, consenting, people_of, unit
 from tacit.designs.standard_scheme.training.population import release
-from tacit.designs.standard_scheme.training.profiles import factorization, fit_ease, train_profiles
+from tacit.designs.standard_scheme.training.profiles import fit_ease, train_profiles
 from tacit.designs.standard_scheme.training.tables import Tables, estimated
 from tacit.errors import ConfigError, PrivacyError
 from tacit.privacy import Measurement
@@ -82,8 +82,11 @@ def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> Fitte
         people.levels,
         people.labels,
         of_attributes,
-        factorization(n_levels, variant=model.variant, factors=model.factors, seed=seed),
+        n_levels,
         lowest=ratings.scale.minimum / unit(ratings.scale),
+        published=model.variant == "published",
+        factors=model.factors,
+        seed=seed,
     )
 
     def simulate(levels: sparse.csr_array, who: Ints) -> sparse.csr_array:
