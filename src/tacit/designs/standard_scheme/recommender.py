@@ -24,7 +24,7 @@ from tacit.designs.standard_scheme.device import Device, renamed
 from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.drawing import Dice
 from tacit.designs.standard_scheme.memory import State
-from tacit.designs.standard_scheme.messages import LARGEST, WEEK, ItemTable, Release, Scores
+from tacit.designs.standard_scheme.messages import WEEK, ItemTable, Release, Scores
 from tacit.designs.standard_scheme.server import AT_HOME, SERVED, Server
 from tacit.designs.standard_scheme.training.people import unit
 from tacit.designs.standard_scheme.training.tables import to_message
@@ -155,8 +155,9 @@ class StandardScheme:
             sent = device.release(checked_history(history), epoch).encode()
         except ValueError as error:
             raise DataError(str(error), expected=f"stars on {self.scale_}") from None
-        scores = Scores.decode(self.server_.score(Release.decode(sent)).encode())
-        return Exchange(Release.decode(sent), scores, self.ranked(scores, history, **wanted))
+        release = Release.decode(sent)
+        scores = Scores.decode(self.server_.score(release).encode())
+        return Exchange(release, scores, self.ranked(scores, history, **wanted))
 
     def ranked(self, scores: Scores, history: History, **wanted: Any) -> Recommendations:
         """The list that a device makes of the scores of its last letter. wanted: as for
