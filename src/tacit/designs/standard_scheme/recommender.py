@@ -24,7 +24,7 @@ from tacit.designs.standard_scheme.device import Device, renamed
 from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.drawing import Dice
 from tacit.designs.standard_scheme.memory import State
-from tacit.designs.standard_scheme.messages import WEEK, ItemTable, Release, Scores
+from tacit.designs.standard_scheme.messages import LARGEST, WEEK, ItemTable, Release, Scores
 from tacit.designs.standard_scheme.server import AT_HOME, SERVED, Server
 from tacit.designs.standard_scheme.training.people import unit
 from tacit.designs.standard_scheme.training.tables import to_message
