@@ -181,7 +181,7 @@ def test_couplings_of_many_items_at_once():
 def test_the_card_prints_the_exact_leak(mean, sd, gap):
     """The card of the published variant has the log ratio of one released star."""
     card = for_the_person(
-        attributes=("gender",), release="scheme", mix=1.0, variant="published", measurements=()
+        attributes=("gender",), release="scheme", variant="published", measurements=()
     )
     released = [
         released_distribution(own, STARS, side)

@@ -50,7 +50,6 @@ def for_the_person(
     *,
     attributes: Sequence[str],
     release: str,
-    mix: float,
     variant: str,
     measurements: tuple[Measurement, ...],
 ) -> Guarantee:
@@ -76,7 +75,7 @@ def for_the_person(
         )
         if not published
         else "each star is drawn once and remembered",
-        assumptions=_assumptions(hidden, release, mix),
+        assumptions=_assumptions(hidden, release),
         not_covered=_NOT_COVERED,
         sources=_SOURCES,
         claims=_published_claims() if published else (),
@@ -155,7 +154,7 @@ def for_the_consenting(
     )
 
 
-def _assumptions(hidden: str, release: str, mix: float) -> tuple[str, ...]:
+def _assumptions(hidden: str, release: str) -> tuple[str, ...]:
     stated = []
     if release.startswith("coupling"):
         stated.append(
@@ -176,8 +175,6 @@ def _assumptions(hidden: str, release: str, mix: float) -> tuple[str, ...]:
         )
     else:
         stated.append(f"which items are rated says nothing about {hidden} (it does: use selection)")
-    if mix < 1:
-        stated.append(f"a share {1 - mix:.0%} of the ratings is shown as it is, unprotected")
     return tuple(stated)
 
 

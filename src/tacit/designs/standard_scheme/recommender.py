@@ -62,7 +62,6 @@ class StandardScheme:
                    values
     variant        "sound", or "published": raw gaps, add-one smoothing and the patent's penalties
     release        what a device sends, a name in `disclosure.RELEASES`
-    mix            chance that a rating is obfuscated and not shown as it is, 0 to 1
     factors        length of an item profile
     disclosure_epsilon   nats per consenting person (add or remove), for all that devices get
                    about items; infinity: exact statistics. `contributions`: most ratings a person
@@ -83,7 +82,6 @@ class StandardScheme:
     attributes: Sequence[str] = ("gender",)
     variant: Variant = "sound"
     release: str = "scheme+selection+rounding"
-    mix: float = 1.0
     factors: int = 20
     disclosure_epsilon: float = math.inf
     contributions: int = 50
@@ -245,7 +243,6 @@ class StandardScheme:
             guarantees.for_the_person(
                 attributes=self.attributes,
                 release=self.release,
-                mix=self.mix,
                 variant=self.variant,
                 measurements=self.measurements_,
             ),
