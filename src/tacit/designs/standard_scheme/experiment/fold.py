@@ -28,6 +28,8 @@ from tacit.designs.standard_scheme.experiment import (
     REFITTED,
     UNION,
     Experiment,
+    Floats,
+    Ints,
     Key,
     Pairs,
     at_entries,
@@ -40,9 +42,6 @@ from tacit.designs.standard_scheme.training.people import entry_rows, with_data
 from tacit.designs.standard_scheme.training.population import over_epochs
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.randomness import replay, simulation
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
 KNOWN_ITEMS = (1, 3, 10)

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.auditing.attacks import Bound, panel_names, permuted, simultaneous
 from tacit.auditing.attacks.panel import checked
@@ -27,6 +26,8 @@ from tacit.designs.standard_scheme.experiment import (
     UNION,
     WEEKLY,
     Experiment,
+    Floats,
+    Ints,
     Key,
     genres_of,
     order_of,
@@ -50,9 +51,6 @@ from tacit.errors import ConfigError
 from tacit.evaluation import grouped
 from tacit.evaluation.parallel import Pool, Progress
 from tacit.privacy import too_few
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def evaluate_hiding(

@@ -35,12 +35,16 @@ from threadpoolctl import threadpool_limits
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, LARGEST_COLUMN, LIKED, MICRO
 from tacit.designs.standard_scheme.server import UNIT, Ease, Profiles, weigh
 from tacit.designs.standard_scheme.training.estimates import ROUNDED_TO, rounded
-from tacit.designs.standard_scheme.training.people import chosen, entry_rows, with_data
+from tacit.designs.standard_scheme.training.people import (
+    Floats,
+    Ints,
+    chosen,
+    entry_rows,
+    with_data,
+)
 from tacit.designs.standard_scheme.training.tables import FEWEST, Tables
 from tacit.engine.ridge import alternating_ridge, gram, item_weights
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Simulate = Callable[[sparse.csr_array, Ints], sparse.csr_array]
 """What devices would release of the levels of these people; the second: their numbers."""
 

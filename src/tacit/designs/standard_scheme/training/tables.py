@@ -39,6 +39,8 @@ from tacit.designs.standard_scheme.training.estimates import (
 )
 from tacit.designs.standard_scheme.training.people import (
     Consenting,
+    Floats,
+    Ints,
     Statistics,
     collect,
     entry_rows,
@@ -48,9 +50,6 @@ from tacit.designs.standard_scheme.training.people import (
 )
 from tacit.errors import ConfigError
 from tacit.randomness import Source, integers_below, secure
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FEWEST = 10
 PARTS = 8
