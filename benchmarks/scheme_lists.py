@@ -29,12 +29,11 @@ from tacit.data.ratings import Ratings
 from tacit.designs.standard_scheme import RELEASES
 from tacit.designs.standard_scheme.messages import LIKED
 from tacit.designs.standard_scheme.server import weigh
-from tacit.designs.standard_scheme.training.people import Consenting, consenting, to_levels
+from tacit.designs.standard_scheme.training.people import Consenting, consenting, with_data
 from tacit.designs.standard_scheme.training.population import release
 from tacit.designs.standard_scheme.training.profiles import (
     choose_penalty,
     ease,
-    factorization,
     train_profiles,
 )
 from tacit.designs.standard_scheme.training.tables import estimate
@@ -92,7 +91,9 @@ def _people(ratings: Ratings) -> Consenting:
     if "gender" in ratings.user_attributes:
         return consenting(ratings, ["gender"])[0]
     nobody = np.zeros((ratings.n_users, 0), dtype=np.int64)
-    return Consenting(to_levels(ratings), nobody, (), (), ratings.scale.levels)
+    stars, scale = ratings.matrix, ratings.scale
+    levels = with_data(stars, np.round((stars.data - scale.minimum) / scale.step))
+    return Consenting(levels, nobody, (), (), ratings.scale.levels)
 
 
 def _some(people: Consenting, chosen: NDArray[np.bool_]) -> Consenting:
@@ -118,8 +119,8 @@ def _fold(
             source = replay(f"{seed} {draw}")
             return release(levels, labels, tables, RULE, n_levels=people.n_levels, source=source)
 
-    how = factorization(people.n_levels)
-    profiles = train_profiles(others.levels, others.labels, tables, how, lowest=1.0)
+    levels, n_levels = others.levels, people.n_levels
+    profiles = train_profiles(levels, others.labels, tables, n_levels, lowest=1.0)
     started = time.process_time()
     penalty = choose_penalty(
         others.levels,

@@ -15,6 +15,7 @@ from tacit.client.account import Account
 from tacit.client.device_memory import Memory
 from tacit.client.letters import History, Letters
 from tacit.client.transport import Transport, quoted
+from tacit.designs.private.device import DeviceLists
 from tacit.designs.sketches import device as sketches
 from tacit.designs.sketches.messages import Campaign, Clusters
 from tacit.designs.standard_scheme.disclosure import Disclosure
@@ -56,21 +57,22 @@ class Client(Letters):
     ) -> None:
         super().__init__(Transport(url, key, **settings), account, memory)
         self._limits = limits
+        self._lists: dict[str, DeviceLists] = {}
 
     def campaigns(self) -> list[dict[str, Any]]:
         """What the service says about each of its campaigns."""
-        return self._public.listed("campaigns")
+        return self._service.listed("campaigns")
 
     def campaign(self, name: str, *, digest: str | None = None) -> Campaign:
         """A campaign; PrivacyError if its digest, in hex, is not the expected one."""
-        campaign = self._public.message(Campaign.decode, "campaigns", name)
+        campaign = self._service.message(Campaign.decode, "campaigns", name)
         _check_pin("campaign", digest, campaign.digest.hex())
         return campaign
 
     def report(self, name: str, history: History, *, digest: str | None = None) -> Sent:
         """Answer a campaign about one's stars: once, and with the same bytes ever after."""
         campaign = self.campaign(name, digest=digest)
-        catalogue = self._public.catalogue(name, campaign.catalogue)
+        catalogue = self._service.catalogue(name, campaign.catalogue)
         with _refusing(), self._memory.turn() as kept:
             self._check(kept)
             device = sketches.Device(self._account.secret, kept.reports, self._limits)
@@ -84,9 +86,9 @@ class Client(Letters):
         self, name: str, history: History, *, liked_from: float, n: int = 10
     ) -> list[ItemId]:
         """The n best items not rated yet, by a campaign's clusters. No star is sent."""
-        clusters = self._public.message(Clusters.decode, "campaigns", name, "clusters")
+        clusters = self._service.message(Clusters.decode, "campaigns", name, "clusters")
         device = sketches.Device(self._account.secret, {}, self._limits)
-        catalogue = self._public.catalogue(name, clusters.catalogue)
+        catalogue = self._service.catalogue(name, clusters.catalogue)
         return device.recommend(clusters, catalogue, history, liked_from=liked_from, n=n)
 
     def recommend_private(
@@ -98,17 +100,19 @@ class Client(Letters):
         status 404 where it has no file for devices. PrivacyError if its digest, in hex, is not the
         expected one.
         """
-        lists = self._public.lists(name)
+        if name not in self._lists:
+            self._lists[name] = self._service.message(DeviceLists.decode, "models", name, "device")
+        lists = self._lists[name]
         _check_pin("model", digest, lists.digest)
         return [item for item, _ in lists.rank(history, n=n)]
 
     def disclosures(self) -> list[dict[str, Any]]:
         """What the service says about each of its disclosures."""
-        return self._public.listed("disclosures")
+        return self._service.listed("disclosures")
 
     def disclosure(self, name: str, *, digest: str | None = None) -> Disclosure:
         """A disclosure; PrivacyError if its digest, 16 hex digits, is not the expected one."""
-        disclosure = self._public.disclosure(name)
+        disclosure = self._service.disclosure(name)
         _check_pin("disclosure", digest, disclosure.digest)
         return disclosure
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from tacit.client.account import Account, mark_of
 from tacit.client.device_memory import Kept, Memory
-from tacit.client.transport import Public, ServiceError, Transport, decoded, quoted
+from tacit.client.transport import ServiceError, Transport, decoded, quoted
 from tacit.designs.standard_scheme import account as scheme
 from tacit.designs.standard_scheme import drawing
 from tacit.designs.standard_scheme.device import Device, renamed
@@ -53,7 +53,6 @@ class Letters:
         memory: Memory,
     ) -> None:
         self._service = service
-        self._public = Public(service)
         self._account = account
         self._memory = memory
         self._tables: dict[str, tuple[int, Disclosure, ItemTable]] = {}
@@ -84,7 +83,7 @@ class Letters:
         wait = self._begin(name, history, entered, now)
         if wait is not None:
             return Spoken(None, wait, "")
-        disclosure, log = self._public.disclosure(name), self._public.digest_log(name)
+        disclosure, log = self._service.disclosure(name), self._service.digest_log(name)
         notices = [f"Not decided, because ids are whole numbers or texts: {odd}."] if odd else []
         if digest is not None and digest.lower() != disclosure.digest:
             log = ()
@@ -197,7 +196,12 @@ class Letters:
     ) -> int | None:
         """Note what was rated; then the second until which there is nothing to send, or None."""
         with self._memory.turn() as kept:
-            self._check_own(kept, name)
+            self._check(kept)
+            if kept.name not in (None, name):
+                raise PrivacyError(
+                    f"This account answers the disclosure '{kept.name}'. Another one needs another "
+                    "account: two decisions about one item would tell. Nothing was sent."
+                )
             if kept.state is not None:
                 for item in filter(kept.state.undecided, renamed(history, kept.state)):
                     kept.state.arrivals.setdefault(item, min(now, entered.get(item, now)))
@@ -208,14 +212,6 @@ class Letters:
                 return kept.tried + PAUSE
             kept.tried = now
             return None
-
-    def _check_own(self, kept: Kept, name: str) -> None:
-        self._check(kept)
-        if kept.name not in (None, name):
-            raise PrivacyError(
-                f"This account answers the disclosure '{kept.name}'. Another one needs another "
-                "account: two decisions about one item would tell. Nothing was sent."
-            )
 
     def _state(self, kept: Kept, history: History, now: int, shown: Disclosure) -> State:
         """The state to go on with."""
@@ -230,7 +226,7 @@ class Letters:
         time."""
         length, secret = state.epoch_length or length, self._account.secret
         due = drawing.due(state.created, state.last_epoch, now, length, secret)
-        if due is not None and not state.closed and self._public.latest(name) > state.last_epoch:
+        if due is not None and not state.closed and self._service.latest(name) > state.last_epoch:
             state.closed, state.letter = True, None
 
     def _send(self, name: str, letter: bytes, tables: bytes, *, shown: str) -> None:
@@ -280,8 +276,8 @@ class Letters:
         """Fetched once an epoch at most, whatever is rated."""
         found = self._tables.get(name)
         if found is None or found[0] != drawing.calendar(now, found[1].epoch_length):
-            disclosure = self._public.disclosure(name)
-            table = self._public.message(ItemTable.decode, "disclosures", name, "item-table")
+            disclosure = self._service.disclosure(name)
+            table = self._service.message(ItemTable.decode, "disclosures", name, "item-table")
             if table.disclosure != disclosure.digest or len(table.columns) != len(disclosure.items):
                 raise ServiceError("The service's item table is not that of its disclosure.")
             found = drawing.calendar(now, disclosure.epoch_length), disclosure, table

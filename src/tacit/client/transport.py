@@ -19,7 +19,6 @@ from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from tacit.client.account import read_json
-from tacit.designs.private.device import DeviceLists
 from tacit.designs.sketches.messages import MessageError, catalogue_digest
 from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.memory import Log
@@ -87,29 +86,29 @@ class Transport:
             raise ConfigError("A key is printable ASCII without spaces, as it was handed out.")
         if not (timeout > 0 and attempts >= 1 and largest >= 1):
             raise ConfigError("timeout, attempts and largest are above 0.")
-        self._key = key
-        self._timeout = timeout
-        self._attempts = attempts
-        self._largest = largest
-        self._sleep = sleep
+        self._bearer = {"Authorization": f"Bearer {key}"}
+        self._timeout, self._attempts = timeout, attempts
+        self._largest, self._sleep = largest, sleep
         # A proxy of the environment is for other machines.
         self._opener = build_opener(_NoRedirects(), ProxyHandler({} if here else None))
 
     def get(self, path: str, *, own: bool = False) -> bytes:
         """The body of an answer to anybody: no key goes along, so that the service cannot choose
         what to show to whom. own: with the key, for what only the service's own records say."""
-        headers = _AGENT | (self._bearer() if own else {})
+        headers = _AGENT | (self._bearer if own else {})
         return self._again(Request(self._url + path, headers=headers))
 
     def post(self, path: str, body: bytes) -> bytes:
         """Send a message; a retry, also by another process, has the same bytes and the same key."""
         key = hashlib.sha256(path.encode() + b"\0\0" + body).hexdigest()[:32]
-        own = self._own(key) | {"Content-Type": "application/octet-stream"}
-        return self._again(Request(self._url + path, body, own, method="POST"))
+        kind = {"Idempotency-Key": key, "Content-Type": "application/octet-stream"}
+        headers = _AGENT | self._bearer | kind
+        return self._again(Request(self._url + path, body, headers, method="POST"))
 
     def delete(self, path: str, key: str) -> bytes:
         """Have something deleted. key: names the request; a retry has the same."""
-        return self._again(Request(self._url + path, headers=self._own(key), method="DELETE"))
+        headers = _AGENT | self._bearer | {"Idempotency-Key": key}
+        return self._again(Request(self._url + path, headers=headers, method="DELETE"))
 
     def json(self, data: bytes) -> Any:
         """What an answer says; ServiceError if it is no strict JSON."""
@@ -118,11 +117,54 @@ class Transport:
         except ValueError as error:
             raise ServiceError(f"{self._url} answered with what is no JSON: {error}.") from None
 
-    def _own(self, key: str) -> dict[str, str]:
-        return _AGENT | self._bearer() | {"Idempotency-Key": key}
+    def listed(self, *parts: str) -> list[dict[str, Any]]:
+        """The rows that lie at these parts of the path, under the name of the last one."""
+        noun, answer = parts[-1], self.json(self.get(_path(*parts)))
+        listed = answer.get(noun) if isinstance(answer, dict) else None
+        if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+            raise ServiceError(f"The service's list of {noun} is no list.")
+        return listed
 
-    def _bearer(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self._key}"}
+    def message(self, decode: Callable[[bytes], M], *parts: str) -> M:
+        """What lies at these parts of the path; status 404 where nothing does."""
+        return decoded(decode, self.get(_path(*parts)))
+
+    def catalogue(self, name: str, digest: bytes) -> list[ItemId]:
+        """The item ids that a message names by this digest."""
+        answer = self.json(self.get(_path("campaigns", name, "catalogue")))
+        items = answer.get("items") if isinstance(answer, dict) else None
+        if not isinstance(items, list):
+            items = []
+        named = all(type(item) in (int, str) for item in items)
+        if not named or catalogue_digest(items) != digest:
+            raise ServiceError("The service's catalogue is not the list that its message names.")
+        return list(items)
+
+    def disclosure(self, name: str) -> Disclosure:
+        return self.message(Disclosure.decode, "disclosures", name)
+
+    def digest_log(self, name: str) -> Log:
+        """Epochs and digests, as the disclosure's public log has them."""
+        rows = self.listed("disclosures", name, "log")
+        if not all(
+            type(row.get("epoch")) is int and type(row.get("digest")) is str for row in rows
+        ):
+            raise ServiceError("The service's log has entries that are none.")
+        return tuple((row["epoch"], row["digest"]) for row in rows)
+
+    def latest(self, name: str) -> int:
+        """The epoch of the account's latest letter that the service took; -1 for none, and where
+        an older service does not say. This request has the key."""
+        try:
+            data = self.get(_path("disclosures", name, "latest"), own=True)
+        except ServiceError as error:
+            if error.status == 404:
+                return -1
+            raise
+        answer = self.json(data)
+        if not isinstance(answer, dict) or type(answer.get("latest")) is not int:
+            raise ServiceError("The service's latest epoch is none.")
+        return int(answer["latest"])
 
     def _again(self, request: Request) -> bytes:
         for attempt in range(1, self._attempts + 1):
@@ -223,69 +265,6 @@ def _plain(text: str) -> str:
     """What another machine says, on one line, without what a terminal would obey."""
     shown = "".join(letter if letter.isprintable() else " " for letter in text[:300])
     return " ".join(shown.split()).rstrip(".")
-
-
-class Public:
-    """The public files of one service. ServiceError for whatever is not what it should be."""
-
-    def __init__(self, service: Transport) -> None:
-        self._service = service
-        self._lists: dict[str, DeviceLists] = {}
-
-    def listed(self, *parts: str) -> list[dict[str, Any]]:
-        """The rows that lie at these parts of the path, under the name of the last one."""
-        noun, answer = parts[-1], self._service.json(self._service.get(_path(*parts)))
-        listed = answer.get(noun) if isinstance(answer, dict) else None
-        if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-            raise ServiceError(f"The service's list of {noun} is no list.")
-        return listed
-
-    def message(self, decode: Callable[[bytes], M], *parts: str) -> M:
-        """What lies at these parts of the path; status 404 where nothing does."""
-        return decoded(decode, self._service.get(_path(*parts)))
-
-    def catalogue(self, name: str, digest: bytes) -> list[ItemId]:
-        """The item ids that a message names by this digest."""
-        answer = self._service.json(self._service.get(_path("campaigns", name, "catalogue")))
-        items = answer.get("items") if isinstance(answer, dict) else None
-        if not isinstance(items, list):
-            items = []
-        named = all(type(item) in (int, str) for item in items)
-        if not named or catalogue_digest(items) != digest:
-            raise ServiceError("The service's catalogue is not the list that its message names.")
-        return list(items)
-
-    def disclosure(self, name: str) -> Disclosure:
-        return self.message(Disclosure.decode, "disclosures", name)
-
-    def digest_log(self, name: str) -> Log:
-        """Epochs and digests, as the disclosure's public log has them."""
-        rows = self.listed("disclosures", name, "log")
-        if not all(
-            type(row.get("epoch")) is int and type(row.get("digest")) is str for row in rows
-        ):
-            raise ServiceError("The service's log has entries that are none.")
-        return tuple((row["epoch"], row["digest"]) for row in rows)
-
-    def latest(self, name: str) -> int:
-        """The epoch of the account's latest letter that the service took; -1 for none, and where
-        an older service does not say. The only request here that has the key."""
-        try:
-            data = self._service.get(_path("disclosures", name, "latest"), own=True)
-        except ServiceError as error:
-            if error.status == 404:
-                return -1
-            raise
-        answer = self._service.json(data)
-        if not isinstance(answer, dict) or type(answer.get("latest")) is not int:
-            raise ServiceError("The service's latest epoch is none.")
-        return int(answer["latest"])
-
-    def lists(self, name: str) -> DeviceLists:
-        """Of a model, for lists on the device; fetched once by this object."""
-        if name not in self._lists:
-            self._lists[name] = self.message(DeviceLists.decode, "models", name, "device")
-        return self._lists[name]
 
 
 def decoded(decode: Callable[[bytes], M], data: bytes) -> M:

@@ -20,7 +20,6 @@ from tacit.designs.standard_scheme.training.estimates import (
 from tacit.designs.standard_scheme.training.people import Statistics, collect
 from tacit.designs.standard_scheme.training.tables import (
     FEWEST,
-    Tables,
     estimate_tables,
     within_bounds,
 )
@@ -172,7 +171,7 @@ def test_posterior_shares_are_nearer_to_the_truth():
 def tables_of(world, **how):
     statistics = world.statistics()
     values = ("a", "b", "c")[: world.values]
-    return estimate_tables(values, statistics, statistics.raters, **how)
+    return estimate_tables(values, statistics, statistics.counts.sum(axis=(0, 1)), **how)
 
 
 @pytest.mark.parametrize("values", [2, 3])
@@ -195,7 +194,7 @@ def test_an_item_that_one_value_hardly_rates_has_no_chance():
     people = np.array([[5000.0, 5000.0]])
     counts = np.array([[[3000.0, 3000.0, 2000.0], [20.0, 100.0, 1500.0]]])
     statistics = Statistics(people, counts, 2 * counts, None)
-    made = estimate_tables(("F", "M"), statistics, statistics.raters)
+    made = estimate_tables(("F", "M"), statistics, statistics.counts.sum(axis=(0, 1)))
     assert made.keep[:, 0].tolist() == [0, 0]
     assert made.keep[1].tolist() == [0, CAP, CAP]
     assert FLOOR <= made.keep[0, 1] < made.keep[0, 2] < CAP
@@ -211,8 +210,8 @@ def test_items_with_few_raters_are_left_out():
     rows, columns = np.nonzero(few)
     some = sparse.csr_array((few[rows, columns], (rows, columns)), shape=few.shape)
     statistics = collect(some, world.labels, world.parts, n_values=2, n_levels=5, n_parts=8)
-    assert statistics.raters.tolist() == [FEWEST - 1, FEWEST]
-    made = estimate_tables(("F", "M"), statistics, statistics.raters)
+    assert statistics.counts.sum(axis=(0, 1)).tolist() == [FEWEST - 1, FEWEST]
+    made = estimate_tables(("F", "M"), statistics, statistics.counts.sum(axis=(0, 1)))
     assert made.keep[:, 0].tolist() == [0, 0]
     assert made.keep[:, 1].max() == CAP
     assert not made.offsets[:, 0].any()
@@ -302,16 +301,9 @@ def test_items_that_nobody_rated(disclose):
         (world.levels.data, world.levels.indices, world.levels.indptr), shape=(400, 31)
     )
     statistics = collect(empty, world.labels, world.parts, n_values=2, n_levels=LEVELS, n_parts=8)
-    made = estimate_tables(("F", "M"), statistics, statistics.raters, coupling=True)
+    made = estimate_tables(
+        ("F", "M"), statistics, statistics.counts.sum(axis=(0, 1)), coupling=True
+    )
     assert (made.offsets[:, 30] == 0).all()
     assert (made.keep[:, 30] == 0).all()
     assert disclose("coupling", {"gender": made}).encode()
-
-
-def test_tables_from_arrays_need_all_but_the_coupling(tables):
-    """Read back without a coupling, tables have none; without anything else they are refused."""
-    made = tables()
-    arrays = {name: getattr(made, name) for name in Tables.__dataclass_fields__ if name != "values"}
-    assert Tables.from_arrays(("F", "M"), arrays | {"coupling": None}).coupling is None
-    with pytest.raises(KeyError):
-        Tables.from_arrays(("F", "M"), arrays | {"keep": None})

@@ -8,19 +8,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from rounded_stars import log_ratio, rating_distribution, rounding_distribution
 from scipy.stats import chi2_contingency, chisquare
 
 from tacit.designs.standard_scheme.device import Device
 from tacit.designs.standard_scheme.disclosure import CAP
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.theory import (
-    keep_probability,
-    log_ratio,
-    quantile_coupling,
-    rating_distribution,
-    rounding_distribution,
-)
+from tacit.designs.standard_scheme.theory import keep_probability, quantile_coupling
 from tacit.designs.standard_scheme.training.tables import Tables
 
 FALSE_ALARM = 1e-6

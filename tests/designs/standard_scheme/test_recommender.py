@@ -81,14 +81,6 @@ def test_true_stars(release):
     StandardScheme(release=release, variant="published")
 
 
-@pytest.mark.parametrize("mix", [0.0, 0.5, 0.999])
-def test_a_mix_below_one(mix):
-    """A mix below 1 sends some true stars by another name."""
-    with pytest.raises(PrivacyError, match="true stars"):
-        StandardScheme(mix=mix)
-    StandardScheme(mix=mix, variant="published")
-
-
 @pytest.mark.parametrize("answer", [None, True])
 def test_a_service_that_sees_items(ratings, answer):
     """The sound variant is fitted only where it is said that the service learns nothing else."""
@@ -359,9 +351,6 @@ def test_seed_places_the_start_alone(ratings):
         {"attributes": ("gender", "gender")},
         {"variant": "other"},
         {"release": "other"},
-        {"mix": -0.1},
-        {"mix": 1.1},
-        {"mix": math.nan},
         {"disclosure_epsilon": 0.0},
         {"disclosure_epsilon": -1.0},
         {"disclosure_epsilon": math.nan},

@@ -116,11 +116,12 @@ def test_a_model_file_of_an_earlier_version(ratings, tmp_path):
 
 
 def test_removed_settings_of_an_earlier_version(ratings, tmp_path):
-    """Settings that there are no more are passed over; chances by taste cannot be followed."""
+    """Settings that there are no more are passed over; what devices cannot follow is refused."""
     StandardScheme(**SMALL).fit(ratings).save(tmp_path / "model")
     header, arrays = inputs.container.read(tmp_path / "model")
-    former = {"profiles": "both", "sweeps": None, "ridge": 3.0, "second_order": "off"}
-    for changed, fits in ((former, True), (former | {"second_order": "taste"}, False)):
+    former = {"profiles": "both", "sweeps": None, "mix": 1.0, "second_order": "off"}
+    wrong = ({"second_order": "taste"}, {"mix": 0.5})
+    for changed, fits in ((former, True), *((former | each, False) for each in wrong)):
         settings = header["settings"] | changed
         inputs.container.write(tmp_path / "other", header | {"settings": settings}, arrays)
         if fits:

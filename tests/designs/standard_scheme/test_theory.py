@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm
-
-from tacit.designs.standard_scheme.theory import (
+from rounded_stars import (
     estimation_loss,
-    keep_probability,
     log_ratio,
-    quantile_coupling,
     rating_distribution,
     released_distribution,
     rounding_distribution,
 )
+from scipy.stats import norm
+
+from tacit.designs.standard_scheme.guarantees import for_the_person
+from tacit.designs.standard_scheme.theory import keep_probability, quantile_coupling
 
 STARS = np.arange(1.0, 6.0)
 
@@ -175,3 +175,17 @@ def test_couplings_of_many_items_at_once():
     target = np.array([[0.25, 0.25, 0.5], [0.1, 0.6, 0.3]])
     alone = [quantile_coupling(*pair) for pair in zip(own, target, strict=True)]
     np.testing.assert_allclose(quantile_coupling(own, target), alone)
+
+
+@pytest.mark.parametrize(("mean", "sd", "gap"), [(3.5, 1.0, 0.1), (4.8, 0.6, 0.3)])
+def test_the_card_prints_the_exact_leak(mean, sd, gap):
+    """The card of the published variant has the log ratio of one released star."""
+    card = for_the_person(
+        attributes=("gender",), release="scheme", variant="published", measurements=()
+    )
+    released = [
+        released_distribution(own, STARS, side)
+        for own, side in zip(ratings(mean, sd, gap), (gap, -gap), strict=True)
+    ]
+    said = f"{log_ratio(*released):.3g} at mean {mean}, sd {sd}, v0 {gap}"
+    assert said in card.claims[0].evidence[1]

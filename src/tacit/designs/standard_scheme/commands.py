@@ -14,7 +14,7 @@ from tacit.designs.standard_scheme.experiment import DEFAULT_RELEASE
 from tacit.designs.standard_scheme.experiment import commands as experiment
 from tacit.designs.standard_scheme.messages import MICRO
 from tacit.errors import ConfigError, TacitError
-from tacit.evaluation import OUT, SEED, WORKERS, Result, Table
+from tacit.evaluation import OUT, Result, Table
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
@@ -29,28 +29,23 @@ class Sees(StrEnum):
     NO = "no"
 
 
-_BOTH = ("variant", "factors", "disclosure_epsilon", "contributions")
-"""Options whose names are those of the constructor and of `evaluate_hiding`."""
+_SAME = ("variant", "release", "factors", "disclosure_epsilon", "contributions", "item_table")
+"""Options whose names are those of the constructor."""
 PEOPLE, ASKERS = 2500, 500
 """Of the tour; neither the recommender nor the attacker has seen those who ask."""
 UNIT = "an attribute of the person who asks: measured, no epsilon"
 AGAINST = "the service that gets the releases"
 
 
-@dataclass(frozen=True)
-class FitSettings:
+@dataclass(frozen=True, kw_only=True)
+class FitSettings(experiment.Trained):
     """Of `tacit fit standard-scheme`."""
 
     out: Path = option(OUT, flag="--out -o", writes=True)
     attribute: tuple[str, ...] = option(
         "User attributes to hide, with commas.", default=("gender",)
     )
-    variant: str = option(experiment.VARIANT, default="sound")
     release: str = option("What devices send, such as coupling+selection.", default=DEFAULT_RELEASE)
-    mix: float = option("Share of the ratings to obfuscate, 0 to 1.", default=1.0)
-    factors: int = option(experiment.FACTORS, default=20, least=1)
-    disclosure_epsilon: float = option(experiment.DISCLOSED, default=math.inf)
-    contributions: int = option(experiment.CONTRIBUTIONS, default=50, least=1)
     catalogue: Path | None = option(
         "Public list of items: columns item, perhaps title. Others are left out.", default=None
     )
@@ -75,10 +70,6 @@ class FitSettings:
         default=True,
         flag="--measure/--no-measure",
     )
-    panel: str = option(experiment.PANEL, default="quick")
-    folds: int = option(experiment.FOLDS, default=5, least=3)
-    seed: int = option(SEED, default=0, least=0)
-    workers: int = option(WORKERS, default=0, least=0)
 
     @property
     def known_values(self) -> dict[str, list[str]]:
@@ -103,13 +94,13 @@ def fit(settings: FitSettings, run: Run) -> Result:
         values=settings.known_values,
         service_sees_items=None if seen is None else seen == Sees.YES,
         random_state=settings.seed,
-        **{name: getattr(settings, name) for name in (*_BOTH, "release", "mix", "item_table")},
+        **{name: getattr(settings, name) for name in _SAME},
     )
     ratings = run.read(catalogue=settings.catalogue, domains=False)
     with run.progress("Fitting", None):
         model.fit(ratings, previous=_previous(settings.previous, settings.out))
     measured = None
-    if settings.measure and len(settings.attribute) == 1 and settings.mix == 1:
+    if settings.measure and len(settings.attribute) == 1:
         measured = _measure(model, ratings, settings, run)
     model.save(settings.out)
     data = summary("standard-scheme", settings.out, ratings) | {
@@ -163,14 +154,13 @@ def _measure(model: StandardScheme, ratings: Ratings, settings: FitSettings, run
     from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
     from tacit.designs.standard_scheme.experiment.report import attackers, plain
 
-    names = (*_BOTH, "folds", "panel", "seed", "workers")
     with run.progress("Attacking", steps(settings.folds)) as advance:
         table = evaluate_hiding(
             ratings,
             model.attributes[0],
             releases=tuple(dict.fromkeys(["none", model.release])),
             progress=advance,
-            **{name: getattr(settings, name) for name in names},
+            **experiment.named(settings),
         )
     data = f"{table.people:,} training people in {settings.folds} folds"
     model.measurements_ = table.measurements(model.release, data)

@@ -27,7 +27,6 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
         guarantees.for_the_person(
             attributes=model.attributes,
             release=settings.release,
-            mix=1.0,
             variant=settings.variant,
             measurements=(),
         ),

@@ -5,13 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
-from tacit.designs.standard_scheme.theory import (
-    log_ratio,
-    rating_distribution,
-    released_distribution,
-)
 from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, figure
 from tacit.recommenders.inputs import assumed, condition
 
@@ -57,7 +50,6 @@ def for_the_person(
     *,
     attributes: Sequence[str],
     release: str,
-    mix: float,
     variant: str,
     measurements: tuple[Measurement, ...],
 ) -> Guarantee:
@@ -83,7 +75,7 @@ def for_the_person(
         )
         if not published
         else "each star is drawn once and remembered",
-        assumptions=_assumptions(hidden, release, mix),
+        assumptions=_assumptions(hidden, release),
         not_covered=_NOT_COVERED,
         sources=_SOURCES,
         claims=_published_claims() if published else (),
@@ -162,7 +154,7 @@ def for_the_consenting(
     )
 
 
-def _assumptions(hidden: str, release: str, mix: float) -> tuple[str, ...]:
+def _assumptions(hidden: str, release: str) -> tuple[str, ...]:
     stated = []
     if release.startswith("coupling"):
         stated.append(
@@ -183,8 +175,6 @@ def _assumptions(hidden: str, release: str, mix: float) -> tuple[str, ...]:
         )
     else:
         stated.append(f"which items are rated says nothing about {hidden} (it does: use selection)")
-    if mix < 1:
-        stated.append(f"a share {1 - mix:.0%} of the ratings is shown as it is, unprotected")
     return tuple(stated)
 
 
@@ -195,10 +185,9 @@ def _published_claims() -> tuple[Claim, ...]:
             "true in the continuous linear model given x; false on whole stars",
             (
                 "unrounded on whole stars: one rating tells the attribute (epsilon infinite)",
-                "rounded and clipped, exact per rating: "
-                + ", ".join(
-                    f"{_rounded_loss(mean, sd, gap):.3g} at mean {mean}, sd {sd}, v0 {gap}"
-                    for mean, sd, gap in ((3.5, 1.0, 0.1), (4.8, 0.6, 0.3))
+                (
+                    "rounded and clipped, exact per rating: 0.137 at mean 3.5, sd 1.0, v0 0.1, "
+                    "2.4 at mean 4.8, sd 0.6, v0 0.3"
                 ),
             ),
         ),
@@ -213,13 +202,3 @@ def _published_claims() -> tuple[Claim, ...]:
             ("3.2 becomes 3.8 in the mean, and a whole 3 becomes 4",),
         ),
     )
-
-
-def _rounded_loss(mean: float, sd: float, gap: float) -> float:
-    """Exact log ratio of one released star of five; ratings normal, half gap `gap`."""
-    stars = np.arange(1.0, 6.0)
-    released = [
-        released_distribution(rating_distribution(mean + side, sd, stars), stars, side)
-        for side in (gap, -gap)
-    ]
-    return log_ratio(released[0], released[1])

@@ -62,7 +62,6 @@ class StandardScheme:
                    values
     variant        "sound", or "published": raw gaps, add-one smoothing and the patent's penalties
     release        what a device sends, a name in `disclosure.RELEASES`
-    mix            chance that a rating is obfuscated and not shown as it is, 0 to 1
     factors        length of an item profile
     disclosure_epsilon   nats per consenting person (add or remove), for all that devices get
                    about items; infinity: exact statistics. `contributions`: most ratings a person
@@ -83,7 +82,6 @@ class StandardScheme:
     attributes: Sequence[str] = ("gender",)
     variant: Variant = "sound"
     release: str = "scheme+selection+rounding"
-    mix: float = 1.0
     factors: int = 20
     disclosure_epsilon: float = math.inf
     contributions: int = 50
@@ -155,8 +153,9 @@ class StandardScheme:
             sent = device.release(checked_history(history), epoch).encode()
         except ValueError as error:
             raise DataError(str(error), expected=f"stars on {self.scale_}") from None
-        scores = Scores.decode(self.server_.score(Release.decode(sent)).encode())
-        return Exchange(Release.decode(sent), scores, self.ranked(scores, history, **wanted))
+        release = Release.decode(sent)
+        scores = Scores.decode(self.server_.score(release).encode())
+        return Exchange(release, scores, self.ranked(scores, history, **wanted))
 
     def ranked(self, scores: Scores, history: History, **wanted: Any) -> Recommendations:
         """The list that a device makes of the scores of its last letter. wanted: as for
@@ -244,7 +243,6 @@ class StandardScheme:
             guarantees.for_the_person(
                 attributes=self.attributes,
                 release=self.release,
-                mix=self.mix,
                 variant=self.variant,
                 measurements=self.measurements_,
             ),

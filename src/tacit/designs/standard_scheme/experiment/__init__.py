@@ -17,7 +17,6 @@ from tacit.designs.standard_scheme.drawing import FIRST_END, start
 from tacit.designs.standard_scheme.messages import DAY, WEEK
 from tacit.designs.standard_scheme.training.people import Consenting, entry_rows, with_data
 from tacit.designs.standard_scheme.training.population import release
-from tacit.designs.standard_scheme.training.profiles import Factorization
 from tacit.designs.standard_scheme.training.tables import Tables, estimated
 from tacit.errors import DataError
 from tacit.randomness import replay
@@ -79,8 +78,8 @@ class Experiment:
     years: Floats
     minimum: float
     step: float
-    factorization: Factorization
-    shrink: bool
+    published: bool
+    factors: int
     disclosure_epsilon: float
     contributions: int
     releases: tuple[str, ...]
@@ -145,7 +144,7 @@ def tables_without(experiment: Experiment, first: int, second: int) -> tuple[Tab
             some(experiment.people, group),
             epsilon=experiment.disclosure_epsilon,
             contributions=experiment.contributions,
-            shrink=experiment.shrink,
+            shrink=not experiment.published,
             coupling=coupling,
             seed=experiment.seed,
         )

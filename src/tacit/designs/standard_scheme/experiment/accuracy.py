@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
 from tacit.auditing.attacks import ATTACKS, OneVersusRest
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
-from tacit.designs.standard_scheme.experiment import Experiment, released, some
+from tacit.designs.standard_scheme.experiment import Experiment, Floats, Ints, released, some
 from tacit.designs.standard_scheme.experiment.table import AccuracyRow
 from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.training.people import chosen, entry_rows, ranks, with_data
@@ -22,8 +21,6 @@ from tacit.evaluation.metrics import RankingMetrics, mae, ranking_metrics, rmse
 from tacit.evaluation.page import MixPoint
 from tacit.randomness import simulation
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Figures = dict[str, float]
 """Errors in stars: at the recommender, where the attribute is an attacker's belief, and on the
 device (`_at_home`), where it is known; of lists by item-item weights, and by predicted `_stars`."""
@@ -62,8 +59,11 @@ class Judge:
             training.levels,
             training.labels,
             [table],
-            experiment.factorization,
+            experiment.people.n_levels,
             lowest=experiment.minimum / experiment.step,
+            published=experiment.published,
+            factors=experiment.factors,
+            seed=experiment.seed,
         )
         self._ease = ease(training.levels, experiment.whole_levels, experiment.penalty)
         self._values = len(experiment.people.values[0])

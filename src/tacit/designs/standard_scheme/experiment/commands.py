@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from tacit.design import Command, Run, option
 from tacit.designs.standard_scheme.disclosure import RELEASES
@@ -12,34 +13,52 @@ from tacit.designs.standard_scheme.experiment import DEFAULT_RELEASE
 from tacit.evaluation import REPORT, SEED, WORKERS, Result, manifest
 
 ATTACK_ON = "The user attribute to hide."
-PANEL = "Attackers: 'quick', or 'full' for all eleven and those of packages."
 ATTACKERS = "These attackers in place of the panel, with commas."
-VARIANT = "'sound', or 'published' as the paper prints it."
-FOLDS = "Folds by person."
-FACTORS = "Length of an item profile."
-DISCLOSED = "Epsilon for each training person in the public item tables; inf: exact."
-CONTRIBUTIONS = "Ratings a person counts with, if that epsilon is finite."
 
 
-@dataclass(frozen=True)
-class EvaluateSettings:
+@dataclass(frozen=True, kw_only=True)
+class Attacked:
+    """Options of whatever measures attackers, by the names that `evaluate_hiding` has for them."""
+
+    variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
+    panel: str = option(
+        "Attackers: 'quick', or 'full' for all eleven and those of packages.", default="quick"
+    )
+    folds: int = option("Folds by person.", default=5, least=3)
+    seed: int = option(SEED, default=0, least=0)
+    workers: int = option(WORKERS, default=0, least=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained(Attacked):
+    """And of how the public tables and the item profiles are made."""
+
+    factors: int = option("Length of an item profile.", default=20, least=1)
+    disclosure_epsilon: float = option(
+        "Epsilon for each training person in the public item tables; inf: exact.", default=math.inf
+    )
+    contributions: int = option(
+        "Ratings a person counts with, if that epsilon is finite.", default=50, least=1
+    )
+
+
+def named(settings: Attacked) -> dict[str, Any]:
+    """Those options."""
+    kind = Trained if isinstance(settings, Trained) else Attacked
+    return {each.name: getattr(settings, each.name) for each in fields(kind)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateSettings(Trained):
     """Of `tacit evaluate standard-scheme`."""
 
     attribute: str = option(ATTACK_ON, default="gender")
-    folds: int = option(FOLDS, default=5, least=3)
     release: tuple[str, ...] = option(
         "Measure these releases, with commas; 'all' for every one.",
         default=("none", DEFAULT_RELEASE),
     )
-    panel: str = option(PANEL, default="quick")
     attack: tuple[str, ...] = option(ATTACKERS, default=())
-    variant: str = option(VARIANT, default="sound")
-    disclosure_epsilon: float = option(DISCLOSED, default=math.inf)
-    contributions: int = option(CONTRIBUTIONS, default=50, least=1)
-    factors: int = option(FACTORS, default=20, least=1)
     report: Path | None = option(REPORT, default=None, writes=True)
-    seed: int = option(SEED, default=0, least=0)
-    workers: int = option(WORKERS, default=0, least=0)
 
 
 def evaluate(settings: EvaluateSettings, run: Run) -> Result:
@@ -50,8 +69,6 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
     from tacit.designs.standard_scheme.experiment.report import page_of, shown
 
-    names = ("folds", "panel", "variant", "disclosure_epsilon", "factors")
-    facts = {name: getattr(settings, name) for name in names}
     ratings = run.read()
     with run.progress("Evaluating", steps(settings.folds)) as advance:
         table = evaluate_hiding(
@@ -59,32 +76,26 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
             settings.attribute,
             releases=tuple(RELEASES) if "all" in settings.release else settings.release,
             attacks=settings.attack or None,
-            contributions=settings.contributions,
-            seed=settings.seed,
-            workers=settings.workers,
             progress=advance,
-            **facts,
+            **named(settings),
         )
-    facts["panel"] = settings.attack or settings.panel
-    made_with = manifest(ratings, seed=settings.seed, command=run.command, **facts)
+    facts = named(settings) | {"panel": settings.attack or settings.panel}
+    del facts["workers"]  # no result depends on it
+    made_with = manifest(ratings, command=run.command, **facts)
     if settings.report is not None:
         page_of(table, made_with).write(settings.report)
     after = "--report out.html draws it;  --json prints every figure."
     return Result(table.to_dict() | {"manifest": made_with}, tuple(shown(table)), after)
 
 
-@dataclass(frozen=True)
-class AttackSettings:
+@dataclass(frozen=True, kw_only=True)
+class AttackSettings(Attacked):
     """Of `tacit attack standard-scheme`."""
 
     attribute: str = option(ATTACK_ON, default="gender")
     release: str = option("What devices send; 'none' attacks true stars.", default=DEFAULT_RELEASE)
-    panel: str = option(PANEL, default="quick")
     attack: tuple[str, ...] = option(ATTACKERS, default=())
-    variant: str = option(VARIANT, default="sound")
-    folds: int = option(FOLDS, default=10, least=3)
-    seed: int = option(SEED, default=0, least=0)
-    workers: int = option(WORKERS, default=0, least=0)
+    folds: int = option("Folds by person.", default=10, least=3)
 
 
 def attack(settings: AttackSettings, run: Run) -> Result:
@@ -101,14 +112,10 @@ def attack(settings: AttackSettings, run: Run) -> Result:
         table = evaluate_hiding(
             ratings,
             settings.attribute,
-            folds=settings.folds,
             releases=tuple(dict.fromkeys(["none", settings.release])),
-            panel=settings.panel,
             attacks=settings.attack or None,
-            variant=settings.variant,
-            seed=settings.seed,
-            workers=settings.workers,
             progress=advance,
+            **named(settings),
         )
     found = table.to_dict()
     rows = [

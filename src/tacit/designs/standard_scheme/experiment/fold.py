@@ -28,6 +28,8 @@ from tacit.designs.standard_scheme.experiment import (
     REFITTED,
     UNION,
     Experiment,
+    Floats,
+    Ints,
     Key,
     Pairs,
     at_entries,
@@ -41,11 +43,10 @@ from tacit.designs.standard_scheme.training.population import over_epochs
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.randomness import replay, simulation
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
 MIXES = (0.0, 0.25, 0.5, 0.75, 1.0)
 KNOWN_ITEMS = (1, 3, 10)
+KNOWN, COUNTED = "items known to be rated", "number of rated items known"
+"""Views of attackers who know more than a release. The first ones are named by how many items."""
 SURE = 1e6
 """Stands for infinite log odds."""
 
@@ -55,18 +56,14 @@ class FoldResult:
     """What one fold found; scores are (test people,) each.
 
     control       scores of attackers who learned from permuted labels
-    known_items   number of known items and target -> scores; certain: number -> share of people
-                  read with certainty
-    known_count   target -> scores of the attacker who knows how many items were rated
+    certain       number of known items -> share of people read with certainty
     fractions     release -> AUC of a look at the released fractions, see `fraction_scores`
     mixed         mix -> (frozen attack -> AUC, RMSE)
     """
 
     scores: dict[Key, Floats] = field(default_factory=dict)
     control: dict[Key, Floats] = field(default_factory=dict)
-    known_items: dict[tuple[int, int], Floats] = field(default_factory=dict)
     certain: dict[int, float] = field(default_factory=dict)
-    known_count: dict[int, Floats] = field(default_factory=dict)
     fractions: dict[str, float] = field(default_factory=dict)
     accuracy: dict[str, Figures] = field(default_factory=dict)
     mixed: dict[float, tuple[dict[str, float], float]] = field(default_factory=dict)
@@ -120,7 +117,7 @@ class _Fold:
                     self.found.control[Key(name, UNION, attack, "released", target)] = scores
                 self.over_time(name, target, train, test)
                 if RELEASES[name].selection:
-                    self.with_knowledge(target, train, test)
+                    self.with_knowledge(name, target, train, test)
         if target == experiment.targets[-1] and experiment.judged and experiment.schedules:
             self.mixed(experiment.judged, frozen, public, target)
 
@@ -197,7 +194,7 @@ class _Fold:
         )
         return self.part(other, public, levels, with_data(decided, decided.data + 1))
 
-    def with_knowledge(self, target: int, train: Seen, test: Seen) -> None:
+    def with_knowledge(self, name: str, target: int, train: Seen, test: Seen) -> None:
         """Attackers who know items or their number beside the release."""
         keep = np.stack([_two_rows(table.keep, target) / MICRO for table in self.tables])
         rated = self.experiment.people.levels
@@ -205,12 +202,13 @@ class _Fold:
             scores, certain = known_items(
                 rated[self.test], test.ratings, keep[0], number, self.experiment.seed
             )
-            self.found.known_items[number, target] = scores
+            self.add(name, KNOWN, "nothing", target, {str(number): scores})
             self.found.certain[number] = float(certain.mean())
         counts = np.diff(rated.indptr)
         known = _is(self.labels, target)
         attacker = KnownCount().fit(train, counts[self.train], keep, known)
-        self.found.known_count[target] = attacker.score(test, counts[self.test], keep)
+        scores = attacker.score(test, counts[self.test], keep)
+        self.add(name, COUNTED, "released", target, {COUNTED: scores})
 
     def mixed(self, judged: str, frozen: Panel, public: Public, target: int) -> None:
         """The trade-off between hiding and accuracy, for the release that is judged."""

@@ -8,12 +8,10 @@ the strongest attacker, with a bound that holds for all of them at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.auditing.attacks import Bound, panel_names, permuted, simultaneous
 from tacit.auditing.attacks.panel import checked
@@ -28,6 +26,8 @@ from tacit.designs.standard_scheme.experiment import (
     UNION,
     WEEKLY,
     Experiment,
+    Floats,
+    Ints,
     Key,
     genres_of,
     order_of,
@@ -36,7 +36,7 @@ from tacit.designs.standard_scheme.experiment import (
     years_of,
 )
 from tacit.designs.standard_scheme.experiment.accuracy import accuracy_row, best_penalty, mix_point
-from tacit.designs.standard_scheme.experiment.fold import KNOWN_ITEMS, FoldResult, run_fold
+from tacit.designs.standard_scheme.experiment.fold import COUNTED, KNOWN, FoldResult, run_fold
 from tacit.designs.standard_scheme.experiment.table import (
     AttackRow,
     HidingTable,
@@ -47,14 +47,10 @@ from tacit.designs.standard_scheme.experiment.table import (
 )
 from tacit.designs.standard_scheme.training import check_names
 from tacit.designs.standard_scheme.training.people import consenting, unit
-from tacit.designs.standard_scheme.training.profiles import factorization
 from tacit.errors import ConfigError
 from tacit.evaluation import grouped
 from tacit.evaluation.parallel import Pool, Progress
 from tacit.privacy import too_few
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def evaluate_hiding(
@@ -111,8 +107,8 @@ def evaluate_hiding(
         years=years_of(ratings),
         minimum=ratings.scale.minimum,
         step=unit(ratings.scale),
-        factorization=factorization(people.n_levels, variant=variant, factors=factors, seed=seed),
-        shrink=variant == "sound",
+        published=variant == "published",
+        factors=factors,
         disclosure_epsilon=disclosure_epsilon,
         contributions=contributions,
         releases=tuple(releases),
@@ -151,23 +147,45 @@ class _Pooled:
         order = np.concatenate([experiment.inside(fold) for fold in range(experiment.folds)])
         self._fold_of = experiment.fold_of[order]
         self._labels = experiment.labels[order]
-        self._dealt = permuted(experiment.labels, experiment.seed)[order].astype(np.int64)
-        self._scores, self._control = self._joined("scores"), self._joined("control")
+        dealt = permuted(experiment.labels, experiment.seed)[order].astype(np.int64)
+        self._scores = self._joined([found.scores for found in results])
         self._bounds = self._bound(self._labels, self._scores)
+        self._chance = self._bound(dealt, self._joined([found.control for found in results]))
 
     def table(self) -> HidingTable:
         experiment, results = self._experiment, self._results
+        areas = _areas(self._bounds)
+        views = {UNION: UNION, WEEKLY: EPOCHS}
+        certain = {
+            number: float(np.mean([found.certain[number] for found in results]))
+            for number in results[0].certain
+        }
         return HidingTable(
             attribute=experiment.people.names[0],
             values=experiment.people.values[0],
             people=experiment.people.n_people,
             judged=experiment.judged,
-            rows=self.rows(),
+            rows=tuple(
+                AttackRow(key.release, views[key.view], key.attack, key.trained_on, *area)
+                for key, area in areas
+                if key.view in views
+            ),
             worst=tuple(map(self.worst, experiment.releases)),
-            over_time=self.over_time(),
-            known_items=self.known_items(),
-            counts=self.counts(),
-            control=self.control(),
+            over_time=tuple(
+                TimeRow(schedule, key.attack, *area)
+                for schedule in experiment.schedules
+                for key, area in areas
+                if key.view == schedule
+            ),
+            known_items=tuple(
+                KnownRow(int(key.attack), *area, certain[int(key.attack)])
+                for key, area in areas
+                if key.view == KNOWN
+            ),
+            counts=tuple(
+                SingleRow(key.attack, *area) for key, area in areas if key.view == COUNTED
+            ),
+            control=tuple(SingleRow(key.attack, *area) for key, area in _areas(self._chance)),
             accuracy=tuple(
                 accuracy_row(name, [found.accuracy[name] for found in results])
                 for name in experiment.releases
@@ -181,51 +199,16 @@ class _Pooled:
             ),
         )
 
-    def rows(self) -> tuple[AttackRow, ...]:
-        views = {UNION: UNION, WEEKLY: EPOCHS}
-        return tuple(
-            AttackRow(key.release, views[key.view], key.attack, key.trained_on, *area)
-            for key, area in self._areas(self._bounds, self._scores)
-            if key.view in views
-        )
-
-    def over_time(self) -> tuple[TimeRow, ...]:
-        areas = self._areas(self._bounds, self._scores)
-        return tuple(
-            TimeRow(schedule, key.attack, *area)
-            for schedule in self._experiment.schedules
-            for key, area in areas
-            if key.view == schedule
-        )
-
-    def control(self) -> tuple[SingleRow, ...]:
-        areas = self._areas(self._bound(self._dealt, self._control), self._control)
-        return tuple(SingleRow(key.attack, *area) for key, area in areas)
-
-    def known_items(self) -> tuple[KnownRow, ...]:
-        scores = self._joined("known_items")
-        if not scores:
-            return ()
-        bound = self._bound(self._labels, scores, target=lambda key: key[1])
-        certain = {n: float(np.mean([r.certain[n] for r in self._results])) for n in KNOWN_ITEMS}
-        return tuple(
-            KnownRow(number, *_area(bound, keys), certain[number])
-            for number, keys in grouped(scores, lambda key: key[0]).items()
-        )
-
-    def counts(self) -> tuple[SingleRow, ...]:
-        scores = self._joined("known_count")
-        if not scores:
-            return ()
-        bound = self._bound(self._labels, scores, target=lambda key: key)
-        return (SingleRow("number of rated items known", *_area(bound, list(scores))),)
-
     def worst(self, release: str) -> WorstRow:
-        family = {key: scores for key, scores in self._scores.items() if key.release == release}
+        """Over what a release shows, once and over time."""
+        family = {
+            key: scores
+            for key, scores in self._scores.items()
+            if key.release == release and key.view not in (KNOWN, COUNTED)
+        }
         bound = self._bound(self._labels, family)
-        chance = None
-        if release == (self._experiment.judged or "none"):
-            chance = self._bound(self._dealt, self._control)
+        judged = release == (self._experiment.judged or "none")
+        chance = self._chance if judged else None
         people, rarest = len(self._labels), int(np.bincount(self._labels).min())
         found = bound.worst
         return WorstRow(
@@ -245,30 +228,20 @@ class _Pooled:
             too_few=too_few(people, rarest),
         )
 
-    def _joined(self, part: str) -> dict[Any, Floats]:
-        parts = [getattr(result, part) for result in self._results]
-        return {key: np.concatenate([each[key] for each in parts]) for key in parts[0]}
-
-    def _bound(
-        self,
-        labels: Ints,
-        scores: dict[Any, Floats],
-        target: Callable[[Any], int] = lambda key: key.target,
-    ) -> Bound[Any]:
-        seed = self._experiment.seed
-        return simultaneous(labels, scores, self._fold_of, target=target, seed=seed)
+    def _bound(self, labels: Ints, scores: dict[Key, Floats]) -> Bound[Key]:
+        seed, folds = self._experiment.seed, self._fold_of
+        return simultaneous(labels, scores, folds, target=lambda key: key.target, seed=seed)
 
     @staticmethod
-    def _areas(
-        bound: Bound[Any], scores: dict[Key, Floats]
-    ) -> list[tuple[Key, tuple[float, float, float]]]:
-        """Of keys that differ in the attacked value alone, the first, and their area."""
-        alike = grouped(scores, lambda key: key._replace(target=0)).values()
-        return [(keys[0], _area(bound, keys)) for keys in alike]
+    def _joined(folds: Sequence[dict[Key, Floats]]) -> dict[Key, Floats]:
+        return {key: np.concatenate([each[key] for each in folds]) for key in folds[0]}
 
 
-def _area(bound: Bound[Any], keys: Sequence[Any]) -> tuple[float, float, float]:
-    """AUC and ends of its interval; of several attacked values, means."""
-    areas = [(bound.areas[key], *bound.interval(key)) for key in keys]
-    area, low, high = np.mean(areas, axis=0).tolist()
-    return area, low, high
+def _areas(bound: Bound[Key]) -> list[tuple[Key, tuple[float, float, float]]]:
+    """AUC and ends of its interval; of several attacked values the first key, and means."""
+    found = []
+    for keys in grouped(bound.areas, lambda key: key._replace(target=0)).values():
+        ends = [(bound.areas[key], *bound.interval(key)) for key in keys]
+        area, low, high = np.mean(ends, axis=0).tolist()
+        found.append((keys[0], (area, low, high)))
+    return found

@@ -62,23 +62,22 @@ def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
 
 
 def _tiles(table: HidingTable, judged: str) -> Iterator[Tile]:
-    """The figure, its control, and the same on true stars."""
-
-    def tile(name: str, area: float, upper: float, note: str) -> Tile:
-        level = _level(area)
-        bound = f"{note}; 95% bound for all attackers together: {upper:.3f}"
-        unit, says = "AUC of the strongest", LEVELS[level][1]
-        return Tile(name, f"{area:.3f}", unit, bound, 2 * abs(area - 0.5), level, says)
-
+    """The figure, the same on true stars, and the control."""
     found = {row.release: row for row in table.worst}
-    for release, name in {judged: "After obfuscation", "none": "True stars"}.items():
-        if release in found:
-            row = found[release]
-            yield tile(name, row.auc, row.upper, f"{row.attack}, strongest of {row.attackers}")
+    shown = [
+        (name, row.auc, row.upper, f"{row.attack}, strongest of {row.attackers}")
+        for release, name in {judged: "After obfuscation", "none": "True stars"}.items()
+        if (row := found.get(release))
+    ]
     row = found[judged]
     if row.control is not None and row.control_upper is not None:
         note = "as expected" if row.control_holds else "not within its bound: read with care"
-        yield tile("Permuted labels: nothing to find", row.control, row.control_upper, note)
+        shown.append(("Permuted labels: nothing to find", row.control, row.control_upper, note))
+    for name, area, upper, note in shown:
+        level = _level(area)
+        bound = f"{note}; 95% bound for all attackers together: {upper:.3f}"
+        unit, share = "AUC of the strongest", 2 * abs(area - 0.5)
+        yield Tile(name, f"{area:.3f}", unit, bound, share, level, LEVELS[level][1])
 
 
 def _area(area: float | None, small: str = "") -> Cell | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from tacit.designs.standard_scheme.experiment import DEFAULT_RELEASE, UNION
@@ -154,16 +154,8 @@ class HidingTable:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        found: dict[str, Any] = {
-            "attribute": self.attribute,
-            "values": list(self.values),
-            "people": self.people,
-            "default_release": self.judged or DEFAULT_RELEASE,
-        }
-        for name in ("worst", "rows", "over_time", "known_items", "counts", "control", "accuracy"):
-            found[name] = [dict(vars(row)) for row in getattr(self, name)]
-        tradeoff = [dict(vars(point)) for point in self.tradeoff]
-        return found | {"fractions": self.fractions, "tradeoff": tradeoff}
+        found = asdict(self)
+        return found | {"default_release": found.pop("judged") or DEFAULT_RELEASE}
 
 
 def _figures(found: WorstRow, data: str) -> tuple[Measurement, ...]:
@@ -186,40 +178,28 @@ def verdict(table: HidingTable) -> Verdict:
     """One headline and a few plain sentences, about the strongest attacker of all."""
     after = None if table.judged is None else table.worst_of(table.judged)
     before = table.worst_of("none")
-    state, headline = _headline(table, before, after)
     opening = "" if before is None else f"On true stars the strongest reaches {before.auc:.2f}."
-    found = "" if after is None else table.sentence(after.release)
-    parts = [found, opening, _fractions(table), _cost(table)]
-    return Verdict(state, headline, " ".join(part for part in parts if part))
-
-
-def _headline(
-    table: HidingTable, before: WorstRow | None, after: WorstRow | None
-) -> tuple[str, str]:
     if after is None:
-        return "none", "Nothing was obfuscated"
-    distance = max(after.auc, 0.5 + _read_from_fractions(table)) - 0.5
+        return Verdict("none", "Nothing was obfuscated", f"{opening} {_cost(table)}".strip())
+    found, arithmetic = after.auc - 0.5, shown_distance(table.fractions[after.release])
+    read = (
+        "Arithmetic on the released fractions, which needs no learning, reaches AUC "
+        f"{0.5 + arithmetic:.2f}."
+        if arithmetic > max(NEAR, found)
+        else ""
+    )
+    said = (table.sentence(after.release) or "", opening, read, _cost(table))
+    state, headline = _headline(before, after, max(found, arithmetic))
+    return Verdict(state, headline, " ".join(filter(None, said)))
+
+
+def _headline(before: WorstRow | None, after: WorstRow, distance: float) -> tuple[str, str]:
     if after.too_few and distance < SMALL:
         return "none", "Too few people to say"
     if before is not None and distance > max(before.auc - 0.5, NEAR):
         return "worse", "Easier to guess than before"
     state = "open" if before is None or distance > (before.auc - 0.5) / 2 else "weakened"
     return state, f"Guessed with AUC {0.5 + distance:.2f} by the strongest attacker"
-
-
-def _read_from_fractions(table: HidingTable) -> float:
-    return shown_distance(table.fractions.get(table.judged or "", 0.5))
-
-
-def _fractions(table: HidingTable) -> str:
-    after = None if table.judged is None else table.worst_of(table.judged)
-    read = _read_from_fractions(table)
-    if after is None or read <= max(NEAR, after.auc - 0.5):
-        return ""
-    return (
-        "Arithmetic on the released fractions, which needs no learning, reaches AUC "
-        f"{0.5 + read:.2f}."
-    )
 
 
 def _cost(table: HidingTable) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,11 @@ from scipy import sparse
 from tacit import container
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.standard_scheme.disclosure import MOST_LEVELS, RELEASES, Rule
-from tacit.designs.standard_scheme.messages import DAY, MICRO
+from tacit.designs.standard_scheme.messages import DAY
 from tacit.designs.standard_scheme.server import UNIT, Ease, Profiles
 from tacit.designs.standard_scheme.training.people import Ints, People, consenting, people_of, unit
 from tacit.designs.standard_scheme.training.population import release
-from tacit.designs.standard_scheme.training.profiles import factorization, fit_ease, train_profiles
+from tacit.designs.standard_scheme.training.profiles import fit_ease, train_profiles
 from tacit.designs.standard_scheme.training.tables import Tables, estimated
 from tacit.errors import ConfigError, PrivacyError
 from tacit.privacy import Measurement
@@ -49,8 +49,8 @@ WHO_MAY_USE_IT = (
 _NAMES = {"variant": ("sound", "published"), "release": tuple(RELEASES)}
 FORMAT = 2
 """Of the tables in a model file."""
-REMOVED = ("second_order", "profiles", "regularization", "ridge", "sweeps")
-"""Settings of earlier versions, which scored a release as the arrays of a file do."""
+REMOVED = ("second_order", "mix", "profiles", "regularization", "ridge", "sweeps")
+"""Settings of earlier versions. The arrays of a file hold what the last four made."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,11 @@ def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> Fitte
         people.levels,
         people.labels,
         of_attributes,
-        factorization(n_levels, variant=model.variant, factors=model.factors, seed=seed),
+        n_levels,
         lowest=ratings.scale.minimum / unit(ratings.scale),
+        published=model.variant == "published",
+        factors=model.factors,
+        seed=seed,
     )
 
     def simulate(levels: sparse.csr_array, who: Ints) -> sparse.csr_array:
@@ -115,12 +118,10 @@ def check_names(**given: str) -> None:
 def check_settings(model: StandardScheme) -> None:
     """ConfigError for what cannot be, PrivacyError for what would tell the attribute."""
     check_names(variant=model.variant, release=model.release)
-    names, epsilon, mix = model.attributes, model.disclosure_epsilon, model.mix
+    names, epsilon = model.attributes, model.disclosure_epsilon
     sound, private = model.variant == "sound", not math.isinf(epsilon)
     if not names or len(set(names)) < len(names):
         raise ConfigError("Name at least one attribute to hide, each once.")
-    if not 0 <= mix <= 1:
-        raise ConfigError(f"The mix is a chance from 0 to 1; got {mix}.")
     if model.epoch_length < DAY:
         raise ConfigError(f"An epoch is {DAY} seconds long or more; got {model.epoch_length}.")
     if model.factors < 1 or model.contributions < 1 or not epsilon > 0:
@@ -145,11 +146,6 @@ def check_settings(model: StandardScheme) -> None:
             f"'{model.release}' sends true stars. Use 'scheme+selection+rounding', or "
             "variant='published' to measure what true stars give away."
         )
-    if sound and round(mix * MICRO) < MICRO:
-        raise PrivacyError(
-            "A mix below 1 sends some true stars, which breaks the equality that hides the "
-            "attribute. Use 1, or variant='published'."
-        )
     if sound and epsilon < LEAST_EPSILON:
         raise PrivacyError(
             f"A disclosure_epsilon below {LEAST_EPSILON} is refused: on 6,040 people of "
@@ -161,7 +157,7 @@ def check_settings(model: StandardScheme) -> None:
 
 def checked_rule(model: StandardScheme, scale: RatingScale) -> Rule:
     """What devices are asked to do on this scale; PrivacyError for what tells the attribute."""
-    rule = replace(RELEASES[model.release], mix=round(model.mix * MICRO))
+    rule = RELEASES[model.release]
     if not scale.discrete and rule.transform == "coupling":
         raise ConfigError(
             f"'{model.release}' needs a scale of whole stars; this one is {scale}. "
@@ -227,8 +223,8 @@ def settings_of(header: Mapping[str, Any]) -> dict[str, Any]:
     if header.get("format") != FORMAT:
         raise ValueError("an earlier version wrote it, and its public tables are other ones")
     settings = dict(header["settings"])
-    if settings.get("second_order", "off") != "off":
-        raise ValueError("it has chances by taste, which this version no longer has")
+    if settings.get("second_order", "off") != "off" or settings.get("mix", 1) != 1:
+        raise ValueError("it has chances by taste or a mix, which this version no longer fits")
     settings = {name: value for name, value in settings.items() if name not in REMOVED}
     settings["aliases"] = dict(settings["aliases"])
     settings["disclosure_epsilon"] = settings["disclosure_epsilon"] or math.inf
@@ -243,7 +239,7 @@ def restore(model: StandardScheme, header: Mapping[str, Any], arrays: Mapping[st
     for position, name in enumerate(model.attributes):
         prefix, values = f"{position}.", header["values"][name]
         own = {key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)}
-        tables[name] = Tables.from_arrays(values, own)
+        tables[name] = Tables(tuple(values), **({"coupling": None} | own))
         shaped(arrays, f"{prefix}item_means", len(items))
         shaped(arrays, f"{prefix}means", len(values), len(items))
     profiles = Profiles(

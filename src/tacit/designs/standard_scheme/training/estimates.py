@@ -19,9 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from tacit.designs.standard_scheme.theory import quantile_coupling
-from tacit.designs.standard_scheme.training.people import Statistics
-
-Floats = NDArray[np.float64]
+from tacit.designs.standard_scheme.training.people import Floats, Statistics
 
 ROUNDED_TO = 5
 LEAST_COUPLED = 1e-4

@@ -62,14 +62,6 @@ def unit(scale: RatingScale) -> float:
     return scale.step if scale.discrete else scale.span / CONTINUOUS_LEVELS
 
 
-def to_levels(ratings: Ratings) -> sparse.csr_array:
-    """(people, items) CSR of levels; whole numbers on a scale of whole stars."""
-    levels = (ratings.matrix.data - ratings.scale.minimum) / unit(ratings.scale)
-    if ratings.scale.discrete:
-        levels = np.round(levels)
-    return with_data(ratings.matrix, levels)
-
-
 def consenting(
     ratings: Ratings, names: Sequence[str], given: Mapping[str, Sequence[str]] | None = None
 ) -> tuple[Consenting, Ints]:
@@ -79,32 +71,30 @@ def consenting(
     off the people.
     """
     public = {name: tuple(sorted(values)) for name, values in (given or {}).items()}
-    columns = [ratings.attribute(name) for name in names]
-    known = np.flatnonzero(
-        np.all(
-            [
-                [entry is not None and str(entry) in public.get(name, (str(entry),)) for entry in c]
-                for name, c in zip(names, columns, strict=True)
-            ],
-            axis=0,
-        )
-    )
-    values = []
+    columns = [[None if v is None else str(v) for v in ratings.attribute(name)] for name in names]
+    known = [
+        number
+        for number, row in enumerate(zip(*columns, strict=True))
+        if None not in row
+        and all(v in public.get(name, row) for name, v in zip(names, row, strict=True))
+    ]
+    numbers, values = np.array(known, dtype=np.int64), []
     labels = np.zeros((len(known), len(names)), dtype=np.int64)
     for position, (name, column) in enumerate(zip(names, columns, strict=True)):
-        read = {str(column[number]) for number in known}
-        distinct = public.get(name) or tuple(sorted(read))
+        own = [str(column[number]) for number in known]
+        distinct = public.get(name) or tuple(sorted(set(own)))
         if len(distinct) < 2:
             raise DataError(
                 f"attribute '{name}' has one value or none among the people with ratings",
                 found=distinct,
                 expected="at least two values",
             )
-        labels[:, position] = [distinct.index(str(column[number])) for number in known]
+        labels[:, position] = [distinct.index(value) for value in own]
         values.append(distinct)
-    levels = to_levels(ratings)[known]
-    people = Consenting(levels, labels, tuple(names), tuple(values), ratings.scale.levels)
-    return people, known
+    scale = ratings.scale
+    levels = (ratings.matrix.data - scale.minimum) / unit(scale)
+    of_people = with_data(ratings.matrix, np.round(levels) if scale.discrete else levels)[numbers]
+    return Consenting(of_people, labels, tuple(names), tuple(values), scale.levels), numbers
 
 
 @dataclass(frozen=True)
@@ -121,12 +111,6 @@ class Statistics:
     counts: Floats
     sums: Floats
     histogram: Floats | None
-
-    @property
-    def raters(self) -> Floats:
-        """(items,) how many ratings of each item."""
-        total: Floats = self.counts.sum(axis=(0, 1))
-        return total
 
 
 def collect(
@@ -148,34 +132,27 @@ def collect(
     weights   (ratings,) chance that a rating is shown at all, default 1
     spread    (ratings, n_levels) chances of the level shown, default the level itself
     """
-    n_items = levels.shape[1]
-    rows = entry_rows(levels)
-    cell = (parts[rows] * n_values + labels[rows]) * n_items + levels.indices
-    shape = (n_parts, n_values, n_items)
-    size = n_parts * n_values * n_items
+    shape = (n_parts, n_values, levels.shape[1])
+    rows, group = entry_rows(levels), parts * n_values + labels
+    cell = group[rows] * levels.shape[1] + levels.indices
     weight = np.ones(len(cell)) if weights is None else weights
+
+    def tally(cells: Ints, weights: Floats, *shape: int) -> Floats:
+        summed = np.bincount(cells, weights, minlength=math.prod(shape))
+        return summed.astype(np.float64).reshape(shape)
+
     histogram = None
-    if n_levels:
-        if spread is None:
-            whole = np.round(levels.data).astype(np.int64).clip(0, n_levels - 1)
-            tallied = _tally(cell * n_levels + whole, weight, size * n_levels)
-            histogram = tallied.reshape(*shape, n_levels)
-        else:
-            columns = [_tally(cell, weight * column, size) for column in spread.T]
-            histogram = np.stack(columns, axis=-1).reshape(*shape, n_levels)
+    if n_levels and spread is None:
+        whole = np.round(levels.data).astype(np.int64).clip(0, n_levels - 1)
+        histogram = tally(cell * n_levels + whole, weight, *shape, n_levels)
+    elif spread is not None:
+        histogram = np.stack([tally(cell, weight * each, *shape) for each in spread.T], axis=-1)
     return Statistics(
-        people=np.bincount(parts * n_values + labels, minlength=n_parts * n_values)
-        .reshape(n_parts, n_values)
-        .astype(np.float64),
-        counts=_tally(cell, weight, size).reshape(shape),
-        sums=_tally(cell, weight * levels.data, size).reshape(shape),
+        people=tally(group, np.ones(len(group)), n_parts, n_values),
+        counts=tally(cell, weight, *shape),
+        sums=tally(cell, weight * levels.data, *shape),
         histogram=histogram,
     )
-
-
-def _tally(cells: Ints, weights: Floats, size: int) -> Floats:
-    """(size,) sum of the weights that fall into each cell."""
-    return np.bincount(cells, weights, minlength=size).astype(np.float64)
 
 
 def limit_contributions(levels: sparse.csr_array, most: int, source: Source) -> sparse.csr_array:
@@ -251,13 +228,8 @@ class People:
 def people_of(ratings: Ratings, numbers: NDArray[np.int64], former: People | None) -> People:
     """The people with these numbers; ConfigError where too few of them are other than before."""
     key = secrets.token_bytes(KEY_BYTES) if former is None else former.key
-    found = People(key, np.sort(_hashes(key, ratings)[numbers]))
-    if former is not None:
-        _check(former.hashes, found.hashes)
-    return found
-
-
-def _check(before: Hashes, now: Hashes) -> None:
+    now = np.sort(_hashes(key, ratings)[numbers])
+    before = now if former is None else former.hashes
     changed = max(len(np.setdiff1d(now, before)), len(np.setdiff1d(before, now)))
     if 0 < changed < FEWEST_CHANGED:
         raise ConfigError(
@@ -265,6 +237,7 @@ def _check(before: Hashes, now: Hashes) -> None:
             "the difference of two models shows what so few people like. Keep that model, or fit "
             f"again when {FEWEST_CHANGED} changed."
         )
+    return People(key, now)
 
 
 def _hashes(key: bytes, ratings: Ratings) -> Hashes:

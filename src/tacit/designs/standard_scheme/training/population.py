@@ -15,11 +15,10 @@ from scipy import sparse
 
 from tacit.designs.standard_scheme.disclosure import Rule
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO
-from tacit.designs.standard_scheme.training.people import chosen, entry_rows, with_data
+from tacit.designs.standard_scheme.training.people import Ints, chosen, entry_rows, with_data
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.randomness import Source, integers_below
 
-Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 

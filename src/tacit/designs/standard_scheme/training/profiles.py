@@ -26,7 +26,6 @@ Deviations  weights are 1 for a star in the top two fifths of the scale and 0.3 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +35,16 @@ from threadpoolctl import threadpool_limits
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, LARGEST_COLUMN, LIKED, MICRO
 from tacit.designs.standard_scheme.server import UNIT, Ease, Profiles, weigh
 from tacit.designs.standard_scheme.training.estimates import ROUNDED_TO, rounded
-from tacit.designs.standard_scheme.training.people import chosen, entry_rows, with_data
+from tacit.designs.standard_scheme.training.people import (
+    Floats,
+    Ints,
+    chosen,
+    entry_rows,
+    with_data,
+)
 from tacit.designs.standard_scheme.training.tables import FEWEST, Tables
 from tacit.engine.ridge import alternating_ridge, gram, item_weights
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Simulate = Callable[[sparse.csr_array, Ints], sparse.csr_array]
 """What devices would release of the levels of these people; the second: their numbers."""
 
@@ -55,65 +58,44 @@ _LEFT_OUT = 0.3
 _LIST = 10
 
 
-@dataclass(frozen=True)
-class Factorization:
-    """How item profiles are learned. Penalties in levels.
-
-    regularization   of the factorisation; ridge: of one person's estimate from a release
-    per_rating       regularization is paid once per rating
-    centred          item means (shrunk by 5 pseudo-ratings) are taken out first; otherwise stars
-                     are factorised as they are. Items with few raters then have one mean together
-                     and no factors: a mean of their own is the star of a single rater
-    """
-
-    factors: int
-    regularization: float
-    ridge: float
-    sweeps: int
-    per_rating: bool
-    centred: bool
-    seed: int
-
-
-def factorization(
-    n_levels: int, *, variant: str = "sound", factors: int = 20, seed: int = 0
-) -> Factorization:
-    """Sound: penalty 10 for five whole stars, carried over to scales with other levels; profiles
-    and tastes share the size of the ratings evenly, so penalties grow like a rating. Published: the
-    patent's numbers, regularization 0.02, 20 rounds and ridge 0.1.
-    """
-    if variant == "published":
-        return Factorization(factors, 0.02, 0.1, 20, True, False, seed)
-    penalty = 10.0 * ((n_levels or 5) - 1) / 4
-    return Factorization(factors, penalty, penalty, 10, False, True, seed)
-
-
 def train_profiles(
     levels: sparse.csr_array,
     labels: Ints,
     tables: Sequence[Tables],
-    how: Factorization,
+    n_levels: int,
     *,
     lowest: float,
+    published: bool = False,
+    factors: int = 20,
+    seed: int = 0,
 ) -> Profiles:
-    """Item profiles from r - x0 v0 of consenting people. lowest: the lowest star, in levels."""
+    """Item profiles from r - x0 v0 of consenting people. lowest: the lowest star, in levels.
+
+    Sound: item means (shrunk by 5 pseudo-ratings) are taken out first. Items with few raters have
+    one mean together and no factors: a mean of their own is the star of a single rater. The penalty
+    is 10 for five whole stars, carried over to scales with other levels; profiles and tastes share
+    the size of the ratings evenly, so penalties grow like a rating. Published: stars as they are
+    and the patent's numbers, regularization 0.02, paid once per rating, 20 rounds and ridge 0.1.
+    """
     rows, residuals = entry_rows(levels), levels.data.copy()
     for position, table in enumerate(tables):
         residuals -= table.offsets[labels[rows, position], levels.indices] / MICRO
-    intercepts, common = np.full(levels.shape[1], -lowest), np.ones(levels.shape[1], dtype=bool)
-    if how.centred:
-        intercepts, common = _item_means(levels.indices, residuals, levels.shape[1])
+    n_items, penalty = levels.shape[1], 10.0 * ((n_levels or 5) - 1) / 4
+    if published:
+        intercepts, common = np.full(n_items, -lowest), np.ones(n_items, dtype=bool)
+    else:
+        intercepts, common = _item_means(levels.indices, residuals, n_items)
     matrix = with_data(levels, residuals - intercepts[levels.indices])
-    factors = np.zeros((levels.shape[1], how.factors))
-    _, factors[common] = alternating_ridge(
+    profiles = np.zeros((n_items, factors))
+    _, profiles[common] = alternating_ridge(
         matrix[:, np.flatnonzero(common)],
-        factors=how.factors,
-        penalty=how.regularization,
-        sweeps=how.sweeps,
-        seed=how.seed,
-        per_rating=how.per_rating,
+        factors=factors,
+        penalty=0.02 if published else penalty,
+        sweeps=20 if published else 10,
+        seed=seed,
+        per_rating=published,
     )
-    return Profiles(intercepts=intercepts, factors=factors, ridge=how.ridge)
+    return Profiles(intercepts, profiles, ridge=0.1 if published else penalty)
 
 
 def _item_means(items: Ints, residuals: Floats, n_items: int) -> tuple[Floats, NDArray[np.bool_]]:

@@ -13,7 +13,6 @@ Coarse      Counts are rounded to multiples of ROUNDED_TO before any table is co
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,7 +28,7 @@ from tacit.designs.standard_scheme.disclosure import (
     Disclosure,
     Rule,
 )
-from tacit.designs.standard_scheme.messages import MICRO, WEEK, ItemId
+from tacit.designs.standard_scheme.messages import MICRO, WEEK
 from tacit.designs.standard_scheme.theory import keep_probability
 from tacit.designs.standard_scheme.training.estimates import (
     estimate_coupling,
@@ -40,6 +39,8 @@ from tacit.designs.standard_scheme.training.estimates import (
 )
 from tacit.designs.standard_scheme.training.people import (
     Consenting,
+    Floats,
+    Ints,
     Statistics,
     collect,
     entry_rows,
@@ -49,9 +50,6 @@ from tacit.designs.standard_scheme.training.people import (
 )
 from tacit.errors import ConfigError
 from tacit.randomness import Source, integers_below, secure
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FEWEST = 10
 PARTS = 8
@@ -76,35 +74,10 @@ class Tables:
     coupling: Ints | None
     item_means: Ints
 
-    @classmethod
-    def from_arrays(cls, values: Sequence[str], arrays: Mapping[str, Ints | None]) -> Tables:
-        """From arrays by the names in `by_name`; only `coupling` may be missing."""
-        given = {key: array for key, array in arrays.items() if array is not None}
-        return cls(
-            values=tuple(values),
-            offsets=given["offsets"],
-            keep=given["keep"],
-            means=given["means"],
-            coupling=given.get("coupling"),
-            item_means=given["item_means"],
-        )
-
     def by_name(self) -> dict[str, Ints]:
         """The arrays that there are, by names for a file."""
-        names = ("offsets", "keep", "means", "coupling", "item_means")
-        return {key: getattr(self, key) for key in names if getattr(self, key) is not None}
-
-    def to_message(self, name: str, rule: Rule) -> AttributeTable:
-        """What devices need for this rule, and nothing else."""
-        coupling = self.coupling if rule.transform == "coupling" else None
-        return AttributeTable(
-            name,
-            self.values,
-            _tuples(self.offsets),
-            _tuples(self.keep),
-            _tuples(self.means) if rule.transform == "attribute-average" else (),
-            () if coupling is None else _tuples(coupling),
-        )
+        named = {name: array for name, array in vars(self).items() if name != "values"}
+        return {name: array for name, array in named.items() if array is not None}
 
 
 def estimated(
@@ -176,7 +149,8 @@ def estimate_privately(
         n_parts=PRIVATE_PARTS,  # never counted from the data: the shape is released too
     )
     noisy = private(exact, epsilon=epsilon, contributions=contributions)
-    tables = estimate_tables(people.values[0], noisy, noisy.raters, coupling=coupling)
+    raters = noisy.counts.sum(axis=(0, 1))
+    tables = estimate_tables(people.values[0], noisy, raters, coupling=coupling)
     return within_bounds({people.names[0]: tables})
 
 
@@ -252,30 +226,27 @@ def _capped(ratios: Floats, common: NDArray[np.bool_]) -> Ints:
     return decided
 
 
-def to_message(
-    tables: dict[str, Tables],
-    rule: Rule,
-    *,
-    minimum: float,
-    step: float,
-    levels: int,
-    items: tuple[ItemId, ...],
-    epoch_length: int = WEEK,
-    aliases: tuple[tuple[ItemId, ItemId], ...] = (),
-) -> Disclosure:
-    """The disclosure that goes to every device."""
-    first = next(iter(tables.values()))
-    return Disclosure(
-        rule=rule,
-        minimum=minimum,
-        step=step,
-        levels=levels,
-        items=items,
-        epoch_length=epoch_length,
-        aliases=aliases,
-        item_means=_tuples(first.item_means) if rule.transform == "movie-average" else (),
-        attributes=tuple(table.to_message(name, rule) for name, table in tables.items()),
-    )
+def to_message(tables: dict[str, Tables], rule: Rule, **others: Any) -> Disclosure:
+    """The disclosure that goes to every device: what it needs for this rule, and nothing else.
+
+    others: fields of `Disclosure`: minimum, step, levels, items, and perhaps epoch_length (a week)
+    and aliases.
+    """
+    averaged, coupled = rule.transform == "attribute-average", rule.transform == "coupling"
+    usual = next(iter(tables.values())).item_means if rule.transform == "movie-average" else None
+    attributes = [
+        AttributeTable(
+            name,
+            table.values,
+            _tuples(table.offsets),
+            _tuples(table.keep),
+            _tuples(table.means if averaged else None),
+            _tuples(table.coupling if coupled else None),
+        )
+        for name, table in tables.items()
+    ]
+    given: dict[str, Any] = {"epoch_length": WEEK, "aliases": ()} | others
+    return Disclosure(rule, item_means=_tuples(usual), attributes=tuple(attributes), **given)
 
 
 def _micro(numbers: Floats) -> Ints:
@@ -288,5 +259,7 @@ def _cumulative(chances: Floats) -> Ints:
     return np.minimum(cumulative, MICRO)
 
 
-def _tuples(array: Ints) -> tuple:  # type: ignore[type-arg]  # nested as deep as the array
+def _tuples(array: Ints | None) -> tuple:  # type: ignore[type-arg]  # nested as deep as the array
+    if array is None:
+        return ()
     return tuple(map(_tuples, array)) if array.ndim > 1 else tuple(array.tolist())
