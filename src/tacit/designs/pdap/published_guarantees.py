@@ -30,18 +30,18 @@ DEEP_CASES = ((2e5, 1.0, 3.0), (2e5, 10.0, 2.0), (1e7, 1.0, 2.0))
 NAMES = ("cap", "solo", "dup", "dap", "p-dap", "gp-dap")
 
 
-def published(name: str, setting: Setting, *, epsilon: float = math.inf) -> tuple[Guarantee, ...]:
+def published(name: str, setting: Setting, epsilon: float = math.inf) -> tuple[Guarantee, ...]:
     """The cards of one published policy, for its own users and for those it is forwarded.
 
     epsilon: as the policy is given it, of one draw and of one reward; without noise inf.
     """
     if name not in NAMES:
         raise ConfigError(f"There are cards of {', '.join(NAMES)}; got {name!r}.")
-    if name in ("cap", "solo", "dup", "dap") or math.isinf(epsilon):
+    if not name.endswith("p-dap") or math.isinf(epsilon):
         return (without_noise(name.upper()),)
     geometric = name == "gp-dap"
-    own = own_users(setting, epsilon, geometric)
-    return (own, forwarded(setting, epsilon, geometric)) if setting.neighbours else (own,)
+    own = _own_users(setting, epsilon, geometric)
+    return (own, _forwarded(setting, epsilon, geometric)) if setting.neighbours else (own,)
 
 
 def _without_epsilon(basis: Basis = Basis.REFUTED, **card: Any) -> Guarantee:
@@ -80,7 +80,7 @@ def without_noise(name: str) -> Guarantee:
     )
 
 
-def own_users(setting: Setting, epsilon: float, geometric: bool = False) -> Guarantee:
+def _own_users(setting: Setting, epsilon: float, geometric: bool) -> Guarantee:
     """ExP-DAP: what is shown to a vendor's own users. Theorem 4 of the paper."""
     return _refuted(
         geometric,
@@ -102,7 +102,7 @@ def own_users(setting: Setting, epsilon: float, geometric: bool = False) -> Guar
         ),
         claims=(
             _draw(setting, epsilon, geometric),
-            _rest_of_algorithm_1(),
+            _ALGORITHM_1,
             _past(),
             _impossible(),
             _waiting(setting, epsilon, geometric),
@@ -111,7 +111,7 @@ def own_users(setting: Setting, epsilon: float, geometric: bool = False) -> Guar
     )
 
 
-def forwarded(setting: Setting, epsilon: float, geometric: bool = False) -> Guarantee:
+def _forwarded(setting: Setting, epsilon: float, geometric: bool) -> Guarantee:
     """LaP-DAP: what a vendor sends about users that others forward. Theorem 5 of the paper."""
     return _refuted(
         geometric,
@@ -128,10 +128,15 @@ def forwarded(setting: Setting, epsilon: float, geometric: bool = False) -> Guar
         ),
         sources=(_PAPER, *_TREES),
         claims=(
-            _unit(epsilon),
+            Claim(
+                "Theorem 5: a vendor's videos are hidden from its neighbours",
+                "it is about ONE reward. Another video changes all its rewards, and the video "
+                "itself is delivered to the neighbour's user",
+                (f"a video shown 100 times: {100 * epsilon:.4g} for the claimed {epsilon:g}",),
+            ),
             _scales(setting, epsilon),
             _levels(),
-            _rest_of_algorithm_2(),
+            _ALGORITHM_2,
             *((_geometric(setting, epsilon),) if geometric else ()),
         ),
     )
@@ -171,25 +176,39 @@ def _draw(setting: Setting, epsilon: float, geometric: bool) -> Claim:
     )
 
 
-def _rest_of_algorithm_1() -> Claim:
-    return Claim(
-        "Theorem 4: Algorithm 1 is epsilon-differentially private in the context",
-        "false: all but the draw follows from the cell without noise",
+_ALGORITHM_1 = Claim(
+    "Theorem 4: Algorithm 1 is epsilon-differentially private in the context",
+    "false: all but the draw follows from the cell without noise",
+    (
         (
-            (
-                "one cell still needs video 1 and another video 2: what is shown reveals the cell "
-                "(epsilon infinite)"
-            ),
-            (
-                "own videos of one cell are all better than the best neighbour, and of another "
-                "cell worse: own or forwarded reveals the cell (epsilon infinite)"
-            ),
-            (
-                "a cell that is one visit short of its split: the next visit decides whether "
-                "later visitors get exploration (epsilon infinite for the presence of a visit)"
-            ),
+            "one cell still needs video 1 and another video 2: what is shown reveals the cell "
+            "(epsilon infinite)"
         ),
-    )
+        (
+            "own videos of one cell are all better than the best neighbour, and of another cell "
+            "worse: own or forwarded reveals the cell (epsilon infinite)"
+        ),
+        (
+            "a cell that is one visit short of its split: the next visit decides whether later "
+            "visitors get exploration (epsilon infinite for the presence of a visit)"
+        ),
+    ),
+)
+_ALGORITHM_2 = Claim(
+    "Theorem 5: Algorithm 2 is epsilon-differentially private in the rewards",
+    "false: most of it uses rewards without noise",
+    (
+        (
+            "while a video is explored, its reward is sent without noise: the outputs for 0 and 1 "
+            "never coincide (epsilon infinite)"
+        ),
+        (
+            "the largest mean is that of true rewards: at a tie, one reward decides which video is "
+            "shown (epsilon infinite)"
+        ),
+        "counts and splits are exact: for the presence of a visit, epsilon is infinite",
+    ),
+)
 
 
 def _past() -> Claim:
@@ -262,15 +281,6 @@ def _geometric(setting: Setting, epsilon: float) -> Claim:
     )
 
 
-def _unit(epsilon: float) -> Claim:
-    return Claim(
-        "Theorem 5: a vendor's videos are hidden from its neighbours",
-        "it is about ONE reward. Another video changes all its rewards, and the video itself is "
-        "delivered to the neighbour's user",
-        (f"a video shown 100 times: {100 * epsilon:.4g} for the claimed {epsilon:g}",),
-    )
-
-
 def _scales(setting: Setting, epsilon: float) -> Claim:
     def loss(reading: str) -> str:
         scale = theory.noise_scale(
@@ -301,24 +311,6 @@ def _levels() -> Claim:
             f"claimed 1, noise log2(T) a node, exact: {losses(math.log2)}",
             f"with the natural logarithm: {losses(math.log)}",
             f"with floor(log2 T) + 1: {losses(theory.levels)}",
-        ),
-    )
-
-
-def _rest_of_algorithm_2() -> Claim:
-    return Claim(
-        "Theorem 5: Algorithm 2 is epsilon-differentially private in the rewards",
-        "false: most of it uses rewards without noise",
-        (
-            (
-                "while a video is explored, its reward is sent without noise: the outputs for 0 "
-                "and 1 never coincide (epsilon infinite)"
-            ),
-            (
-                "the largest mean is that of true rewards: at a tie, one reward decides which "
-                "video is shown (epsilon infinite)"
-            ),
-            "counts and splits are exact: for the presence of a visit, epsilon is infinite",
         ),
     )
 

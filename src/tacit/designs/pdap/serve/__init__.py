@@ -221,7 +221,7 @@ class ServedVendor:
         if self.neighbours:
             asked = s.most_asked or None
             cards += [
-                forwarded(s.agreement, visits=asked, asks_all=True),
+                forwarded(s.agreement, visits=asked),
                 learned_about_neighbours(s.caution, visits_per_person=asked),
             ]
         return tuple(cards)
