@@ -93,7 +93,6 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     from tacit.designs.pdap.published_guarantees import published
     from tacit.designs.pdap.trust import TrustSettings
     from tacit.randomness import secure
-    from tacit.recommenders.baselines.linucb import LinUCB
 
     epsilon, horizon = settings.epsilon, 200_000
     sizes: dict[str, Any] = {"videos": 20, "neighbours": 3, "dimension": 2}
@@ -108,7 +107,6 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
         guarantees.forwarded(Agreement(features=2, slices=2, epsilon=epsilon)),
         guarantees.learned_about_neighbours(TrustSettings(epsilon=epsilon / 10)),
         guarantees.context(Context(ContextSetting(**sizes, epsilon=epsilon), randomness=secure())),
-        guarantees.linucb(LinUCB(**sizes, horizon=horizon, epsilon=epsilon)),
     )
 
 

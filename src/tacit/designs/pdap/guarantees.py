@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tacit.accounting import PureAccountant, ZCDPAccountant
+from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import JointSetting
 from tacit.designs.pdap.local import Context
@@ -15,36 +15,23 @@ from tacit.errors import ConfigError
 from tacit.mechanisms.randomized_response import BitRelease
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.randomness import secure
-from tacit.recommenders.baselines.linucb import LinUCB
 
 _VISIT = Adjacency("visit", "add or remove")
 _CONTEXT = Adjacency("visit", "replace")
-_KEARNS = (
-    "Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 2014), for joint privacy"
-)
-_SHARIFF = "Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS 2018)"
-_DISCRETE = "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020), for the sampler"
 _KAIROUZ = "Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014)"
-_NOT_JOINT = (
-    "a user's own video, towards anyone who sees it: it depends on the user's own context",
-    "the user's own vendor, which sees contexts and rewards, and a neighbour that gets a request",
-    "that a visit took place, and when: arrivals are counted in public",
-    "what a vendor learns about its neighbours: that costs extra and has its own card",
-)
 
 
 def _proved(
     epsilon: float,
     visits: int | None = None,
     *,
-    delta: float = 0.0,
     trust: Trust = Trust.OWN_VENDOR,
     **card: Any,
 ) -> Guarantee:
     """visits: of one person at most, which is what a lifetime costs; None: nothing limits them."""
     if visits is not None:
         card |= {"lifetime_epsilon": visits * epsilon, "lifetime_delta": 0.0}
-    return Guarantee(trust=trust, basis=Basis.PROVED, epsilon=epsilon, delta=delta, **card)
+    return Guarantee(trust=trust, basis=Basis.PROVED, epsilon=epsilon, delta=0.0, **card)
 
 
 def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Guarantee:
@@ -61,11 +48,8 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
     if visits_per_person is None:
         lifetime += f"; a person with N visits pays N times {epsilon:g}"
     else:
-        lifetime += (
-            f"; of one person {visits_per_person} visits are learned, and the others are not"
-        )
-        beyond = "one visit of a person beyond their limit: it lets another of their visits in"
-        limited = (beyond,)
+        lifetime += f"; of one person {visits_per_person} visits are learned, the others are not"
+        limited = ("one visit of a person beyond their limit: it lets another of their visits in",)
     return _proved(
         epsilon,
         visits_per_person,
@@ -90,53 +74,24 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
             "a reward enters within its public range; one from a neighbour is noised again",
         ),
         not_covered=(
-            *_NOT_JOINT,
+            "a user's own video, towards anyone who sees it: it depends on the user's own context",
+            (
+                "the user's own vendor, which sees contexts and rewards, and a neighbour that gets "
+                "a request"
+            ),
+            "that a visit took place, and when: arrivals are counted in public",
+            "what a vendor learns about its neighbours: that costs extra and has its own card",
             "a person with several visits, beyond what `lifetime` says",
             *limited,
             "what the neighbour itself learns of a forwarded visit: the sound one learns nothing",
         ),
-        sources=(_KEARNS, _SHARIFF, _DISCRETE),
-    )
-
-
-def linucb(policy: LinUCB) -> Guarantee:
-    """Of the private linear learner. It always has a delta."""
-    if math.isinf(policy.epsilon):
-        raise ConfigError("LinUCB without noise has no card.")
-    delta = policy.delta
-    epsilon = ZCDPAccountant().add(policy.event).epsilon(delta)
-    return _proved(
-        epsilon,
-        delta=delta,
-        name="Private LinUCB: noisy matrices per arm",
-        sentence=(
-            f"What all others are shown is ({epsilon:g}, {delta:g})-differentially private for "
-            "each visit: for its context, the arm and the reward together."
-        ),
-        protects="one visit: its context, the arm that was shown, and the reward",
-        adjacency=_VISIT,
-        against=(
-            "everyone else together, with all they are ever shown and every released matrix; a "
-            "visit replaced by another costs more"
-        ),
-        lifetime=(
-            f"after {policy.horizon} arrivals nothing more is learned; a person with N visits pays "
-            f"N times epsilon, and more than N times delta"
-        ),
-        assumptions=(
-            f"the horizon and the batches of {policy.batch} visits are fixed beforehand",
-            (
-                f"each visit is in at most {policy.levels} blocks of a binary tree on public time, "
-                "each with Gaussian noise"
-            ),
-            "which arms could be chosen at a visit, and when arms join or leave, is public",
-            "a context lies in the cube, and a reward enters within its public range",
-        ),
-        not_covered=_NOT_JOINT,
         sources=(
-            _SHARIFF,
-            "Bun, Steinke: Concentrated differential privacy (TCC 2016), for the account",
-            _DISCRETE,
+            (
+                "Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 2014), for joint "
+                "privacy"
+            ),
+            "Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS 2018)",
+            "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020), for the sampler",
         ),
     )
 
@@ -180,7 +135,7 @@ def context(policy: Context) -> Guarantee:
         protects="one visit's context, and whether the visitor liked what was shown",
         adjacency=_CONTEXT,
         against="everyone, the vendor included, with all arms asked for and all reports",
-        lifetime="N visits cost N times as much; a `Device` stops before the limit that it is given",
+        lifetime="N visits cost N times as much; a `Device` stops before a limit",
         assumptions=(
             "the device draws the arm itself, from published tables; means are clamped to [0, 1]",
             "the vendor learns from reports alone and never sees the context",

@@ -98,11 +98,10 @@ def test_all_that_is_released_moves_by_the_claim_at_most(name, rows, visit):
 
 @pytest.mark.parametrize(("name", "rows", "visit"), joint.PAIRS, ids=[p[0] for p in joint.PAIRS])
 def test_all_choices_follow_from_releases(name, rows, visit):
-    """With the same releases everybody else is shown the same, in the shipped learners."""
+    """With the same releases everybody else is shown the same, by the shipped learner."""
     other = without(rows, visit)
     told = joint.setting(at_horizon="renew", horizon=4)
     assert distinguished(joint.joint(told), rows, other) == ()
-    assert distinguished(joint.linear(), rows, other) == ()
 
 
 def test_an_arm_that_joins_or_leaves_changes_no_price():
@@ -122,12 +121,11 @@ def test_an_arm_that_joins_or_leaves_changes_no_price():
         policy.select = select
         return policy
 
-    learner = replace(joint.joint(joint.setting()), make=changing)
     rows = joint.stream((0.1, 0, 1.0), (0.1, 2, 1.0), (0.1, 3, 1.0), (0.9, 3, 0.0))
     for visit in (0, 2):
         other = without(rows, visit)
-        assert distinguished(learner, rows, other) == ()
-        assert laplace_loss(moves(released(learner), rows, other)) <= joint.EPSILON * (1 + 1e-9)
+        assert distinguished(changing, rows, other) == ()
+        assert laplace_loss(moves(released(changing), rows, other)) <= joint.EPSILON * (1 + 1e-9)
 
 
 def test_a_visit_replaced_costs_twice():
@@ -146,15 +144,6 @@ def test_lines_of_the_joint_learner_hold():
     assert 0.1 * joint.LARGE < audit.lower_bound <= joint.LARGE
     assert audit.pairs[0].differences == ()
     assert audit.verdict == "no violation found"
-
-
-def test_gaussian_lines_hold():
-    """Private LinUCB: what is released moves by less than (epsilon, delta) allows."""
-    line = joint.linear_sums()
-    audit = run(replace(line, checks=line.checks[:1]), samples=SAMPLES)
-    assert 0.5 * audit.epsilon < audit.exact <= audit.epsilon
-    assert audit.delta == joint.DELTA
-    assert audit.verdict != "violation"
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)

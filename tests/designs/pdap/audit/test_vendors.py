@@ -17,7 +17,6 @@ from tacit.designs.pdap.trust import NEVER, TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.mechanisms.noise import LaplaceRelease
 from tacit.randomness import secure
-from tacit.recommenders.baselines.linucb import LinUCB
 
 LIKES, VISITS = 1000.0 * np.eye(2), np.full((2, 2), 1000.0)
 """On the left the own video is liked, on the right the neighbour."""
@@ -66,14 +65,6 @@ def test_a_silent_neighbour_does_not_move_public_time(context):
         assert context is NEIGHBOUR_SIDE
         assert shop.offered(visit, None) == "own"
     shop.clicked(visit, 1.0)
-    assert home.arrivals == 1
-
-
-def test_time_of_linucb_is_public_too():
-    """A second choice of one visit is no arrival of its own."""
-    home = LinUCB(**WORLD, horizon=100)
-    home.select(NEIGHBOUR_SIDE)
-    assert home.settle(NEIGHBOUR_SIDE, [0]).arm == 0
     assert home.arrivals == 1
 
 

@@ -38,8 +38,7 @@ class SimulateSettings:
         "Epsilon of a visit; several with commas; inf: no noise.", default=(1.0,)
     )
     policies: tuple[str, ...] = option(
-        "With commas: cap, solo, dup, dap, p-dap, gp-dap, sound-context, sound-joint, "
-        "private-linucb, uniform.",
+        "With commas: cap, solo, dup, dap, p-dap, gp-dap, sound-context, sound-joint, uniform.",
         default=("cap", "dup", "dap", "p-dap", "gp-dap", "sound-joint", "uniform"),
     )
     seeds: int = option("How many generated data sets.", default=3, least=1)
@@ -157,7 +156,6 @@ def _manifest(settings: SimulateSettings, world: World, data: dict[str, Any]) ->
         **settings.generated,
         "gamma": "printed" if settings.gamma is None else settings.gamma,
         "split_after": world.setting.first_split,
-        **({"delta": world.delta} if "private-linucb" in settings.policies else {}),
     }
     return made_with("tacit simulate pdap", asked, _PACKAGES) | {"data": data}
 

@@ -8,8 +8,8 @@ solo              nothing: each vendor has    its own                           
 dup, dap          contexts in the clear       as they are                       none
 p-dap, gp-dap     contexts in the clear       by LaP-DAP                        claimed, and refuted
 sound-context     nothing but that they come  seen by the visitor's own device  draw and report
-sound-joint,      a randomised cell, to all   seen by home itself               of sums and of the
-private-linucb    neighbours at each visit                                      cell, each
+sound-joint       a randomised cell, to all   seen by home itself               of sums and of the
+                  neighbours at each visit                                      cell, each
 uniform           nothing but that they come  none                              nothing is learned
 """
 
@@ -34,10 +34,9 @@ from tacit.designs.pdap.trust import NEVER, TrustSettings
 from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.errors import ConfigError
 from tacit.randomness import Source
-from tacit.recommenders.baselines.linucb import LinUCB
 
 PUBLISHED = ("cap", "solo", "dup", "dap", "p-dap", "gp-dap")
-SOUND = ("sound-context", "sound-joint", "private-linucb")
+SOUND = ("sound-context", "sound-joint")
 NAMES = (*PUBLISHED, *SOUND, "uniform")
 WITH_EPSILON = ("p-dap", "gp-dap", *SOUND)
 _TOLD = 2
@@ -56,7 +55,6 @@ class World:
     videos: int
     dimension: int
     arrivals: int
-    delta: float = 1e-6
     published: Mapping[str, Any] = field(default_factory=dict)
     private: Mapping[str, Any] = field(default_factory=dict)
 
@@ -141,9 +139,8 @@ def _published(name: str, epsilon: float, world: World, vendor: int, source: Sou
 
 def _hosting(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
     """Only the own vendor sees clicks. Requests that tell of contexts go to all, at every visit."""
-    shared = world.sizes | {"horizon": max(2, world.arrivals), "epsilon": epsilon}
     features, learning = 0, 0.0
-    home: Joint | LinUCB | Context | Uniform
+    home: Joint | Context | Uniform
     if name == "uniform":
         home = Uniform(world.videos, world.vendors - 1, randomness=source)
     elif name == "sound-context":
@@ -151,13 +148,10 @@ def _hosting(name: str, epsilon: float, world: World, vendor: int, source: Sourc
         learning = home.visit_epsilon
     else:
         features = world.dimension if world.vendors > 1 else 0  # a vendor alone forwards nothing
-        learning = epsilon
-        if name == "sound-joint":
-            home = Joint(JointSetting(**shared), randomness=source)
-            if not math.isinf(epsilon):
-                learning = PureAccountant().add(home.event).epsilon()
-        else:
-            home = LinUCB(**shared, delta=world.delta)
+        horizon = max(2, world.arrivals)
+        setting = JointSetting(**world.sizes, horizon=horizon, epsilon=epsilon)
+        home = Joint(setting, randomness=source)
+        learning = math.inf if math.isinf(epsilon) else PureAccountant().add(home.event).epsilon()
     slices = CLEAR if math.isinf(epsilon) else _TOLD
     forwarder = Forwarder(Agreement(features, slices, epsilon), randomness=source)
     made = Vendor(

@@ -216,8 +216,7 @@ def verdict(found: Sequence[Ordering]) -> Verdict:
 def named(column: Column) -> str:
     """`P-DAP, epsilon 0.01` of a column."""
     name, epsilon = column
-    other = name.replace("-", " ").replace("linucb", "LinUCB")
-    title = name.upper() if name in PUBLISHED else other
+    title = name.upper() if name in PUBLISHED else name.replace("-", " ")
     return title if math.isinf(epsilon) else f"{title}, ε = {epsilon:g}"
 
 
