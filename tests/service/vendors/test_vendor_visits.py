@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.messages import Forward, Offer
 from tacit.designs.pdap.serve import ServedVendor
-from tacit.designs.pdap.serve.signatures import audience_of, sign_answer, sign_request
+from tacit.designs.pdap.serve.signatures import audience_of, sign
 from tacit.designs.pdap.serve.visits import ticket_of
 from tacit.errors import ConfigError
 from tacit.ledger import Holder
@@ -318,7 +318,7 @@ def test_everybody_may_know_the_vendors_and_nobody_their_videos(one_pair):
 
 
 def _answer(pair, request, body, **changed):
-    headers = sign_answer(
+    headers = sign(
         pair.other.served.calls.key,
         **{
             "sender": "arthouse",
@@ -449,7 +449,7 @@ def message(pair, *, sender="cinema", key=None, path="/forwards", **changed):
         "now": time.time(),
         **changed,
     }
-    headers = sign_request(key or pair.home.served.calls.key, **sent)
+    headers = sign(key or pair.home.served.calls.key, **sent)
     return sent["body"], headers
 
 

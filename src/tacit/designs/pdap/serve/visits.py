@@ -40,7 +40,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tacit.designs.pdap.messages import Forward, MessageError, Offer
 from tacit.designs.pdap.serve import ServedVendor
 from tacit.designs.pdap.serve.settings import MOST_FEATURES
-from tacit.designs.pdap.serve.signatures import NotSigned, check_request, sign_answer
+from tacit.designs.pdap.serve.signatures import NotSigned, check, sign
 from tacit.designs.pdap.serve.state import Decision, Ticket, VendorState
 from tacit.ledger import BudgetExhausted
 from tacit.service import access
@@ -191,7 +191,7 @@ def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes) 
     sender = None
     if vendor.calls is not None:
         with suppress(NotSigned):
-            sender, _ = check_request(
+            sender, _ = check(
                 [(name.decode("latin-1"), v.decode("latin-1")) for name, v in request.headers.raw],
                 senders={name: peer.public_key for name, peer in vendor.neighbours.items()},
                 audience=vendor.calls.audience,
@@ -216,7 +216,7 @@ def _check_number(body: bytes, key: str) -> None:
 def _signed(vendor: ServedVendor, caller: Caller, nonce: str, answer: Response) -> Response:
     if answer.status_code == 200 and vendor.calls is not None:
         answer.headers.update(
-            sign_answer(
+            sign(
                 vendor.calls.key,
                 sender=vendor.name,
                 audience=vendor.neighbours[caller.name].audience,
