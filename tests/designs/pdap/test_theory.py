@@ -79,14 +79,11 @@ def test_gp_dap_has_no_bound(rounds, first, growth, level, epsilon, together):
     assert 2 * theory.draw_exponent(epsilon, 1, 2, 1, level) == pytest.approx(together, rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("level", "draws", "exact", "bound"), [(0, 10, 1.328, 2.5), (3, 6, 8.60, 12)]
-)
-def test_one_past_reward(level, draws, exact, bound):
-    """epsilon 0.5, each of two videos explored once: far above the claim, within the bound."""
+@pytest.mark.parametrize(("level", "draws", "exact"), [(0, 10, 1.328), (3, 6, 8.60)])
+def test_one_past_reward(level, draws, exact):
+    """epsilon 0.5, each of two videos explored once: far above the claim."""
     width = theory.spread(1, 2, 1, level)
     assert theory.past_reward_loss(0.5, width, draws) == pytest.approx(exact, abs=5e-3)
-    assert theory.past_reward_bound(0.5, width, draws) == pytest.approx(bound)
 
 
 def test_one_past_reward_by_enumeration():

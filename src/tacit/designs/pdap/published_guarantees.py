@@ -214,8 +214,7 @@ _ALGORITHM_2 = Claim(
 def _past() -> Claim:
     cases = ((0, 10), (3, 6))
     found = (
-        f"{theory.past_reward_loss(0.5, 2.0**-level, n):.4g} after {n} draws at level {level}, "
-        f"bounded by {theory.past_reward_bound(0.5, 2.0**-level, n):.4g}"
+        f"{theory.past_reward_loss(0.5, 2.0**-level, n):.4g} after {n} draws at level {level}"
         for level, n in cases
     )
     return Claim(

@@ -187,11 +187,3 @@ def past_reward_loss(epsilon: float, width: float, choices: int) -> float:
     """
     a = epsilon / (2 * width)
     return choices * (a + math.log1p(math.exp(-a)) - math.log(2))
-
-
-def past_reward_bound(epsilon: float, width: float, choices: int) -> float:
-    """Sum over the choices of epsilon / (2 Delta u N): at most, if the video is never shown again.
-
-    One draw moves by at most a / N in each direction where two videos are compared.
-    """
-    return choices * epsilon / (2 * width)

@@ -12,26 +12,13 @@ import pytest
 from tacit.auditing import bench
 from tacit.auditing.bugs import examine
 from tacit.auditing.claims import run
-from tacit.auditing.empirical import best_known
-from tacit.auditing.output_distributions import coded
 from tacit.auditing.sampler_spy import laplace_loss, moves
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.audit import BUGS, joint, local
-from tacit.designs.pdap.audit import SAMPLES as BENCH_SAMPLES
 from tacit.designs.pdap.audit.joint import distinguished, instead, released, without
 from tacit.randomness import secure
 
 SAMPLES = 1_000
-
-
-def test_the_metered_audit_is_sure_to_see_something():
-    """Of a whole life's law an event is known that shows a quarter of the claim at the audit's
-    samples: the event that the pilot chose fell below a tenth once in sixteen runs."""
-    make = local.worst(2)
-    p, q = local.lived_law(make, local.LEFT, 1.0), local.lived_law(make, local.RIGHT, 0.0)
-    code = {seen: place for place, seen in enumerate(dict.fromkeys([*p, *q]))}
-    known = best_known((coded(p, code), coded(q, code)), BENCH_SAMPLES // 2, 1e-6)
-    assert known.ideal > 0.25 * local.VISITS * local.EPSILON
 
 
 @pytest.mark.parametrize("arms", [2, 10])

@@ -7,14 +7,11 @@ import math
 import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from tacit import randomness
 from tacit.cli.app import app
-from tacit.data.clicks import log_of
-from tacit.data.ratings import Ratings
 from tacit.designs.pdap.control import regret_bound
 from tacit.designs.pdap.experiment import Row, checkpoints, simulate
 from tacit.designs.pdap.experiment.policies import NAMES, World, make
@@ -23,7 +20,7 @@ from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 from tacit.evaluation import Interval
 
-SMALL = World(vendors=3, videos=2, dimension=1, arrivals=120, private={"gamma": 0.0})
+SMALL = World(vendors=3, videos=2, dimension=1, arrivals=120, gamma=0.0)
 
 
 def row(policy, accuracy, *, seed=0, arrivals=5000, epsilon=math.inf):
@@ -177,27 +174,6 @@ def test_the_page_stands_alone():
     assert "&lt;b&gt;" in page
     assert "P-DAP, ε = 0.01" in page
     assert page.count("<svg") >= 3
-
-
-@pytest.fixture(scope="module")
-def ratings():
-    generator = np.random.default_rng(1)
-    users, items = np.repeat(np.arange(40), 8), np.tile(np.arange(8), 40)
-    stars = np.where(items < 4, 5, 1) * np.ones(320)
-    kept = generator.random(320) < 0.9
-    return Ratings.from_arrays(users[kept], items[kept], stars[kept])
-
-
-def test_a_replayed_log_counts_what_matches(ratings):
-    """Only visits on which both agree count; uniform choices earn the log's mean of clicks."""
-    world = World(vendors=2, videos=4, dimension=1, arrivals=600)
-    log = log_of(ratings, videos=8, dimension=1)
-    last = list(simulate("uniform", math.inf, world, log=log, seed=1))[-1]
-    assert 0 < last.matched < 2 * 600
-    assert last.accuracy == pytest.approx(log.clicks.mean(), abs=0.2)
-    assert last.regret is None
-    with pytest.raises(ConfigError):
-        next(simulate("uniform", math.inf, SMALL, log=log, seed=1))
 
 
 def test_the_command_prints_rows_with_these_keys(tmp_path):

@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting import PureAccountant
 from tacit.auditing.claims import Check, Line
 from tacit.auditing.output_distributions import Law, Words, check_of, law, responses
 from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host
-from tacit.designs.pdap.local import Context, ContextSetting, Device
+from tacit.designs.pdap.local import Context, ContextSetting
 from tacit.designs.pdap.messages import Forward, Reward
 from tacit.designs.pdap.policy import Armed, Arms, Choice
 from tacit.designs.pdap.trust import TrustSettings
@@ -30,9 +29,6 @@ from tacit.randomness import Source, secure
 
 EPSILON = 1.0
 LEFT, RIGHT = np.array([0.1]), np.array([0.9])
-VISITS = 2
-"""Visits that a device's budget covers, of the `COMES` that its owner makes."""
-COMES = 3
 PEERS = 3
 _NOT_EXPLORED = (1 << 63) - 1  # its last 20 bits are ones: above any chance to explore
 _REQUEST = bytes(16)
@@ -85,30 +81,6 @@ def visit_law(make: Make, context: NDArray[np.float64], reward: float) -> dict[H
     }
 
 
-def lived_law(make: Make, context: NDArray[np.float64], reward: float) -> dict[Hashable, Fraction]:
-    """Of all that a device sends in `COMES` visits, with a budget for `VISITS` of them.
-
-    Which visits are paid for is asked of the shipped device.
-    """
-    one, policy = visit_law(make, context, reward), make(secure())
-    arms = policy.n_own + policy.n_neighbours
-    free: dict[Hashable, Fraction] = {(arm, None): Fraction(1, arms) for arm in range(arms)}
-    device = Device(policy, lifetime_epsilon=VISITS * price(policy))
-    found: dict[Hashable, Fraction] = {(): Fraction(1)}
-    for _ in range(COMES):
-        now = free if device.select(context).phase == "train" else one
-        found = {
-            (*seen, new): p * q  # type: ignore[misc]
-            for (seen, p), (new, q) in product(found.items(), now.items())
-        }
-    return found
-
-
-def price(policy: Context) -> float:
-    """What a visit is charged."""
-    return PureAccountant().add(policy.event).epsilon()
-
-
 def visits() -> Line:
     """Draw and report together: any other context, liked on the left, and not on the right."""
 
@@ -133,33 +105,6 @@ def visits() -> Line:
 
     checks = (check(2), check(10))
     return Line("sound-context", EPSILON, checks, unit="visit", adjacency="any other")
-
-
-def lives() -> Line:
-    """Three visits of a person whose device pays for two."""
-    make = worst(2)
-    claim = VISITS * price(make(secure()))
-
-    def life(context: NDArray[np.float64], reward: float) -> Callable[[], Hashable]:
-        policy = make(secure())
-
-        def of() -> Hashable:
-            device = Device(policy, lifetime_epsilon=claim)
-            choices = [device.select(context) for _ in range(COMES)]
-            return tuple(
-                (one.arm, None if one.phase == "train" else policy.report(one, reward).answer)
-                for one in choices
-            )
-
-        return of
-
-    check = check_of(
-        f"{COMES} visits, paid for {VISITS}",
-        lambda: (lived_law(make, LEFT, 1.0), lived_law(make, RIGHT, 0.0)),
-        (life(LEFT, 1.0), life(RIGHT, 0.0)),
-        share=2,
-    )
-    return Line("sound-context, metered", claim, (check,), unit="person", adjacency="any other")
 
 
 def forwards() -> Line:
@@ -247,4 +192,4 @@ def sent_law(agreement: Agreement, context: NDArray[np.float64], *, asks_all: bo
     return responses(drawn, agreement.answers, response.truth)
 
 
-LINES: tuple[Callable[[], Line], ...] = (visits, lives, forwards, answers)
+LINES: tuple[Callable[[], Line], ...] = (visits, forwards, answers)

@@ -13,7 +13,6 @@ from tacit.errors import ConfigError
 from tacit.evaluation import REPORT, Result, Table, grouped, made_with
 
 if TYPE_CHECKING:
-    from tacit.data.clicks import Log
     from tacit.designs.pdap.experiment import Row
     from tacit.designs.pdap.experiment.policies import World
     from tacit.designs.pdap.experiment.report import PaperTable
@@ -25,11 +24,6 @@ _PACKAGES = ("tacit-rec", "numpy", "scipy", "opendp")
 class SimulateSettings:
     """Of `tacit simulate pdap`."""
 
-    ratings: Path | None = option(
-        "Ratings whose people and stars are replayed; left out: generated clicks.",
-        default=None,
-        argument="[RATINGS]",
-    )
     vendors: int = option("Vendors.", default=4, least=1)
     videos: int = option("Videos of each vendor.", default=5, least=1)
     arrivals: int = option("Visits of each vendor's users.", default=5_000, least=2)
@@ -53,12 +47,6 @@ class SimulateSettings:
         "Of p-dap and gp-dap: visits; by default Lemma 5's.", default=None, least=0
     )
     report: Path | None = option(REPORT, default=None, writes=True)
-
-    def __post_init__(self) -> None:
-        if self.ratings is not None and (self.groups or self.test):
-            raise ConfigError(
-                "--groups and --test are for generated clicks: leave out the ratings."
-            )
 
     @property
     def generated(self) -> dict[str, Any]:
@@ -85,11 +73,9 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
         videos=settings.videos,
         dimension=settings.dimensions,
         arrivals=settings.arrivals,
-        published={"lipschitz": settings.lipschitz},
-        private={"gamma": settings.gamma},
+        lipschitz=settings.lipschitz,
+        gamma=settings.gamma,
     )
-    log, data = _log(settings.ratings, world)
-    options = settings.generated if log is None else {"log": log}
     tasks = [
         (name, epsilon, seed)
         for seed in range(settings.seeds)
@@ -100,10 +86,10 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
     total = len(tasks) * len(experiment.checkpoints(world.arrivals))
     with run.progress("Simulating", total) as advance:
         for name, epsilon, seed in tasks:
-            for row in experiment.simulate(name, epsilon, world, seed=seed, **options):
+            for row in experiment.simulate(name, epsilon, world, seed=seed, **settings.generated):
                 rows.append(row)
                 advance(1)
-    manifest = _manifest(settings, world, data)
+    manifest = _manifest(settings, world)
     if settings.report is not None:
         page_of(rows, world, manifest).write(settings.report)
     ordered, papers = orderings(rows), tables(rows, world)
@@ -128,23 +114,7 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
     return Result(found, [_ended_table(rows), *said], after)
 
 
-def _log(path: Path | None, world: World) -> tuple[Log | None, dict[str, Any]]:
-    if path is None:
-        return None, {"generated": "clicks of tacit.data.clicks"}
-    from tacit.data.clicks import log_of
-    from tacit.data.tabular import load
-
-    ratings = load(path)
-    log = log_of(ratings, videos=world.vendors * world.videos, dimension=world.dimension)
-    return log, {
-        "sha256": ratings.digest,
-        "users": ratings.n_users,
-        "items": len(log.videos),
-        "ratings": len(log),
-    }
-
-
-def _manifest(settings: SimulateSettings, world: World, data: dict[str, Any]) -> dict[str, Any]:
+def _manifest(settings: SimulateSettings, world: World) -> dict[str, Any]:
     asked = {
         "vendors": world.vendors,
         "videos": world.videos,
@@ -157,6 +127,7 @@ def _manifest(settings: SimulateSettings, world: World, data: dict[str, Any]) ->
         "gamma": "printed" if settings.gamma is None else settings.gamma,
         "split_after": world.setting.first_split,
     }
+    data = {"generated": "clicks of tacit.data.clicks"}
     return made_with("tacit simulate pdap", asked, _PACKAGES) | {"data": data}
 
 

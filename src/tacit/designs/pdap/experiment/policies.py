@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -47,16 +47,15 @@ _TOLD = 2
 class World:
     """What all policies of an experiment share.
 
-    published: the vendor's `Setting` fields that the paper leaves open, such as split_after;
-    private: those of `PDap`, such as gamma.
+    lipschitz: of the published ones' `Setting`. gamma: of `PDap`.
     """
 
     vendors: int
     videos: int
     dimension: int
     arrivals: int
-    published: Mapping[str, Any] = field(default_factory=dict)
-    private: Mapping[str, Any] = field(default_factory=dict)
+    lipschitz: float = 1.0
+    gamma: float | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -69,20 +68,19 @@ class World:
         return tuple(str(vendor * self.videos + number) for number in range(self.videos))
 
     @property
-    def setting(self) -> Setting:
-        return Setting(**self.sizes, horizon=max(2, self.arrivals), **self.published)
-
-    @property
     def sizes(self) -> dict[str, Any]:
         """Of one vendor's learner."""
         neighbours = self.vendors - 1
         return {"videos": self.videos, "neighbours": neighbours, "dimension": self.dimension}
 
     @property
-    def centralised(self) -> Setting:
-        """Of one learner for all vendors."""
-        sizes = self.sizes | {"videos": self.vendors * self.videos, "neighbours": 0}
-        return Setting(**sizes, horizon=max(2, self.vendors * self.arrivals), **self.published)
+    def horizon(self) -> int:
+        return max(2, self.arrivals)
+
+    @property
+    def setting(self) -> Setting:
+        """Of one vendor's published policy."""
+        return Setting(**self.sizes, horizon=self.horizon, lipschitz=self.lipschitz)
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,9 @@ def make(name: str, epsilon: float, world: World, sources: Sequence[Source]) -> 
     if name not in NAMES:
         raise ConfigError(f"There is no policy {name!r}; there are {', '.join(NAMES)}.")
     if name == "cap":
-        home = Cap(world.centralised)
+        sizes = world.sizes | {"videos": world.vendors * world.videos, "neighbours": 0}
+        horizon = max(2, world.vendors * world.arrivals)
+        home = Cap(Setting(**sizes, horizon=horizon, lipschitz=world.lipschitz))
         every = [video for vendor in range(world.vendors) for video in world.videos_of(vendor)]
         return [Made(Vendor(home, every), math.inf) for _ in sources]
     one = _published if name in PUBLISHED else _hosting
@@ -123,7 +123,7 @@ def _published(name: str, epsilon: float, world: World, vendor: int, source: Sou
         guests = ForwardedUsers(setting, epsilon=math.inf, equal=name == "dup")
     else:
         kind = GPDap if geometric else PDap
-        home = kind(setting, epsilon=epsilon, randomness=source, **world.private)
+        home = kind(setting, epsilon=epsilon, randomness=source, gamma=world.gamma)
         guests = ForwardedUsers(setting, epsilon=epsilon, geometric=geometric)
     made = Vendor(
         home,
@@ -148,8 +148,7 @@ def _hosting(name: str, epsilon: float, world: World, vendor: int, source: Sourc
         learning = home.visit_epsilon
     else:
         features = world.dimension if world.vendors > 1 else 0  # a vendor alone forwards nothing
-        horizon = max(2, world.arrivals)
-        setting = JointSetting(**world.sizes, horizon=horizon, epsilon=epsilon)
+        setting = JointSetting(**world.sizes, horizon=world.horizon, epsilon=epsilon)
         home = Joint(setting, randomness=source)
         learning = math.inf if math.isinf(epsilon) else PureAccountant().add(home.event).epsilon()
     slices = CLEAR if math.isinf(epsilon) else _TOLD

@@ -177,13 +177,11 @@ def page_of(rows: Sequence[Row], world: World, manifest: Mapping[str, Any]) -> P
         title = f"Table {table.number} of the paper: {table.title}"
         sections.append(Section(title, [_laid_out(table, seeds > 1)], notes=table.why))
     ended = [row for row in rows if row.arrivals == last]
-    best = [row.best for row in ended if row.best is not None]
     facts = {
         "world": world,
         "last": last,
         "seeds": seeds,
-        "best": sum(best) / len(best) if best else None,
-        "matched": [row.matched for row in ended if row.matched],
+        "best": sum(row.best for row in ended) / len(ended),
     }
     return Page(
         "Vendors that learn together",
@@ -273,7 +271,7 @@ def _laid_out(table: PaperTable, ends: bool) -> Table:
 
 
 def _figures(rows: Sequence[Row], columns: Sequence[Column], world: World) -> Iterator[Figure]:
-    """Accuracy; where the optimum is known, regret, and that of DAP over its bound."""
+    """Regret, that of DAP over its bound, and accuracy."""
     from tacit.evaluation.plots import Curve, curves
 
     many = len({row.seed for row in rows}) > 2  # intervals over two seeds would fill the plot
@@ -294,11 +292,10 @@ def _figures(rows: Sequence[Row], columns: Sequence[Column], world: World) -> It
         said = "by visits, a line for each policy; the table above holds the last figures."
         return Figure(title, f"Line plot: {title} {said}", (("", plot),))
 
-    if all(row.regret is not None for row in rows):
-        yield drawn("Regret", columns, "regret", "regret of one vendor so far", False)
-        if DAP in columns:  # below 1 where the bound holds
-            title = "DAP's regret over its bound, Theorem 3 without noise"
-            yield drawn(title, [DAP], "regret", "regret over its bound", True)
+    yield drawn("Regret", columns, "regret", "regret of one vendor so far", False)
+    if DAP in columns:  # below 1 where the bound holds
+        title = "DAP's regret over its bound, Theorem 3 without noise"
+        yield drawn(title, [DAP], "regret", "regret over its bound", True)
     yield drawn("Accuracy", columns, "accuracy", "clicks per visit so far", False)
 
 
