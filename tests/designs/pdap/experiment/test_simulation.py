@@ -1,4 +1,4 @@
-"""The simulation counts what it should, repeats, and lays its figures out as the paper does."""
+"""The simulation counts what it should, and repeats."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tacit.cli.app import app
 from tacit.designs.pdap.control import regret_bound
 from tacit.designs.pdap.experiment import Row, checkpoints, simulate
 from tacit.designs.pdap.experiment.policies import NAMES, World, make
-from tacit.designs.pdap.experiment.report import PAPER, orderings, page_of, tables, verdict_of
+from tacit.designs.pdap.experiment.report import orderings, page_of, verdict_of
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 from tacit.evaluation import Interval
@@ -138,26 +138,6 @@ def test_orderings_are_paired_over_seeds():
     assert found["dap", "dup"].verdict == "the reverse"
     assert orderings(rows[:1] + rows[3:4])[0].verdict == "one seed only"
     assert verdict_of(Interval(0.0, -0.1, 0.1)) == "not distinguished"
-
-
-def test_tables_have_the_papers_figures_beside_ours():
-    """Table II, line 5,000, column DAP: 87.34 beside our mean; columns not run stay empty."""
-    found = tables([row("dap", 0.8), row("dap", 0.7, seed=1)], SMALL)
-    second = next(table for table in found if table.number == "II")
-    cell = dict(zip(second.columns, second.lines[5000], strict=True))
-    assert cell["dap", math.inf].paper == 87.34
-    assert cell["dap", math.inf].ours.mean == pytest.approx(0.75)
-    assert cell["cap", math.inf].ours is None
-    assert len(second.lines) == 4
-
-
-@pytest.mark.parametrize("number", ["III", "IV"])
-def test_a_private_table_says_why_it_cannot_be_reproduced(number):
-    """Tables at a small epsilon carry a sentence with the draw's and the noise's figures."""
-    rows = [row("p-dap", 0.5, epsilon=0.01), row("gp-dap", 0.5, epsilon=0.01)]
-    found = next(table for table in tables(rows, SMALL) if table.number == number)
-    assert any("epsilon 0.01" in sentence for sentence in found.why)
-    assert set(PAPER[number][2]) == set(found.columns)
 
 
 def test_the_page_stands_alone():

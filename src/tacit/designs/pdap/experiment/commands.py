@@ -15,7 +15,6 @@ from tacit.evaluation import REPORT, Result, Table, grouped, made_with
 if TYPE_CHECKING:
     from tacit.designs.pdap.experiment import Row
     from tacit.designs.pdap.experiment.policies import World
-    from tacit.designs.pdap.experiment.report import PaperTable
 
 _PACKAGES = ("tacit-rec", "numpy", "scipy", "opendp")
 
@@ -62,7 +61,7 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
     """
     from tacit.designs.pdap import experiment
     from tacit.designs.pdap.experiment.policies import NAMES, WITH_EPSILON, World
-    from tacit.designs.pdap.experiment.report import orderings, page_of, tables
+    from tacit.designs.pdap.experiment.report import orderings, page_of
 
     unknown = sorted(set(settings.policies) - set(NAMES))
     if unknown or not settings.policies:
@@ -92,14 +91,10 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
     manifest = _manifest(settings, world)
     if settings.report is not None:
         page_of(rows, world, manifest).write(settings.report)
-    ordered, papers = orderings(rows), tables(rows, world)
+    ordered = orderings(rows)
     found = {
         "rows": rows,
         "orderings": ordered,
-        "tables": [
-            {"table": one.number, "title": one.title, "rows": _beside(one), "why": one.why}
-            for one in papers
-        ],
         "manifest": manifest,
         "report": settings.report,
     }
@@ -109,8 +104,7 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
         + f": {one.verdict} ({100 * one.difference.mean:+.2f} points)"
         for one in ordered
     ]
-    said += [f"Table {one.number}: {one.why[-1]}" for one in papers if one.number != "II"]
-    after = "--report out.html  writes curves, and the paper's tables."
+    after = "--report out.html  writes curves, and the paper's orderings."
     return Result(found, [_ended_table(rows), *said], after)
 
 
@@ -129,14 +123,6 @@ def _manifest(settings: SimulateSettings, world: World) -> dict[str, Any]:
     }
     data = {"generated": "clicks of tacit.data.clicks"}
     return made_with("tacit simulate pdap", asked, _PACKAGES) | {"data": data}
-
-
-def _beside(table: PaperTable) -> list[dict[str, Any]]:
-    return [
-        {"arrivals": n, "policy": policy, "epsilon": epsilon, "paper": paper, "here": here}
-        for n, cells in table.lines.items()
-        for (policy, epsilon), (paper, here) in zip(table.columns, cells, strict=True)
-    ]
 
 
 def _ended_table(rows: list[Row]) -> Table:
