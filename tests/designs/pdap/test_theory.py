@@ -131,13 +131,6 @@ def test_deepest_level_is_never_passed():
         assert level <= theory.deepest_level(rounds, first, growth, 2)
 
 
-@pytest.mark.parametrize(("d", "power"), [(1, 3 / 4), (2, 4 / 5), (4, 6 / 7)])
-def test_order_of_the_regret(d, power):
-    """With p = 3 alpha, T^((d + 2 alpha) / (d + 3 alpha)); no other p is better."""
-    assert theory.regret_exponent(d) == pytest.approx(power)
-    assert all(theory.regret_exponent(d, p=p / 10) >= power - 1e-12 for p in range(5, 100))
-
-
 def test_cells_that_may_exist():
     """A = 10, p = 1, m = 2, d = 1: level 1 after 10 visits; level 2 after 20 in one cell."""
     assert theory.most_cells(9, 10, 1, 2, 1) == [1, 0]
@@ -171,9 +164,3 @@ def test_noise_scales_by_hand():
     assert found == expected
     assert theory.noise_scale("theorem 5", 8, 1, 3, 0.5) == 8
     assert theory.noise_scale("theorem 5", 8, 2, 3, 0.5) == 8
-
-
-def test_regret_exponent_in_other_smoothness():
-    """alpha = 2, d = 1: (1 + 4) / (1 + 6)."""
-    assert theory.regret_exponent(1, 2) == pytest.approx(5 / 7)
-    assert theory.regret_exponent(1, 2, 5) == pytest.approx(5 / 6)

@@ -39,7 +39,7 @@ ITEMS = tuple(
         ("Lemma 2", "refuted", _AUDIT, "a change of one attribute can move the mean by L"),
         (
             *("Lemma 7, Corollary 2", "bound", _BOUNDS),
-            "levels and exponent; Theorem 4 and the corollary cannot both hold",
+            "levels of cells; Theorem 4 and the corollary cannot both hold",
         ),
         ("Theorem 4", "refuted", _AUDIT, "the loss of one visit exceeds the claim"),
         ("Theorem 5", "refuted", _AUDIT, "four noise scales are printed; none gives the claim"),

@@ -117,12 +117,6 @@ def theorem_3(
     return total
 
 
-def regret_exponent(d: int, al: float = 1, p: float | None = None) -> float:
-    """gamma of R(T) = O~(T^gamma) without noise; with p = 3 al, (d + 2 al) / (d + 3 al)."""
-    growth = 3 * al if p is None else p
-    return float(max(d + 2 * al, d + growth - al) / (d + growth))
-
-
 def draw_exponent(epsilon: float, L: float, m: float, al: float, level: int) -> float:
     """a = epsilon / (2 Delta u): what a mean of 1 adds to a weight's logarithm over one of 0."""
     return epsilon / (2 * spread(L, m, al, level))
