@@ -32,7 +32,7 @@ from tacit.designs.pdap.messages import (
     Reward,
     video_of,
 )
-from tacit.designs.pdap.policy import Choice, Learns, Settles
+from tacit.designs.pdap.policy import Choice, Policy, Settles
 from tacit.designs.pdap.trust import Peer, TrustSettings, release_for
 from tacit.errors import ConfigError, DataError
 
@@ -87,7 +87,7 @@ class Vendor:
 
     def __init__(
         self,
-        home: Learns,
+        home: Policy,
         videos: Sequence[str],
         *,
         guests: Any = None,

@@ -13,6 +13,7 @@ from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.joint_sums import PARTS
 from tacit.designs.pdap.local import Context, ContextSetting
 from tacit.designs.pdap.messages import Offer
+from tacit.designs.pdap.policy import Choice
 from tacit.designs.pdap.trust import NEVER, TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.mechanisms.noise import LaplaceRelease
@@ -78,7 +79,8 @@ def test_a_second_choice_tells_nothing_of_the_context():
             return table
 
     policy = Told(ContextSetting(**{**WORLD, "videos": 2}), randomness=secure())
-    shown = {policy.settle(context, [0, 1]).arm for context in (OWN_SIDE, NEIGHBOUR_SIDE)}
+    drawn = Choice(2, "exploit", 0)
+    shown = {policy.settle(at, [0, 1], instead=drawn).arm for at in (OWN_SIDE, NEIGHBOUR_SIDE)}
     assert shown == {0}
     assert policy.visits == 0
 

@@ -22,7 +22,7 @@ from tacit.auditing.output_distributions import Law, Words, check_of, law, respo
 from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host
 from tacit.designs.pdap.local import Context, ContextSetting
 from tacit.designs.pdap.messages import Forward, Reward
-from tacit.designs.pdap.policy import Armed, Arms, Choice
+from tacit.designs.pdap.policy import Arms, Choice, Policy
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.randomness import Source, secure
@@ -152,7 +152,7 @@ def answer_law(reward: float) -> Law:
     return responses(partial(answered, reward), None, truth)
 
 
-class _BySide(Armed):
+class _BySide(Policy):
     """A learner that shows its own video on the left, and its last neighbour's on the right."""
 
     _arms = Arms(1, PEERS)

@@ -169,8 +169,7 @@ async def forwards(
 ) -> Response:
     """A neighbour asks for a video for one of its users. It is never passed on to a third."""
     vendor = _vendor(service, caller, name)
-    _check(request, vendor, caller, forward)
-    _check_number(forward, key)
+    _check(request, vendor, caller, forward, key)
 
     def take(desk: VendorState) -> Reply:
         return Reply(200, OCTETS, desk.vendor.serve(caller.name, forward))
@@ -186,8 +185,11 @@ def _vendor(service: Service, caller: Caller, name: str) -> ServedVendor:
     return found
 
 
-def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes) -> None:
-    """Problem 401 unless it is signed by the neighbour whose key this is, for this vendor, now."""
+def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes, key: str) -> None:
+    """Problem 401 unless it is signed by the neighbour whose key this is, for this vendor, now.
+
+    A message is sent under its own number, so that no number is ever used for two.
+    """
     sender = None
     if vendor.calls is not None:
         with suppress(NotSigned):
@@ -201,10 +203,6 @@ def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes) 
             )
     if sender != caller.name:
         raise Problem(401, "This is not signed as messages of a neighbour have to be.")
-
-
-def _check_number(body: bytes, key: str) -> None:
-    """A message is sent under its own number, so that no number is ever used for two."""
     try:
         message = Forward.decode(body)
     except MessageError:
@@ -300,9 +298,10 @@ class Visitor:
     async def _step(
         self, operation: str, take: Callable[[VendorState], Reply], **more: Any
     ) -> Response:
-        payload = self.context.astype("<f8").tobytes()
-        made = (self.service, self.caller, operation, self.key, payload)
-        return await self.vendor.step(*made, take, **more)
+        context = self.context.astype("<f8").tobytes()
+        return await self.vendor.step(
+            self.service, self.caller, operation, self.key, context, take, **more
+        )
 
     def _shown(self, shown: Decision) -> dict[str, str | None]:
         return {
@@ -335,10 +334,7 @@ def _cipher(service: Service, vendor: ServedVendor) -> AESSIV:
 
 def _presentable(answer: bytes | None) -> bytes | None:
     """None for an offer whose video has a name that no page should have to show."""
-    if answer is None:
-        return None
-    try:
-        check_text(Offer.decode(answer).video)
-    except (MessageError, Refused):
-        return None
-    return answer
+    with suppress(MessageError, Refused):
+        check_text(Offer.decode(answer or b"").video)
+        return answer
+    return None
