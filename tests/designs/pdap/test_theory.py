@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tacit.auditing.bench import exponential_worst
 from tacit.designs.pdap import theory
+from tacit.designs.pdap.control import Setting, regret_bound
 
 
 @pytest.mark.parametrize(
@@ -152,7 +153,8 @@ def test_theorem_3_by_hand():
         )
         for level, cells in enumerate([1, 4, 16, 4])
     )
-    found = theory.theorem_3(1000, A=10, K=5, M=4, d=2)
+    setting = Setting(videos=5, neighbours=3, dimension=2, horizon=1000, split_after=10)
+    found = regret_bound(setting, 1000)
     assert found == pytest.approx(expected, rel=1e-12)
 
 
