@@ -263,5 +263,5 @@ class Partition:
             yield Cell(level, tuple([place // width for place in fine]))
 
     def __len__(self) -> int:
-        """Cells that somebody visited, split ones included."""
+        """Cells that were visited, split ones included."""
         return len(self._cells)

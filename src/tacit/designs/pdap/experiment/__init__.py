@@ -127,7 +127,7 @@ class Run:
     def _visit(self, home: str, context: list[float], chance: float | None = None) -> str:
         """The video that is shown, counted. chance: below it is a click; None: it is not known."""
 
-        def click(_: str, video: str) -> float | None:
+        def click(video: str) -> float | None:
             return None if chance is None else float(chance < self._mean(context, video))
 
         shown = self.network.visit(home, np.array(context), click)

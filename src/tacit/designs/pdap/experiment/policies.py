@@ -185,9 +185,9 @@ class Network:
         self.vendors, self.seen = dict(vendors), seen
 
     def visit(
-        self, home: str, context: NDArray[np.float64], click: Callable[[str, str], float | None]
+        self, home: str, context: NDArray[np.float64], click: Callable[[str], float | None]
     ) -> Shown:
-        """One visit, end to end. click: vendor and video -> 0, 1, or None if it is not known."""
+        """One visit, end to end. click: video -> 0, 1, or None if it is not known."""
         vendor = self.vendors[home]
         visit = vendor.choose(context)
         asked = {peer: self.offer(home, peer, visit.forward or b"") for peer in visit.asks}
@@ -196,7 +196,7 @@ class Network:
             video = vendor.offered(visit, asked[visit.peer])
         server = visit.peer or home
         assert video is not None
-        reward = click(server, video)
+        reward = click(video)
         if reward is not None:
             if self.seen or server == home:
                 vendor.clicked(visit, reward)
