@@ -32,7 +32,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.designs.pdap.serve import NAMES, TENANT, VIDEOS, clicks, make_two
+from tacit.data.clicks import generate
+from tacit.designs.pdap.serve import FEATURES, NAMES, TENANT, VIDEOS, make_two
 from tacit.service.keys import KeyRing, read_secret
 
 HOST = "127.0.0.1"
@@ -366,7 +367,9 @@ class Crowd:
         generator = np.random.default_rng(seed)
         self._contexts = generator.random((2, visits, 2))
         self._luck = generator.random((2, visits))
-        self._means = [clicks().means(contexts) for contexts in self._contexts]
+        # Made up; the first vendor's videos come first.
+        world = generate(vendors=len(NAMES), videos=VIDEOS, dimension=FEATURES, seed=3)
+        self._means = [world.means(contexts) for contexts in self._contexts]
         self._lock = threading.Lock()
         names = [f"user-{number}" for number in range(USERS)]
         self._keys = [[one.person(name) for name in names] for one in (two.home, two.other)]

@@ -6,7 +6,6 @@ import pytest
 from sklearn.base import clone
 
 from tacit import Ratings, generate
-from tacit.data.clicks import Log, contexts_of
 from tacit.data.votes import VoteRound
 from tacit.designs.private import Private
 from tacit.designs.xmap import XMap
@@ -65,11 +64,9 @@ def test_a_card_and_a_list_have_a_notebook_view():
 
 
 def test_a_repr_says_how_large_it_is():
-    """Sizes and the scale of ratings; rows and people of a log."""
+    """Sizes and the scale of ratings."""
     ratings = generate(users=20, items=10, ratings=60, seed=1)
     assert repr(ratings) == "Ratings(60 ratings of 20 people for 10 items, 1:5:1)"
-    log = Log(contexts_of(ratings, 2), ratings.users, ratings.items, ratings.values, (1, 2))
-    assert repr(log) == "Log(60 rows of 20 people, 2 videos)"
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda one: type(one).__name__)

@@ -244,8 +244,8 @@ def _weakest(truth: Clicks) -> int:
     return int(truth.heights[list(truth.of(LIAR))].argmin())
 
 
-def _click(means: NDArray[np.float64], chance: float) -> Callable[[str, str], float]:
-    return lambda _vendor, video: float(chance < means[int(video)])
+def _click(means: NDArray[np.float64], chance: float) -> Callable[[str], float]:
+    return lambda video: float(chance < means[int(video)])
 
 
 def _learned(learner: Any, number: int, truth: Clicks, generator: np.random.Generator) -> None:

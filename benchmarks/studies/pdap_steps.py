@@ -29,7 +29,6 @@ from tacit.designs.pdap.local import Context, ContextSetting
 from tacit.designs.pdap.policy import Uniform
 from tacit.evaluation import Interval, mean_interval
 from tacit.mechanisms.randomized_response import BitRelease
-from tacit.recommenders.baselines.linucb import LinUCB
 
 Floats = NDArray[np.float64]
 _POINT = 1 << 13
@@ -40,7 +39,6 @@ decision 11."""
 RIVALS: Mapping[str, str] = {
     "uniform": "any arm, and any video of a neighbour's",
     "sound-context": "local privacy: the device draws, and reports at random",
-    "linucb": "LinUCB; private at delta 1e-6 if epsilon is finite",
 }
 """Other learners, at the same epsilon per visit."""
 
@@ -118,8 +116,6 @@ def _made(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> M
             return Joint(JointSetting(horizon=visits, **plain), randomness=source)
         if name == "uniform":
             return Uniform(world.videos, world.vendors - 1, randomness=source)
-        if name == "linucb":
-            return LinUCB(horizon=visits, **plain)
         return Context(ContextSetting(**plain), randomness=source)
 
     return make

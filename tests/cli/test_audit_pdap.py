@@ -8,7 +8,7 @@ import pytest
 from tacit.auditing.claims import Audit
 from tacit.cli.app import main
 from tacit.designs.pdap import audit as bench
-from tacit.designs.pdap.audit.local import answers
+from tacit.designs.pdap.audit import answers
 from tacit.designs.pdap.audit.published import own_visit
 
 

@@ -20,16 +20,13 @@ def cards(capsys, *options):
 
 
 def test_sound_cards_state_an_epsilon(capsys):
-    """Sums, matrices, answers, forwarded contexts and local draws: each has its card with epsilon
-    near 1; caution costs a tenth more. LinUCB alone has a delta."""
+    """Sums, answers, forwarded contexts and local draws: each has its card with epsilon near 1;
+    caution costs a tenth more."""
     found = cards(capsys)
     caution = found.pop("What is learned about neighbours")
-    assert len(found) == 5
+    assert len(found) == 4
     assert caution["epsilon"] == pytest.approx(0.1)
     assert all(card["epsilon"] == pytest.approx(1.0, rel=1e-3) for card in found.values())
-    assert [name for name, card in found.items() if card["delta"]] == [
-        "Private LinUCB: noisy matrices per arm"
-    ]
     assert "each visit sends the same" in found["Context that is forwarded"]["sentence"]
 
 
@@ -58,9 +55,8 @@ def test_a_wrong_option_is_a_sentence(arguments, capsys):
 
 
 def test_the_manifest_says_what_was_not_asked_for(capsys):
-    """Gamma as printed, and the delta of private LinUCB, which no option sets."""
-    arguments = ["--policies", "p-dap,private-linucb", "--arrivals", "4", "--seeds", "1", "--json"]
+    """Gamma as printed."""
+    arguments = ["--policies", "p-dap", "--arrivals", "4", "--seeds", "1", "--json"]
     assert main(["simulate", "pdap", *arguments]) == 0
     settings = json.loads(capsys.readouterr().out)["manifest"]["settings"]
     assert settings["gamma"] == "printed"
-    assert float(settings["delta"]) == 1e-6

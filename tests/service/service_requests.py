@@ -16,7 +16,7 @@ from tacit.designs.pdap.messages import Forward
 from tacit.designs.pdap.serve.signatures import (
     audience_of,
     read_private_key,
-    sign_request,
+    sign,
 )
 from tacit.designs.sketches import Campaign, Device, new_secret
 from tacit.recommenders.inputs import load_model
@@ -232,7 +232,7 @@ def _signed(demo: Demo, what: str, message: Forward) -> Valid:
     path = f"{_VENDOR}/{what}"
     content = message.encode()
     key = read_private_key(demo.folder / "neighbour.pem")
-    headers = sign_request(
+    headers = sign(
         key,
         sender="arthouse",
         audience=audience_of("cinema", read_private_key(demo.folder / "vendor.pem").public_key()),

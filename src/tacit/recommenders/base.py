@@ -272,12 +272,6 @@ class Unanswered:
         """Go on from what `waiting` was."""
         self._waits = waiting.copy()
 
-    def begin(self, first: int, visits: int = 1) -> NDArray[np.int64]:
-        """So many visits begin, at most `KEPT`; their numbers."""
-        numbers = np.arange(first, first + visits)
-        self._waits[numbers % KEPT] = True
-        return numbers
-
     def begin_one(self, number: int) -> None:
         self._waits[number % KEPT] = True
 
@@ -291,19 +285,6 @@ class Unanswered:
             raise _again()
         self._waits[number % KEPT] = False
         return True
-
-    def end(self, numbers: NDArray[np.int64] | None, arrivals: int) -> NDArray[np.bool_]:
-        """(n,) the same for many; if one of them is refused, none has been answered."""
-        if numbers is None or (numbers.size and not 0 <= numbers.min() <= numbers.max() < arrivals):
-            raise _unknown()
-        if len(np.unique(numbers)) < len(numbers):
-            raise _again()
-        kept = numbers >= arrivals - KEPT
-        places = numbers[kept] % KEPT
-        if not self._waits[places].all():
-            raise _again()
-        self._waits[places] = False
-        return np.asarray(kept)
 
 
 def _again() -> PrivacyError:

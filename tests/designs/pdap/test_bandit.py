@@ -1,20 +1,16 @@
-"""fit, partial_fit, predict: the words of bandit libraries over any policy."""
+"""fit, partial_fit, predict: the words of bandit libraries over the sound learner."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from tacit import randomness
-from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.joint import Joint, JointSetting
-from tacit.designs.pdap.model import Bandit
-from tacit.designs.pdap.published import Cap, Dap
+from tacit.designs.pdap.model import PDap
 from tacit.errors import ConfigError, DataError, NotFittedError
 
 
-def cap(arms):
-    return Cap(Setting(videos=arms, neighbours=0, dimension=2, horizon=10_000, split_after=1000))
+def bandit_of(arms):
+    return PDap(arms, epsilon=8.0, horizon=10_000)
 
 
 def logged(count=4000):
@@ -28,13 +24,13 @@ def logged(count=4000):
 
 def test_what_was_fitted_is_predicted():
     """After a log of clear tastes, each half of the cube gets its arm."""
-    bandit = Bandit(["left", "right"], cap).fit(*logged())
+    bandit = bandit_of(["left", "right"]).fit(*logged())
     assert bandit.predict([[0.1, 0.5], [0.2, 0.9], [0.9, 0.5]]) == ["left", "left", "right"]
 
 
 def test_partial_fit_goes_on_and_fit_starts_anew():
     """partial_fit adds to what is known; fit forgets it."""
-    bandit = Bandit(["left", "right"], cap).fit(*logged(100))
+    bandit = bandit_of(["left", "right"]).fit(*logged(100))
     first = bandit.policy
     bandit.partial_fit(*logged(50))
     assert bandit.policy is first
@@ -45,27 +41,12 @@ def test_partial_fit_goes_on_and_fit_starts_anew():
 
 def test_arms_come_and_go():
     """An arm that joined can be chosen and learned; one that left is never predicted again."""
-    bandit = Bandit(["left", "right"], cap).fit([], [], [])
+    bandit = bandit_of(["left", "right"]).fit([], [], [])
     bandit.add_arm("new")
     bandit.partial_fit(["new"], [1.0], [[0.1, 0.1]])
     bandit.remove_arm("left")
     assert bandit.arms == ["right", "new"]
     assert "left" not in bandit.predict(np.random.default_rng(2).random((40, 2)))
-
-
-def test_a_private_policy_fits_as_well():
-    """The sound learner takes the same words."""
-    with randomness.simulation():
-        source = randomness.replay(1)
-
-        def make(arms):
-            setting = JointSetting(
-                videos=arms, neighbours=0, dimension=2, horizon=1000, epsilon=1.0
-            )
-            return Joint(setting, randomness=source)
-
-        bandit = Bandit(["left", "right"], make).fit(*logged(300))
-        assert set(bandit.predict([[0.1, 0.5]])) <= {"left", "right"}
 
 
 @pytest.mark.parametrize(
@@ -82,7 +63,7 @@ def test_a_private_policy_fits_as_well():
 )
 def test_bad_input_is_refused_and_nothing_learned(call, error):
     """Whatever is wrong is said, and the log before it is not learned either."""
-    bandit = Bandit(["left", "right"], cap).fit([], [], [])
+    bandit = bandit_of(["left", "right"]).fit([], [], [])
     with pytest.raises(error):
         call(bandit)
     assert bandit.policy.arrivals == 0
@@ -91,12 +72,12 @@ def test_bad_input_is_refused_and_nothing_learned(call, error):
 def test_before_fit_there_is_nothing():
     """Predicting before fit says what to do."""
     with pytest.raises(NotFittedError, match="fit"):
-        Bandit(["left"], cap).predict([[0.1, 0.1]])
+        bandit_of(["left"]).predict([[0.1, 0.1]])
 
 
 def test_a_log_with_one_bad_row_teaches_nothing():
     """The context of the last row lies outside the cube: not even the first is learned."""
-    bandit = Bandit(["left", "right"], cap).fit(*logged(10))
+    bandit = bandit_of(["left", "right"]).fit(*logged(10))
     with pytest.raises(DataError, match="outside the cube"):
         bandit.partial_fit(["left", "left"], [1.0, 1.0], [[0.1, 0.1], [0.1, 7.0]])
     assert bandit.policy.arrivals == 10
@@ -116,14 +97,6 @@ def test_a_log_with_one_bad_row_teaches_nothing():
 )
 def test_what_is_no_log_is_refused_in_a_sentence(decisions, rewards, contexts):
     """Text, tables of the wrong shape, unhashable arms: DataError, not NumPy's."""
-    bandit = Bandit(["left", "right"], cap).fit([], [], [])
+    bandit = bandit_of(["left", "right"]).fit([], [], [])
     with pytest.raises(DataError):
         bandit.partial_fit(decisions, rewards, contexts)
-
-
-def test_a_policy_with_neighbours_is_no_bandit():
-    """predict could name none of them."""
-    with pytest.raises(ConfigError, match="0 neighbours"):
-        Bandit(["a"], lambda n: Dap(Setting(videos=n, neighbours=2, dimension=2, horizon=99))).fit(
-            [], [], []
-        )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.audit.local import Told
+from tacit.designs.pdap.audit import Told
 from tacit.designs.pdap.local import (
     Context,
     ContextSetting,

@@ -87,7 +87,7 @@ def regret(*, seen=0.2, worst=False, home=Dap, epsilon=1.0, epoch=100, **lies):
         ):
             means = truth.means(context[None, :])[0]
             shown = network.visit(
-                NAMES[0], context, lambda _, video, m=means, c=chance: float(c < m[int(video)])
+                NAMES[0], context, lambda video, m=means, c=chance: float(c < m[int(video)])
             )
             lost += means.max() - means[int(shown.video)]
     return lost

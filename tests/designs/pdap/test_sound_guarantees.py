@@ -9,7 +9,6 @@ import pytest
 from tacit.designs.pdap import guarantees as cards
 from tacit.designs.pdap.joint import JointSetting
 from tacit.designs.pdap.local import Context, ContextSetting
-from tacit.errors import ConfigError
 from tacit.privacy import Basis, Trust
 from tacit.randomness import secure
 
@@ -54,13 +53,6 @@ def test_local_card_needs_no_trust():
     card = cards.context(local())
     assert card.trust is Trust.NOBODY
     assert 0.999 < card.epsilon <= 1.0
-
-
-def test_local_lifetime_is_the_devices():
-    """A metered device bounds a life; one that does not cover a visit is refused."""
-    assert cards.context(local(), lifetime_epsilon=7.0).lifetime_epsilon == 7.0
-    with pytest.raises(ConfigError, match="one visit"):
-        cards.context(local(), lifetime_epsilon=0.5)
 
 
 def test_answer_card():

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from tacit.designs.pdap.messages import Forward
 from tacit.designs.pdap.serve import NAMES, ServedVendor, make_two
-from tacit.designs.pdap.serve.signatures import new_vendor_key, sign_request
+from tacit.designs.pdap.serve.signatures import new_vendor_key, sign
 from tacit.errors import ConfigError
 from tacit.service import Service, Settings, create_app
 
@@ -65,7 +65,7 @@ def test_another_deployment_cannot_answer(pair, twin):
 
 
 def _signed(calls, path, body, audience):
-    return sign_request(
+    return sign(
         calls.key,
         sender=calls.sender,
         audience=audience,

@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tacit.designs.pdap.forwarding import Forwarder
 from tacit.designs.pdap.messages import Forward, Offer, Refusal, answered
 from tacit.designs.pdap.serve import NAMES, ServedVendor, StateCache, make_two
 from tacit.designs.pdap.serve.state import KEPT, UNLEARNED, VendorState, pack, unpack
 from tacit.errors import ConfigError
+from tacit.randomness import secure
 from tacit.service.deployment import Deployment
 from tacit.service.idempotency import reply
 
@@ -137,7 +139,7 @@ def test_a_guest_is_served_and_not_kept(settings):
     """An offer of an own video; the state after it is the state before it."""
     desk = VendorState(settings.vendor())
     before = desk.encode(settings.lasting)
-    forward = settings.forwarder().forward(HERE)
+    forward = Forwarder(settings.agreement, randomness=secure()).forward(HERE)
     offer = answered(desk.vendor.serve("arthouse", forward.encode()))
     assert offer.video in settings.videos
     assert desk.encode(settings.lasting) == before
@@ -146,7 +148,7 @@ def test_a_guest_is_served_and_not_kept(settings):
 def test_strangers_and_other_grids_are_refused(settings):
     """A vendor that is not listed, or that tells contexts otherwise, gets no video."""
     desk = VendorState(settings.vendor())
-    forward = settings.forwarder().forward(HERE)
+    forward = Forwarder(settings.agreement, randomness=secure()).forward(HERE)
     other = Forward(forward.request, forward.epsilon, 3, (0, 2))
     for peer, message in (("stranger", forward), ("arthouse", other)):
         assert isinstance(answered(desk.vendor.serve(peer, message.encode())), Refusal)

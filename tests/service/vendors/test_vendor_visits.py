@@ -14,13 +14,15 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.testclient import TestClient
 
+from tacit.designs.pdap.forwarding import Forwarder
 from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.messages import Forward, Offer
 from tacit.designs.pdap.serve import ServedVendor
-from tacit.designs.pdap.serve.signatures import audience_of, sign_answer, sign_request
+from tacit.designs.pdap.serve.signatures import audience_of, sign
 from tacit.designs.pdap.serve.visits import ticket_of
 from tacit.errors import ConfigError
 from tacit.ledger import Holder
+from tacit.randomness import secure
 from tacit.service import Service, create_app
 from tacit.service.keys import Caller, Role
 
@@ -318,7 +320,7 @@ def test_everybody_may_know_the_vendors_and_nobody_their_videos(one_pair):
 
 
 def _answer(pair, request, body, **changed):
-    headers = sign_answer(
+    headers = sign(
         pair.other.served.calls.key,
         **{
             "sender": "arthouse",
@@ -439,7 +441,8 @@ def test_whatever_a_neighbour_answers_home_shows_something(one_pair, kind):
 
 def message(pair, *, sender="cinema", key=None, path="/forwards", **changed):
     """A Forward from cinema to arthouse, as cinema sends it, or changed."""
-    forward = pair.home.served.settings.forwarder().forward([0.2, 0.7])
+    agreement = pair.home.served.settings.agreement
+    forward = Forwarder(agreement, randomness=secure()).forward([0.2, 0.7])
     sent = {
         "sender": sender,
         "audience": pair.other.served.calls.audience,
@@ -449,7 +452,7 @@ def message(pair, *, sender="cinema", key=None, path="/forwards", **changed):
         "now": time.time(),
         **changed,
     }
-    headers = sign_request(key or pair.home.served.calls.key, **sent)
+    headers = sign(key or pair.home.served.calls.key, **sent)
     return sent["body"], headers
 
 

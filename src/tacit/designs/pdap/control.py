@@ -101,18 +101,22 @@ class Setting:
 
 
 def regret_bound(setting: Setting, visits: int) -> float:
-    """Theorem 3 without noise, for one vendor's own users after so many visits."""
-    return theory.theorem_3(
-        visits,
-        A=setting.first_split,
-        K=setting.videos,
-        M=setting.neighbours + 1,
-        d=setting.dimension,
-        m=setting.slices,
-        p=setting.p,
-        al=setting.smoothness,
-        L=setting.lipschitz,
-    )
+    """Theorem 3 without noise: of one vendor after so many visits, wherever contexts come; DAP's.
+
+    Sum over levels of H_l (K [Theorem 2] + (M - 1) [Lemma 4] + [Lemma 6]), with `most_cells` for
+    the H_l. In Lemma 4 K stands for e^K (1 + m^(-alpha l) ln T), because each of a neighbour's
+    videos is tried ln t times in training. Lemma 6 is A B m^(l (p - alpha)), B = 2 L sqrt(d)^alpha
+    + 4. Each choice also loses at most 1, so T is a bound as well; it is not taken here.
+    """
+    s, wrong, total = setting, math.pi**2 / 3, 0.0
+    m, alpha, first = s.slices, s.smoothness, s.first_split
+    near = first * (2 * s.lipschitz * math.sqrt(s.dimension) ** alpha + 4)
+    for level, cells in enumerate(theory.most_cells(visits, first, s.p, m, s.dimension)):
+        tried = theory.exploration(m, alpha, level, math.log(visits))
+        own = s.videos * (tried + wrong)
+        neighbours = s.neighbours * (2 * tried + wrong * s.videos)
+        total += cells * (own + neighbours + near * m ** (level * (s.p - alpha)))
+    return float(total)
 
 
 Control = Callable[[int, int], float]
@@ -259,5 +263,5 @@ class Partition:
             yield Cell(level, tuple([place // width for place in fine]))
 
     def __len__(self) -> int:
-        """Cells that somebody visited, split ones included."""
+        """Cells that were visited, split ones included."""
         return len(self._cells)

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tacit.design import Design, Printed, Served, option
 from tacit.errors import ConfigError
-from tacit.privacy import Adjacency, Basis, Guarantee, Trust
-
-if TYPE_CHECKING:
-    from tacit.recommenders.baselines.linucb import LinUCB
+from tacit.privacy import Guarantee
 
 _AUDIT = "tacit audit pdap"
 _BOUNDS = "tacit simulate pdap --arrivals 3000 --lipschitz 2 --policies dap,p-dap --seeds 2 --json"
@@ -42,7 +39,7 @@ ITEMS = tuple(
         ("Lemma 2", "refuted", _AUDIT, "a change of one attribute can move the mean by L"),
         (
             *("Lemma 7, Corollary 2", "bound", _BOUNDS),
-            "levels and exponent; Theorem 4 and the corollary cannot both hold",
+            "levels of cells; Theorem 4 and the corollary cannot both hold",
         ),
         ("Theorem 4", "refuted", _AUDIT, "the loss of one visit exceeds the claim"),
         ("Theorem 5", "refuted", _AUDIT, "four noise scales are printed; none gives the claim"),
@@ -84,112 +81,32 @@ class CardSettings:
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
 
 
-SIZES: dict[str, Any] = {"videos": 20, "neighbours": 3, "dimension": 2}
-
-
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     """Of the vendors' learners, and of what crosses between vendors."""
     if settings.variant not in ("sound", "published"):
         raise ConfigError(f"--variant is sound or published; got '{settings.variant}'.")
-    of = _published if settings.variant == "published" else _sound
-    return of(settings.epsilon)
-
-
-def _published(epsilon: float) -> tuple[Guarantee, ...]:
-    from tacit.designs.pdap import published_guarantees as guarantees
+    from tacit.designs.pdap import guarantees
     from tacit.designs.pdap.control import Setting
-
-    setting = Setting(**SIZES, horizon=200_000)
-    return (
-        *guarantees.published("p-dap", setting, epsilon=epsilon),
-        *guarantees.published("gp-dap", setting, epsilon=epsilon),
-    )
-
-
-def _sound(epsilon: float) -> tuple[Guarantee, ...]:
-    from tacit.designs.pdap import guarantees as sound_guarantees
     from tacit.designs.pdap.forwarding import Agreement
-    from tacit.designs.pdap.guarantees import forwarded, learned_about_neighbours
     from tacit.designs.pdap.joint import JointSetting
     from tacit.designs.pdap.local import Context, ContextSetting
+    from tacit.designs.pdap.published_guarantees import published
     from tacit.designs.pdap.trust import TrustSettings
     from tacit.randomness import secure
-    from tacit.recommenders.baselines.linucb import LinUCB
 
+    epsilon, horizon = settings.epsilon, 200_000
+    sizes: dict[str, Any] = {"videos": 20, "neighbours": 3, "dimension": 2}
+    if settings.variant == "published":
+        setting = Setting(**sizes, horizon=horizon)
+        return (*published("p-dap", setting, epsilon), *published("gp-dap", setting, epsilon))
     if math.isinf(epsilon):
-        return (sound_guarantees.without_noise("sound-joint"),)
-    local = Context(ContextSetting(**SIZES, epsilon=epsilon), randomness=secure())
+        return (guarantees.without_noise("sound-joint"),)
     return (
-        sound_guarantees.joint(JointSetting(**SIZES, horizon=200_000, epsilon=epsilon)),
-        sound_guarantees.answer(epsilon),
-        forwarded(Agreement(features=2, slices=2, epsilon=epsilon), asks_all=True),
-        learned_about_neighbours(TrustSettings(epsilon=epsilon / 10)),
-        sound_guarantees.context(local),
-        linucb_card(LinUCB(**SIZES, horizon=200_000, epsilon=epsilon)),
-    )
-
-
-def linucb_card(policy: LinUCB, *, visits_per_person: int | None = None) -> Guarantee:
-    """Of the private linear learner. It always has a delta.
-
-    visits_per_person: a limit that the caller enforces; None: nothing limits them.
-    """
-    from tacit.accounting import ZCDPAccountant
-
-    if math.isinf(policy.epsilon):
-        raise ConfigError("LinUCB without noise has no card.")
-    account = ZCDPAccountant().add(policy.event)
-    epsilon, delta = account.epsilon(policy.delta), policy.delta
-    together = None
-    if visits_per_person is not None:
-        # A group of n: n times epsilon, and delta times 1 + e^epsilon + ... + e^((n - 1) epsilon).
-        n = visits_per_person
-        together = (n * epsilon, min(1.0, delta * math.expm1(n * epsilon) / math.expm1(epsilon)))
-    return Guarantee(
-        name="Private LinUCB: noisy matrices per arm",
-        sentence=(
-            f"What all others are shown is ({epsilon:g}, {delta:g})-differentially private for "
-            "each visit: for its context, the arm and the reward together."
-        ),
-        protects="one visit: its context, the arm that was shown, and the reward",
-        adjacency=Adjacency("visit", "add or remove"),
-        against=(
-            "everyone else together, with all they are ever shown and every released matrix; a "
-            "visit replaced by another costs more"
-        ),
-        trust=Trust.OWN_VENDOR,
-        basis=Basis.PROVED,
-        epsilon=epsilon,
-        delta=delta,
-        lifetime=(
-            f"after {policy.horizon} arrivals nothing more is learned; a person with N visits pays "
-            f"N times epsilon, and more than N times delta"
-        ),
-        lifetime_epsilon=None if together is None else together[0],
-        lifetime_delta=None if together is None else together[1],
-        assumptions=(
-            f"the horizon and the batches of {policy.batch} visits are fixed beforehand",
-            (
-                f"each visit is in at most {policy.levels} blocks of a binary tree on public time, "
-                "each with Gaussian noise"
-            ),
-            "which arms could be chosen at a visit, and when arms join or leave, is public",
-            "a context lies in the cube, and a reward enters within its public range",
-        ),
-        not_covered=(
-            "a user's own video, towards anyone who sees it: it depends on the user's own context",
-            (
-                "the user's own vendor, which sees contexts and rewards, and neighbours that "
-                "get a request"
-            ),
-            "that a visit took place, and when: arrivals are counted in public",
-            "what a vendor learns about its neighbours: that costs extra",
-        ),
-        sources=(
-            "Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS 2018)",
-            "Bun, Steinke: Concentrated differential privacy (TCC 2016), for the account",
-            "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020), for the sampler",
-        ),
+        guarantees.joint(JointSetting(**sizes, horizon=horizon, epsilon=epsilon)),
+        guarantees.answer(epsilon),
+        guarantees.forwarded(Agreement(features=2, slices=2, epsilon=epsilon)),
+        guarantees.learned_about_neighbours(TrustSettings(epsilon=epsilon / 10)),
+        guarantees.context(Context(ContextSetting(**sizes, epsilon=epsilon), randomness=secure())),
     )
 
 

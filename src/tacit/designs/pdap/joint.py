@@ -32,7 +32,7 @@ from tacit.designs.pdap.joint_sums import (
     covariance_of,
     plan,
 )
-from tacit.designs.pdap.policy import Armed, Arms, Choice, Grid, checked_reward, slices_for
+from tacit.designs.pdap.policy import Arms, Choice, Grid, Policy, checked_reward, slices_for
 from tacit.errors import ConfigError
 from tacit.mechanisms.samplers import check_epsilon, check_whole
 from tacit.randomness import Source, integers_below
@@ -92,7 +92,7 @@ class JointSetting:
         return SumNoise(self.epsilon)
 
 
-class Joint(Armed):
+class Joint(Policy):
     """A policy; its options are those of `JointSetting`. epsilon inf: the same without noise.
 
     seen: what was released, oldest first. arrivals: contexts answered so far; public.
@@ -164,18 +164,17 @@ class Joint(Armed):
             self._sums.add(cell, choice.arm, (number - low[choice.arm]) / width[choice.arm])
 
     def settle(
-        self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice | None = None
+        self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
     ) -> Choice:
         """Another arm for a visit that has its choice, which came to nothing: the best believed.
 
         Not a visit of its own: public time must not tell whose choice came to nothing.
-        instead: of that choice. Whichever of the two is answered, it is one visit; without it what
-        comes back cannot be answered.
+        instead: of that choice. Whichever of the two is answered, it is one visit.
         """
         allowed = self._arms.allowed(arms)
         cell = self.grid.number(context)
         best = allowed[int(self._means[cell, allowed].argmax())]
-        return Choice(best, "exploit", cell, visit=None if instead is None else instead.visit)
+        return Choice(best, "exploit", cell, visit=instead.visit)
 
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         """(n,) for (n, d) contexts of others' users, the own videos with the best estimates."""

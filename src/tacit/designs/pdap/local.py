@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from tacit.accounting import Event, Exponential, NonPrivate, PrivacyFilter, PureAccountant
 from tacit.accounting.events import compose
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.policy import Armed, Arms, Choice, Grid, checked_reward
+from tacit.designs.pdap.policy import Arms, Choice, Grid, Policy, checked_reward
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.randomized_response import KaryResponse
 from tacit.mechanisms.samplers import check_epsilon, check_positive, check_whole
@@ -84,7 +84,7 @@ class Report:
     answer: int
 
 
-class Context(Armed):
+class Context(Policy):
     """A policy; `select` and `report` are the device's part, `learn` is the vendor's.
 
     explore: the chance of a uniform arm, exactly. visits: contexts answered so far.
@@ -150,7 +150,7 @@ class Context(Armed):
         return np.full(len(contexts), self._best_on_average(self._arms.own))
 
     def settle(
-        self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice | None = None
+        self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
     ) -> Choice:
         """Another arm for a visit that has its draw, which came to nothing: the best on average.
 
@@ -158,8 +158,7 @@ class Context(Armed):
         once, the device says.
         """
         best = self._best_on_average(self._arms.allowed(arms))
-        visit = None if instead is None else instead.visit
-        return Choice(best, "exploit", self.grid.number(context), visit=visit)
+        return Choice(best, "exploit", self.grid.number(context), visit=instead.visit)
 
     def _best_on_average(self, arms: list[int]) -> int:
         return arms[int(self._published[:, arms].mean(axis=0).argmax())]

@@ -39,7 +39,6 @@ _HEAD = struct.Struct(">BB16s")
 _FORWARD = struct.Struct(">IIHH")
 _OFFER = struct.Struct(">H")
 _REWARD = struct.Struct(">q")
-_REFUSAL = struct.Struct(">B")
 _KIND_FORWARD, _KIND_OFFER, _KIND_REWARD, _KIND_REFUSAL = 1, 2, 3, 4
 REQUEST_BYTES = 16
 
@@ -73,8 +72,8 @@ class Forward:
 
     def encode(self) -> bytes:
         body = _FORWARD.pack(self.epsilon, self.slices, len(self.places), 0)
-        head = _HEAD.pack(VERSION, _KIND_FORWARD, self.request)
-        return head + body + struct.pack(f">{len(self.places)}H", *self.places)
+        places = struct.pack(f">{len(self.places)}H", *self.places)
+        return _HEAD.pack(VERSION, _KIND_FORWARD, self.request) + body + places
 
     @classmethod
     def decode(cls, data: bytes) -> Forward:
@@ -159,16 +158,15 @@ class Refusal:
         require(self.reason in REASONS, "there is no such reason")
 
     def encode(self) -> bytes:
-        reason = _REFUSAL.pack(REASONS.index(self.reason))
-        return _HEAD.pack(VERSION, _KIND_REFUSAL, self.request) + reason
+        head = _HEAD.pack(VERSION, _KIND_REFUSAL, self.request)
+        return head + bytes([REASONS.index(self.reason)])
 
     @classmethod
     def decode(cls, data: bytes) -> Refusal:
         request, body = _opened(data, _KIND_REFUSAL, "a refusal")
-        require(len(body) == _REFUSAL.size, "a refusal has 19 bytes")
-        (number,) = _REFUSAL.unpack(body)
-        require(number < len(REASONS), "there is no such reason")
-        return cls(request, REASONS[number])
+        require(len(body) == 1, "a refusal has 19 bytes")
+        require(body[0] < len(REASONS), "there is no such reason")
+        return cls(request, REASONS[body[0]])
 
 
 def answered(data: bytes) -> Offer | Refusal:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -41,30 +42,6 @@ class Choice:
     visit: int | None = None
 
 
-class Learns(Protocol):
-    """A policy: `select`, then `update` with that choice and what came of it.
-
-    An update may come late or never: a cell that was split in between takes none.
-    """
-
-    @property
-    def n_own(self) -> int: ...
-
-    @property
-    def n_neighbours(self) -> int: ...
-
-    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Any:
-        """context: (d,) in [0, 1]. arms: those that may be chosen now; None is all of them."""
-
-    def update(self, choice: Any, reward: float) -> None:
-        """reward: in [0, 1] from an own video; a neighbour's may be noised and lie anywhere."""
-
-    def add_arm(self, *, neighbour: bool = False) -> int:
-        """The number of a new own video, or of a new neighbour. Nothing is known about it yet."""
-
-    def remove_arm(self, arm: int) -> None: ...
-
-
 @runtime_checkable
 class Settles(Protocol):
     """A policy for which a second choice of one visit is not the same as one more visit.
@@ -76,8 +53,8 @@ class Settles(Protocol):
     def epsilon(self) -> float: ...
 
     def settle(
-        self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Any = None
-    ) -> Any:
+        self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
+    ) -> Choice:
         """instead: of this choice; both are answered as one visit."""
 
 
@@ -144,8 +121,11 @@ class Arms:
         return np.where(theirs, low, 0.0), np.where(theirs, high - low, 1.0)
 
 
-class Armed:
-    """A policy, as far as its arms are concerned."""
+class Policy:
+    """`select`, then `update` with that choice and what came of it.
+
+    An update may come late or never: a cell that was split in between takes none.
+    """
 
     _arms: Arms
 
@@ -157,7 +137,16 @@ class Armed:
     def n_neighbours(self) -> int:
         return len(self._arms.neighbours)
 
+    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        """context: (d,) in [0, 1]. arms: those that may be chosen now; None is all of them."""
+        raise NotImplementedError
+
+    def update(self, choice: Choice, reward: float) -> None:
+        """reward: in [0, 1] from an own video; a neighbour's may be noised and lie anywhere."""
+        raise NotImplementedError
+
     def add_arm(self, *, neighbour: bool = False) -> int:
+        """The number of a new own video, or of a new neighbour. Nothing is known about it yet."""
         return self._arms.add(neighbour=neighbour)
 
     def remove_arm(self, arm: int) -> None:
@@ -184,16 +173,13 @@ def checked_context(context: ArrayLike, dimension: int) -> NDArray[np.float64]:
 
 
 def checked_reward(reward: float) -> float:
-    try:
-        number = float(reward)
-    except (TypeError, ValueError):
-        raise DataError("the reward is no number", expected="a number, such as 0 or 1") from None
-    if not -1e18 < number < 1e18:  # false for NaN as well
-        raise DataError("the reward is not a finite number", expected="a number, such as 0 or 1")
-    return number
+    with suppress(TypeError, ValueError):
+        if -1e18 < (number := float(reward)) < 1e18:  # false for NaN as well
+            return number
+    raise DataError("the reward is not a finite number", expected="a number, such as 0 or 1")
 
 
-class Uniform(Armed):
+class Uniform(Policy):
     """The baseline: any arm, at random. It learns nothing, so it releases nothing."""
 
     epsilon = 0.0

@@ -29,7 +29,7 @@ from tacit.designs.pdap.control import (
     alone,
     uniform_cells,
 )
-from tacit.designs.pdap.policy import Armed, Arms, Choice, checked_context, checked_reward
+from tacit.designs.pdap.policy import Arms, Choice, Policy, checked_context, checked_reward
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.running import TreeCounter
 from tacit.mechanisms.samplers import check_epsilon
@@ -40,7 +40,7 @@ Reading = Literal["tree", "theorem 5", "lemma 5", "text"]
 """How the noise of a tree is read: `theory.noise_scale` has the scale of each."""
 
 
-class Learner(Armed):
+class Learner(Policy):
     """The phases of Algorithm 1, whatever the cells and the control functions are."""
 
     epsilon = math.inf

@@ -16,12 +16,6 @@ _PAPER = (
     "Zhou, Zhou, Wu, Jin: Differentially private online learning for cloud-based video "
     "recommendation with multimedia big data in social networks (2015)"
 )
-_TREES = (
-    "Chan, Shi, Song: Private and continual release of statistics (TISSEC 2011)",
-    "Dwork, Naor, Pitassi, Rothblum: Differential privacy under continual observation (STOC 2010)",
-)
-_CONTEXT = Adjacency("attribute value", "replace")
-_REWARD = Adjacency("reward", "replace")
 _VENDOR = "a user's own vendor, which sees context and click, and anyone who reads its memory"
 _EXAMPLE = 0.1
 """epsilon' of the exact examples of one draw."""
@@ -30,33 +24,32 @@ DEEP_CASES = ((2e5, 1.0, 3.0), (2e5, 10.0, 2.0), (1e7, 1.0, 2.0))
 NAMES = ("cap", "solo", "dup", "dap", "p-dap", "gp-dap")
 
 
-def published(name: str, setting: Setting, *, epsilon: float = math.inf) -> tuple[Guarantee, ...]:
+def published(name: str, setting: Setting, epsilon: float = math.inf) -> tuple[Guarantee, ...]:
     """The cards of one published policy, for its own users and for those it is forwarded.
 
     epsilon: as the policy is given it, of one draw and of one reward; without noise inf.
     """
     if name not in NAMES:
         raise ConfigError(f"There are cards of {', '.join(NAMES)}; got {name!r}.")
-    if name in ("cap", "solo", "dup", "dap") or math.isinf(epsilon):
+    if not name.endswith("p-dap") or math.isinf(epsilon):
         return (without_noise(name.upper()),)
-    geometric = name == "gp-dap"
-    own = own_users(setting, epsilon, geometric)
-    return (own, forwarded(setting, epsilon, geometric)) if setting.neighbours else (own,)
+    more = (_geometric(setting, epsilon),) if name == "gp-dap" else ()
+    own = _own_users(name.upper(), setting, epsilon, more)
+    return (own, _forwarded(name.upper(), setting, epsilon, more)) if setting.neighbours else (own,)
 
 
-def _without_epsilon(basis: Basis = Basis.REFUTED, **card: Any) -> Guarantee:
+def _without_epsilon(basis: Basis, **card: Any) -> Guarantee:
     return Guarantee(
         trust=Trust.OWN_VENDOR, basis=basis, epsilon=None, delta=None, assumptions=(), **card
     )
 
 
-def _refuted(geometric: bool, users: str, **card: Any) -> Guarantee:
-    return _without_epsilon(
-        name=f"{'GP-DAP' if geometric else 'P-DAP'} (published), {users}",
-        sentence=f"The paper's claim is refuted: no epsilon holds for {card.pop('what')}. This "
-        "policy is for reproduction, not for use.",
-        **card,
+def _refuted(name: str, what: str, **card: Any) -> Guarantee:
+    sentence = (
+        f"The paper's claim is refuted: no epsilon holds for {what}. This policy is for "
+        "reproduction, not for use."
     )
+    return _without_epsilon(Basis.REFUTED, name=name, sentence=sentence, **card)
 
 
 def without_noise(name: str) -> Guarantee:
@@ -80,14 +73,13 @@ def without_noise(name: str) -> Guarantee:
     )
 
 
-def own_users(setting: Setting, epsilon: float, geometric: bool = False) -> Guarantee:
+def _own_users(name: str, setting: Setting, epsilon: float, more: tuple[Claim, ...]) -> Guarantee:
     """ExP-DAP: what is shown to a vendor's own users. Theorem 4 of the paper."""
     return _refuted(
-        geometric,
-        "own users (ExP-DAP)",
-        what="a person's context or visit",
+        f"{name} (published), own users (ExP-DAP)",
+        "a person's context or visit",
         protects="nobody reliably: most decisions are made without noise",
-        adjacency=_CONTEXT,
+        adjacency=Adjacency("attribute value", "replace"),
         against="anyone who sees what is shown to this user and to later users",
         lifetime="every visit is a new draw; nothing bounds their sum",
         not_covered=(
@@ -101,24 +93,40 @@ def own_users(setting: Setting, epsilon: float, geometric: bool = False) -> Guar
             "Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS 2018)",
         ),
         claims=(
-            _draw(setting, epsilon, geometric),
-            _rest_of_algorithm_1(),
+            _draw(setting, epsilon, geometric=bool(more)),
+            Claim(
+                "Theorem 4: Algorithm 1 is epsilon-differentially private in the context",
+                "false: all but the draw follows from the cell without noise",
+                (
+                    (
+                        "one cell still needs video 1 and another video 2: what is shown reveals "
+                        "the cell (epsilon infinite)"
+                    ),
+                    (
+                        "own videos of one cell are all better than the best neighbour, and of "
+                        "another cell worse: own or forwarded reveals the cell (epsilon infinite)"
+                    ),
+                    (
+                        "a cell that is one visit short of its split: the next visit decides "
+                        "whether later visitors get exploration (epsilon infinite for the presence "
+                        "of a visit)"
+                    ),
+                ),
+            ),
             _past(),
             _impossible(),
-            _waiting(setting, epsilon, geometric),
-            *((_geometric(setting, epsilon),) if geometric else ()),
+            *more,
         ),
     )
 
 
-def forwarded(setting: Setting, epsilon: float, geometric: bool = False) -> Guarantee:
+def _forwarded(name: str, setting: Setting, epsilon: float, more: tuple[Claim, ...]) -> Guarantee:
     """LaP-DAP: what a vendor sends about users that others forward. Theorem 5 of the paper."""
     return _refuted(
-        geometric,
-        "forwarded users (LaP-DAP)",
-        what="a video, nor for one reward",
+        f"{name} (published), forwarded users (LaP-DAP)",
+        "a video, nor for one reward",
         protects="nobody reliably: rewards are sent without noise while a video is explored",
-        adjacency=_REWARD,
+        adjacency=Adjacency("reward", "replace"),
         against="the vendor that forwards, with all it was ever sent",
         lifetime="a video is chosen again and again: each reward is another one",
         not_covered=(
@@ -126,29 +134,51 @@ def forwarded(setting: Setting, epsilon: float, geometric: bool = False) -> Guar
             "the forwarded context, in the clear",
             _VENDOR,
         ),
-        sources=(_PAPER, *_TREES),
+        sources=(
+            _PAPER,
+            "Chan, Shi, Song: Private and continual release of statistics (TISSEC 2011)",
+            (
+                "Dwork, Naor, Pitassi, Rothblum: Differential privacy under continual observation "
+                "(STOC 2010)"
+            ),
+        ),
         claims=(
-            _unit(epsilon),
+            Claim(
+                "Theorem 5: a vendor's videos are hidden from its neighbours",
+                "it is about ONE reward. Another video changes all its rewards, and the video "
+                "itself is delivered to the neighbour's user",
+                (f"a video shown 100 times: {100 * epsilon:.4g} for the claimed {epsilon:g}",),
+            ),
             _scales(setting, epsilon),
             _levels(),
-            _rest_of_algorithm_2(),
-            *((_geometric(setting, epsilon),) if geometric else ()),
+            Claim(
+                "Theorem 5: Algorithm 2 is epsilon-differentially private in the rewards",
+                "false: most of it uses rewards without noise",
+                (
+                    (
+                        "while a video is explored, its reward is sent without noise: the outputs "
+                        "for 0 and 1 never coincide (epsilon infinite)"
+                    ),
+                    (
+                        "the largest mean is that of true rewards: at a tie, one reward decides "
+                        "which video is shown (epsilon infinite)"
+                    ),
+                    "counts and splits are exact: for the presence of a visit, epsilon is infinite",
+                ),
+            ),
+            *more,
         ),
     )
 
 
-def _figures(write: Callable[[int], float], levels: tuple[int, ...] = (3, 5, 7)) -> str:
-    return ", ".join(f"{write(level):.4g} at level {level}" for level in levels)
-
-
-def _draw(setting: Setting, epsilon: float, geometric: bool) -> Claim:
-    def loss(videos: int) -> Callable[[int], float]:
-        return lambda level: theory.selection_loss(
-            theory.draw_exponent(_EXAMPLE, 1, 2, 1, level), videos
+def _draw(setting: Setting, epsilon: float, *, geometric: bool) -> Claim:
+    def losses(videos: int) -> str:
+        exponents = ((level, theory.draw_exponent(_EXAMPLE, 1, 2, 1, level)) for level in (3, 5, 7))
+        return ", ".join(
+            f"{theory.selection_loss(a, videos):.4g} at level {level}" for level, a in exponents
         )
 
-    deepest = _deepest(setting)
-    m, alpha = setting.slices, setting.smoothness
+    deepest, m, alpha = _deepest(setting), setting.slices, setting.smoothness
     used = theory.epsilon_at(epsilon, m, alpha, deepest, geometric)
     ratio = theory.draw_exponent(used, setting.lipschitz, m, alpha, deepest)
     return Claim(
@@ -158,9 +188,9 @@ def _draw(setting: Setting, epsilon: float, geometric: bool) -> Claim:
         (
             (
                 f"epsilon' {_EXAMPLE:g}, L = 1, m = 2, alpha = 1, two videos whose means swap, "
-                f"exact: {_figures(loss(2))}"
+                f"exact: {losses(2)}"
             ),
-            f"the same with 1,000 videos: {_figures(loss(1000))}",
+            f"the same with 1,000 videos: {losses(1000)}",
             (
                 f"this setting's deepest cells, level {deepest} at most: up to "
                 f"{theory.selection_loss(ratio, setting.videos):.4g} a visit for the claimed "
@@ -171,33 +201,10 @@ def _draw(setting: Setting, epsilon: float, geometric: bool) -> Claim:
     )
 
 
-def _rest_of_algorithm_1() -> Claim:
-    return Claim(
-        "Theorem 4: Algorithm 1 is epsilon-differentially private in the context",
-        "false: all but the draw follows from the cell without noise",
-        (
-            (
-                "one cell still needs video 1 and another video 2: what is shown reveals the cell "
-                "(epsilon infinite)"
-            ),
-            (
-                "own videos of one cell are all better than the best neighbour, and of another "
-                "cell worse: own or forwarded reveals the cell (epsilon infinite)"
-            ),
-            (
-                "a cell that is one visit short of its split: the next visit decides whether "
-                "later visitors get exploration (epsilon infinite for the presence of a visit)"
-            ),
-        ),
-    )
-
-
 def _past() -> Claim:
-    cases = ((0, 10), (3, 6))
     found = (
-        f"{theory.past_reward_loss(0.5, 2.0**-level, n):.4g} after {n} draws at level {level}, "
-        f"bounded by {theory.past_reward_bound(0.5, 2.0**-level, n):.4g}"
-        for level, n in cases
+        f"{theory.past_reward_loss(0.5, 2.0**-level, n):.4g} after {n} draws at level {level}"
+        for level, n in ((0, 10), (3, 6))
     )
     return Claim(
         "Theorem 4 covers all past users",
@@ -216,26 +223,6 @@ def _impossible() -> Claim:
         "cannot both hold: a choice that is private in its own context is wrong at least this "
         "often on one of two contexts with different best videos",
         (f"1 / (1 + e^epsilon): {wrong}, in every round",),
-    )
-
-
-def _waiting(setting: Setting, epsilon: float, geometric: bool) -> Claim:
-    gamma = theory.gamma(setting.horizon, setting.neighbours + 1, epsilon, 0.05)
-    where = "in a cell of any level" if geometric else "in the whole cube, more in smaller cells"
-    return Claim(
-        "Corollary 2: the regret's bound is sublinear in T",
-        "the printed bound swaps two factors and holds e^K; and with Gamma of Lemma 5 neighbours "
-        "are explored for longer than the horizon unless epsilon or T is large",
-        (
-            (
-                f"Gamma / 4 at epsilon {epsilon:g}: {gamma / 4:,.0f} visits to each neighbour "
-                f"{where}; the horizon is {setting.horizon:,}"
-            ),
-            (
-                f"without noise and uniform contexts, d = {setting.dimension}: regret of the order "
-                f"T^{theory.regret_exponent(setting.dimension, setting.smoothness, setting.p):.3g}"
-            ),
-        ),
     )
 
 
@@ -262,22 +249,11 @@ def _geometric(setting: Setting, epsilon: float) -> Claim:
     )
 
 
-def _unit(epsilon: float) -> Claim:
-    return Claim(
-        "Theorem 5: a vendor's videos are hidden from its neighbours",
-        "it is about ONE reward. Another video changes all its rewards, and the video itself is "
-        "delivered to the neighbour's user",
-        (f"a video shown 100 times: {100 * epsilon:.4g} for the claimed {epsilon:g}",),
-    )
-
-
 def _scales(setting: Setting, epsilon: float) -> Claim:
     def loss(reading: str) -> str:
-        scale = theory.noise_scale(
-            reading, setting.horizon, setting.neighbours + 1, setting.videos, epsilon
-        )
-        in_a_tree = reading != "line 9"
-        exact = theory.tree_loss(setting.horizon, scale) if in_a_tree else 1 / scale
+        horizon, vendors = setting.horizon, setting.neighbours + 1
+        scale = theory.noise_scale(reading, horizon, vendors, setting.videos, epsilon)
+        exact = 1 / scale if reading == "line 9" else theory.tree_loss(horizon, scale)
         return f"{reading}: scale {scale:.4g}, {exact:.4g} a reward"
 
     return Claim(
@@ -289,9 +265,8 @@ def _scales(setting: Setting, epsilon: float) -> Claim:
 
 
 def _levels() -> Claim:
-    horizons = (2, 4, 8, 1024, 200_000)
-
     def losses(levels: Callable[[int], float]) -> str:
+        horizons = (2, 4, 8, 1024, 200_000)
         return ", ".join(f"{theory.tree_loss(T, levels(T)):.3g} at T = {T:,}" for T in horizons)
 
     return Claim(
@@ -301,24 +276,6 @@ def _levels() -> Claim:
             f"claimed 1, noise log2(T) a node, exact: {losses(math.log2)}",
             f"with the natural logarithm: {losses(math.log)}",
             f"with floor(log2 T) + 1: {losses(theory.levels)}",
-        ),
-    )
-
-
-def _rest_of_algorithm_2() -> Claim:
-    return Claim(
-        "Theorem 5: Algorithm 2 is epsilon-differentially private in the rewards",
-        "false: most of it uses rewards without noise",
-        (
-            (
-                "while a video is explored, its reward is sent without noise: the outputs for 0 "
-                "and 1 never coincide (epsilon infinite)"
-            ),
-            (
-                "the largest mean is that of true rewards: at a tie, one reward decides which "
-                "video is shown (epsilon infinite)"
-            ),
-            "counts and splits are exact: for the presence of a visit, epsilon is infinite",
         ),
     )
 

@@ -90,39 +90,6 @@ def most_cells(T: float, A: float, p: float, m: float, d: int) -> list[int]:
     return found
 
 
-def theorem_3(
-    T: int,
-    *,
-    A: float,
-    K: int,
-    M: int,
-    d: int,
-    m: float = 2,
-    p: float = 3,
-    al: float = 1,
-    L: float = 1,
-) -> float:
-    """Regret of one vendor up to T without noise, wherever contexts come: DAP's, as in Theorem 1.
-
-    Sum over levels of H_l (K [Theorem 2] + (M - 1) [Lemma 4] + [Lemma 6]), with `most_cells` for
-    the H_l. In Lemma 4 K stands for e^K (1 + m^(-al l) ln T), because each of a neighbour's videos
-    is tried ln t times in training. Lemma 6 is A B m^(l (p - al)) with B = 2 L sqrt(d)^al + 4. Each
-    choice also loses at most 1, so T is a bound as well; it is not taken here.
-    """
-    wrong, total = math.pi**2 / 3, 0.0
-    for level, cells in enumerate(most_cells(T, A, p, m, d)):
-        tried = exploration(m, al, level, math.log(T))
-        near = A * (2 * L * float(math.sqrt(d) ** al) + 4) * float(m ** (level * (p - al)))
-        total += cells * (K * (tried + wrong) + (M - 1) * (2 * tried + wrong * K) + near)
-    return total
-
-
-def regret_exponent(d: int, al: float = 1, p: float | None = None) -> float:
-    """gamma of R(T) = O~(T^gamma) without noise; with p = 3 al, (d + 2 al) / (d + 3 al)."""
-    growth = 3 * al if p is None else p
-    return float(max(d + 2 * al, d + growth - al) / (d + growth))
-
-
 def draw_exponent(epsilon: float, L: float, m: float, al: float, level: int) -> float:
     """a = epsilon / (2 Delta u): what a mean of 1 adds to a weight's logarithm over one of 0."""
     return epsilon / (2 * spread(L, m, al, level))
@@ -187,11 +154,3 @@ def past_reward_loss(epsilon: float, width: float, choices: int) -> float:
     """
     a = epsilon / (2 * width)
     return choices * (a + math.log1p(math.exp(-a)) - math.log(2))
-
-
-def past_reward_bound(epsilon: float, width: float, choices: int) -> float:
-    """Sum over the choices of epsilon / (2 Delta u N): at most, if the video is never shown again.
-
-    One draw moves by at most a / N in each direction where two videos are compared.
-    """
-    return choices * epsilon / (2 * width)

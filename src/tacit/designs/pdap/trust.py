@@ -118,7 +118,7 @@ def release_for(caution: TrustSettings, epsilon: float) -> LaplaceRelease:
 class Peer:
     """What home knows of one neighbour, all of it released. epsilon inf: the same without noise."""
 
-    def __init__(self, caution: TrustSettings, *, epsilon: float) -> None:
+    def __init__(self, caution: TrustSettings, epsilon: float) -> None:
         self.caution = caution
         self.release = release_for(caution, epsilon)
         self.believed = caution.believed

@@ -15,8 +15,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,12 +32,9 @@ from tacit.designs.pdap.messages import (
     Reward,
     video_of,
 )
-from tacit.designs.pdap.policy import Choice, Learns, Settles
+from tacit.designs.pdap.policy import Choice, Policy, Settles
 from tacit.designs.pdap.trust import Peer, TrustSettings, release_for
 from tacit.errors import ConfigError, DataError
-
-if TYPE_CHECKING:
-    from tacit.designs.pdap.published import ForwardedUsers
 
 
 @dataclass(eq=False, slots=True)
@@ -77,7 +73,8 @@ class _Guest:
 
 
 class Vendor:
-    """home: arms 0 to K - 1 are `videos`, then `peers`. guests: a policy over the same videos.
+    """home: arms 0 to K - 1 are `videos`, then `peers`. guests: a `Host`, or another policy over
+    the same videos that answers.
 
     forwarder: None never asks anybody. caution: what neighbours' words are worth. agreement: how
     others' contexts are sent here; None: as one's own.
@@ -90,10 +87,10 @@ class Vendor:
 
     def __init__(
         self,
-        home: Learns,
+        home: Policy,
         videos: Sequence[str],
         *,
-        guests: Host | ForwardedUsers | None = None,
+        guests: Any = None,
         peers: Sequence[str] = (),
         forwarder: Forwarder | None = None,
         agreement: Agreement | None = None,
@@ -124,7 +121,7 @@ class Vendor:
         """
         self.visits = visits
         self._videos, self._peers = dict(videos), dict(peers)
-        self._known = {peer: self._stranger() for peer in peers.values()}
+        self._known = {peer: Peer(self._caution, self._noise_epsilon) for peer in peers.values()}
         self._waiting.clear()
         self._open_guests.clear()
 
@@ -137,9 +134,9 @@ class Vendor:
         return tuple(self._peers.values())
 
     @property
-    def arms(self) -> tuple[Mapping[int, str], Mapping[int, str]]:
+    def arms(self) -> tuple[dict[int, str], dict[int, str]]:
         """Names of videos, and of neighbours, by the arms that they are at `home`."""
-        return MappingProxyType(self._videos), MappingProxyType(self._peers)
+        return dict(self._videos), dict(self._peers)
 
     @property
     def caution_epsilon(self) -> float:
@@ -164,29 +161,27 @@ class Vendor:
         """
         self.visits += 1
         self._pass_time()
-        reached = set(self._known if peers is None else peers)
-        open_to = [
-            arm
-            for arm, name in self._peers.items()
-            if name in reached and self._known[name].open(self.visits)
-        ]
+        reached = {name for name, one in self._known.items() if one.open(self.visits)}
+        if peers is not None:
+            reached &= set(peers)
+        open_to = [arm for arm, name in self._peers.items() if name in reached]
         if not self._videos and not open_to:
             raise ConfigError("There is nothing to show: no video, and no neighbour to ask.")
         everything = len(open_to) == len(self._peers)
         choice = self.home.select(context, None if everything else [*self._videos, *open_to])
-        visit = Visit(context, choice, self._videos.get(choice.arm), number=self.visits)
-        visit.peer = self._peers.get(choice.arm)
+        video, peer = self._videos.get(choice.arm), self._peers.get(choice.arm)
+        visit = Visit(context, choice, video, peer, number=self.visits)
         if self.asks_all:
             visit.asks = tuple(self._peers[arm] for arm in open_to)
-        elif visit.peer is not None:
-            visit.asks = (visit.peer,)
+        elif peer is not None:
+            visit.asks = (peer,)
         if visit.asks and self._forwarder is not None:
             message = self._forwarder.forward(visit.context)
             visit.forward = message.encode()
-            if visit.peer is not None:
+            if peer is not None:
                 visit.request = message.request
                 if self._keeps and not self.asks_all:
-                    self._waiting[visit.peer, visit.request] = visit
+                    self._waiting[peer, visit.request] = visit
         return visit
 
     def offered(self, visit: Visit, answer: bytes | None) -> str:
@@ -284,11 +279,11 @@ class Vendor:
         """It is tried from the next visit on."""
         if name in self._videos.values():
             raise ConfigError(f"There is a video {name!r} already.")
-        self._check_guests()
+        if self.guests is not None and not isinstance(self.guests, Host):
+            raise ConfigError("No video joins where guests have a learner of their own.")
         self._videos[self.home.add_arm()] = name
 
     def remove_video(self, name: str) -> None:
-        self._check_guests()
         arm = _arm_of(self._videos, name, "video")
         self.home.remove_arm(arm)
         del self._videos[arm]
@@ -300,7 +295,7 @@ class Vendor:
         if self._forwarder is None:
             raise ConfigError("Neighbours can be asked with a Forwarder only.")
         self._peers[self.home.add_arm(neighbour=True)] = peer
-        self._known[peer] = self._stranger()
+        self._known[peer] = Peer(self._caution, self._noise_epsilon)
 
     def part(self, peer: str) -> None:
         """It is neither asked nor served from now on."""
@@ -313,13 +308,6 @@ class Vendor:
         """Where the learner promises nothing, trust is by sums without noise."""
         claims = isinstance(self.home, Settles) and math.isfinite(self.home.epsilon)
         return self._caution.epsilon if claims else math.inf
-
-    def _stranger(self) -> Peer:
-        return Peer(self._caution, epsilon=self._noise_epsilon)
-
-    def _check_guests(self) -> None:
-        if self.guests is not None and not isinstance(self.guests, Host):
-            raise ConfigError("Videos stay as they are where guests have a learner of their own.")
 
     def _pass_time(self) -> None:
         """What follows from the number of visits alone, and from what is released because of it."""
@@ -339,8 +327,7 @@ class Vendor:
 
     def _locally(self, visit: Visit) -> str:
         """An own video instead. A second choice of the same visit: the first is not learned."""
-        own = list(self._videos)
-        if not own:
+        if not (own := list(self._videos)):
             raise ConfigError("The neighbour has nothing, and there is no own video to show.")
         if isinstance(self.home, Settles):
             visit.choice = self.home.settle(visit.context, own, instead=visit.choice)

@@ -27,12 +27,6 @@ def test_one_draw_of_two_videos(level, nats):
     assert abs(math.log(found[0][0] / found[1][0])) == pytest.approx(nats, rel=1e-9)
 
 
-@pytest.mark.parametrize(("level", "draws", "nats"), [(0, 10, 1.328), (3, 6, 8.603)])
-def test_one_past_reward(level, draws, nats):
-    """Claimed 0.5: the largest ratio of all courses, from the policy in each of their states."""
-    assert published.furthest(level, draws) == pytest.approx(nats, abs=5e-4)
-
-
 def test_trees_by_what_is_sent():
     """At T = 2, 4, 8 noise for log2 T levels loses 2, 1.5 and 4/3 times the claim; noise for
     floor(log2 T) + 1 levels loses the claim. Moves are those of what the shipped vendor sends."""

@@ -1,4 +1,4 @@
-"""Joint privacy on the bench: whole streams of visits through Joint and LinUCB, end to end.
+"""Joint privacy on the bench: whole streams of visits through Joint, end to end.
 
 Neighbours  differ in one visit that is learned, or is not; that it takes place is public.
 Moves       The shipped learner runs both streams without noise, and one of them with a 1 in each
@@ -12,96 +12,69 @@ Replay      Then the learner chooses by itself. Both streams get the same random
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.bench import Pair
 from tacit.auditing.bench import check as on_the_bench
 from tacit.auditing.claims import Check, Checked, Line
-from tacit.auditing.gaussian import epsilon_of
-from tacit.auditing.rules import Gauss, Private
 from tacit.auditing.sampler_spy import Asked, Moves, Tape, moves, tapped
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.joint_sums import GRAIN
 from tacit.errors import PrivacyError
 from tacit.randomness import Source, secure
-from tacit.recommenders.baselines.linucb import LinUCB
 
 Rows = NDArray[np.float64]
 """One visit each: feature in [0, 1], arm where arms are given, how often it is answered, reward.
 
 A second answer is refused by all that is shipped, and costs nothing."""
-Shown = tuple[int, str, float]
+Make = Callable[[Source], Joint]
+Shown = tuple[int, str, float | None]
 """arm, phase and chance of a choice."""
 
 _SEEDS = (0, 1)
 
 
-@dataclass(frozen=True)
-class Learner:
-    """make: a new one. released: what it has released last, something that is another object after
-    each release, and all numbers of it; None before anything was."""
-
-    make: Callable[[Source], Any]
-    released: Callable[[Any], tuple[object, NDArray[np.float64]] | None]
-
-
 def followed(
-    learner: Learner, rows: Rows, source: Source, *, given: bool
+    make: Make, rows: Rows, source: Source, *, given: bool
 ) -> tuple[list[NDArray[np.float64]], list[Shown]]:
     """What was released, and shown. given: whether arms are those of the rows, or the learner's."""
-    policy = learner.make(source)
-    releases: list[NDArray[np.float64]] = []
+    policy = make(source)
     shown: list[Shown] = []
-    last: object = None
-
-    def select(feature: float, arms: list[int] | None) -> Any:
-        nonlocal last
-        choice = policy.select(np.array([feature]), arms)  # what is due is released first
-        found = learner.released(policy)
-        if found is not None and found[0] is not last:
-            last = found[0]
-            releases.append(found[1])
-        return choice
-
     for feature, arm, answers, reward in rows:
-        choice = select(feature, [int(arm)] if given else None)
+        choice = policy.select(np.array([feature]), [int(arm)] if given else None)
         shown.append((choice.arm, choice.phase, choice.chance))
         for again in range(int(answers)):
             with suppress(PrivacyError) if again else nullcontext():
                 policy.update(choice, reward)
-    select(_LEFT, None)
-    return releases, shown
+    policy.select(np.array([_LEFT]))  # what is due is released first
+    return [part.ravel() for one in policy.seen for part in (one.likes, one.visits)], shown
 
 
-def released(learner: Learner) -> Callable[[Rows], NDArray[np.float64]]:
+def released(make: Make) -> Callable[[Rows], NDArray[np.float64]]:
     """All numbers that a stream with given arms makes the learner release."""
-    return lambda rows: np.concatenate(followed(learner, rows, secure(), given=True)[0])
+    return lambda rows: np.concatenate(followed(make, rows, secure(), given=True)[0])
 
 
-def distinguished(learner: Learner, a: Rows, b: Rows) -> tuple[str, ...]:
+def distinguished(make: Make, a: Rows, b: Rows) -> tuple[str, ...]:
     """What all others are shown that the releases do not explain; nothing if all is well."""
-    return tuple(
-        dict.fromkeys(found for seed in _SEEDS for found in _seen_apart(learner, a, b, seed))
-    )
+    return tuple(dict.fromkeys(found for seed in _SEEDS for found in _seen_apart(make, a, b, seed)))
 
 
-def _seen_apart(learner: Learner, a: Rows, b: Rows, seed: int) -> Iterator[str]:
-    first, noises, record = _replayed(learner, a, seed)
+def _seen_apart(make: Make, a: Rows, b: Rows, seed: int) -> Iterator[str]:
+    first, noises, record = _replayed(make, a, seed)
     arms = [arm for arm, _, _ in first]
     given = [np.column_stack([rows[:, 0], arms, rows[:, 2:]]) for rows in (a, b)]
-    moved = moves(released(learner), *given)
+    moved = moves(released(make), *given)
     if moved.bare:
         yield "something that is released moves without noise"
         return
-    second, _, other = _replayed(learner, b, seed, noises, moved)
+    second, _, other = _replayed(make, b, seed, noises, moved)
     if record != other:
         yield "the draws differ"
     for visit in np.flatnonzero((a == b).all(axis=1)).tolist():
@@ -110,7 +83,7 @@ def _seen_apart(learner: Learner, a: Rows, b: Rows, seed: int) -> Iterator[str]:
 
 
 def _replayed(
-    learner: Learner,
+    make: Make,
     rows: Rows,
     seed: int,
     before: NDArray[np.int64] | None = None,
@@ -131,7 +104,7 @@ def _replayed(
         return noisy
 
     with tapped(answer):
-        _, shown = followed(learner, rows, tape, given=False)
+        _, shown = followed(make, rows, tape, given=False)
     return shown, np.concatenate([*drawn, np.empty(0, dtype=np.int64)]), tape.record
 
 
@@ -151,7 +124,6 @@ def instead(rows: Rows, visit: int, feature: float, reward: float) -> Rows:
 
 EPSILON = 1.0
 LARGE = 8.0
-DELTA = 1e-5
 _LEFT, _RIGHT = 0.1, 0.9
 _FEW = 1_000_000  # the share of pairs that get as few samples as there can be
 _STREAM = 8
@@ -172,28 +144,9 @@ def setting(**changes: Any) -> JointSetting:
     return JointSetting(**{**_SMALL, **plain, **changes})
 
 
-def joint(chosen: JointSetting) -> Learner:
+def joint(chosen: JointSetting) -> Make:
     """The shipped one."""
-
-    def last(policy: Joint) -> tuple[object, NDArray[np.float64]] | None:
-        if not policy.seen:
-            return None
-        found = policy.seen[-1]
-        return found, np.concatenate([found.likes.ravel(), found.visits.ravel()])
-
-    return Learner(lambda source: Joint(chosen, randomness=source), last)
-
-
-def linear(**changes: Any) -> Learner:
-    """Private LinUCB."""
-    chosen = {**_SMALL, "delta": DELTA, "batch": 2, **changes}
-
-    def last(policy: LinUCB) -> tuple[object, NDArray[np.float64]]:
-        noisy = policy.sums.released()
-        upper = np.triu_indices(noisy.shape[1])
-        return noisy, noisy[:, upper[0], upper[1]].ravel()
-
-    return Learner(lambda _: LinUCB(**chosen), last)
+    return lambda source: Joint(chosen, randomness=source)
 
 
 def stream(*visits: tuple[float, int, float]) -> Rows:
@@ -241,17 +194,6 @@ def replaced() -> Line:
     return Line("sound-joint, replaced", LARGE, (check,), unit="visit", adjacency="replaced")
 
 
-def linear_sums() -> Line:
-    """Private LinUCB; a smaller epsilon would need more runs to show anything."""
-    learner = linear(epsilon=2 * LARGE)
-    checks = tuple(
-        _gaussian(pair, learner, rows, without(rows, visit), 12 if place == 0 else _FEW)
-        for place, (pair, rows, visit) in enumerate(PAIRS[:2])
-    )
-    name, adjacency = "private-linucb", "learned or not"
-    return Line(name, 2 * LARGE, checks, delta=DELTA, unit="visit", adjacency=adjacency)
-
-
 def _joint(
     name: str, chosen: JointSetting, pairs: Sequence[tuple[str, Rows, int]], share: int = 12
 ) -> Line:
@@ -277,28 +219,4 @@ def _sums(name: str, chosen: JointSetting, a: Rows, b: Rows, share: int) -> Chec
     return check
 
 
-def _gaussian(name: str, learner: Learner, a: Rows, b: Rows, share: int) -> Check:
-    def check(samples: int, alpha: float) -> Checked:
-        run = released(learner)
-        moved = moves(run, a, b)
-        mu = math.sqrt(float(((moved.steps / moved.scales) ** 2).sum()))
-        weights = moved.steps / moved.scales**2
-        pair = Pair(
-            name,
-            lambda rows, _: run(rows),
-            a,
-            b,
-            math.inf if moved.bare else epsilon_of(mu, DELTA),
-            feature=lambda releases: np.asarray(moved.noises(releases) @ weights),
-            share=share,
-            mu=mu,
-            sigma_in_steps=float(moved.scales.min(initial=math.inf)),
-            rule=Private() if moved.bare else Gauss(mu, DELTA),
-        )
-        found = on_the_bench(pair, DELTA, samples=samples, alpha=alpha)
-        return replace(found, differences=(*found.differences, *distinguished(learner, a, b)))
-
-    return check
-
-
-LINES: tuple[Callable[[], Line], ...] = (in_epochs, renewed, replaced, linear_sums)
+LINES: tuple[Callable[[], Line], ...] = (in_epochs, renewed, replaced)

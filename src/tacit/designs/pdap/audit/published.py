@@ -7,20 +7,18 @@ Source   Zhou, Zhou, Wu, Jin (2015); the claims and why they fail: the cards of
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing import bench
 from tacit.auditing.bench import check as on_the_bench
 from tacit.auditing.claims import Check, Checked, Line
-from tacit.auditing.output_distributions import choices, law
+from tacit.auditing.output_distributions import choices
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.control import Cell, Setting
+from tacit.designs.pdap.control import Setting
 from tacit.designs.pdap.policy import Choice
 from tacit.designs.pdap.published import ForwardedUsers, PDap, Reading
 from tacit.designs.pdap.published_guarantees import DEEP_CASES
@@ -28,7 +26,7 @@ from tacit.randomness import secure
 
 PRIME = 0.1
 """epsilon' of the lines about contexts."""
-PAST, REWARD = 0.5, 1.0
+REWARD = 1.0
 GEOMETRIC = 0.01
 """epsilon_0 of GP-DAP."""
 LEFT, RIGHT = np.array([0.1]), np.array([0.9])
@@ -104,20 +102,6 @@ def own_visit() -> Line:
         "the visit that splits a cell", lambda: (shown(policy(4), LEFT), shown(policy(3), LEFT))
     )
     return _line("exp-dap, past visit", PRIME, "visit", (check,), "comes or goes")
-
-
-def past_reward() -> Line:
-    """Theorem 4 read as one about past clicks; contexts public.
-
-    The largest ratio of all courses that the later choices can take, others' rewards included. Each
-    video was explored once; a level's Delta u is taken as L m^(-alpha l) of the whole cube.
-    """
-
-    def check(level: int, draws: int) -> Check:
-        name = f"{draws} draws after it, Delta u of level {level}"
-        return lambda *_: Checked(name, furthest(level, draws), None, 0.0, 0.0, 0)
-
-    return _line("exp-dap, past reward", PAST, "reward", (check(0, 10), check(3, 6)), "0 or 1")
 
 
 def guests() -> Line:
@@ -206,35 +190,6 @@ def _better_than_the_neighbour() -> PDap:
     return found
 
 
-def furthest(level: int, draws: int) -> float:
-    """Nats, by running the policy in every state that the courses reach."""
-    world = setting(lipschitz=2.0**-level)
-
-    @cache
-    def chance(n1: int, s1: int, n2: int, s2: int) -> Fraction:
-        """Of the first video, after these numbers of choices and clicks."""
-        policy = PDap(world, epsilon=PAST, randomness=secure())
-        policy.select(LEFT)  # so that the cell is there
-        for arm, (count, liked) in enumerate(((n1, s1), (n2, s2))):
-            for visit in range(count):
-                policy.update(Choice(arm, "explore", Cell(0, ())), float(visit < liked))
-        return law(shown(policy, LEFT))[0]
-
-    @cache
-    def largest(n1: int, s1: int, n2: int, s2: int, sign: int) -> float:
-        """sign times the log ratio from here on; s1 without the reward in question."""
-        if n1 + n2 == draws + 2:
-            return 0.0
-        p, q = chance(n1, s1 + 1, n2, s2), chance(n1, s1, n2, s2)
-        first, second = sign * bench.log(p / q), sign * bench.log((1 - p) / (1 - q))
-        return max(
-            first + max(largest(n1 + 1, s1 + r, n2, s2, sign) for r in (0, 1)),
-            second + max(largest(n1, s1, n2 + 1, s2 + r, sign) for r in (0, 1)),
-        )
-
-    return max(largest(1, 0, 1, seen, sign) for seen in (0, 1) for sign in (1, -1))
-
-
 def _trees(reading: Reading) -> tuple[Check, ...]:
     """The first reward of as many as the tree was made for: it is in a node of each level."""
 
@@ -280,7 +235,6 @@ LINES: tuple[Callable[[], Line], ...] = (
     own_draws,
     own_choices,
     own_visit,
-    past_reward,
     guests,
     tree_with_too_few_levels,
     tree_with_all_levels,

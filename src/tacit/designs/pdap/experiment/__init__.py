@@ -1,4 +1,4 @@
-"""Vendors with one policy each, on generated or logged clicks: accuracy and regret, visit by visit.
+"""Vendors with one policy each, on generated clicks: accuracy and regret, visit by visit.
 
 World     `tacit.data.clicks`: every vendor has its own videos and users; the best video of ALL
           vendors at a context is known, and regret is its mean minus that of what was shown.
@@ -8,24 +8,19 @@ Test      the paper's protocol: learn from all arrivals first, then show videos 
           of whom nothing is learned, and take their mean chance of a click.
 Seeds     fix the world, who comes and who would click. Noise from OpenDP takes no seed, so a policy
           that adds some does not repeat to the last click.
-Replay    A row of a log comes to the vendor of its user. If what is shown is what they rated, their
-          click counts and is learned; if not, nobody knows what they would have done, and the visit
-          is dropped. Source: Li, Chu, Langford, Wang (WSDM 2011). The log was not made by a uniform
-          policy: people rate what they chose. It is read again and again, in new orders, until
-          there were enough visits. Videos are dealt by popularity: each vendor gets every M-th.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tacit import randomness
-from tacit.data.clicks import Clicks, Log, contexts, generate
+from tacit.data.clicks import Clicks, contexts, generate
 from tacit.designs.pdap.experiment.policies import WITH_EPSILON, Made, Network, World, make
 from tacit.errors import ConfigError
 from tacit.evaluation import Interval, mean_interval
@@ -40,10 +35,10 @@ PAPERS_ARRIVALS = (5_000, 10_000, 15_000, 20_000, 25_000, 30_000, 50_000)
 class Row:
     """One run up to `arrivals` visits of each vendor.
 
-    regret: of one vendor, mean over vendors; average_regret: per visit. Both are None where the
-    optimum is not known. epsilon: as configured, inf without noise. epsilon_spent_per_visit: inf
-    where nothing holds, whatever is claimed. test_accuracy: of visits after the last one learned
-    from; None if none were tested.
+    regret: of one vendor, mean over vendors; average_regret: per visit. epsilon: as configured, inf
+    without noise. epsilon_spent_per_visit: inf where nothing holds, whatever is claimed. best: the
+    best possible accuracy. test_accuracy: of visits after the last one learned from; None if none
+    were tested.
     """
 
     policy: str
@@ -51,27 +46,26 @@ class Row:
     arrivals: int
     seed: int
     accuracy: float
-    regret: float | None
-    average_regret: float | None
+    regret: float
+    average_regret: float
     epsilon_spent_per_visit: float
-    best: float | None
+    best: float
     forwarded: float
-    matched: int | None = None
     test_accuracy: float | None = None
 
 
 class Run:
     """All vendors side by side, each visit of one after the same visit of the others.
 
-    Here on generated clicks. groups: clusters of contexts, 0 for uniform ones. test: visitors of
-    each vendor after the last one learned from.
+    groups: clusters of contexts, 0 for uniform ones. test: visitors of each vendor after the last
+    one learned from.
     """
 
     def __init__(
         self,
         made: Sequence[Made],
         world: World,
-        truth: Clicks | None,
+        truth: Clicks,
         seed: int,
         groups: int = 0,
         test: int = 0,
@@ -83,8 +77,6 @@ class Run:
         )
         self.done = self.forwarded = 0
         self.clicks = self.shown = 0.0
-        if truth is None:
-            return
         learned = world.vendors * world.arrivals
         count = learned + world.vendors * test
         drawn = contexts(count, world.dimension, seed=seed, groups=groups)
@@ -100,7 +92,9 @@ class Run:
         """Go on until each vendor has had so many visits."""
         for step in range(self.done, arrivals):
             for vendor, home in enumerate(self.world.names):
-                self._step(vendor, home, step)
+                context, chance = self._contexts[vendor, step].tolist(), self._chances[vendor, step]
+                video = self._visit(home, context, chance)
+                self.shown += self._mean(context, video)
         self.done = arrivals
 
     def row(self, name: str, epsilon: float, seed: int) -> Row:
@@ -125,19 +119,18 @@ class Run:
         """The mean chance of a click after the last visit learned from; None if none is known."""
         names = self.world.names
         found = [
-            self._mean(context, self._visit(names[number % len(names)], context, lambda _: None))
+            self._mean(context, self._visit(names[number % len(names)], context))
             for number, context in enumerate(self._tests.tolist())
         ]
         return sum(found) / len(found) if found else None
 
-    def _step(self, vendor: int, home: str, step: int) -> None:
-        context, chance = self._contexts[vendor, step].tolist(), self._chances[vendor, step]
-        video = self._visit(home, context, lambda one: float(chance < self._mean(context, one)))
-        self.shown += self._mean(context, video)
+    def _visit(self, home: str, context: list[float], chance: float | None = None) -> str:
+        """The video that is shown, counted. chance: below it is a click; None: it is not known."""
 
-    def _visit(self, home: str, context: list[float], click: Callable[[str], float | None]) -> str:
-        """The video that is shown, counted."""
-        shown = self.network.visit(home, np.array(context), lambda _, video: click(video))
+        def click(video: str) -> float | None:
+            return None if chance is None else float(chance < self._mean(context, video))
+
+        shown = self.network.visit(home, np.array(context), click)
         self.clicks += shown.reward or 0.0
         self.forwarded += shown.vendor != home
         return shown.video
@@ -149,69 +142,25 @@ class Run:
         return float(self._low + height * (1 + math.cos(math.pi * min(apart, 1.0))) / 2)
 
 
-class _Replay(Run):
-    def __init__(self, made: Sequence[Made], world: World, log: Log, seed: int) -> None:
-        super().__init__(made, world, None, seed)
-        self.log, self.matched = log, 0
-        generator = np.random.default_rng([seed, 3])
-        homes = log.users % world.vendors
-        self._rows = []
-        for vendor in range(world.vendors):
-            own = np.flatnonzero(homes == vendor)
-            if len(own) == 0:
-                raise ConfigError("There are fewer people than vendors.")
-            times = -(-world.arrivals // len(own))
-            order = [generator.permutation(own) for _ in range(times)]
-            self._rows.append(np.concatenate(order)[: world.arrivals])
-
-    def _step(self, vendor: int, home: str, step: int) -> None:
-        row = int(self._rows[vendor][step])
-        rank, vendors, videos = int(self.log.arms[row]), self.world.vendors, self.world.videos
-        rated = str(rank % vendors * videos + rank // vendors)
-        context, reward = self.log.contexts[self.log.users[row]], float(self.log.clicks[row])
-        shown = self._visit(home, context.tolist(), lambda one: reward if one == rated else None)
-        self.matched += shown == rated
-
-    def row(self, name: str, epsilon: float, seed: int) -> Row:
-        accuracy = self.clicks / self.matched if self.matched else math.nan
-        forwarded = self.forwarded / (self.done * self.world.vendors)
-        given = (name, epsilon, self.done, seed, accuracy, None, None, self.spent, None, forwarded)
-        return Row(*given, matched=self.matched)
-
-    def tested(self) -> None:
-        return None
-
-
 def simulate(
     name: str,
     epsilon: float,
     world: World,
     *,
     seed: int,
-    log: Log | None = None,
     groups: int = 0,
     test: int = 0,
     **clicks: Any,
 ) -> Iterator[Row]:
     """Rows of one run, at `CHECKPOINTS` numbers of visits; accuracy of a test is in the last one.
 
-    log: is replayed, and `matched` visits are what accuracy is over. groups, test: see `Run`.
-    clicks: of `generate`.
+    groups, test: see `Run`. clicks: of `generate`.
     """
     sizes = {"vendors": world.vendors, "videos": world.videos, "dimension": world.dimension}
-    if log is not None and len(log.videos) != world.vendors * world.videos:
-        raise ConfigError(
-            f"The log has {len(log.videos)} videos; {world.vendors} vendors with {world.videos} "
-            "need another number."
-        )
     with randomness.simulation():
         sources = [randomness.replay(f"{seed} {vendor}") for vendor in range(world.vendors)]
         made = make(name, epsilon, world, sources)
-        run = (
-            Run(made, world, generate(**sizes, seed=seed, **clicks), seed, groups, test)
-            if log is None
-            else _Replay(made, world, log, seed)
-        )
+        run = Run(made, world, generate(**sizes, seed=seed, **clicks), seed, groups, test)
         for arrivals in checkpoints(world.arrivals):
             run.until(arrivals)
             row = run.row(name, epsilon if name in WITH_EPSILON else math.inf, seed)

@@ -13,10 +13,8 @@ from tacit.errors import ConfigError
 from tacit.evaluation import REPORT, Result, Table, grouped, made_with
 
 if TYPE_CHECKING:
-    from tacit.data.clicks import Log
     from tacit.designs.pdap.experiment import Row
     from tacit.designs.pdap.experiment.policies import World
-    from tacit.designs.pdap.experiment.report import PaperTable
 
 _PACKAGES = ("tacit-rec", "numpy", "scipy", "opendp")
 
@@ -25,11 +23,6 @@ _PACKAGES = ("tacit-rec", "numpy", "scipy", "opendp")
 class SimulateSettings:
     """Of `tacit simulate pdap`."""
 
-    ratings: Path | None = option(
-        "Ratings whose people and stars are replayed; left out: generated clicks.",
-        default=None,
-        argument="[RATINGS]",
-    )
     vendors: int = option("Vendors.", default=4, least=1)
     videos: int = option("Videos of each vendor.", default=5, least=1)
     arrivals: int = option("Visits of each vendor's users.", default=5_000, least=2)
@@ -38,8 +31,7 @@ class SimulateSettings:
         "Epsilon of a visit; several with commas; inf: no noise.", default=(1.0,)
     )
     policies: tuple[str, ...] = option(
-        "With commas: cap, solo, dup, dap, p-dap, gp-dap, sound-context, sound-joint, "
-        "private-linucb, uniform.",
+        "With commas: cap, solo, dup, dap, p-dap, gp-dap, sound-context, sound-joint, uniform.",
         default=("cap", "dup", "dap", "p-dap", "gp-dap", "sound-joint", "uniform"),
     )
     seeds: int = option("How many generated data sets.", default=3, least=1)
@@ -55,12 +47,6 @@ class SimulateSettings:
     )
     report: Path | None = option(REPORT, default=None, writes=True)
 
-    def __post_init__(self) -> None:
-        if self.ratings is not None and (self.groups or self.test):
-            raise ConfigError(
-                "--groups and --test are for generated clicks: leave out the ratings."
-            )
-
     @property
     def generated(self) -> dict[str, Any]:
         """What is known of generated clicks."""
@@ -75,7 +61,7 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
     """
     from tacit.designs.pdap import experiment
     from tacit.designs.pdap.experiment.policies import NAMES, WITH_EPSILON, World
-    from tacit.designs.pdap.experiment.report import orderings, page_of, tables
+    from tacit.designs.pdap.experiment.report import orderings, page_of
 
     unknown = sorted(set(settings.policies) - set(NAMES))
     if unknown or not settings.policies:
@@ -86,11 +72,9 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
         videos=settings.videos,
         dimension=settings.dimensions,
         arrivals=settings.arrivals,
-        published={"lipschitz": settings.lipschitz},
-        private={"gamma": settings.gamma},
+        lipschitz=settings.lipschitz,
+        gamma=settings.gamma,
     )
-    log, data = _log(settings.ratings, world)
-    options = settings.generated if log is None else {"log": log}
     tasks = [
         (name, epsilon, seed)
         for seed in range(settings.seeds)
@@ -101,20 +85,16 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
     total = len(tasks) * len(experiment.checkpoints(world.arrivals))
     with run.progress("Simulating", total) as advance:
         for name, epsilon, seed in tasks:
-            for row in experiment.simulate(name, epsilon, world, seed=seed, **options):
+            for row in experiment.simulate(name, epsilon, world, seed=seed, **settings.generated):
                 rows.append(row)
                 advance(1)
-    manifest = _manifest(settings, world, data)
+    manifest = _manifest(settings, world)
     if settings.report is not None:
         page_of(rows, world, manifest).write(settings.report)
-    ordered, papers = orderings(rows), tables(rows, world)
+    ordered = orderings(rows)
     found = {
         "rows": rows,
         "orderings": ordered,
-        "tables": [
-            {"table": one.number, "title": one.title, "rows": _beside(one), "why": one.why}
-            for one in papers
-        ],
         "manifest": manifest,
         "report": settings.report,
     }
@@ -124,28 +104,11 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
         + f": {one.verdict} ({100 * one.difference.mean:+.2f} points)"
         for one in ordered
     ]
-    said += [f"Table {one.number}: {one.why[-1]}" for one in papers if one.number != "II"]
-    after = "--report out.html  writes curves, and the paper's tables."
+    after = "--report out.html  writes curves, and the paper's orderings."
     return Result(found, [_ended_table(rows), *said], after)
 
 
-def _log(path: Path | None, world: World) -> tuple[Log | None, dict[str, Any]]:
-    if path is None:
-        return None, {"generated": "clicks of tacit.data.clicks"}
-    from tacit.data.clicks import log_of
-    from tacit.data.tabular import load
-
-    ratings = load(path)
-    log = log_of(ratings, videos=world.vendors * world.videos, dimension=world.dimension)
-    return log, {
-        "sha256": ratings.digest,
-        "users": ratings.n_users,
-        "items": len(log.videos),
-        "ratings": len(log),
-    }
-
-
-def _manifest(settings: SimulateSettings, world: World, data: dict[str, Any]) -> dict[str, Any]:
+def _manifest(settings: SimulateSettings, world: World) -> dict[str, Any]:
     asked = {
         "vendors": world.vendors,
         "videos": world.videos,
@@ -157,17 +120,9 @@ def _manifest(settings: SimulateSettings, world: World, data: dict[str, Any]) ->
         **settings.generated,
         "gamma": "printed" if settings.gamma is None else settings.gamma,
         "split_after": world.setting.first_split,
-        **({"delta": world.delta} if "private-linucb" in settings.policies else {}),
     }
+    data = {"generated": "clicks of tacit.data.clicks"}
     return made_with("tacit simulate pdap", asked, _PACKAGES) | {"data": data}
-
-
-def _beside(table: PaperTable) -> list[dict[str, Any]]:
-    return [
-        {"arrivals": n, "policy": policy, "epsilon": epsilon, "paper": paper, "here": here}
-        for n, cells in table.lines.items()
-        for (policy, epsilon), (paper, here) in zip(table.columns, cells, strict=True)
-    ]
 
 
 def _ended_table(rows: list[Row]) -> Table:

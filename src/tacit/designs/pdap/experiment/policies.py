@@ -8,8 +8,8 @@ solo              nothing: each vendor has    its own                           
 dup, dap          contexts in the clear       as they are                       none
 p-dap, gp-dap     contexts in the clear       by LaP-DAP                        claimed, and refuted
 sound-context     nothing but that they come  seen by the visitor's own device  draw and report
-sound-joint,      a randomised cell, to all   seen by home itself               of sums and of the
-private-linucb    neighbours at each visit                                      cell, each
+sound-joint       a randomised cell, to all   seen by home itself               of sums and of the
+                  neighbours at each visit                                      cell, each
 uniform           nothing but that they come  none                              nothing is learned
 """
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,10 +34,9 @@ from tacit.designs.pdap.trust import NEVER, TrustSettings
 from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.errors import ConfigError
 from tacit.randomness import Source
-from tacit.recommenders.baselines.linucb import LinUCB
 
 PUBLISHED = ("cap", "solo", "dup", "dap", "p-dap", "gp-dap")
-SOUND = ("sound-context", "sound-joint", "private-linucb")
+SOUND = ("sound-context", "sound-joint")
 NAMES = (*PUBLISHED, *SOUND, "uniform")
 WITH_EPSILON = ("p-dap", "gp-dap", *SOUND)
 _TOLD = 2
@@ -48,17 +47,15 @@ _TOLD = 2
 class World:
     """What all policies of an experiment share.
 
-    published: the vendor's `Setting` fields that the paper leaves open, such as split_after;
-    private: those of `PDap`, such as gamma.
+    lipschitz: of the published ones' `Setting`. gamma: of `PDap`.
     """
 
     vendors: int
     videos: int
     dimension: int
     arrivals: int
-    delta: float = 1e-6
-    published: Mapping[str, Any] = field(default_factory=dict)
-    private: Mapping[str, Any] = field(default_factory=dict)
+    lipschitz: float = 1.0
+    gamma: float | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -71,20 +68,19 @@ class World:
         return tuple(str(vendor * self.videos + number) for number in range(self.videos))
 
     @property
-    def setting(self) -> Setting:
-        return Setting(**self.sizes, horizon=max(2, self.arrivals), **self.published)
-
-    @property
     def sizes(self) -> dict[str, Any]:
         """Of one vendor's learner."""
         neighbours = self.vendors - 1
         return {"videos": self.videos, "neighbours": neighbours, "dimension": self.dimension}
 
     @property
-    def centralised(self) -> Setting:
-        """Of one learner for all vendors."""
-        sizes = self.sizes | {"videos": self.vendors * self.videos, "neighbours": 0}
-        return Setting(**sizes, horizon=max(2, self.vendors * self.arrivals), **self.published)
+    def horizon(self) -> int:
+        return max(2, self.arrivals)
+
+    @property
+    def setting(self) -> Setting:
+        """Of one vendor's published policy."""
+        return Setting(**self.sizes, horizon=self.horizon, lipschitz=self.lipschitz)
 
 
 @dataclass(frozen=True)
@@ -107,7 +103,9 @@ def make(name: str, epsilon: float, world: World, sources: Sequence[Source]) -> 
     if name not in NAMES:
         raise ConfigError(f"There is no policy {name!r}; there are {', '.join(NAMES)}.")
     if name == "cap":
-        home = Cap(world.centralised)
+        sizes = world.sizes | {"videos": world.vendors * world.videos, "neighbours": 0}
+        horizon = max(2, world.vendors * world.arrivals)
+        home = Cap(Setting(**sizes, horizon=horizon, lipschitz=world.lipschitz))
         every = [video for vendor in range(world.vendors) for video in world.videos_of(vendor)]
         return [Made(Vendor(home, every), math.inf) for _ in sources]
     one = _published if name in PUBLISHED else _hosting
@@ -125,7 +123,7 @@ def _published(name: str, epsilon: float, world: World, vendor: int, source: Sou
         guests = ForwardedUsers(setting, epsilon=math.inf, equal=name == "dup")
     else:
         kind = GPDap if geometric else PDap
-        home = kind(setting, epsilon=epsilon, randomness=source, **world.private)
+        home = kind(setting, epsilon=epsilon, randomness=source, gamma=world.gamma)
         guests = ForwardedUsers(setting, epsilon=epsilon, geometric=geometric)
     made = Vendor(
         home,
@@ -141,9 +139,8 @@ def _published(name: str, epsilon: float, world: World, vendor: int, source: Sou
 
 def _hosting(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
     """Only the own vendor sees clicks. Requests that tell of contexts go to all, at every visit."""
-    shared = world.sizes | {"horizon": max(2, world.arrivals), "epsilon": epsilon}
     features, learning = 0, 0.0
-    home: Joint | LinUCB | Context | Uniform
+    home: Joint | Context | Uniform
     if name == "uniform":
         home = Uniform(world.videos, world.vendors - 1, randomness=source)
     elif name == "sound-context":
@@ -151,13 +148,9 @@ def _hosting(name: str, epsilon: float, world: World, vendor: int, source: Sourc
         learning = home.visit_epsilon
     else:
         features = world.dimension if world.vendors > 1 else 0  # a vendor alone forwards nothing
-        learning = epsilon
-        if name == "sound-joint":
-            home = Joint(JointSetting(**shared), randomness=source)
-            if not math.isinf(epsilon):
-                learning = PureAccountant().add(home.event).epsilon()
-        else:
-            home = LinUCB(**shared, delta=world.delta)
+        setting = JointSetting(**world.sizes, horizon=world.horizon, epsilon=epsilon)
+        home = Joint(setting, randomness=source)
+        learning = math.inf if math.isinf(epsilon) else PureAccountant().add(home.event).epsilon()
     slices = CLEAR if math.isinf(epsilon) else _TOLD
     forwarder = Forwarder(Agreement(features, slices, epsilon), randomness=source)
     made = Vendor(
@@ -192,9 +185,9 @@ class Network:
         self.vendors, self.seen = dict(vendors), seen
 
     def visit(
-        self, home: str, context: NDArray[np.float64], click: Callable[[str, str], float | None]
+        self, home: str, context: NDArray[np.float64], click: Callable[[str], float | None]
     ) -> Shown:
-        """One visit, end to end. click: vendor and video -> 0, 1, or None if it is not known."""
+        """One visit, end to end. click: video -> 0, 1, or None if it is not known."""
         vendor = self.vendors[home]
         visit = vendor.choose(context)
         asked = {peer: self.offer(home, peer, visit.forward or b"") for peer in visit.asks}
@@ -203,7 +196,7 @@ class Network:
             video = vendor.offered(visit, asked[visit.peer])
         server = visit.peer or home
         assert video is not None
-        reward = click(server, video)
+        reward = click(video)
         if reward is not None:
             if self.seen or server == home:
                 vendor.clicked(visit, reward)

@@ -1,7 +1,7 @@
-"""What the paper printed of vendors that learn together, beside what an experiment found; a page.
+"""A page of what an experiment found, beside the orderings that the paper found.
 
-Tables II, III and IV are as the paper lays them out, its figures beside ours: accuracies in %, on
-data that are not public, with settings that it does not give. Compare orderings, not levels.
+The paper's accuracies are on data that are not public, with settings that it does not give: its
+levels cannot be compared.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from tacit.designs.pdap import theory
 from tacit.designs.pdap.control import regret_bound
 from tacit.designs.pdap.experiment import Column, Row, columns_of, level
 from tacit.designs.pdap.experiment.policies import PUBLISHED, World
@@ -20,37 +19,6 @@ from tacit.evaluation import Interval, Table, Verdict, mean_interval
 from tacit.evaluation.page import Cell, Figure, Mark, Page, Section, interval
 
 DAP = ("dap", math.inf)
-_HERE = (5000, 10000, 20000, 50000)
-PAPER: Mapping[str, tuple[str, tuple[int, ...], Mapping[Column, tuple[float, ...]]]] = {
-    "II": (
-        "without privacy",
-        _HERE,
-        {
-            ("cap", math.inf): (70.32, 75.36, 76.88, 77.34),
-            ("dup", math.inf): (73.32, 74.52, 74.78, 75.08),
-            DAP: (87.34, 90.21, 91.02, 92.17),
-        },
-    ),
-    "III": (
-        "P-DAP",
-        _HERE,
-        {
-            ("p-dap", 0.01): (77.54, 78.75, 79.92, 80.12),
-            ("p-dap", 0.1): (77.78, 79.35, 80.34, 81.16),
-            ("p-dap", 1.0): (78.96, 79.24, 81.06, 82.12),
-            DAP: (86.84, 89.28, 90.23, 91.56),
-        },
-    ),
-    "IV": (
-        "GP-DAP",
-        (5000, 10000, 15000, 20000, 25000, 30000),
-        {
-            ("gp-dap", 0.01): (82.44, 84.36, 85.23, 86.74, 87.33, 88.17),
-            ("p-dap", 0.01): (77.31, 77.87, 78.42, 79.14, 80.06, 81.64),
-        },
-    ),
-}
-"""Title, visits of the rows, and the column of each policy, in %."""
 ORDERINGS: tuple[tuple[str, str], ...] = (
     ("dap", "cap"),
     ("dap", "dup"),
@@ -65,24 +33,6 @@ _DASHES: tuple[tuple[int, ...], ...] = ((), (6, 4), (2, 3), (9, 3, 2, 3))
 Outcome = Literal["holds", "not distinguished", "the reverse", "one seed only"]
 
 
-class Beside(NamedTuple):
-    """paper: in %; ours: an Interval of accuracy over seeds, None where it was not run."""
-
-    paper: float
-    ours: Interval | None
-
-
-@dataclass(frozen=True)
-class PaperTable:
-    """One table. lines: arrivals to cells, by column. why: what keeps it from being reproduced."""
-
-    number: str
-    title: str
-    columns: tuple[Column, ...]
-    lines: Mapping[int, tuple[Beside, ...]]
-    why: tuple[str, ...]
-
-
 @dataclass(frozen=True)
 class Ordering:
     """Paired over seeds, at the last visit: accuracy of `above` minus that of `below`."""
@@ -92,20 +42,6 @@ class Ordering:
     epsilon: float
     difference: Interval
     verdict: Outcome
-
-
-def tables(rows: Sequence[Row], world: World) -> list[PaperTable]:
-    """Those of which at least one column was run; figures are means over seeds."""
-    found = []
-    for number, (title, arrivals, paper) in PAPER.items():
-        columns = tuple(paper)
-        lines = {
-            n: tuple(Beside(paper[one][row], level(rows, one, "accuracy", n)) for one in columns)
-            for row, n in enumerate(arrivals)
-        }
-        if any(cell.ours for line in lines.values() for cell in line):
-            found.append(PaperTable(number, title, columns, lines, _why(number, columns, world)))
-    return found
 
 
 def orderings(rows: Sequence[Row]) -> list[Ordering]:
@@ -140,30 +76,8 @@ def verdict_of(difference: Interval) -> Outcome:
     return "the reverse" if difference.high < 0 else "not distinguished"
 
 
-def _why(number: str, columns: Sequence[Column], world: World) -> tuple[str, ...]:
-    """Why the printed levels cannot come from the printed mechanisms at these epsilons."""
-    if number == "II":
-        often = "Levels depend on how often people click at all, which the paper does not tell: "
-        return (f"{often}compare the order of the columns.",)
-    s, said = world.setting, list[str]()
-    for name, epsilon in columns:
-        if not math.isinf(epsilon):
-            scale = theory.noise_scale("tree", s.horizon, s.neighbours + 1, s.videos, epsilon)
-            share = math.exp(epsilon / (2 * theory.spread(s.lipschitz, s.slices, s.smoothness, 0)))
-            said.append(
-                f"{name} at epsilon {epsilon:g}: in the whole cube the best own video is at most "
-                f"{share:.4g} times as likely as the worst, and the noise of one node of a tree "
-                f"has scale {scale:,.0f} where clicks are 0 or 1."
-            )
-    said.append(
-        "So the printed figures can come only from videos that are clicked often whichever is "
-        "shown, or from a Delta u far below what protects anybody."
-    )
-    return tuple(said)
-
-
 def page_of(rows: Sequence[Row], world: World, manifest: Mapping[str, Any]) -> Page:
-    """Everybody at the last visit, curves, the paper's orderings and its tables."""
+    """Everybody at the last visit, curves, and the paper's orderings."""
     columns, found = columns_of(rows), orderings(rows)
     last, seeds = max(row.arrivals for row in rows), len({row.seed for row in rows})
     key = [Mark(named(column), *_ink(number)) for number, column in enumerate(columns)]
@@ -173,17 +87,12 @@ def page_of(rows: Sequence[Row], world: World, manifest: Mapping[str, Any]) -> P
     ]
     if found:
         sections.append(Section("The paper’s orderings", [_ordered(found, seeds > 1)]))
-    for table in tables(rows, world):
-        title = f"Table {table.number} of the paper: {table.title}"
-        sections.append(Section(title, [_laid_out(table, seeds > 1)], notes=table.why))
     ended = [row for row in rows if row.arrivals == last]
-    best = [row.best for row in ended if row.best is not None]
     facts = {
         "world": world,
         "last": last,
         "seeds": seeds,
-        "best": sum(best) / len(best) if best else None,
-        "matched": [row.matched for row in ended if row.matched],
+        "best": sum(row.best for row in ended) / len(ended),
     }
     return Page(
         "Vendors that learn together",
@@ -216,8 +125,7 @@ def verdict(found: Sequence[Ordering]) -> Verdict:
 def named(column: Column) -> str:
     """`P-DAP, epsilon 0.01` of a column."""
     name, epsilon = column
-    other = name.replace("-", " ").replace("linucb", "LinUCB")
-    title = name.upper() if name in PUBLISHED else other
+    title = name.upper() if name in PUBLISHED else name.replace("-", " ")
     return title if math.isinf(epsilon) else f"{title}, ε = {epsilon:g}"
 
 
@@ -258,23 +166,8 @@ def _ordered(found: Sequence[Ordering], ends: bool) -> Table:
     return Table.of("Table of orderings", columns, found)
 
 
-def _laid_out(table: PaperTable, ends: bool) -> Table:
-    """As the paper has it, with ours beside each of its columns."""
-
-    def beside(cell: Beside) -> tuple[object, object]:
-        return f"{cell.paper:.2f}%", interval(cell.ours, ".2%", ends=ends)
-
-    rows = [
-        (f"{arrivals:,}", *(each for cell in cells for each in beside(cell)))
-        for arrivals, cells in table.lines.items()
-    ]
-    heads = [("", 1), *((named(column), 2) for column in table.columns)]
-    columns = ("arrivals", *("paper", "here") * len(table.columns))
-    return Table(f"Table {table.number}", columns, rows, heads)
-
-
 def _figures(rows: Sequence[Row], columns: Sequence[Column], world: World) -> Iterator[Figure]:
-    """Accuracy; where the optimum is known, regret, and that of DAP over its bound."""
+    """Regret, that of DAP over its bound, and accuracy."""
     from tacit.evaluation.plots import Curve, curves
 
     many = len({row.seed for row in rows}) > 2  # intervals over two seeds would fill the plot
@@ -295,11 +188,10 @@ def _figures(rows: Sequence[Row], columns: Sequence[Column], world: World) -> It
         said = "by visits, a line for each policy; the table above holds the last figures."
         return Figure(title, f"Line plot: {title} {said}", (("", plot),))
 
-    if all(row.regret is not None for row in rows):
-        yield drawn("Regret", columns, "regret", "regret of one vendor so far", False)
-        if DAP in columns:  # below 1 where the bound holds
-            title = "DAP's regret over its bound, Theorem 3 without noise"
-            yield drawn(title, [DAP], "regret", "regret over its bound", True)
+    yield drawn("Regret", columns, "regret", "regret of one vendor so far", False)
+    if DAP in columns:  # below 1 where the bound holds
+        title = "DAP's regret over its bound, Theorem 3 without noise"
+        yield drawn(title, [DAP], "regret", "regret over its bound", True)
     yield drawn("Accuracy", columns, "accuracy", "clicks per visit so far", False)
 
 

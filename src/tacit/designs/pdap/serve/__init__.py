@@ -1,14 +1,15 @@
 """A vendor as it is served: its settings, its neighbours, and its state in the ledger.
 
-For the demonstration: a vendor of generated videos, and two of them that know each other.
+For the demonstration: a vendor of made-up videos, and two of them that know each other.
 """
 
 from __future__ import annotations
 
+import json
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -16,7 +17,6 @@ from typing import Any, ClassVar, Self
 from fastapi import Response
 
 from tacit.container import write_whole
-from tacit.data.clicks import Clicks, generate
 from tacit.designs.pdap import guarantees as sound_guarantees
 from tacit.designs.pdap.guarantees import forwarded, learned_about_neighbours
 from tacit.designs.pdap.serve.neighbours import Calls, Neighbour, Reach
@@ -35,23 +35,12 @@ from tacit.service.settings import FILE
 
 NAMES = ("cinema", "arthouse")
 VIDEOS, FEATURES, TENANT = 8, 2, "demo"
-_SEED = 3
 _KEYS = "keys.json"
-
-
-def clicks() -> Clicks:
-    """Who likes what: made up. The first vendor's videos come first."""
-    return generate(vendors=len(NAMES), videos=VIDEOS, dimension=FEATURES, seed=_SEED)
-
-
-def video(vendor: int, number: int) -> str:
-    """The name of a vendor's video."""
-    return f"{NAMES[vendor]}-{number + 1}"
 
 
 def make_demo(_: Path) -> str:
     """One vendor alone: whom it could ask would be another service."""
-    return _section(0, VIDEOS)
+    return _section(NAMES[0], VIDEOS)
 
 
 def make_two(
@@ -71,32 +60,30 @@ def make_two(
     public = [new_vendor_key(folder / "vendor.pem") for folder in folders]
     keys = []
     for own, other in ((0, 1), (1, 0)):
-        given = add_key(folders[other] / _KEYS, NAMES[own], Role.VENDOR, TENANT)
-        make_private(folders[own] / "neighbour.key", given.encode())
-        more = {name: repr(value) for name, value in settings.items()}
-        parts = [
-            f'tenant = "{TENANT}"\n',
-            _section(own, videos, key='"vendor.pem"', **more),
-            _table(
-                f"vendors.{NAMES[own]}.peers.{NAMES[other]}",
-                url=f'"{addresses[other]}/api/vendors/{NAMES[other]}"',
-                public_key=f'"{public[other]}"',
-                api_key='"neighbour.key"',
-            ),
-        ]
-        write_whole(folders[own] / FILE, "\n".join(parts).encode())
-        keys.append({"operator": add_key(folders[own] / _KEYS, "operator", Role.OPERATOR, TENANT)})
+        name, peer, folder = NAMES[own], NAMES[other], folders[own]
+        given = add_key(folders[other] / _KEYS, name, Role.VENDOR, TENANT)
+        make_private(folder / "neighbour.key", given.encode())
+        neighbour = {
+            "url": f"{addresses[other]}/api/vendors/{peer}",
+            "public_key": public[other],
+            "api_key": "neighbour.key",
+        }
+        text = f'tenant = "{TENANT}"\n' + _section(name, videos, key="vendor.pem", **settings)
+        text += _table(f"vendors.{name}.peers.{peer}", neighbour)
+        write_whole(folder / FILE, text.encode())
+        keys.append({"operator": add_key(folder / _KEYS, "operator", Role.OPERATOR, TENANT)})
     return keys[0], keys[1]
 
 
-def _section(vendor: int, videos: int, **more: str) -> str:
-    names = ", ".join(f'"{video(vendor, number)}"' for number in range(videos))
-    given = {"videos": f"[{names}]", "features": str(FEATURES)} | more
-    return _table(f"vendors.{NAMES[vendor]}", **given)
+def _section(name: str, videos: int, **more: object) -> str:
+    names = [f"{name}-{number + 1}" for number in range(videos)]
+    return _table(f"vendors.{name}", {"videos": names, "features": FEATURES, **more})
 
 
-def _table(name: str, **values: str) -> str:
-    return "\n".join([f"[{name}]", *(f"{key} = {value}" for key, value in values.items()), ""])
+def _table(name: str, values: Mapping[str, object]) -> str:
+    """JSON's numbers, texts and lists are TOML's."""
+    lines = (f"{key} = {json.dumps(value)}\n" for key, value in values.items())
+    return f"[{name}]\n{''.join(lines)}\n"
 
 
 OTHERS = "This vendor's settings are others than those it learned with: tell the operator."
@@ -137,9 +124,9 @@ class ServedVendor:
         """The name of its kept state."""
         return state_named("vendors", self.tenant, self.name)
 
-    def budgets(self) -> Iterator[tuple[Holder, Cap]]:
+    def budgets(self) -> tuple[tuple[Holder, Cap], ...]:
         """None of a data set: every person has their own."""
-        return iter(())
+        return ()
 
     def check_opened(self, balances: Iterable[Balance]) -> None:
         """ConfigError where a person's budget is larger than the cards say: a cap is for life."""
@@ -156,19 +143,20 @@ class ServedVendor:
         """ConfigError where its state was kept under other settings, or cannot be gone on from."""
         if (found := kept(self.state)) is None:
             return
-        known = None
+        wrong, others = "damaged", tuple[str, ...]()
         try:
             numbers, _ = unpack(found)
-            known = int(numbers.get("version", 0))
-            if known != VERSION:
+            if (version := int(numbers.get("version", 0))) != VERSION:
+                of = f"version {version}" if version else f"a version before {VERSION}"
+                wrong = f"of {of}, and this tacit goes on with version {VERSION}"
                 raise ValueError  # whatever it holds
             others = self.settings.others_than(numbers["settings"])
             if not others:
                 VendorState.decode(found, self.settings.vendor(), self.settings.lasting)
         except (TypeError, ValueError, LookupError, struct.error):
             raise ConfigError(
-                f"{FILE}: vendors.{self.name} cannot be gone on from: {_kept_as(known)}. Take "
-                "another name for the vendor."
+                f"{FILE}: vendors.{self.name} cannot be gone on from: what was kept of it is "
+                f"{wrong}. Take another name for the vendor."
             ) from None
         if others:
             raise ConfigError(
@@ -195,7 +183,7 @@ class ServedVendor:
 
     def charges(self, user: str, *, asks: bool) -> list[Charge]:
         """What a visit is charged; a first one opens a budget. asks: neighbours are up."""
-        cost, (holder,) = self.settings.visit(asks=asks), self.holders(user)
+        cost, (holder,) = self.settings.costs[asks], self.holders(user)
         return [Charge(holder, cost, opens=self.settings.cap)]
 
     async def step(
@@ -221,7 +209,7 @@ class ServedVendor:
         if self.neighbours:
             asked = s.most_asked or None
             cards += [
-                forwarded(s.agreement, visits=asked, asks_all=True),
+                forwarded(s.agreement, visits=asked),
                 learned_about_neighbours(s.caution, visits_per_person=asked),
             ]
         return tuple(cards)
@@ -236,14 +224,6 @@ class ServedVendor:
             "neighbours": sorted(self.neighbours),
             "forward_epsilon": self.settings.forward_epsilon if self.neighbours else None,
         }
-
-
-def _kept_as(version: int | None) -> str:
-    """What is wrong with a state that cannot be read. None: it has no version, being damaged."""
-    if version is None or version == VERSION:
-        return "what was kept of it is damaged"
-    said = f"version {version}" if version else f"a version before {VERSION}"
-    return f"what was kept of it is of {said}, and this tacit goes on with version {VERSION}"
 
 
 class StateCache:

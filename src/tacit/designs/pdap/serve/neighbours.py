@@ -24,6 +24,7 @@ import re
 import ssl
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Self
@@ -37,9 +38,9 @@ from tacit.designs.pdap.serve.signatures import (
     OCTETS,
     NotSigned,
     audience_of,
-    check_answer,
+    check,
     read_public_key,
-    sign_request,
+    sign,
 )
 from tacit.errors import ConfigError
 from tacit.service.deployment import Section
@@ -101,11 +102,6 @@ class Neighbour:
         return audience_of(self.name, self.public_key)
 
     @property
-    def path(self) -> str:
-        """Of the vendor at the neighbour's service."""
-        return urlsplit(self.url).path
-
-    @property
     def health(self) -> str:
         """The address that says whether its service can answer."""
         parts = urlsplit(self.url)
@@ -139,7 +135,7 @@ class Calls:
 
         It runs to its end, waited for or not: the neighbour must not see which.
         """
-        asked = self._post(peer, "forwards", forward, nonce, min(within, WITHIN))
+        asked = self._post(peer, forward, nonce, min(within, WITHIN))
         task = asyncio.get_running_loop().create_task(asked)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -157,14 +153,13 @@ class Calls:
         except (httpx2.HTTPError, OSError, TimeoutError, ValueError):
             return False
 
-    async def _post(
-        self, peer: Neighbour, what: str, body: bytes, nonce: str, within: float
-    ) -> bytes | None:
-        headers = sign_request(
+    async def _post(self, peer: Neighbour, body: bytes, nonce: str, within: float) -> bytes | None:
+        address = f"{peer.url}/forwards"
+        headers = sign(
             self.key,
             sender=self.sender,
             audience=peer.audience,
-            path=f"{peer.path}/{what}",
+            path=urlsplit(address).path,
             body=body,
             nonce=nonce,
             now=time.time(),
@@ -174,9 +169,7 @@ class Calls:
             async with (
                 asyncio.timeout(within),
                 self._client(peer) as client,
-                client.stream(
-                    "POST", f"{peer.url}/{what}", content=body, headers=headers
-                ) as answer,
+                client.stream("POST", address, content=body, headers=headers) as answer,
             ):
                 return await _read(answer, peer, nonce, self.audience)
         except (httpx2.HTTPError, OSError, TimeoutError, ValueError):
@@ -195,29 +188,26 @@ class Calls:
 async def _read(
     answer: httpx2.Response, peer: Neighbour, nonce: str, audience: str
 ) -> bytes | None:
-    if answer.status_code != 200 or "content-encoding" in answer.headers:
-        return None
-    if answer.headers.get("content-type") != OCTETS:
+    octets = answer.headers.get("content-type") == OCTETS
+    if answer.status_code != 200 or "content-encoding" in answer.headers or not octets:
         return None
     body = b""
     async for part in answer.aiter_raw():
         body += part
         if len(body) > LARGEST:
             return None
-    try:
-        check_answer(
+    with suppress(NotSigned):
+        check(
             [(name.lower(), value) for name, value in answer.headers.multi_items()],
-            sender=peer.name,
-            key=peer.public_key,
+            senders={peer.name: peer.public_key},
             audience=audience,
             status=answer.status_code,
             body=body,
             nonce=nonce,
             now=time.time(),
         )
-    except NotSigned:
-        return None
-    return body
+        return body
+    return None
 
 
 @lru_cache(maxsize=1)

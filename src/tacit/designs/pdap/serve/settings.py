@@ -113,7 +113,7 @@ class VendorSettings:
             raise ConfigError("A vendor that is served has finite epsilons: inf protects nobody.")
         if min(self.grid_cells, self.slices) < 1:
             raise ConfigError("A vendor's grids have at least one cell per feature.")
-        visit = self.visit(asks=bool(self.peers))
+        visit = self.costs[bool(self.peers)]
         if self.cap.amount < visit.amount:
             raise ConfigError(
                 f"A lifetime of {self.lifetime:g} does not cover one visit at epsilon "
@@ -150,24 +150,14 @@ class VendorSettings:
         """How contexts are sent between vendors."""
         return Agreement(self.features, self.slices, self.forward_epsilon)
 
-    def forwarder(self) -> Forwarder:
-        """A new one. It keeps no budgets: the ledger does."""
-        return Forwarder(self.agreement, randomness=randomness.secure())
-
-    def visit(self, *, asks: bool) -> Cost:
-        """Of one visit; asks: its context is sent to neighbours, and they are watched."""
-        if asks not in self._costs:
-            total = PureAccountant().add(self.joint.noise.event)
-            if asks and (event := self.forwarder().event) is not None:
-                total.add(event)
-            if asks:
-                total.add(release_for(self.caution, self.caution.epsilon).event)
-            self._costs[asks] = Cost.pure(total.epsilon())
-        return self._costs[asks]
-
     @cached_property
-    def _costs(self) -> dict[bool, Cost]:
-        return {}
+    def costs(self) -> tuple[Cost, Cost]:
+        """Of one visit: learned; and also sent to neighbours, which are watched."""
+        learned, asked = (PureAccountant().add(self.joint.noise.event) for _ in range(2))
+        asked.add(release_for(self.caution, self.caution.epsilon).event)
+        if (event := Forwarder(self.agreement, randomness=randomness.secure()).event) is not None:
+            asked.add(event)
+        return Cost.pure(learned.epsilon()), Cost.pure(asked.epsilon())
 
     @cached_property
     def cap(self) -> Cap:
@@ -177,12 +167,12 @@ class VendorSettings:
     @property
     def most_learned(self) -> int:
         """Visits of one person that are learned, at most."""
-        return self.cap.amount // self.visit(asks=False).amount
+        return self.cap.amount // self.costs[False].amount
 
     @property
     def most_asked(self) -> int:
         """Visits of one person that are forwarded, at most."""
-        return self.cap.amount // self.visit(asks=True).amount
+        return self.cap.amount // self.costs[True].amount
 
     def vendor(self) -> Vendor:
         """A new one that knows nothing. It asks all neighbours at every visit, whatever is chosen:
@@ -195,7 +185,7 @@ class VendorSettings:
             self.videos,
             guests=Host(home, epsilon=self.epsilon, randomness=source),
             peers=tuple(self.peers or ()),
-            forwarder=self.forwarder() if self.peers else None,
+            forwarder=Forwarder(self.agreement, randomness=source) if self.peers else None,
             agreement=self.agreement,
             caution=self.caution,
             asks_all=True,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -35,115 +35,103 @@ LASTS = 60
 SKEW = 30
 OCTETS = "application/octet-stream"
 AUDIENCE = "tacit-audience"
-_REQUEST = ("@method", "@path", "content-digest", "content-type", "idempotency-key", AUDIENCE)
-_ANSWER = ("@status", "content-digest", "content-type", AUDIENCE)
-_TAGS = {_REQUEST: "tacit-vendors", _ANSWER: "tacit-vendors-answer"}
 _PARAMETERS = re.compile(
     r"(?P<covered>\([a-z@\" -]*\));created=(?P<created>[1-9][0-9]{0,11})"
     r';nonce="(?P<nonce>[A-Za-z0-9._~-]{8,128})"'
     r';keyid="(?P<keyid>[a-z0-9][a-z0-9_-]{0,63})";alg="ed25519";tag="(?P<tag>[a-z-]{1,64})"'
 )
 _SIGNATURE = re.compile(r"tacit=:([A-Za-z0-9+/]{86}==):")
-Values = Mapping[str, str]
 
 
 class NotSigned(ValueError):
     """A message that is not signed as it has to be. Why is nobody's business."""
 
 
-def sign_request(
+def sign(
     key: Ed25519PrivateKey,
     *,
     sender: str,
     audience: str,
-    path: str,
     body: bytes,
     nonce: str,
     now: float,
+    path: str = "",
+    status: int = 0,
 ) -> dict[str, str]:
-    """Headers of a POST."""
-    own = {
-        "content-type": OCTETS,
-        "content-digest": digest(body),
-        "idempotency-key": nonce,
-        AUDIENCE: audience,
-    }
-    values = {"@method": "POST", "@path": path, **own}
-    return {**own, **_signed(key, _REQUEST, values, sender, nonce, now)}
+    """Headers of a POST to this path; without one, of the answer to a request with this nonce.
+
+    audience: the receiver of the request, or who asked.
+    """
+    values = _covered(audience, body, nonce, path, status)
+    parameters = (
+        f"{_listed(values)};created={int(now)}"
+        f';nonce="{nonce}";keyid="{sender}";alg="ed25519";tag="{_tag(path)}"'
+    )
+    signature = base64.b64encode(key.sign(base_of(values, parameters))).decode()
+    own = {name: value for name, value in values.items() if not name.startswith("@")}
+    signed = {"signature-input": f"tacit={parameters}", "signature": f"tacit=:{signature}:"}
+    return own | signed
 
 
-def check_request(
+def check(
     headers: Sequence[tuple[str, str]],
     *,
     senders: Mapping[str, Ed25519PublicKey],
     audience: str,
-    path: str,
     body: bytes,
     now: float,
+    path: str = "",
+    status: int = 0,
+    nonce: str = "",
 ) -> tuple[str, str]:
-    """Sender and nonce of a POST; NotSigned. headers: all of them, names in small letters."""
-    given = {name: _one(headers, name) for name in _REQUEST if not name.startswith("@")}
-    expected = {"content-digest": digest(body), "content-type": OCTETS, AUDIENCE: audience}
-    if any(given[name] != value for name, value in expected.items()):
+    """Sender and nonce of what was signed so; NotSigned. headers: all, names in small letters.
+
+    nonce: of the request that this has to answer; a POST has its own.
+    """
+    label, _, parameters = _one(headers, "signature-input").partition("=")
+    found = _PARAMETERS.fullmatch(parameters)
+    signature = _SIGNATURE.fullmatch(_one(headers, "signature"))
+    if label != "tacit" or found is None or signature is None:
         raise NotSigned
-    values = {"@method": "POST", "@path": path, **given}
-    sender, nonce = _checked(headers, _REQUEST, values, senders, now)
-    if nonce != given["idempotency-key"]:
+    values = _covered(audience, body, nonce or found["nonce"], path, status)
+    if any(_one(headers, name) != value for name, value in values.items() if name[0] != "@"):
         raise NotSigned
-    return sender, nonce
+    as_written = (found["covered"], found["tag"]) == (_listed(values), _tag(path))
+    key, age = senders.get(found["keyid"]), now - int(found["created"])
+    if not as_written or key is None or not -SKEW <= age <= LASTS + SKEW:
+        raise NotSigned
+    if nonce and found["nonce"] != nonce:
+        raise NotSigned
+    try:
+        key.verify(base64.b64decode(signature[1]), base_of(values, parameters))
+    except InvalidSignature:
+        raise NotSigned from None
+    return found["keyid"], found["nonce"]
 
 
-def sign_answer(
-    key: Ed25519PrivateKey,
-    *,
-    sender: str,
-    audience: str,
-    status: int,
-    body: bytes,
-    nonce: str,
-    now: float,
-) -> dict[str, str]:
-    """Headers of the answer to a request with this nonce. audience: who asked."""
-    own = {"content-digest": digest(body), AUDIENCE: audience}
-    values = {"@status": str(status), "content-type": OCTETS, **own}
-    return {**own, **_signed(key, _ANSWER, values, sender, nonce, now)}
+def _covered(audience: str, body: bytes, nonce: str, path: str, status: int) -> dict[str, str]:
+    """All that is signed, in its order."""
+    digest = f"sha-256=:{base64.b64encode(hashlib.sha256(body).digest()).decode()}:"
+    content = {"content-digest": digest, "content-type": OCTETS}
+    if not path:
+        return {"@status": str(status), **content, AUDIENCE: audience}
+    request = {"@method": "POST", "@path": path, **content, "idempotency-key": nonce}
+    return request | {AUDIENCE: audience}
 
 
-def check_answer(
-    headers: Sequence[tuple[str, str]],
-    *,
-    sender: str,
-    key: Ed25519PublicKey,
-    audience: str,
-    status: int,
-    body: bytes,
-    nonce: str,
-    now: float,
-) -> None:
-    """NotSigned unless this sender answers this request of this audience so."""
-    given = {name: _one(headers, name) for name in _ANSWER if not name.startswith("@")}
-    if given != {"content-digest": digest(body), "content-type": OCTETS, AUDIENCE: audience}:
-        raise NotSigned
-    values = {"@status": str(status), **given}
-    _, found = _checked(headers, _ANSWER, values, {sender: key}, now)
-    if found != nonce:
-        raise NotSigned
+def _tag(path: str) -> str:
+    return "tacit-vendors" if path else "tacit-vendors-answer"
+
+
+def base_of(values: Mapping[str, str], parameters: str) -> bytes:
+    """What is signed (RFC 9421, 2.5)."""
+    lines = [f'"{name}": {value}' for name, value in values.items()]
+    return "\n".join([*lines, f'"@signature-params": {parameters}']).encode("ascii")
 
 
 def audience_of(name: str, key: Ed25519PublicKey) -> str:
     """A vendor that is meant: of this name, and with this key."""
     return f"{name} {public_text(key)}"
-
-
-def digest(body: bytes) -> str:
-    """The content-digest of these bytes."""
-    return f"sha-256=:{base64.b64encode(hashlib.sha256(body).digest()).decode()}:"
-
-
-def base_of(covered: Sequence[str], values: Values, parameters: str) -> bytes:
-    """What is signed (RFC 9421, 2.5)."""
-    lines = [f'"{name}": {values[name]}' for name in covered]
-    return "\n".join([*lines, f'"@signature-params": {parameters}']).encode("ascii")
 
 
 def new_vendor_key(path: Path) -> str:
@@ -182,48 +170,7 @@ def read_public_key(text: str) -> Ed25519PublicKey:
         raise ConfigError("A neighbour's public key is 32 bytes in base64.") from None
 
 
-def _signed(
-    key: Ed25519PrivateKey,
-    covered: tuple[str, ...],
-    values: Values,
-    sender: str,
-    nonce: str,
-    now: float,
-) -> dict[str, str]:
-    parameters = (
-        f"{_listed(covered)};created={int(now)}"
-        f';nonce="{nonce}";keyid="{sender}";alg="ed25519";tag="{_TAGS[covered]}"'
-    )
-    signature = base64.b64encode(key.sign(base_of(covered, values, parameters))).decode()
-    return {"signature-input": f"tacit={parameters}", "signature": f"tacit=:{signature}:"}
-
-
-def _checked(
-    headers: Sequence[tuple[str, str]],
-    covered: tuple[str, ...],
-    values: Values,
-    senders: Mapping[str, Ed25519PublicKey],
-    now: float,
-) -> tuple[str, str]:
-    label, _, parameters = _one(headers, "signature-input").partition("=")
-    found = _PARAMETERS.fullmatch(parameters)
-    signature = _SIGNATURE.fullmatch(_one(headers, "signature"))
-    if label != "tacit" or found is None or signature is None:
-        raise NotSigned
-    if found["covered"] != _listed(covered) or found["tag"] != _TAGS[covered]:
-        raise NotSigned
-    key = senders.get(found["keyid"])
-    age = now - int(found["created"])
-    if key is None or not -SKEW <= age <= LASTS + SKEW:
-        raise NotSigned
-    try:
-        key.verify(base64.b64decode(signature[1]), base_of(covered, values, parameters))
-    except InvalidSignature:
-        raise NotSigned from None
-    return found["keyid"], found["nonce"]
-
-
-def _listed(covered: Sequence[str]) -> str:
+def _listed(covered: Iterable[str]) -> str:
     names = " ".join(f'"{name}"' for name in covered)
     return f"({names})"
 

@@ -40,7 +40,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tacit.designs.pdap.messages import Forward, MessageError, Offer
 from tacit.designs.pdap.serve import ServedVendor
 from tacit.designs.pdap.serve.settings import MOST_FEATURES
-from tacit.designs.pdap.serve.signatures import NotSigned, check_request, sign_answer
+from tacit.designs.pdap.serve.signatures import NotSigned, check, sign
 from tacit.designs.pdap.serve.state import Decision, Ticket, VendorState
 from tacit.ledger import BudgetExhausted
 from tacit.service import access
@@ -169,8 +169,7 @@ async def forwards(
 ) -> Response:
     """A neighbour asks for a video for one of its users. It is never passed on to a third."""
     vendor = _vendor(service, caller, name)
-    _check(request, vendor, caller, forward)
-    _check_number(forward, key)
+    _check(request, vendor, caller, forward, key)
 
     def take(desk: VendorState) -> Reply:
         return Reply(200, OCTETS, desk.vendor.serve(caller.name, forward))
@@ -186,12 +185,15 @@ def _vendor(service: Service, caller: Caller, name: str) -> ServedVendor:
     return found
 
 
-def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes) -> None:
-    """Problem 401 unless it is signed by the neighbour whose key this is, for this vendor, now."""
+def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes, key: str) -> None:
+    """Problem 401 unless it is signed by the neighbour whose key this is, for this vendor, now.
+
+    A message is sent under its own number, so that no number is ever used for two.
+    """
     sender = None
     if vendor.calls is not None:
         with suppress(NotSigned):
-            sender, _ = check_request(
+            sender, _ = check(
                 [(name.decode("latin-1"), v.decode("latin-1")) for name, v in request.headers.raw],
                 senders={name: peer.public_key for name, peer in vendor.neighbours.items()},
                 audience=vendor.calls.audience,
@@ -201,10 +203,6 @@ def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes) 
             )
     if sender != caller.name:
         raise Problem(401, "This is not signed as messages of a neighbour have to be.")
-
-
-def _check_number(body: bytes, key: str) -> None:
-    """A message is sent under its own number, so that no number is ever used for two."""
     try:
         message = Forward.decode(body)
     except MessageError:
@@ -216,7 +214,7 @@ def _check_number(body: bytes, key: str) -> None:
 def _signed(vendor: ServedVendor, caller: Caller, nonce: str, answer: Response) -> Response:
     if answer.status_code == 200 and vendor.calls is not None:
         answer.headers.update(
-            sign_answer(
+            sign(
                 vendor.calls.key,
                 sender=vendor.name,
                 audience=vendor.neighbours[caller.name].audience,
@@ -300,9 +298,10 @@ class Visitor:
     async def _step(
         self, operation: str, take: Callable[[VendorState], Reply], **more: Any
     ) -> Response:
-        payload = self.context.astype("<f8").tobytes()
-        made = (self.service, self.caller, operation, self.key, payload)
-        return await self.vendor.step(*made, take, **more)
+        context = self.context.astype("<f8").tobytes()
+        return await self.vendor.step(
+            self.service, self.caller, operation, self.key, context, take, **more
+        )
 
     def _shown(self, shown: Decision) -> dict[str, str | None]:
         return {
@@ -335,10 +334,7 @@ def _cipher(service: Service, vendor: ServedVendor) -> AESSIV:
 
 def _presentable(answer: bytes | None) -> bytes | None:
     """None for an offer whose video has a name that no page should have to show."""
-    if answer is None:
-        return None
-    try:
-        check_text(Offer.decode(answer).video)
-    except (MessageError, Refused):
-        return None
-    return answer
+    with suppress(MessageError, Refused):
+        check_text(Offer.decode(answer or b"").video)
+        return answer
+    return None
