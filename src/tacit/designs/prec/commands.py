@@ -74,27 +74,24 @@ def plan(settings: PlanSettings, _: Run) -> Result:
 
 
 def advice(planned: Mapping[str, Any]) -> str:
-    """In two or three sentences: what is revealed, the assumption, and how many voters it takes."""
+    """In a few sentences: what is revealed, the assumption, and how many voters it takes."""
     proven, peers, voters = planned["epsilon_proven"], planned["peers"], planned["voters"]
     kept = f"{'the credits of ' * (planned['diversity'] + planned['radius'] > 0)}{peers:,} voters"
     said = (
-        f"A gate that keeps {kept} in play limits what "
-        f"{planned['rounds']:,} recommendations reveal about any one of {voters:,} to "
-        f"{proven['floor']:.3f} nats, besides the gate's own epsilon and delta. Without a gate it "
-        f"is {proven['promise']:.3f} nats if {peers:,} voters agree with the client throughout, "
-        "which cannot be checked; otherwise there is no useful limit."
+        f"A gate that keeps {kept} in play limits what {planned['rounds']:,} recommendations "
+        f"reveal about any one of {voters:,} to {proven['floor']:.3f} nats, besides the gate's own "
+        f"epsilon and delta. Without a gate it is {proven['promise']:.3f} nats if {peers:,} voters "
+        "agree with the client throughout, which cannot be checked; otherwise there is no limit."
     )
     if (needed := planned.get("peers_needed")) is None:
         return said
-    wanted = f"For epsilon {needed['epsilon']:g}"
+    said += f" For epsilon {needed['epsilon']:g} "
     if needed["floor"] is None:
-        return f"{said} {wanted} not even all {voters:,} voters are enough."
-    found = (
-        f"{wanted} a gate has to keep {needed['floor']:,}, exactly"
-        if needed["exact_floor"] is not None
-        else f"{wanted} it is known to be enough that a gate keeps {needed['floor']:,}"
-    )
-    return f"{said} {found}; the theorem asks for {needed['theorem']:,}."
+        return f"{said}not even all {voters:,} voters are enough."
+    known = "a gate has to keep {:,}, exactly"
+    if needed["exact_floor"] is None:
+        known = "it is known to be enough that a gate keeps {:,}"
+    return f"{said}{known.format(needed['floor'])}; the theorem asks for {needed['theorem']:,}."
 
 
 @dataclass(frozen=True)

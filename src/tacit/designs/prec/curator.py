@@ -13,8 +13,9 @@ Deviations  sound: a gate before each round takes the place of the promise that 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,8 @@ class PRec(Running):
         if not isinstance(settings, PRecSettings):
             raise ConfigError(f"The settings of a run are a PRecSettings(...); got {settings!r}.")
         if not hasattr(randomness, "words"):
-            raise ConfigError(
-                f"randomness is a source, such as tacit.randomness.secure(); got {randomness!r}."
-            )
+            said = "randomness is a source, such as tacit.randomness.secure(); got"
+            raise ConfigError(f"{said} {randomness!r}.")
         if number is not None and (type(number) is not int or not 0 <= number < 1 << 64):
             raise ConfigError(f"A run's number is a whole number below 2^64; got {number!r}.")
         self.settings = settings
@@ -199,18 +199,18 @@ class PRec(Running):
 
         An old file stays until the new one is on disk.
         """
-        from tacit.designs.prec import storing
-
-        with self._alone():
-            write_whole(path, storing.pack(self))
-            self._handed_over = True
+        self._hand_over(partial(write_whole, path))
 
     def to_bytes(self) -> bytes:
         """The same into bytes, as secret as the file; this object is used up."""
+        return self._hand_over(lambda _: None)
+
+    def _hand_over(self, write: Callable[[bytes], None]) -> bytes:
         from tacit.designs.prec import storing
 
         with self._alone():
             data = storing.pack(self)
+            write(data)
             self._handed_over = True
             return data
 
@@ -276,9 +276,8 @@ class PRec(Running):
             self._enrol(run)
 
     def _gate(self) -> Gate | None:
-        if self.plan is None:
-            return None
-        return Gate.opened(epsilon=self.plan.gate, threshold=self.plan.threshold)
+        plan = self.plan
+        return plan and Gate.opened(epsilon=plan.gate, threshold=plan.threshold)
 
     def _enrol(self, run: Run) -> None:
         if self._everybody is None:

@@ -8,7 +8,7 @@ import pytest
 from tacit.auditing.bugs import examine
 from tacit.auditing.claims import as_expected, run
 from tacit.designs.prec import PRec, PRecSettings
-from tacit.designs.prec.audit import BENCH, code, features, gated, published
+from tacit.designs.prec.audit import BENCH, features, gated, published
 from tacit.designs.prec.audit.exact import settings_for
 from tacit.designs.prec.audit.faults import BUGS
 from tacit.designs.prec.audit.patterns import followed
@@ -34,11 +34,11 @@ def test_the_bound_reaches_five():
 
 
 def test_the_sound_claim_holds():
-    """No violation on two pairs, each with an exact loss below the claim."""
+    """No violation, and an exact loss below the claim."""
     line = gated(4.0)
     found = run(line, samples=SAMPLES)
     assert as_expected(line, found, short=True)
-    assert len(found.pairs) == 2
+    assert len(found.pairs) == 1
     for pair in found.pairs:
         assert pair.lower_bound <= pair.exact <= line.epsilon
         assert pair.lower_bound >= pair.ideal
@@ -58,13 +58,11 @@ def test_both_variants_are_on_the_bench():
 
 
 def test_features_by_hand():
-    """Matches, the stop; nothing after it counts in a view."""
+    """Matches, the stop."""
     votes = followed(np.array([[0], [1], [0]]))
     runs = np.array([[0, 0, 0, 3], [0, 1, 1, 1]])
     found = [way(runs).tolist() for way in features(votes).values()]
-    assert found[:2] == [[2, 2], [3, 1]]
-    assert found[2][1] == code((0,), 3)
-    assert found[2][0] == code((0, 0, 0), 3) != code((0, 0), 3)
+    assert found == [[2, 2], [3, 1]]
 
 
 def test_sampled_runs():

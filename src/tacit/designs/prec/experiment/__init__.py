@@ -133,25 +133,20 @@ def _play(_: None, *run: Any) -> PRecRow:
 
 @dataclass(frozen=True)
 class Point:
-    """One method in one setting over the seeds, with 95 % intervals.
-
-    stopped: share of the runs in which all became uniform.
-    """
+    """One method in one setting over the seeds; stopped: share of the runs that became uniform."""
 
     row: PRecRow
     loss: Interval
-    joint_loss: Interval
     stopped: float
 
 
 def points(rows: Iterable[PRecRow]) -> list[Point]:
-    """Means over seeds, in the order of the rows."""
+    """Means over seeds with 95 % intervals, in the order of the rows."""
     groups = grouped(rows, lambda row: replace(row, seed=0, loss=0.0, joint_loss=0, stopped=None))
     return [
         Point(
             key,
             mean_interval([row.loss for row in group], bounds=(0.0, key.rounds)),
-            mean_interval([row.joint_loss for row in group], bounds=(0.0, key.rounds)),
             sum(row.stopped is not None for row in group) / len(group),
         )
         for key, group in groups.items()
