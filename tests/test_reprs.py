@@ -7,7 +7,6 @@ from sklearn.base import clone
 
 from tacit import Ratings, generate
 from tacit.data.clicks import Log, contexts_of
-from tacit.data.votes import VoteRound
 from tacit.designs.private import Private
 from tacit.designs.xmap import XMap
 from tacit.errors import ConfigError
@@ -28,7 +27,6 @@ MODELS = (
     "shown",
     [
         RATINGS,
-        VoteRound("r", ("a", "b"), RATINGS.user_ids, RATINGS.item_ids),
         Popularity().fit(RATINGS),
     ],
     ids=lambda one: type(one).__name__,

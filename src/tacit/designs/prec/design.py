@@ -111,7 +111,6 @@ DESIGN = Design(
     {
         "audit": "audit:audit",
         "plan": "commands:PLAN",
-        "replay": "commands:REPLAY",
         "simulate": "experiment.commands:SIMULATE",
         "tour": "experiment:tour",
         "compare": "design:contenders",
