@@ -107,6 +107,10 @@ class LinUCB:
         self._read(0)
 
     @property
+    def name(self) -> str:
+        return "linucb" if math.isinf(self.epsilon) else "private-linucb"
+
+    @property
     def n_own(self) -> int:
         return sum(not self._sides[arm] for arm in self._joined())
 
@@ -121,17 +125,19 @@ class LinUCB:
 
     def select(self, context: ArrayLike, arms: Sequence[int] | None = None) -> LinearChoice:
         self.until_release()
+        features = self._features(np.asarray(context, dtype=np.float64)[None, :])
         allowed = self._joined() if arms is None else sorted(arms)
         if not allowed or not set(allowed) <= set(self._joined()):
             raise ConfigError("The arms to choose from are one or more of those that have joined.")
-        features = self._features(np.asarray(context, dtype=np.float64)[None, :])
-        (visit,) = self._begin(1)
+        visit = self.arrivals
+        self.arrivals += 1
+        self._unanswered.begin_one(visit)
         means, bounds = self._scores(features, allowed)
         best = int(bounds[0].argmax())
         phase: Literal["explore", "exploit"] = (
             "exploit" if best == int(means[0].argmax()) else "explore"
         )
-        return LinearChoice(allowed[best], phase, tuple(features[0].tolist()), visit=int(visit))
+        return LinearChoice(allowed[best], phase, tuple(features[0].tolist()), visit=visit)
 
     def settle(
         self, context: ArrayLike, arms: Sequence[int], *, instead: LinearChoice | None = None
@@ -159,7 +165,8 @@ class LinUCB:
         if len(contexts) > (left := self.until_release()):
             raise ConfigError(f"At most {left} visits can be answered before the next release.")
         features, arms = self._features(contexts), self._joined()
-        visits = self._begin(len(contexts))
+        visits = self._unanswered.begin(self.arrivals, len(contexts))
+        self.arrivals += len(contexts)
         _, bounds = self._scores(features, arms)
         return LinearChoices(features, np.array(arms)[bounds.argmax(axis=1)], visits)
 
@@ -205,10 +212,6 @@ class LinUCB:
     def levels(self) -> int:
         """Blocks of the tree that a visit is in, at most."""
         return max(1, self.horizon // self.batch).bit_length()
-
-    def _begin(self, visits: int) -> NDArray[np.int64]:
-        self.arrivals += visits
-        return self._unanswered.begin(self.arrivals - visits, visits)
 
     def _joined(self) -> list[int]:
         return [arm for arm in range(len(self._sides)) if arm not in self._left]
