@@ -276,8 +276,9 @@ class PRec(Running):
             self._enrol(run)
 
     def _gate(self) -> Gate | None:
-        plan = self.plan
-        return plan and Gate.opened(epsilon=plan.gate, threshold=plan.threshold)
+        if self.plan is None:
+            return None
+        return Gate.opened(epsilon=self.plan.gate, threshold=self.plan.threshold)
 
     def _enrol(self, run: Run) -> None:
         if self._everybody is None:

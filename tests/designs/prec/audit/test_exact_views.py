@@ -94,9 +94,9 @@ def test_the_counterexample():
     """T = 20, P = 100: 13.52 if all recommendations are her votes, 67.69 if none is."""
     wanted = PRecSettings(20, 2, 200, peers=100, variant="published")
     votes = followed(np.array([[at % 2] for at in range(20)]))
-    never = tuple(1 - place for place in votes.hers)
+    never = tuple(1 - place for place in votes.theirs)
     told = [
-        walked_pair(PRec, wanted, votes, [path], peers=0).rounds for path in (votes.hers, never)
+        walked_pair(PRec, wanted, votes, [path], peers=0).rounds for path in (votes.theirs, never)
     ]
     assert told == pytest.approx([13.52, 67.69], abs=0.005)
 

@@ -34,7 +34,7 @@ _MATCHES, _STOP = "recommendations that are their votes", "rounds until the gate
 def features(votes: Pattern) -> dict[str, Feature]:
     """Numbers made of a run in which an event is sought."""
     return {
-        _MATCHES: lambda runs: (runs[:, :-1] == votes.hers).sum(axis=1),
+        _MATCHES: lambda runs: (runs[:, :-1] == votes.theirs).sum(axis=1),
         _STOP: lambda runs: runs[:, -1],
     }
 
@@ -74,8 +74,8 @@ def published() -> Line:
     """Theorem 11 without its promise: a client who follows one voter, and nobody else votes."""
     wanted = PRecSettings(_LONG, 2, 2 * _PEERS, peers=_PEERS, variant="published")
     votes = followed(np.array([[at % 2] for at in range(_LONG)]))
-    never = tuple(1 - place for place in votes.hers)
-    leak = walked_pair(PRec, wanted, votes, [votes.hers, never], peers=0).rounds
+    never = tuple(1 - place for place in votes.theirs)
+    leak = walked_pair(PRec, wanted, votes, [votes.theirs, never], peers=0).rounds
     with_her = math.exp(lonely_losses(wanted.law, 1)[0]) / 2
     matches = (_binomial(with_her), _binomial(0.5))
     check = Sampled("one voter, no peers", wanted, votes, leak, _MATCHES, matches)
@@ -97,7 +97,7 @@ def gated(epsilon: float) -> Line:
     wanted = PRecSettings(_LONG // 2, 2, 1000, peers=_PEERS, epsilon=epsilon, delta=1e-6)
     own, plan = np.arange(wanted.rounds) % 2, wanted.plan
     votes = followed(np.repeat(own[:, None], plan.threshold, axis=1))
-    pair = walked_pair(PRec, wanted, votes, [votes.hers])
+    pair = walked_pair(PRec, wanted, votes, [votes.theirs])
     beside, without = (
         dict[Hashable, float](enumerate(walks[0].answers)) for walks in (pair.beside, pair.without)
     )

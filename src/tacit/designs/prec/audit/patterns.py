@@ -38,7 +38,7 @@ class Pattern:
         return len(self.votes)
 
     @property
-    def hers(self) -> tuple[int, ...]:
+    def theirs(self) -> tuple[int, ...]:
         """What the voter in whom neighbours differ votes for."""
         return tuple(self.votes[:, -1].tolist())
 

@@ -63,10 +63,11 @@ def play(game: Game, method: str, seed: int) -> PRecRow:
     stops = [ours.stopped(client) for client in everybody]
     promised = method in PRIVATE and not math.isinf(game.epsilon)
     settings = sound_settings(game) if promised and method == "p-rec" else None
-    sizes = ("world", "rounds", "objects", "voters", "peers", "diversity", "radius", "clients")
+    names = ("world", "rounds", "objects", "voters", "peers", "diversity", "radius", "clients")
+    sizes: dict[str, Any] = {name: getattr(game, name) for name in names}
     return PRecRow(
         method,
-        *(getattr(game, name) for name in sizes),
+        **sizes,
         epsilon=game.epsilon if promised else None,
         delta=game.delta if promised else None,
         seed=seed,
