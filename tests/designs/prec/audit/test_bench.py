@@ -68,7 +68,7 @@ def test_features_by_hand():
 def test_sampled_runs():
     """A closed gate: the stop is before the first round; without a gate it never comes."""
     votes = followed(np.zeros((3, 1), dtype=np.int64))
-    wanted = settings_for(3.0, rounds=3)
+    wanted = settings_for(3.0)
     assert sampled(PRec, wanted, votes, 5)[:, -1].tolist() == [0] * 5
     open_always = PRecSettings(3, 2, 80, peers=12, variant="published")
     seen = sampled(PRec, open_always, votes, 50)

@@ -14,7 +14,6 @@ from tacit.designs.prec.audit.exact import (
     PEERS,
     Computed,
     changing_voters,
-    drawn_as_computed,
     hostile_set,
     hostile_views,
     settings_for,
@@ -40,7 +39,6 @@ from tacit.designs.prec.audit.walk import (
         partial(hostile_views, gate=0.3, instances=4),
         views_without_gate,
         changing_voters,
-        drawn_as_computed,
     ],
 )
 def test_the_shipped_curator_holds(check):

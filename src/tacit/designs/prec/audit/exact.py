@@ -5,34 +5,25 @@ Every check takes the class to look at, so that a faulty one can be put in its p
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy import stats
 
 from tacit.auditing.claims import exceeds
-from tacit.auditing.empirical import ALPHA
 from tacit.designs.prec import PRec, PRecSettings
 from tacit.designs.prec.audit.patterns import (
     Pattern,
     dropped,
     game,
-    halved,
     hostile,
     rarely_voting,
     refilled,
     staged,
 )
 from tacit.designs.prec.audit.walk import (
-    Path,
-    all_paths,
     beyond,
-    sampled,
-    views,
-    walked,
     walked_pair,
 )
 from tacit.designs.prec.planner import floor_epsilon
@@ -63,15 +54,15 @@ class Computed:
 Check = Callable[[type[PRec]], list[Computed]]
 
 
-def settings_for(gate: float, *, rounds: int = 6) -> PRecSettings:
+def settings_for(gate: float) -> PRecSettings:
     """Two objects, 12 peers, and so many nats for the gate beyond what the rounds cost."""
-    floor, _ = floor_epsilon(objects=2, rounds=rounds, peers=PEERS, voters=80)
-    return PRecSettings(rounds, 2, 80, peers=PEERS, epsilon=gate + floor, delta=5e-3)
+    floor, _ = floor_epsilon(objects=2, rounds=6, peers=PEERS, voters=80)
+    return PRecSettings(6, 2, 80, peers=PEERS, epsilon=gate + floor, delta=5e-3)
 
 
 def worst_streams(kind: type[PRec], rounds: int = 100, peers: int = PEERS) -> list[Computed]:
     """The votes and answers that tell the most, found by a game of its own, and replayed."""
-    voters, found = 5 * peers, []
+    voters = 5 * peers
     floor, _ = floor_epsilon(objects=2, rounds=rounds, peers=peers, voters=voters)
     wanted = PRecSettings(rounds, 2, voters, peers=peers, epsilon=floor + 2.0)
     reached = 0.0
@@ -81,8 +72,7 @@ def worst_streams(kind: type[PRec], rounds: int = 100, peers: int = PEERS) -> li
         leak = walked_pair(kind, wanted, votes, [(0,) * votes.rounds]).rounds
         reached = max(reached, leak if exceeds(value, leak) else min(leak, value))
     name = f"worst, T={rounds} P={peers} n={voters}: rounds"
-    found.append(Computed(name, 2, reached, floor, floor * (1 - _TOLERANCE)))
-    return found
+    return [Computed(name, 2, reached, floor, floor * (1 - _TOLERANCE))]
 
 
 def hostile_views(kind: type[PRec], gate: float = 3.0, instances: int = 60) -> list[Computed]:
@@ -119,22 +109,6 @@ def changing_voters(kind: type[PRec], rounds: int = 12) -> list[Computed]:
     return found
 
 
-def drawn_as_computed(kind: type[PRec], runs: int = 2_000) -> list[Computed]:
-    """Sampled views against the computed chances: how many tens speak against it, by exact binomial
-    tests of every view, both sides of all of them together."""
-    wanted = settings_for(3.0, rounds=3)
-    votes = halved(wanted.plan.threshold + 6, 3)
-    chances = views(walked(kind, wanted, votes, all_paths(votes)))
-    seen: dict[tuple[Path, int], int] = dict.fromkeys(chances, 0)
-    for run in sampled(kind, wanted, votes, runs).tolist():
-        seen[tuple(run[: run[-1]]), run[-1]] += 1
-    times, expected = (np.array([side[view] for view in seen]) for side in (seen, chances))
-    law = stats.binom(runs, expected)
-    least = float(np.minimum(law.logsf(times - 1), law.logcdf(times)).min())
-    against = -(least + math.log(2 * len(seen))) / math.log(10)
-    return [Computed("sampled as computed: tens", 1, max(against, 0.0), -math.log10(ALPHA))]
-
-
 def hostile_set(wanted: PRecSettings, instances: int) -> list[Pattern]:
     """A third of them about as many voters as the gate asks for, the others few."""
     rng = np.random.default_rng(17)
@@ -154,5 +128,4 @@ def checks(*, short: bool = False) -> tuple[Check, ...]:
         partial(hostile_views, gate=0.3, instances=12),
         views_without_gate,
         changing_voters,
-        drawn_as_computed,
     )

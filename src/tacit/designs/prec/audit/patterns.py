@@ -110,12 +110,6 @@ def _split(votes: Places, comes: Places) -> Pattern:
     return replace(made, comes=np.append(comes, 1))
 
 
-def halved(others: int, rounds: int) -> Pattern:
-    """Half of the others vote as they do, then half of each half, and so on; they are followed."""
-    votes = np.arange(others) >> np.arange(rounds)[:, None] & 1
-    return followed(np.column_stack([votes, np.zeros(rounds, dtype=np.int64)]))
-
-
 def dropped(others: int, rounds: int) -> Pattern:
     """All others vote for the first object, which is liked; they do not in the first round."""
     votes = np.zeros((rounds, others + 1), dtype=np.int64)
