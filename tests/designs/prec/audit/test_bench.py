@@ -11,8 +11,7 @@ from tacit.designs.prec import PRec, PRecSettings
 from tacit.designs.prec.audit import BENCH, features, gated, published
 from tacit.designs.prec.audit.exact import settings_for
 from tacit.designs.prec.audit.faults import BUGS
-from tacit.designs.prec.audit.patterns import followed
-from tacit.designs.prec.audit.walk import sampled
+from tacit.designs.prec.audit.walk import followed, sampled
 
 SAMPLES = 1_000
 

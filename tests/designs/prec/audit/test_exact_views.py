@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,17 +14,19 @@ from tacit.designs.prec import PRec, PRecSettings
 from tacit.designs.prec.audit.exact import (
     PEERS,
     Computed,
+    chances,
     changing_voters,
+    game,
     hostile_set,
     hostile_views,
     settings_for,
+    staged,
     views_without_gate,
     worst_streams,
 )
-from tacit.designs.prec.audit.patterns import chances, followed, game, staged
 from tacit.designs.prec.audit.walk import (
-    all_paths,
     beyond,
+    followed,
     loss_at,
     views,
     walked,
@@ -83,7 +86,7 @@ def test_views_are_whole():
     """127 views of six rounds of two objects, of chance 1 together."""
     wanted = settings_for(3.0)
     votes = hostile_set(wanted, 1)[0]
-    found = views(walked(PRec, wanted, votes, all_paths(votes)))
+    found = views(walked(PRec, wanted, votes, list(product((0, 1), repeat=6))))
     assert len(found) == 127
     assert sum(found.values()) == pytest.approx(1, abs=1e-9)
 

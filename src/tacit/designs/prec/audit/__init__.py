@@ -20,8 +20,7 @@ from tacit.auditing.claims import Advance, Bench, Checked, Line, Study
 from tacit.auditing.empirical import Feature, best_known
 from tacit.designs.prec import PRec, PRecSettings
 from tacit.designs.prec.audit import exact, faults
-from tacit.designs.prec.audit.patterns import Pattern, followed
-from tacit.designs.prec.audit.walk import loss_at, sampled, walked_pair
+from tacit.designs.prec.audit.walk import Pattern, followed, loss_at, sampled, walked_pair
 from tacit.designs.prec.guarantees import lonely_losses
 from tacit.designs.prec.theory import eps_tight
 
