@@ -111,7 +111,7 @@ DESIGN = Design(
     {
         "audit": "audit:audit",
         "plan": "commands:PLAN",
-        "simulate": "experiment.commands:SIMULATE",
+        "simulate": "experiment:SIMULATE",
         "tour": "experiment:tour",
         "compare": "design:contenders",
         "reproduce": "design:ITEMS",

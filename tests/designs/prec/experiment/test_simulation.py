@@ -12,8 +12,7 @@ import pytest
 from tacit.accounting.concentrated import ZCDPAccountant
 from tacit.accounting.events import Exponential, repeat
 from tacit.cli.app import main
-from tacit.designs.prec.experiment import play, points, simulate
-from tacit.designs.prec.experiment.commands import SimulateSettings
+from tacit.designs.prec.experiment import SimulateSettings, play, points, simulate
 from tacit.designs.prec.experiment.methods import METHODS, Raw, per_round
 from tacit.designs.prec.experiment.worlds import Game
 from tacit.errors import ConfigError
