@@ -1,18 +1,15 @@
-"""Lists judged on likes that were held out: one split, and one recommender on it.
+"""Lists judged on likes that were held out, and what recommenders keep of a rival's gain.
 
-One domain     a random 20 % of each person's likes are held out, at least one, never all, and are
-               to be found again; candidates are all items the person has not rated in training.
-               At most `MOST_PEOPLE` test people, drawn at random.
-Two domains    20 % of the people who rated in both, `MOST_PEOPLE` at most, lose all ratings in the
-               target domain; candidates are all its items. No other person loses a rating.
-
-Several recommenders on the same splits: what each keeps of a rival's gain.
-
-Gain    NDCG@10 above popularity, which counts likes.
-Rival   the strongest plain method without privacy, its penalty the best of `PENALTIES` on the test
-        people themselves: EASE in one domain, a ridge regression from the source to the target
-        domain in two. A contender's own settings are never chosen so.
-Kept    a contender's gain as a share of the rival's; below 0 for lists worse than popularity.
+One domain   a random 20 % of each person's likes are held out, at least one, never all, and are to
+             be found again; candidates are all items the person has not rated in training. At most
+             `MOST_PEOPLE` test people, drawn at random.
+Two domains  20 % of the people who rated in both, `MOST_PEOPLE` at most, lose all ratings in the
+             target domain; candidates are all its items. No other person loses a rating.
+Gain         NDCG@10 above popularity, which counts likes.
+Rival        without privacy, its penalty the best of `PENALTIES` on the test people themselves:
+             EASE in one domain, a ridge regression from source to target in two. A contender's own
+             settings are never chosen so.
+Kept         a contender's gain as a share of the rival's; below 0: worse than popularity.
 """
 
 from __future__ import annotations
