@@ -14,11 +14,10 @@ uniform             any object; looks at no vote
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.accounting.base import BasicAccountant, smallest_noise
 from tacit.accounting.concentrated import ZCDPAccountant
@@ -54,9 +53,6 @@ class Player:
     def stopped(self, client: int) -> int | None:  # most never stop
         """The round, from 1, from which a client was given any object."""
         return None
-
-    def _counts(self, votes: Votes) -> NDArray[np.int64]:
-        return np.bincount(votes[votes != ABSTAINS], minlength=self.game.objects)
 
 
 class Ours(Player):
@@ -95,23 +91,17 @@ class Raw(Player):
         self._source = replay(f"exponential {seed}")
 
     def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
-        rows = np.tile(self._counts(votes), (len(asking), 1))
+        counts = np.bincount(votes[votes != ABSTAINS], minlength=self.game.objects)
+        rows = np.tile(counts, (len(asking), 1))
         return [int(chosen) for chosen in self.draw(rows, self._source)]
 
 
 class Majority(Player):
-    """What most vote for."""
+    """What most vote for; left: of the weight, for each client, of a voter who was wrong."""
 
-    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
-        return [int(self._counts(votes).argmax())] * len(asking)
-
-
-class WeightedMajority(Player):
-    """The same with a weight of each voter for each client."""
-
-    def __init__(self, game: Game, seed: int) -> None:
+    def __init__(self, game: Game, seed: int, *, left: float) -> None:
         super().__init__(game, seed)
-        self._weights = np.ones((game.clients, game.voters))
+        self._left, self._weights = left, np.ones((game.clients, game.voters))
 
     def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
         voting, size = votes != ABSTAINS, self.game.objects
@@ -126,7 +116,7 @@ class WeightedMajority(Player):
         for client, chosen, likes in zip(asking, given, liked, strict=True):
             wrong = ((votes != chosen) & (votes != ABSTAINS)) if likes else votes == chosen
             mine = self._weights[client]
-            mine[wrong] /= 2
+            mine[wrong] *= self._left
             mine /= mine.max()
 
 
@@ -145,10 +135,10 @@ class Uniform(Player):
         return 1 if self._shut else None
 
 
-_OTHERS: dict[str, type[Player]] = {
+_OTHERS: dict[str, Callable[[Game, int], Player]] = {
     "exponential": Raw,
-    "majority": Majority,
-    "weighted-majority": WeightedMajority,
+    "majority": partial(Majority, left=1.0),
+    "weighted-majority": partial(Majority, left=0.5),
     "uniform": Uniform,
 }
 METHODS = ("p-rec", "p-rec-no-gate", *_OTHERS)
