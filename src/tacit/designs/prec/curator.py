@@ -70,7 +70,6 @@ class PRec(Running):
         self.candidates: tuple[Id, ...] = ()
         self._votes: Votes = np.zeros(0, dtype=np.uint16)
         self._electorate: NDArray[np.bool_] = np.zeros(0, dtype=bool)
-        self._everybody: Counts | None = None  # votes of the open round, if they were counted
         self._handed_over = False
 
     @property
@@ -281,10 +280,7 @@ class PRec(Running):
         return Gate.opened(epsilon=self.plan.gate, threshold=self.plan.threshold)
 
     def _enrol(self, run: Run) -> None:
-        if self._everybody is None:
-            size, voting = len(self.candidates), self._votes[self._electorate]
-            self._everybody = np.bincount(voting, minlength=size).astype(np.int64)
-        run.block.enrol(run.place, self._electorate, self._everybody)
+        run.block.enrol(run.place, self._electorate)
         run.joined = self.round
 
     def _known(self, name: Id) -> Run:
@@ -332,7 +328,6 @@ class PRec(Running):
             block.fit(len(present), present if gone.any() else None)
             block.advance(last, len(self.candidates), votes, len(candidates), said)
         self._votes, self.candidates, self._electorate = votes, candidates, present
-        self._everybody = None
         self.round += 1
         for run in self._runs.values():
             if run.joined is None:

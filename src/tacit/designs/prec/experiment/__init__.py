@@ -14,8 +14,14 @@ from tacit.design import Command, Run, Tour, option
 from tacit.designs.prec import theory
 from tacit.designs.prec.clients import failure
 from tacit.designs.prec.commands import DELTA, DIVERSITY, RADIUS, TOGETHER
-from tacit.designs.prec.experiment.methods import METHODS, PRIVATE, player, sound_settings
-from tacit.designs.prec.experiment.worlds import WORLDS, Game
+from tacit.designs.prec.experiment.methods import (
+    METHODS,
+    PRIVATE,
+    WORLDS,
+    Game,
+    player,
+    sound_settings,
+)
 from tacit.errors import ConfigError
 from tacit.evaluation import SEED, WORKERS, Interval, Result, Table, grouped, mean_interval
 from tacit.evaluation.parallel import Pool, Progress
