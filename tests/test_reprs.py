@@ -27,7 +27,6 @@ MODELS = (
     "shown",
     [
         RATINGS,
-        VoteRound("r", ("a", "b"), RATINGS.user_ids, RATINGS.item_ids),
         Popularity().fit(RATINGS),
     ],
     ids=lambda one: type(one).__name__,

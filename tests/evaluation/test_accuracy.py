@@ -38,9 +38,9 @@ def test_rmse_is_at_least_mae(pair):
 @pytest.mark.parametrize("metric", [rmse, mae])
 def test_not_finite_is_refused(metric, bad):
     """The row of what is no number is named; the rest is not averaged around it."""
-    with pytest.raises(DataError, match="row 2: a prediction is not a finite number"):
+    with pytest.raises(DataError, match=r"row 2: .* is not a finite number"):
         metric(np.array([1.0, 2.0]), np.array([1.0, bad]))
-    with pytest.raises(DataError, match="row 1: a true rating is not a finite number"):
+    with pytest.raises(DataError, match=r"row 1: .* is not a finite number"):
         metric(np.array([bad, 2.0]), np.array([1.0, 2.0]))
 
 

@@ -1,18 +1,15 @@
-"""Lists judged on likes that were held out: one split, and one recommender on it.
+"""Lists judged on likes that were held out, and what recommenders keep of a rival's gain.
 
-One domain     a random 20 % of each person's likes are held out, at least one, never all, and are
-               to be found again; candidates are all items the person has not rated in training.
-               At most `MOST_PEOPLE` test people, drawn at random.
-Two domains    20 % of the people who rated in both, `MOST_PEOPLE` at most, lose all ratings in the
-               target domain; candidates are all its items. No other person loses a rating.
-
-Several recommenders on the same splits: what each keeps of a rival's gain.
-
-Gain    NDCG@10 above popularity, which counts likes.
-Rival   the strongest plain method without privacy, its penalty the best of `PENALTIES` on the test
-        people themselves: EASE in one domain, a ridge regression from the source to the target
-        domain in two. A contender's own settings are never chosen so.
-Kept    a contender's gain as a share of the rival's; below 0 for lists worse than popularity.
+One domain   a random 20 % of each person's likes are held out, at least one, never all, and are to
+             be found again; candidates are all items the person has not rated in training. At most
+             `MOST_PEOPLE` test people, drawn at random.
+Two domains  20 % of the people who rated in both, `MOST_PEOPLE` at most, lose all ratings in the
+             target domain; candidates are all its items. No other person loses a rating.
+Gain         NDCG@10 above popularity, which counts likes.
+Rival        without privacy, its penalty the best of `PENALTIES` on the test people themselves:
+             EASE in one domain, a ridge regression from source to target in two. A contender's own
+             settings are never chosen so.
+Kept         a contender's gain as a share of the rival's; below 0: worse than popularity.
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ from scipy import sparse
 
 from tacit.data.domains import cross_domain_split, items_in, straddlers
 from tacit.data.ratings import Ratings
-from tacit.data.splits import Split, random_per_user
+from tacit.data.splits import random_per_user
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import LEAST_SEEDS, mean_interval
 from tacit.evaluation.metrics import ranking_metrics, rmse
@@ -82,15 +79,14 @@ def list_trial(
     ratings: Ratings, *, source: str | None = None, target: str | None = None, seed: int
 ) -> ListTrial:
     """One split: in one domain, or from `source` to `target`; the module's text defines both."""
+    candidates = None
     if source is None or target is None:
-        return _trial(random_per_user(ratings, SHARE, seed=seed, among=ratings.likes), None, seed)
-    both = len(straddlers(ratings, source, target))
-    share = min(SHARE, MOST_PEOPLE / max(both, 1))
-    split = cross_domain_split(ratings, source=source, target=target, share=share, seed=seed)
-    return _trial(split, ratings.item_ids[items_in(ratings, target)].tolist(), seed)
-
-
-def _trial(split: Split, candidates: Sequence[Any] | None, seed: int) -> ListTrial:
+        split = random_per_user(ratings, SHARE, seed=seed, among=ratings.likes)
+    else:
+        both = len(straddlers(ratings, source, target))
+        share = min(SHARE, MOST_PEOPLE / max(both, 1))
+        split = cross_domain_split(ratings, source=source, target=target, share=share, seed=seed)
+        candidates = ratings.item_ids[items_in(ratings, target)].tolist()
     people = np.unique(split.test.users[split.test.likes]).astype(np.int64)
     if not people.size:
         raise DataError(
@@ -200,14 +196,6 @@ class ListRow:
         return asdict(self)
 
 
-def rival(source: str | None = None, target: str | None = None) -> Contender:
-    """EASE in one domain, a ridge regression between two."""
-    several = tuple({"penalty": penalty} for penalty in PENALTIES)
-    if source is None or target is None:
-        return Contender("ease", several=several)
-    return Contender("ridge", {"source": source, "target": target}, several=several)
-
-
 def evaluate_lists(
     ratings: Ratings,
     contenders: Iterable[Contender],
@@ -222,12 +210,17 @@ def evaluate_lists(
 
     source, target: both or neither. seeds: of the splits; noise takes none. A contender that is
     popularity or of the rival's name stands in its place in the rows and is not run again.
+    ConfigError for one domain of two, or no seed.
     """
     if (source is None) != (target is None):
         raise ConfigError("Name both --source and --target, or neither.")
     if not seeds:
         raise ConfigError("The evaluation needs at least one seed.")
-    best = rival(source, target)
+    several = tuple({"penalty": penalty} for penalty in PENALTIES)
+    across = {"source": source, "target": target}
+    best = Contender("ease", several=several)
+    if source is not None:
+        best = Contender("ridge", across, several=several)
     others = [each for each in contenders if each.model not in (POPULARITY.model, best.model)]
     running = (POPULARITY, best, *others)
     tasks = [(seed, contender) for contender in running for seed in seeds]

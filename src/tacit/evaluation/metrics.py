@@ -1,29 +1,24 @@
-"""How good recommendations are. Lists are judged by what each person was held out to like.
+"""How good recommendations are: lists by held-out likes, stars by their errors, labels of items.
 
-A list holds up to n items, best first. A held-out item is relevant if its gain is above 0: give
-gains of 1 for binary relevance, or graded ones (stars above a threshold, say). With g_k the gain
-of the item at rank k (0 where it is not relevant or the list has ended) and R the person's relevant
-items:
+A list holds up to n items, best first. A held-out item is relevant if its gain is above 0. With g_k
+the gain of the item at rank k (0 where it is not relevant or the list has ended) and R the person's
+relevant items:
 
-  NDCG@n       sum_k g_k / log2(k + 1), divided by the same sum for the person's n largest gains.
-               Gains enter as they are (not as 2^gain - 1).
-  recall@n     relevant items in the list / |R|; below 1 by necessity where |R| > n.
-  precision@n  relevant items in the list / n, also where the list is shorter than n.
-  MRR@n        1 / rank of the first relevant item, 0 where none is in the list.
-  hit rate@n   1 where a relevant item is in the list, else 0.
-  coverage@n   share of the catalogue that is in at least one list.
+  NDCG@n       sum_k g_k / log2(k + 1), divided by the same sum for the person's n largest gains:
+               gains as they are, not as 2^gain - 1 (Järvelin and Kekäläinen, 2002)
+  recall@n     relevant items in the list / |R|; below 1 by necessity where |R| > n
+  precision@n  relevant items in the list / n, also where the list is shorter than n
+  MRR@n        1 / rank of the first relevant item, 0 where none is in the list
+  hit rate@n   1 where a relevant item is in the list, else 0
+  coverage@n   share of the catalogue that is in at least one list, everybody's
 
-All but coverage are means over the people with at least one relevant item; the others are left out
-and counted. Coverage takes everybody's list. Source: Järvelin and Kekäläinen, Cumulated gain-based
-evaluation of IR techniques (2002), for NDCG with this discount.
-
-Further down: how far predicted stars lie from the true ones, and how well learned labels of items
-agree with true ones, whatever their names.
+All but coverage are means over the people with at least one relevant item.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,7 +34,7 @@ Lists = NDArray[np.integer]
 
 @dataclass(frozen=True, slots=True)
 class RankingMetrics:
-    """Means over people; the module's text defines each."""
+    """Means over people, of whom those without a relevant item are left out."""
 
     n: int
     ndcg: float
@@ -58,7 +53,8 @@ def ranking_metrics(recommended: Lists, relevant: sparse.csr_array) -> RankingMe
     relevant: (n_users, all items) CSR of gains; a gain of 0 is as good as none, below 0 refused.
     """
     gains, held_out = _gains(recommended, relevant)
-    known = np.diff(held_out.indptr) > 0
+    owned, n = np.diff(held_out.indptr), gains.shape[1]
+    known = owned > 0
     if not known.any():
         raise DataError(
             "nobody has a relevant held-out item",
@@ -72,10 +68,10 @@ def ranking_metrics(recommended: Lists, relevant: sparse.csr_array) -> RankingMe
     hits = gains > 0
     found = hits.sum(axis=1)
     return RankingMetrics(
-        n=gains.shape[1],
-        ndcg=mean(_dcg(gains) / np.where(known, _ideal_dcg(held_out, gains.shape[1]), 1.0)),
-        recall=mean(found / np.maximum(1, np.diff(held_out.indptr))),
-        precision=mean(found / hits.shape[1]),
+        n=n,
+        ndcg=mean(_dcg(gains) / np.where(known, _ideal_dcg(held_out, n), 1.0)),
+        recall=mean(found / np.maximum(1, owned)),
+        precision=mean(found / n),
         mrr=mean(np.where(found > 0, 1.0 / (1 + hits.argmax(axis=1)), 0.0)),
         hit_rate=mean(found > 0),
         coverage=coverage(recommended, relevant.shape[1]),
@@ -153,25 +149,17 @@ def _checked_lists(recommended: Lists) -> NDArray[np.int64]:
     return lists
 
 
-def _discounts(n: int) -> Floats:
-    return 1.0 / np.log2(np.arange(2, n + 2))
-
-
 def _dcg(gains: Floats) -> Floats:
-    discounted: Floats = gains @ _discounts(gains.shape[1])
-    return discounted
+    return np.asarray(gains @ (1.0 / np.log2(np.arange(2, gains.shape[1] + 2))), dtype=np.float64)
 
 
 def _ideal_dcg(held_out: sparse.csr_array, n: int) -> Floats:
     """(n_users,) DCG of each person's n largest gains in falling order; 0 without any."""
-    counts = np.diff(held_out.indptr)
-    rows = np.repeat(np.arange(held_out.shape[0]), counts)
-    largest_first = held_out.data[np.lexsort((-held_out.data, rows))]
-    ranks = np.arange(len(rows)) - np.repeat(held_out.indptr[:-1], counts)
-    top = ranks < n
-    ideal: Floats = np.zeros(held_out.shape[0])
-    np.add.at(ideal, rows[top], largest_first[top] * _discounts(n)[ranks[top]])
-    return ideal
+    best = np.zeros((held_out.shape[0], n))
+    for row, (first, last) in enumerate(pairwise(held_out.indptr)):
+        largest = np.sort(held_out.data[first:last])[::-1][:n]
+        best[row, : len(largest)] = largest
+    return _dcg(best)
 
 
 def rmse(truth: Floats, prediction: Floats) -> float:
@@ -186,22 +174,20 @@ def mae(truth: Floats, prediction: Floats) -> float:
 
 def _errors(truth: Floats, prediction: Floats) -> Floats:
     true, predicted = np.asarray(truth, np.float64), np.asarray(prediction, np.float64)
-    if true.shape != predicted.shape:
+    if true.shape != predicted.shape or true.size == 0:
         raise DataError(
-            "truth and prediction differ in shape",
+            "truth and prediction differ in shape, or there is no rating to compare with",
             found=(true.shape, predicted.shape),
-            expected="one prediction per rating",
+            expected="one prediction per rating, and at least one",
         )
-    if true.size == 0:
-        raise DataError("there is no rating to compare with", expected="at least one")
-    for name, values in (("a true rating", true), ("a prediction", predicted)):
-        if not (finite := np.isfinite(values)).all():
-            raise DataError(
-                f"{name} is not a finite number",
-                row=int(np.argmin(finite)) + 1,
-                expected="a number for every rating",
-                fix="Leave out what cannot be predicted, or predict the item's mean.",
-            )
+    finite = np.isfinite(true) & np.isfinite(predicted)
+    if not finite.all():
+        raise DataError(
+            "a true rating or a prediction is not a finite number",
+            row=int(np.argmin(finite)) + 1,
+            expected="a number for every rating",
+            fix="Leave out what cannot be predicted, or predict the item's mean.",
+        )
     return predicted - true
 
 

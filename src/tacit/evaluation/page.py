@@ -151,15 +151,12 @@ class Page:
 
 @dataclass(frozen=True)
 class Line:
-    """A method's means by what moves; those under None hold wherever it moves.
-
-    A number in place of an interval is exact.
-    """
+    """A method's means by what moves; those under None hold wherever it moves."""
 
     name: str
     colour: str
     dash: tuple[int, ...]
-    means: Mapping[float | None, Interval | float | None]
+    means: Mapping[float | None, Interval | None]
     small: str = ""
     mark: str = ""
 
@@ -185,18 +182,13 @@ def moving(
     if len(columns) < 2:
         return None
 
-    def point(x: float | None, mean: Interval | float) -> tuple[float | None, float, float, float]:
-        if not isinstance(mean, Interval):
-            return x, mean, mean, mean
-        return (x, *mean) if bars else (x, mean.mean, mean.mean, mean.mean)
-
     drawn = [
         Curve(
             f"line {number}",
             line.colour,
             line.dash,
             tuple(
-                point(x, mean)
+                (x, mean.mean, mean.low if bars else mean.mean, mean.high if bars else mean.mean)
                 for x, mean in sorted(line.means.items(), key=_place)
                 if mean is not None
             ),
@@ -206,7 +198,7 @@ def moving(
     rows = [
         (
             Cell(line.name, line.small, mark=line.mark),
-            *(_mean(line.means.get(x, line.means.get(None)), form, ends) for x in columns),
+            *(interval(line.means.get(x, line.means.get(None)), form, ends=ends) for x in columns),
         )
         for line in lines
     ]
@@ -218,12 +210,6 @@ def moving(
 
 def _place(entry: tuple[float | None, object]) -> float:
     return -math.inf if entry[0] is None else entry[0]
-
-
-def _mean(found: Interval | float | None, form: str, ends: bool) -> Cell | None:
-    if found is None or isinstance(found, Interval):
-        return interval(found, form, ends=ends)
-    return Cell(f"{found:{form}}")
 
 
 def flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

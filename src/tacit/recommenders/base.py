@@ -1,4 +1,12 @@
-"""What every recommender offers, how scores become a list, and which visits wait for an answer."""
+"""What every recommender offers, how scores become a list, and which visits wait for an answer.
+
+Answers  Each visit is learned once, or never.
+Why      A visit is charged for entering the sums once. Who answers, how often, is up to callers.
+Memory   A byte for each of the last `KEPT` visits. An answer that comes after as many more visits
+         is not learned: by then a first one and a second one cannot be distinguished.
+Privacy  Numbers of visits are public time. Whether a visit was answered decides whether that answer
+         is learned, and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -253,12 +261,7 @@ KEPT = 1 << 16
 
 
 class Unanswered:
-    """Which visits wait for an answer: each is learned once, or never, as it is charged once.
-
-    Visits are numbered from 0 on, by their learner's `arrivals`: public time. A byte is kept for
-    each of the last `KEPT`; an answer that comes after as many more visits is not learned, since by
-    then a first one and a second one cannot be distinguished.
-    """
+    """Visits are numbered from 0 on, by their learner's `arrivals`."""
 
     def __init__(self) -> None:
         self._waits = np.zeros(KEPT, dtype=np.bool_)

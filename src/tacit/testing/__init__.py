@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-WORKING = ("fit", "evaluate", "attack", "plan", "simulate", "replay")
+WORKING = ("fit", "evaluate", "attack", "plan", "simulate")
 
 
 class DesignConformance:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tacit.designs.prec import theory
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.randomness import replay, simulation
 
@@ -62,7 +63,7 @@ def test_gamma_and_lambda_of_known_settings(
 ) -> None:
     """They are m / (3 T/(R+1) - 1) and 2 m ln(T/(R+1))."""
     assert float(law.gamma) == pytest.approx(gamma, rel=1e-7)
-    assert law.rate == pytest.approx(rate, rel=1e-7)
+    assert theory.lam(law.objects, law.rounds, law.radius) == pytest.approx(rate, rel=1e-7)
 
 
 @given(
@@ -164,7 +165,9 @@ def test_fewer_objects_tell_no_more(size: int) -> None:
             for extra in range(size):
                 votes[extra] += 1
                 change = np.abs(np.log(law.chances(votes)) - before).max()
-                worst = max(worst, change * others / (3 * law.rate))
+                worst = max(
+                    worst, change * others / (3 * theory.lam(law.objects, law.rounds, law.radius))
+                )
                 votes[extra] -= 1
     assert worst <= 1
     assert (worst > 0) == (size > 1)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tacit.designs.prec import PRec, PRecSettings
-from tacit.designs.prec.audit.patterns import pattern as pattern_of
+from tacit.designs.prec.audit.walk import pattern as pattern_of
 from tacit.designs.prec.audit.walk import walked_pair
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.planner import floor_epsilon

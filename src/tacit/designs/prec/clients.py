@@ -158,16 +158,10 @@ class Block:
         self.credit = no_credits(voters, diversity=diversity, radius=radius)
         self._counts: tuple[Counts, Counts] | None = None
 
-    def enrol(self, place: int, electorate: Bits, tally: Counts) -> None:
-        """A client at this place, for whom the electorate (rows,) counts with full credits.
-
-        tally: (objects,) the electorate's votes in the open round.
-        """
+    def enrol(self, place: int, electorate: Bits) -> None:
+        """A client at this place, for whom the electorate (rows,) counts with full credits."""
         enrol(self.credit, place, electorate)
-        if self._counts is not None:
-            counts, credits_left = self._counts
-            counts[place] = tally
-            credits_left[place] = (self.credit.start_both + 1) * tally.sum()
+        self._counts = None
 
     def counts(self, place: int, votes: Votes, objects: int) -> tuple[Counts, int]:
         """Of the open round: (objects,) votes that count for the client, and the credit left."""

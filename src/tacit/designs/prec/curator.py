@@ -13,8 +13,9 @@ Deviations  sound: a gate before each round takes the place of the promise that 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,8 @@ class PRec(Running):
         if not isinstance(settings, PRecSettings):
             raise ConfigError(f"The settings of a run are a PRecSettings(...); got {settings!r}.")
         if not hasattr(randomness, "words"):
-            raise ConfigError(
-                f"randomness is a source, such as tacit.randomness.secure(); got {randomness!r}."
-            )
+            said = "randomness is a source, such as tacit.randomness.secure(); got"
+            raise ConfigError(f"{said} {randomness!r}.")
         if number is not None and (type(number) is not int or not 0 <= number < 1 << 64):
             raise ConfigError(f"A run's number is a whole number below 2^64; got {number!r}.")
         self.settings = settings
@@ -70,7 +70,6 @@ class PRec(Running):
         self.candidates: tuple[Id, ...] = ()
         self._votes: Votes = np.zeros(0, dtype=np.uint16)
         self._electorate: NDArray[np.bool_] = np.zeros(0, dtype=bool)
-        self._everybody: Counts | None = None  # votes of the open round, if they were counted
         self._handed_over = False
 
     @property
@@ -199,18 +198,18 @@ class PRec(Running):
 
         An old file stays until the new one is on disk.
         """
-        from tacit.designs.prec import storing
-
-        with self._alone():
-            write_whole(path, storing.pack(self))
-            self._handed_over = True
+        self._hand_over(partial(write_whole, path))
 
     def to_bytes(self) -> bytes:
         """The same into bytes, as secret as the file; this object is used up."""
+        return self._hand_over(lambda _: None)
+
+    def _hand_over(self, write: Callable[[bytes], None]) -> bytes:
         from tacit.designs.prec import storing
 
         with self._alone():
             data = storing.pack(self)
+            write(data)
             self._handed_over = True
             return data
 
@@ -281,10 +280,7 @@ class PRec(Running):
         return Gate.opened(epsilon=self.plan.gate, threshold=self.plan.threshold)
 
     def _enrol(self, run: Run) -> None:
-        if self._everybody is None:
-            size, voting = len(self.candidates), self._votes[self._electorate]
-            self._everybody = np.bincount(voting, minlength=size).astype(np.int64)
-        run.block.enrol(run.place, self._electorate, self._everybody)
+        run.block.enrol(run.place, self._electorate)
         run.joined = self.round
 
     def _known(self, name: Id) -> Run:
@@ -332,7 +328,6 @@ class PRec(Running):
             block.fit(len(present), present if gone.any() else None)
             block.advance(last, len(self.candidates), votes, len(candidates), said)
         self._votes, self.candidates, self._electorate = votes, candidates, present
-        self._everybody = None
         self.round += 1
         for run in self._runs.values():
             if run.joined is None:

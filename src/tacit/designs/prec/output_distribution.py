@@ -52,11 +52,6 @@ class OutputDistribution:
         """Chance of a uniform object: m / (3 T/(R+1) - 1)."""
         return Fraction(self.objects * (self.radius + 1), 3 * self.rounds - self.radius - 1)
 
-    @property
-    def rate(self) -> float:
-        """lambda = 2 m ln(T/(R+1))."""
-        return 2 * self.objects * self._log
-
     @cached_property
     def _log(self) -> float:
         return math.log(self.rounds / (self.radius + 1))

@@ -1,18 +1,11 @@
 """What p-REC reveals at the very most and how often it errs, computed, and the voters it takes.
 
-Two neighbouring patterns are compared by the sum over rounds of ln(p / p'), with and without one
-voter. While they survive, the only thing that matters of the past is how many others survive: an
-adversary who writes all votes and all answers therefore plays a game with one number for a state,
-and a dynamic program finds the adversary's maximum, in either direction. When the voter leaves,
-both patterns go on alike.
-
-floor    any votes and any answers, as long as the pattern with them has at least `peers` survivors:
-         what a gate enforces. No promise.
+floor    any votes and any answers, as long as the pattern with the voter has at least `peers`
+         survivors: what a gate enforces. No promise.
 promise  the client likes exactly one object a round and `peers` others vote for it in every round.
 
-Rounds with fewer objects are covered: an object without votes does the same, with less of the
-uniform part, and a larger uniform part only brings the two chances closer. So are voters who
-leave: the others may shrink at any time. Values are rounded upwards.
+Values are rounded upwards. How they are found, and that they cover rounds with fewer objects and
+voters who leave, is in docs/prec-theory.md.
 """
 
 from __future__ import annotations
@@ -31,8 +24,7 @@ EXACT_VOTERS = {2: 6000, 3: 600}
 """By the number of objects: the most voters of whom every number is tried, in a second or two."""
 _ROUNDING = 1e-10
 """A log-ratio is off by 1e-13 at most, and a few dozen rounds leak."""
-UNLIKELY = 0.01
-"""Chance with which a plan's `likely_loss_bound` may fail."""
+UNLIKELY = 0.01  # the chance with which a plan's `likely_loss_bound` may fail
 
 
 def floor_epsilon(
@@ -40,9 +32,8 @@ def floor_epsilon(
 ) -> tuple[float, Basis]:
     """Nats that a gated run costs at most, its gate apart; no promise about anybody.
 
-    peers: the floor. With diversity and radius it is on all credits over what one voter has at the
-    start: the gate keeps them at `peers * theory.credit(diversity, radius)` or above. voters: at
-    most, all whom the client could ever count.
+    peers: the floor, on all credits over `theory.credit`, what one voter has at the start. voters:
+    at most, all whom the client could ever count.
     """
     theory.check(objects, rounds, diversity, radius, voters, peers)
     return cached_epsilon("floor", objects, rounds, diversity, radius, voters, peers)

@@ -151,6 +151,9 @@ def _run(server: PRec, values: list[Any]) -> Run:
         raise ValueError("a client was replayed, whose run cannot go on")
     if not 0 <= _whole(place) < CLIENTS:
         raise ValueError("a client has no place in a block")
+    for number in (joined, stopped):
+        if number is not None:
+            _whole(number, least=1)
     if type(passed) is not int or passed < 0:
         raise ValueError("a gate's last round is no round")
     if passed > server.round:
@@ -171,7 +174,7 @@ def _run(server: PRec, values: list[Any]) -> Run:
         raise ValueError("a client's rounds do not ascend")
     if (joined is None) != (server.round == 0) or (joined or 0) > server.round:
         raise ValueError("a client joined in no round of this run")
-    if rounds and (rounds[0] < _whole(joined, least=1) or rounds[-1] > server.round):
+    if rounds and (rounds[0] < (joined or 1) or rounds[-1] > server.round):
         raise ValueError("a client has a recommendation of a round that they did not take part in")
     if len(rounds) > server.settings.rounds or (stopped is not None and stopped not in rounds):
         raise ValueError("a client has more recommendations than there were rounds, or lacks one")

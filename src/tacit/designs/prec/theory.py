@@ -26,7 +26,10 @@ _KULLBACK = 0.75 * math.log(1.5) + 0.25 * math.log(0.5)
 
 def check(m: int, T: int, D: int, R: int, n: int, P: int) -> None:
     """ConfigError, with the reason, where the algorithm or its proofs have no meaning."""
-    _check_whole(m, T, D, R, n, P)
+    names = ("objects", "rounds", "diversity", "radius", "voters", "peers")
+    for name, value, low in zip(names, (m, T, D, R, n, P), (2, 1, 0, 0, 1, 1), strict=True):
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= 2**40:
+            raise ConfigError(f"{name} is a whole number from {low} to 2^40; got {value!r}.")
     check_law(m, T, D, R)
     check_peers(m, n, P)
 
@@ -94,9 +97,6 @@ def credit_floor(D: int, R: int, P: int) -> int:
     return P * (D + R + 1)
 
 
-# Loss
-
-
 def loss_bound(m: int, T: int, R: int, n: int, P: int) -> float:
     """* Theorems 10 and 16: expected loss at most, for every D."""
     return _charged_loss(m, R, n, P) + (m - 1) * (R + 1) * T / (3 * T - R - 1)
@@ -111,8 +111,7 @@ def likely_loss_bound(m: int, T: int, R: int, n: int, P: int, delta: float) -> f
 
 def _charged_loss(m: int, R: int, n: int, P: int) -> float:
     """Rounds that are not uniform: each loss takes a share of rho / (2R + 1) of all R-credit."""
-    spent = math.log((2 * R + 1) * n / ((R + 1) * P))
-    return 2 * m * (2 * R + 1) * spent
+    return 2 * m * (2 * R + 1) * math.log((2 * R + 1) * n / ((R + 1) * P))
 
 
 def loss_lower_bound(m: int, T: int, R: int, n: int, P: int) -> float:
@@ -121,9 +120,6 @@ def loss_lower_bound(m: int, T: int, R: int, n: int, P: int) -> float:
     while P * m ** (halvings + 1) <= n and (m - 1) * (halvings + 1) <= T:
         halvings += 1
     return max((1 - 1 / m) * R, (m - 1) * halvings / 2)
-
-
-# Privacy, at most
 
 
 def eps_tight(m: int, T: int, D: int, R: int, P: int) -> float:
@@ -156,25 +152,8 @@ def leak(m: int, T: int, R: int, W: int) -> float:
 def kappa(m: int, T: int, R: int) -> float:
     """* How fast a recommendation's log-chance moves at most, in units of lambda ln(W / (W - 1)).
 
-    Let x move on the straight line from the shares without the extra voter to those with them. They
-    vote for a. At time s, dx_a/ds = (1 - x_a) / (W - s) and dx_j/ds = -x_j / (W - s) for others,
-    and 1 / (W - s) adds up to ln(W / (W - 1)). With psi = (e^(lambda (x - rho)) - 1)+, S its sum,
-    q_j = psi_j / S and h = gamma / (m (1 - gamma)), the chance of b is h + q_b but for a factor.
-    It moves only if x_b > rho. Its logarithm moves, in units of lambda / (W - s),
-
-    upwards, a = b, by [(1 - q)(q + 1/S)(1 - x_b) + q sum_{j != b} (q_j + 1/S) x_j] / (h + q). With
-        y the largest other share that is at most
-          q (1 - q) / (h + q) (1 - x_b + y)  +  (1 - x_b) / (h S + psi_b).
-        If y = x_b + d / lambda with d >= 0, then q <= 1 / (1 + e^d); else 1 - x_b + y < 1.
-    upwards, a != b, by no more than the same two parts.
-    downwards, a != b, by [(1 - q)(q + 1/S) x_b + q (q_a + 1/S)(1 - x_a)] / (h + q) at most. The
-        parts without 1/S: if x_a >= x_b, q_a <= 1 - q leaves at most 1 - x_a + x_b <= 1. If
-        x_b = x_a + d / lambda, q_a <= q e^-d leaves a mean of x_b and e^-d (1 - x_b + d / lambda),
-        both at most 1 as lambda > 1. The parts with 1/S: x_b / (h S + psi_b) + 1 / S at most.
-
-    By Jensen S >= m (r - 1), and S >= psi_b + (m - 1) psi((1 - x_b) / (m - 1)). What is left
-    depends on one number each, d or x_b; both lines are cut into short pieces, and each piece is
-    bounded by its ends. Rounds with fewer objects have a larger h and an object without votes.
+    The derivation is in docs/prec-theory.md: what is left of it depends on one number each, d or x.
+    Both lines are cut into short pieces, and each piece is bounded by its ends.
     """
     r, steep = ratio(T, R), lam(m, T, R)
     h = 1 / (3 * r - 1 - m)
@@ -224,9 +203,6 @@ def _before(after: int, parts: int, c: int, weight: int) -> int:
     return left
 
 
-# Privacy, at least
-
-
 def eps_lower_8(T: int, n: int, P: int, L: float) -> float:
     """Lemma 8: eps at least, for any algorithm with expected loss L: ln(T / 2L) / P; n >= 2P."""
     if n < 2 * P or L <= 0:
@@ -247,16 +223,3 @@ def eps_lower_bound(m: int, T: int, D: int, R: int, n: int, P: int) -> float:
     """What nobody can go below who keeps the loss within `loss_bound`; 0 where nothing is known."""
     L = loss_bound(m, T, R, n, P)
     return max(eps_lower_8(T, n, P, L), eps_lower_15(T, D, R, n, P, L))
-
-
-def _check_whole(m: int, T: int, D: int, R: int, n: int, P: int) -> None:
-    for name, value, least in (
-        ("objects", m, 2),
-        ("rounds", T, 1),
-        ("diversity", D, 0),
-        ("radius", R, 0),
-        ("voters", n, 1),
-        ("peers", P, 1),
-    ):
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 2**40:
-            raise ConfigError(f"{name} is a whole number from {least} to 2^40; got {value!r}.")

@@ -8,11 +8,10 @@ import pytest
 from tacit.auditing.bugs import examine
 from tacit.auditing.claims import as_expected, run
 from tacit.designs.prec import PRec, PRecSettings
-from tacit.designs.prec.audit import BENCH, code, features, gated, published
+from tacit.designs.prec.audit import BENCH, features, gated, published
 from tacit.designs.prec.audit.exact import settings_for
 from tacit.designs.prec.audit.faults import BUGS
-from tacit.designs.prec.audit.patterns import followed
-from tacit.designs.prec.audit.walk import sampled
+from tacit.designs.prec.audit.walk import followed, sampled
 
 SAMPLES = 1_000
 
@@ -34,11 +33,11 @@ def test_the_bound_reaches_five():
 
 
 def test_the_sound_claim_holds():
-    """No violation on two pairs, each with an exact loss below the claim."""
+    """No violation, and an exact loss below the claim."""
     line = gated(4.0)
     found = run(line, samples=SAMPLES)
     assert as_expected(line, found, short=True)
-    assert len(found.pairs) == 2
+    assert len(found.pairs) == 1
     for pair in found.pairs:
         assert pair.lower_bound <= pair.exact <= line.epsilon
         assert pair.lower_bound >= pair.ideal
@@ -58,19 +57,17 @@ def test_both_variants_are_on_the_bench():
 
 
 def test_features_by_hand():
-    """Matches, the stop; nothing after it counts in a view."""
+    """Matches, the stop."""
     votes = followed(np.array([[0], [1], [0]]))
     runs = np.array([[0, 0, 0, 3], [0, 1, 1, 1]])
     found = [way(runs).tolist() for way in features(votes).values()]
-    assert found[:2] == [[2, 2], [3, 1]]
-    assert found[2][1] == code((0,), 3)
-    assert found[2][0] == code((0, 0, 0), 3) != code((0, 0), 3)
+    assert found == [[2, 2], [3, 1]]
 
 
 def test_sampled_runs():
     """A closed gate: the stop is before the first round; without a gate it never comes."""
     votes = followed(np.zeros((3, 1), dtype=np.int64))
-    wanted = settings_for(3.0, rounds=3)
+    wanted = settings_for(3.0)
     assert sampled(PRec, wanted, votes, 5)[:, -1].tolist() == [0] * 5
     open_always = PRecSettings(3, 2, 80, peers=12, variant="published")
     seen = sampled(PRec, open_always, votes, 50)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,18 +14,19 @@ from tacit.designs.prec import PRec, PRecSettings
 from tacit.designs.prec.audit.exact import (
     PEERS,
     Computed,
+    chances,
     changing_voters,
-    drawn_as_computed,
+    game,
     hostile_set,
     hostile_views,
     settings_for,
+    staged,
     views_without_gate,
     worst_streams,
 )
-from tacit.designs.prec.audit.patterns import chances, followed, game, staged
 from tacit.designs.prec.audit.walk import (
-    all_paths,
     beyond,
+    followed,
     loss_at,
     views,
     walked,
@@ -40,7 +42,6 @@ from tacit.designs.prec.audit.walk import (
         partial(hostile_views, gate=0.3, instances=4),
         views_without_gate,
         changing_voters,
-        drawn_as_computed,
     ],
 )
 def test_the_shipped_curator_holds(check):
@@ -85,7 +86,7 @@ def test_views_are_whole():
     """127 views of six rounds of two objects, of chance 1 together."""
     wanted = settings_for(3.0)
     votes = hostile_set(wanted, 1)[0]
-    found = views(walked(PRec, wanted, votes, all_paths(votes)))
+    found = views(walked(PRec, wanted, votes, list(product((0, 1), repeat=6))))
     assert len(found) == 127
     assert sum(found.values()) == pytest.approx(1, abs=1e-9)
 
@@ -94,9 +95,9 @@ def test_the_counterexample():
     """T = 20, P = 100: 13.52 if all recommendations are her votes, 67.69 if none is."""
     wanted = PRecSettings(20, 2, 200, peers=100, variant="published")
     votes = followed(np.array([[at % 2] for at in range(20)]))
-    never = tuple(1 - place for place in votes.hers)
+    never = tuple(1 - place for place in votes.theirs)
     told = [
-        walked_pair(PRec, wanted, votes, [path], peers=0).rounds for path in (votes.hers, never)
+        walked_pair(PRec, wanted, votes, [path], peers=0).rounds for path in (votes.theirs, never)
     ]
     assert told == pytest.approx([13.52, 67.69], abs=0.005)
 

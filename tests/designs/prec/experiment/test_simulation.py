@@ -12,10 +12,8 @@ import pytest
 from tacit.accounting.concentrated import ZCDPAccountant
 from tacit.accounting.events import Exponential, repeat
 from tacit.cli.app import main
-from tacit.designs.prec.experiment import play, points, simulate
-from tacit.designs.prec.experiment.commands import SimulateSettings
-from tacit.designs.prec.experiment.methods import METHODS, Raw, per_round
-from tacit.designs.prec.experiment.worlds import Game
+from tacit.designs.prec.experiment import SimulateSettings, play, points, simulate
+from tacit.designs.prec.experiment.methods import METHODS, Game, Raw, per_round
 from tacit.errors import ConfigError
 from tacit.randomness import simulation
 

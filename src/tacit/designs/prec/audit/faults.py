@@ -8,14 +8,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.auditing.bugs import Described, Tool
-from tacit.designs.prec import Entry, PRec, PRecSettings
+from tacit.designs.prec import Entry, PRec
 from tacit.designs.prec.audit.exact import (
     Check,
     changing_voters,
-    drawn_as_computed,
     hostile_views,
     worst_streams,
 )
@@ -23,7 +21,6 @@ from tacit.designs.prec.clients import Counts, Gate, Run
 from tacit.designs.prec.output_distribution import uniform
 from tacit.designs.prec.voters import Id, Votes
 from tacit.mechanisms.running import ThresholdGate
-from tacit.randomness import secure
 
 
 class _HalfNoise(ThresholdGate):
@@ -112,21 +109,6 @@ class AbstainersLeftOut(PRec):
         return counts[:-1], credit
 
 
-class _ShortWords:
-    private = True
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        return secure().words(count) >> np.uint64(1)
-
-
-class ShortWords(PRec):
-    """Random words have their first bit at 0, so that no draw ends in the upper half."""
-
-    def __init__(self, settings: PRecSettings, **given: Any) -> None:
-        super().__init__(settings, **given)
-        self.source = _ShortWords()
-
-
 @dataclass(frozen=True)
 class Curated:
     """A faulty curator, and the check that has to see it; it is compared with the shipped one."""
@@ -156,5 +138,4 @@ BUGS = (
     Curated("a dislike costs nobody", SilenceIsFree, changing_voters),
     Curated("newcomers count at once", NewcomersCount, changing_voters),
     Curated("abstainers left out of the shares", AbstainersLeftOut, changing_voters),
-    Curated("random words cut short", ShortWords, drawn_as_computed, tool="empirical"),
 )

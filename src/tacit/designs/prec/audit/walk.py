@@ -3,8 +3,8 @@
 What the law draws is replaced by a given output, and the gate's answer by "go on"; everything else
 is the curator as it runs. Heard are the chances that the law would have drawn with, the counts that
 the gate was asked about, and the scales of the noises that were drawn for it. From that follows
-the exact chance of every view. A block of clients walks at once, each on a path of their own. Not
-for several threads at once: methods are replaced for the whole process.
+the exact chance of every view. Not for several threads at once: methods are replaced for the whole
+process.
 
 Two walks on neighbouring patterns show what a client can tell apart, in all and part by part of the
 proof: the gate's answers cost its epsilon; while P survivors are left, the rounds cost the floor's;
@@ -16,9 +16,9 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate, product
+from itertools import product
 from typing import Any
 from unittest.mock import patch
 
@@ -28,17 +28,69 @@ from numpy.typing import NDArray
 from tacit.auditing.bench import laplace, laplace_at_least
 from tacit.auditing.sampler_spy import Asked, Bulk, tapped
 from tacit.designs.prec import OutputDistribution, PRec, PRecSettings
-from tacit.designs.prec.audit.patterns import Pattern
 from tacit.mechanisms.running import GateRun
 from tacit.randomness import Source, secure
 
 Path = tuple[int, ...]
-Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
 Views = Mapping[Hashable, float]
+ABSTAINS = -1
 _ASKED = 2  # times in a round, the second of which must draw nothing
 _CLIENTS = 1_000  # of one server that is sampled: a larger one takes longer for each
 _HALVINGS = 60
 _NUMBER = 1  # of the run, so that abstainers' votes are the same for neighbours
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """votes: (rounds, voters) the place of each one's object, or ABSTAINS; the last column is of
+    the voter in whom neighbours differ. answers: (rounds, objects) of the client to each
+    recommendation: 1 a like, 0 a dislike. comes, leaves: (voters,) the first round, from 1, in
+    which a voter is there, and in which they are no longer.
+    """
+
+    votes: Places
+    answers: Places
+    comes: Places
+    leaves: Places
+
+    @property
+    def rounds(self) -> int:
+        return len(self.votes)
+
+    @property
+    def theirs(self) -> tuple[int, ...]:
+        """What the voter in whom neighbours differ votes for."""
+        return tuple(self.votes[:, -1].tolist())
+
+    @property
+    def without(self) -> Pattern:
+        """The neighbour: all votes but theirs."""
+        return replace(
+            self, votes=self.votes[:, :-1], comes=self.comes[:-1], leaves=self.leaves[:-1]
+        )
+
+    def open(self, server: PRec, at: int) -> None:
+        """The next round, the `at`-th from 0; a voter's id is their column."""
+        number = at + 1
+        if (gone := np.flatnonzero(self.leaves == number)).size:
+            server.leave_voters(gone)
+        server.join_voters(np.flatnonzero((self.comes == number) & (self.leaves > number)))
+        here = (self.comes <= number) & (self.leaves > number) & (self.votes[at] != ABSTAINS)
+        server.open_round(
+            range(self.answers.shape[1]), (np.flatnonzero(here), self.votes[at][here])
+        )
+
+
+def pattern(votes: Places, answers: Places) -> Pattern:
+    """Everybody votes in all rounds."""
+    rounds, voters = votes.shape
+    return Pattern(votes, answers, np.ones(voters, np.int64), np.full(voters, rounds + 1, np.int64))
+
+
+def followed(votes: Places) -> Pattern:
+    """The hostile client: they like exactly what the last voter voted for, who so never leaves."""
+    return pattern(votes, np.eye(2, dtype=np.int64)[votes[:, -1]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,11 +213,6 @@ def walked(
     return walks
 
 
-def all_paths(votes: Pattern) -> list[Path]:
-    """Every sequence of outputs."""
-    return list(product(range(votes.answers.shape[1]), repeat=votes.rounds))
-
-
 def views(walks: Sequence[Walk]) -> dict[tuple[Path, int], float]:
     """Chance of every (outputs until the gate shut, questions that it let pass)."""
     found: dict[tuple[Path, int], float] = {}
@@ -193,7 +240,7 @@ def sampled(
     return seen
 
 
-def _serve(server: PRec, votes: Pattern, seen: NDArray[np.int64]) -> None:
+def _serve(server: PRec, votes: Pattern, seen: Places) -> None:
     """One client for each row."""
     for client in range(len(seen)):
         server.join(client)
@@ -218,16 +265,23 @@ class Pair:
     @property
     def rounds(self) -> float:
         """The largest sum of ln(p / p'), either way, over rounds with P survivors."""
-        return max(abs(leak) for both in self._both() for leak in round_leaks(*both, self.peers))
+        most = 0.0
+        for both in self._both():
+            leak = 0.0
+            for one, other in zip(*(walk.drawn for walk in both), strict=True):
+                if one.survivors < self.peers:
+                    break
+                leak += math.log(one.chance / other.chance)
+                most = max(most, abs(leak))
+        return most
 
     @property
     def gate(self) -> float:
         """The largest log-ratio of the gate's answers along one path; infinite without noise."""
-        answers = [zip(one.answers, other.answers, strict=True) for one, other in self._both()]
         return max(
             0.0 if p == q else math.inf if 0 in (p, q) else abs(math.log(p / q))
-            for along in answers
-            for p, q in along
+            for one, other in self._both()
+            for p, q in zip(one.answers, other.answers, strict=True)
         )
 
     @property
@@ -264,19 +318,10 @@ def walked_pair(
     peers: int | None = None,
 ) -> Pair:
     """Both neighbours along these paths; by default, all. peers: where the plan has none."""
-    chosen = all_paths(votes) if paths is None else paths
+    every = product(range(votes.answers.shape[1]), repeat=votes.rounds)
+    chosen = list(every) if paths is None else paths
     walks = [walked(kind, settings, side, chosen) for side in (votes, votes.without)]
     return Pair(walks[0], walks[1], settings.plan.peers if peers is None else peers)
-
-
-def round_leaks(beside: Walk, without: Walk, peers: int) -> list[float]:
-    """The sum of ln(p / p') after each round, until fewer than P survive."""
-    leak = []
-    for one, other in zip(beside.drawn, without.drawn, strict=True):
-        if one.survivors < peers:
-            break
-        leak.append(math.log(one.chance / other.chance))
-    return list(accumulate(leak, initial=0.0))
 
 
 def beyond(first: Views, second: Views, epsilon: float) -> float:

@@ -1,4 +1,7 @@
-"""p-REC and what it is compared with, all played by the same rules.
+"""What is played: worlds, and p-REC with what it is compared with, all by the same rules.
+
+A world yields, round by round, the votes (voters,) and what the client likes (objects,); several
+clients have one taste. The methods:
 
 p-rec               the sound variant, with its gate, for epsilon and delta
 p-rec-no-gate       the paper's algorithm, which promises nothing where peers are not promised
@@ -14,8 +17,9 @@ uniform             any object; looks at no vote
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +27,137 @@ from numpy.typing import NDArray
 from tacit.accounting.base import PureAccountant, smallest_noise
 from tacit.accounting.concentrated import ZCDPAccountant
 from tacit.accounting.events import Event, Exponential, repeat
-from tacit.designs.prec import PRec, PRecSettings
-from tacit.designs.prec.experiment.worlds import Game, Votes
+from tacit.designs.prec import PRec, PRecSettings, theory
 from tacit.errors import ConfigError
 from tacit.mechanisms.selection import Selection
 from tacit.randomness import replay
+
+Votes = NDArray[np.int64]
+Likes = NDArray[np.bool_]
+Play = Iterator[tuple[Votes, Likes]]
+
+_LOYAL = 0.45
+"""A traitors' share of a little over one half, so that they are followed once."""
+
+
+@dataclass(frozen=True)
+class Game:
+    """rounds T, objects m, voters n, peers P; diversity D, radius R: what the promise allows.
+
+    epsilon, delta: for what `together` of the clients see together.
+    """
+
+    rounds: int
+    objects: int
+    voters: int
+    peers: int
+    diversity: int = 0
+    radius: int = 0
+    clients: int = 1
+    together: int = 1
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    world: str = "planted"
+
+    def __post_init__(self) -> None:
+        if not (self.rounds >= 3 and self.objects >= 2 and 0 <= self.radius <= self.rounds):
+            raise ConfigError(
+                "A simulation needs 3 rounds or more, 2 objects or more, and a radius of at most "
+                f"the rounds; got {self.rounds}, {self.objects} and {self.radius}."
+            )
+        if not 1 <= self.peers <= self.voters:
+            raise ConfigError(
+                f"Between 1 and all {self.voters} voters are peers; got {self.peers}."
+            )
+        if not 0 <= self.diversity <= self.rounds:
+            raise ConfigError("diversity is 0 to the number of rounds.")
+        if not 1 <= self.together <= self.clients:
+            raise ConfigError(
+                f"Of {self.clients} clients, 1 to all are priced together; got {self.together}."
+            )
+        if self.world not in WORLDS:
+            raise ConfigError(f"A world is one of {', '.join(WORLDS)}; got {self.world!r}.")
+        if self.world != "planted" and (self.diversity or self.radius):
+            raise ConfigError(f"The world '{self.world}' is for diversity 0 and radius 0.")
+
+    @property
+    def loss_bound(self) -> float | None:
+        """5.3 of the theory, for p-REC where the promise holds; None where nothing is proved."""
+        sizes = self.voters, self.peers
+        try:
+            theory.check(self.objects, self.rounds, self.diversity, self.radius, *sizes)
+        except ConfigError:
+            return None
+        return theory.loss_bound(self.objects, self.rounds, self.radius, *sizes)
+
+
+def planted(game: Game, rng: np.random.Generator) -> Play:
+    """Peers vote for what the client likes, everybody else at random.
+
+    Each peer errs in R rounds of their own; in D rounds two objects are liked.
+    """
+    twice = _some(game.rounds, game.diversity, rng)
+    wrong = np.zeros((game.rounds, game.peers), dtype=bool)
+    for peer in range(game.peers):
+        wrong[:, peer] = _some(game.rounds, game.radius, rng)
+    for number in range(game.rounds):
+        votes, likes = _chance(game, rng), _some(game.objects, 1 + int(twice[number]), rng)
+        votes[: game.peers] = rng.choice(np.flatnonzero(likes), game.peers)
+        erring = np.flatnonzero(wrong[number])
+        if not likes.all():
+            votes[erring] = rng.choice(np.flatnonzero(~likes), len(erring))
+        yield votes, likes
+
+
+def opposed(game: Game, rng: np.random.Generator) -> Play:
+    """All but the peers vote for one object that the client dislikes."""
+    for _ in range(game.rounds):
+        yield _parted(game, game.peers, rng)
+
+
+def sybils(game: Game, rng: np.random.Generator) -> Play:
+    """All who are not peers are an army that betrays the client, half of it at a time, for good."""
+    loyal = game.voters
+    for number in range(game.rounds):
+        if number and loyal > game.peers:
+            loyal = max(game.peers, min(loyal - 1, round(loyal * _LOYAL)))
+        yield _parted(game, loyal, rng)
+
+
+def victim(game: Game, rng: np.random.Generator) -> Play:
+    """The client has no peers and likes exactly what one voter votes for: what the client is
+    given is what they learn of the voter.
+    """
+    for _ in range(game.rounds):
+        votes = _chance(game, rng)
+        yield votes, np.arange(game.objects) == votes[0]
+
+
+WORLDS: dict[str, Callable[[Game, np.random.Generator], Play]] = {
+    "planted": planted,
+    "opposed": opposed,
+    "sybils": sybils,
+    "victim": victim,
+}
+
+
+def _parted(game: Game, loyal: int, rng: np.random.Generator) -> tuple[Votes, Likes]:
+    """So many vote for what is liked, all others for one other object."""
+    likes = _some(game.objects, 1, rng)
+    votes = np.full(game.voters, rng.choice(np.flatnonzero(~likes)))
+    votes[:loyal] = np.flatnonzero(likes)[0]
+    return votes, likes
+
+
+def _chance(game: Game, rng: np.random.Generator) -> Votes:
+    return rng.integers(0, game.objects, game.voters)
+
+
+def _some(size: int, number: int, rng: np.random.Generator) -> Likes:
+    chosen = np.zeros(size, dtype=bool)
+    chosen[rng.choice(size, min(number, size), replace=False)] = True
+    return chosen
+
 
 ABSTAINS = -1
 PRIVATE = ("p-rec", "exponential")
@@ -54,9 +184,6 @@ class Player:
     def stopped(self, client: int) -> int | None:  # most never stop
         """The round, from 1, from which a client was given any object."""
         return None
-
-    def _counts(self, votes: Votes) -> NDArray[np.int64]:
-        return np.bincount(votes[votes != ABSTAINS], minlength=self.game.objects)
 
 
 class Ours(Player):
@@ -95,23 +222,17 @@ class Raw(Player):
         self._source = replay(f"exponential {seed}")
 
     def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
-        rows = np.tile(self._counts(votes), (len(asking), 1))
+        counts = np.bincount(votes[votes != ABSTAINS], minlength=self.game.objects)
+        rows = np.tile(counts, (len(asking), 1))
         return [int(chosen) for chosen in self.draw(rows, self._source)]
 
 
 class Majority(Player):
-    """What most vote for."""
+    """What most vote for; left: of the weight, for each client, of a voter who was wrong."""
 
-    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
-        return [int(self._counts(votes).argmax())] * len(asking)
-
-
-class WeightedMajority(Player):
-    """The same with a weight of each voter for each client."""
-
-    def __init__(self, game: Game, seed: int) -> None:
+    def __init__(self, game: Game, seed: int, *, left: float) -> None:
         super().__init__(game, seed)
-        self._weights = np.ones((game.clients, game.voters))
+        self._left, self._weights = left, np.ones((game.clients, game.voters))
 
     def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
         voting, size = votes != ABSTAINS, self.game.objects
@@ -126,7 +247,7 @@ class WeightedMajority(Player):
         for client, chosen, likes in zip(asking, given, liked, strict=True):
             wrong = ((votes != chosen) & (votes != ABSTAINS)) if likes else votes == chosen
             mine = self._weights[client]
-            mine[wrong] /= 2
+            mine[wrong] *= self._left
             mine /= mine.max()
 
 
@@ -145,10 +266,10 @@ class Uniform(Player):
         return 1 if self._shut else None
 
 
-_OTHERS: dict[str, type[Player]] = {
+_OTHERS: dict[str, Callable[[Game, int], Player]] = {
     "exponential": Raw,
-    "majority": Majority,
-    "weighted-majority": WeightedMajority,
+    "majority": partial(Majority, left=1.0),
+    "weighted-majority": partial(Majority, left=0.5),
     "uniform": Uniform,
 }
 METHODS = ("p-rec", "p-rec-no-gate", *_OTHERS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.designs.prec.experiment.worlds import WORLDS, Game
+from tacit.designs.prec.experiment.methods import WORLDS, Game
 from tacit.errors import ConfigError
 
 
