@@ -27,6 +27,7 @@ MODELS = (
     "shown",
     [
         RATINGS,
+        VoteRound("r", ("a", "b"), RATINGS.user_ids, RATINGS.item_ids),
         Popularity().fit(RATINGS),
     ],
     ids=lambda one: type(one).__name__,

@@ -86,6 +86,7 @@ SHAPES = {
     ],
     "prec": [
         "simulate prec --rounds 20 --voters 80 --peers 30 --seeds 1 --workers 1",
+        "replay prec {folder}/votes.csv --voters 60 --follow v1 --epsilon inf",
     ],
     "pdap": ["simulate pdap --vendors 2 --videos 3 --arrivals 60 --seeds 1 --policies dap,p-dap"],
     "ledger": [
@@ -111,6 +112,8 @@ def prepare(folder: Path) -> None:
     items = [item for item, kind in enumerate(kinds) if kind == "source"][:4]
     _write(folder / "own-source.csv", "item,rating", [f"{item},4" for item in items])
     _write(folder / "own.csv", "item,rating", ["1,5", "2,3", "3,4"])
+    votes = [f"{n},v{v},{'ab'[(n + v) % 2]}" for n in range(5) for v in range(40)]
+    _write(folder / "votes.csv", "round,voter,candidate", votes)
 
 
 def _write(file: Path, head: str, lines: Sequence[str]) -> None:

@@ -57,7 +57,7 @@ class Design:
     parts: what else commands ask for, each as "module:name" in the design's package, imported when
     it is asked for. `audit` makes a `tacit.auditing.claims.Bench`, `tour` a `Tour`; `useful` says
     of a fitted model whether its lists are expected to beat popularity; `fit`, `evaluate`,
-    `attack`, `plan` and `simulate` are each a `Command`; `compare` gives the
+    `attack`, `plan`, `simulate` and `replay` are each a `Command`; `compare` gives the
     `Entry`s of a `Comparison`, or the reason why there are none; `reproduce` is a tuple of
     `Printed`; `models` writes one that is served, with its section, into a folder.
     works_from: from how many people its lists beat popularity, by the figures of docs/results.md.

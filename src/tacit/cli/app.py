@@ -32,6 +32,7 @@ COMMANDS = {
     "guarantee": "Show what a model guarantees, to whom, and on what evidence.",
     "plan": "Compute how many people a design needs.",
     "simulate": "Try a design on generated people.",
+    "replay": "Run a design on recorded data.",
     "device": "Show what a device sends, and what it means.",
     "sketches": "Count reports of sketches.",
     "data": "Describe, download or generate ratings.",
@@ -48,6 +49,7 @@ PLACES = {
     "reproduce": "demo:reproducing",
     "plan": "commands:plan",
     "simulate": "commands:simulate",
+    "replay": "commands:replay",
     "sketches": "device:counting",
     "keys": "serve:keys",
 }

@@ -107,6 +107,7 @@ fit = group("fit", "Fit a recommender to ratings and write its model file.")
 evaluate = group("evaluate", "Measure accuracy and attacks, release by release.")
 plan = group("plan", "Compute how many people a design needs.")
 simulate = group("simulate", "Try a design on generated people.")
+replay = group("replay", "Run a design on recorded data.")
 
 
 def _has(found: Design, part: str) -> bool:

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-WORKING = ("fit", "evaluate", "attack", "plan", "simulate")
+WORKING = ("fit", "evaluate", "attack", "plan", "simulate", "replay")
 
 
 class DesignConformance:

@@ -1,13 +1,18 @@
-"""What `tacit plan prec` asks, does and shows."""
+"""What `tacit plan prec` and `tacit replay prec` ask, do and show."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tacit.design import Command, Run, option
+from tacit.errors import ConfigError
 from tacit.evaluation import Result, Table
+
+if TYPE_CHECKING:
+    from tacit.data.votes import Likes, VoteRounds
 
 DELTA = "Probability that the bound of epsilon fails, such as 1e-6."
 DIVERSITY = "Rounds at most in which the client likes several objects."
@@ -89,4 +94,136 @@ def advice(planned: Mapping[str, Any]) -> str:
     return f"{said}{known.format(needed['floor'])}; the theorem asks for {needed['theorem']:,}."
 
 
+@dataclass(frozen=True)
+class ReplaySettings:
+    """Of `tacit replay prec`. epsilon is that of the server's settings."""
+
+    votes: Path = option("A file with columns round, voter, candidate.", argument="VOTES")
+    voters: int = option("A public bound on how many voters there can be.", least=1)
+    likes: Path | None = option(
+        "A file with columns client, round, candidate: what clients like.", default=None
+    )
+    follow: str | None = option(
+        "Instead: one client likes exactly what this voter votes for.", default=None
+    )
+    epsilon: float | None = option(
+        "Epsilon for what --together clients see; inf: no privacy; default: 1, or computed from "
+        "--peers.",
+        default=None,
+    )
+    delta: float = option(DELTA, default=1e-6)
+    peers: int | None = option(
+        "Voters whom the gate keeps in play; else chosen.", default=None, least=1
+    )
+    diversity: int = option(DIVERSITY, default=0, least=0)
+    radius: int = option(RADIUS, default=0, least=0)
+    together: int = option(TOGETHER, default=1, least=1)
+    variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
+
+    def __post_init__(self) -> None:
+        if (self.likes is None) == (self.follow is None):
+            raise ConfigError(
+                "Say what the clients like: --likes FILE, or --follow VOTER for a client who likes "
+                "exactly what one voter votes for."
+            )
+
+
+def replay(settings: ReplaySettings, run: Run) -> Result:
+    """Serve clients from a file of votes, round after round.
+
+    Prints what each was recommended, how often they disliked it, and when their gate closed. Noise
+    and draws are the system's: another call gives other recommendations, and costs epsilon again.
+    """
+    from tacit.data.votes import read_votes
+    from tacit.designs.prec import PRec, PRecSettings
+    from tacit.randomness import secure
+
+    recorded = read_votes(settings.votes)
+    wanted = _likes(recorded, settings)
+    follows = settings.variant == "published" or settings.peers is not None
+    sizes = settings.voters, settings.peers, settings.diversity, settings.radius
+    made = PRecSettings(
+        len(recorded.rounds),
+        max(2, recorded.objects),
+        *sizes,
+        variant=settings.variant,  # type: ignore[arg-type]  # checked there
+        epsilon=1.0 if settings.epsilon is None and not follows else settings.epsilon,
+        delta=settings.delta,
+        clients_together=settings.together,
+        clients=max(settings.together, len(wanted)),
+    )
+    server = PRec(made, randomness=secure())
+    with run.progress("Replaying", len(recorded.rounds)) as advance:
+        for number, opened in enumerate(recorded.rounds):
+            server.open_round(opened.candidates, (opened.voters, opened.chosen))
+            for client, rounds in wanted.items():
+                if number in rounds:
+                    server.feedback(client, server.recommend(client) in rounds[number])
+            advance(1)
+    return _shown(server, recorded, wanted)
+
+
+def _likes(recorded: VoteRounds, settings: ReplaySettings) -> Likes:
+    from tacit.data.votes import read_likes
+
+    if settings.likes is not None:
+        return read_likes(settings.likes, recorded)
+    followed = {
+        number: frozenset(
+            chosen
+            for voter, chosen in zip(each.voters.tolist(), each.chosen.tolist(), strict=True)
+            if str(voter) == settings.follow
+        )
+        for number, each in enumerate(recorded.rounds)
+    }
+    if not any(followed.values()):
+        raise ConfigError(f"No voter '{settings.follow}' votes in any round.")
+    return {"client": followed}
+
+
+def _shown(server: Any, recorded: VoteRounds, wanted: Likes) -> Result:
+    names, plan = [each.name for each in recorded.rounds], server.plan
+    clients = [_client(server, client, names) for client in wanted]
+    data = {
+        "settings": server.settings.to_header(),
+        "candidates_listed": recorded.listed,
+        "plan": None
+        if plan is None
+        else {name: getattr(plan, name) for name in ("peers", "threshold", "basis")},
+        "clients": clients,
+        "guarantees": [card.to_dict() for card in server.guarantees()],
+    }
+    columns = {
+        "client": lambda one: str(one["client"]),
+        "recommendations": lambda one: one["asked"],
+        "disliked": lambda one: one["loss"],
+        "gate shut in round": lambda one: (
+            "never" if one["gate_closed"] is None else str(one["gate_closed"])
+        ),
+    }
+    shown = [Table.of("", columns, clients), server.guarantees()[0].sentence]
+    if not recorded.listed:
+        shown.append(
+            "The candidates were read off the votes, which the guarantee does not cover: add a row "
+            "without a voter for each candidate of each round."
+        )
+    return Result(data, shown, "--json  has every recommendation.")
+
+
+def _client(server: Any, client: int | str, names: list[int | str]) -> dict[str, Any]:
+    seen = server.transcript(client)
+    given = [
+        {"round": names[entry.round - 1], "candidate": entry.candidate, "liked": entry.liked}
+        for entry in seen.entries
+    ]
+    return {
+        "client": client,
+        "asked": len(given),
+        "loss": sum(not each["liked"] for each in given),
+        "gate_closed": None if seen.stopped is None else names[seen.stopped - 1],
+        "recommendations": given,
+    }
+
+
 PLAN = Command(PlanSettings, plan)
+REPLAY = Command(ReplaySettings, replay)

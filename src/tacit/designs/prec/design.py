@@ -111,6 +111,7 @@ DESIGN = Design(
     {
         "audit": "audit:audit",
         "plan": "commands:PLAN",
+        "replay": "commands:REPLAY",
         "simulate": "experiment:SIMULATE",
         "tour": "experiment:tour",
         "compare": "design:contenders",
