@@ -109,7 +109,6 @@ def test_people_stay_apart():
     """Each person's profile holds her own ratings alone, and may be empty."""
     made = ego([{0: 5}, {1: 3}, {4: 2}], (0, -1, -1, -1, -1))
     assert made.stars.toarray().tolist() == [[5, 0], [0, 0], [0, 2]]
-    assert made.of(2).stars.toarray().tolist() == [[0, 2]]
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])

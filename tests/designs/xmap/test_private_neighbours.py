@@ -17,13 +17,11 @@ from tacit.designs.xmap.extender import baseline
 from tacit.designs.xmap.generator import Profiles
 from tacit.designs.xmap.private_neighbours import (
     Candidates,
-    DrawnPeople,
     candidates,
     candidates_of,
     drawn_neighbours,
     published_neighbours,
 )
-from tacit.designs.xmap.recommender import PeopleNeighbours
 from tacit.randomness import replay, secure, simulation
 
 DRAWS = 20_000
@@ -167,18 +165,6 @@ def test_largest_similarities_at_a_large_budget():
     assert noisy[0].tolist() == pytest.approx([0.9, 0.8, 0.4], abs=1e-4)
 
 
-def test_everybody_alike_may_be_drawn():
-    """With as many places as people of positive similarity all of them are neighbours, the first
-    of the data too; who rates the other way round is none."""
-    stars = sparse.csr_array(np.array([[5, 4, 1], [5, 5, 2], [4, 5, 1], [1, 1, 5]], dtype=float))
-    model = PeopleNeighbours(np.full(3, 3.0), Profiles(stars, stars.data - 3.0, None))
-    mine = sparse.csr_array(np.array([[5.0, 5.0, 1.0]]))
-    drawn = DrawnPeople(model, 1.0, secure())
-    people, similarities = drawn.chosen(Profiles(mine, mine.data - 3.0, None), 4)
-    assert sorted(people.tolist()) == [0, 1, 2]
-    assert len(similarities) == 3
-
-
 def test_truncation_takes_the_largest_sensitivity():
     """One draw of k = 1 comes as often as PNSA says, where the truncation lies apart for the
     largest and the smallest SS; off by 5 standard deviations once in 1,000,000 runs."""
@@ -250,14 +236,3 @@ def test_few_who_rated_both_count_for_less():
     assert plain.similarities == pytest.approx([cosine / 4 for cosine in cosines])
     shares = [1, 1, 2 / 3, 1 / 3]
     assert fewer.similarities == pytest.approx(plain.similarities * shares)
-
-
-def test_drawn_people_are_as_alike_as_the_models():
-    """At a large budget: the cosines of the model without draws. Who is unlike takes no place."""
-    stars = sparse.csr_array(np.array([[5, 4, 1], [5, 5, 2], [4, 5, 1], [1, 1, 5]], dtype=float))
-    model = PeopleNeighbours(np.full(3, 3.0), Profiles(stars, stars.data - 3.0, None))
-    mine = sparse.csr_array(np.array([[5.0, 5.0, 1.0]]))
-    profile = Profiles(mine, mine.data - 3.0, None)
-    people, similarities = DrawnPeople(model, 1e9, secure()).chosen(profile, 9)
-    assert sorted(people.tolist()) == [0, 1, 2]
-    assert similarities == pytest.approx(model.alike(profile)[people], abs=1e-4)

@@ -12,10 +12,8 @@ from tacit.designs.xmap.extender import baseline
 from tacit.designs.xmap.generator import Profiles
 from tacit.designs.xmap.recommender import (
     ItemNeighbours,
-    PeopleNeighbours,
     item_neighbours,
     most_similar,
-    nearest_people,
     recency,
 )
 from tacit.engine import Engine
@@ -129,41 +127,3 @@ def test_significance_scales_thin_pairs_down():
     )
     assert full.items[1, 0] == scaled.items[1, 0] == 0
     assert scaled.similarities[1, 0] == pytest.approx(full.similarities[1, 0] * 0.2)
-
-
-def people(rows, means):
-    return PeopleNeighbours(np.asarray(means, dtype=float), profiles(rows, means))
-
-
-def test_user_based_similarity():
-    """Co-rated deviations from item means over both norms, which run over all ratings."""
-    means = [3, 3, 3]
-    found = people([[5, 0, 2], [0, 4, 0]], means).alike(profiles([[4, 2, 0]], means))
-    assert found.tolist() == pytest.approx(
-        [2 * 1 / (math.sqrt(5) * math.sqrt(2)), 1 * -1 / (1 * math.sqrt(2))]
-    )
-
-
-def test_the_very_same_profile_is_herself():
-    """A person in training is not her own neighbour."""
-    means = [3, 3, 3]
-    found = people([[5, 0, 2], [5, 1, 2]], means).alike(profiles([[5, 0, 2]], means))
-    assert found[0] == 0
-    assert found[1] > 0
-
-
-def test_user_based_formula():
-    """Her own mean plus neighbours' deviations from THEIR means, divided by |similarities|."""
-    means = [3, 3, 3]
-    model_ = people([[5, 0, 2], [4, 1, 0]], means)
-    stars, weight = model_.predict(
-        profiles([[4, 2, 0]], means), np.array([0, 1], dtype=np.int32), np.array([0.5, 0.25])
-    )
-    assert stars[0] == pytest.approx(3 + (0.5 * 1.5 + 0.25 * 1.5) / 0.75)
-    assert stars[2] == pytest.approx(3 + -1.5)
-    assert weight.tolist() == [0.75, 0.25, 0.5]
-
-
-def test_people_of_negative_similarity_are_no_neighbours():
-    """k is a limit: only positive similarities count."""
-    assert nearest_people(np.array([-0.9, 0.2, 0.0, 0.7]), 3).tolist() == [3, 1]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.stored import Given, StoredRatings, in_memory, known_of
+from tacit.data.stored import Given, StoredRatings, known_of
 from tacit.designs.xmap import guarantees
 from tacit.designs.xmap.extender import Baseline, centred, extend, means_of_people
 from tacit.designs.xmap.generator import (
@@ -28,10 +28,9 @@ from tacit.designs.xmap.generator import (
     images,
     places_of,
 )
-from tacit.designs.xmap.private_neighbours import DrawnPeople, published_neighbours
+from tacit.designs.xmap.private_neighbours import published_neighbours
 from tacit.designs.xmap.recommender import (
     ItemNeighbours,
-    PeopleNeighbours,
     RatedTogether,
     item_neighbours,
     liked,
@@ -42,7 +41,7 @@ from tacit.designs.xmap.recommender import (
 from tacit.designs.xmap.settings import Catalogue, Settings
 from tacit.engine import Engine, Numbers, Table
 from tacit.engine.item_item import TiledTable
-from tacit.errors import ConfigError, DataError
+from tacit.errors import DataError
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
 from tacit.recommenders.base import History
@@ -50,7 +49,6 @@ from tacit.recommenders.inputs import checked_history, finite, shaped
 
 Arrays = Mapping[str, NDArray[Any]]
 Floats = NDArray[np.float64]
-People = PeopleNeighbours | DrawnPeople
 Rows = Callable[[Ratings], tuple[sparse.csr_array, Floats]]
 """From a block of people to (people, items) stars, and (people,) their means."""
 
@@ -90,8 +88,7 @@ class Bridge:
     targets: Numbers
     images: Numbers
     item_means: Floats
-    neighbours: ItemNeighbours | People
-    k: int
+    neighbours: ItemNeighbours
     alpha: float
     lowest: float
     engine: Engine
@@ -104,23 +101,20 @@ class Bridge:
 
     def predict(self, own: Own) -> Floats:
         """(n_target,) predicted stars."""
-        return self._predicted(own)[0]
+        stars: Floats = self.neighbours.predict(self._profile(own), self.alpha, self.engine)[0]
+        return stars
 
     def scores(self, own: Own) -> Floats:
         """(n_target,) what a list is ranked by."""
         if self.lists is not None:
-            scores: Floats = self.lists.scores(liked(own.stars))[0]
-            return scores
-        predicted, support = self._predicted(own)
-        return support * (predicted - self.lowest)
+            votes: Floats = self.lists.scores(liked(own.stars))[0]
+            return votes
+        support = self.neighbours.support(self._profile(own), self.alpha)[0]
+        scores: Floats = support * (self.predict(own) - self.lowest)
+        return scores
 
     def because(self, place: int, own: Own, ids: list[Any]) -> list[Reason]:
         """What each of a person's ratings adds to the prediction for one target item."""
-        if not isinstance(self.neighbours, ItemNeighbours):
-            raise ConfigError(
-                "A user-based prediction comes from people like them, and they are not named. "
-                "Use recommender='item-based' for reasons."
-            )
         profiles, numbers = self._profile(own), own.stars.indices
         columns = profiles.stars.indices
         similar = self.neighbours.similar[[place]].toarray()[0, columns]
@@ -142,14 +136,6 @@ class Bridge:
         return alter_egos(
             *own[1:], item_means=self.item_means, images=self.images, targets=self.targets
         )
-
-    def _predicted(self, own: Own) -> tuple[Floats, Floats]:
-        """(n_target,) stars, and the weight each rests on."""
-        mine = self._profile(own)
-        if isinstance(self.neighbours, ItemNeighbours):
-            stars = self.neighbours.predict(mine, self.alpha, self.engine)
-            return stars[0], self.neighbours.support(mine, self.alpha)[0]
-        return self.neighbours.predict(mine, *self.neighbours.chosen(mine, self.k))
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,13 +190,12 @@ class Boxes:
         return guarantees.published(settings.epsilon, settings.for_neighbours, settings.k, drawn)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Of item-based bridges, each array under the bridge's place and its name."""
+        """Each array under the bridge's place and its name."""
         arrays: dict[str, NDArray[Any]] = {}
         for place, bridge in enumerate(self.bridges.values()):
             arrays |= {"item_means": bridge.item_means, f"{place}.images": bridge.images}
-            if isinstance(found := bridge.neighbours, ItemNeighbours):
-                arrays[f"{place}.neighbours"] = found.items
-                arrays[f"{place}.similarities"] = found.similarities
+            arrays[f"{place}.neighbours"] = bridge.neighbours.items
+            arrays[f"{place}.similarities"] = bridge.neighbours.similarities
             if bridge.lists is not None:
                 for name in ("companions", "weights", "popularity"):
                     arrays[f"{place}.{name}"] = getattr(bridge.lists, name)
@@ -222,8 +207,6 @@ def fitted(
 ) -> Boxes:
     """Each target, learned. An item that nobody rated has the mean of its domain."""
     known = known_of(ratings)
-    if settings.recommender == "user-based":
-        in_memory(ratings)
     if isinstance(ratings, StoredRatings):
         sums, counts = ratings.total(_stars_of_items)
     else:
@@ -262,28 +245,18 @@ def _bridge(
     places[sources] = images(extension, sources, draw, engine, spread)
     egos = partial(alter_egos, item_means=item_means, images=places, targets=targets)
     means, budget, lists = item_means[targets], settings.budget, None
-    neighbours: ItemNeighbours | People
-    if settings.recommender == "user-based":
-        rows = in_memory(ratings)
-        rows = rows.where(used[rows.items])
-        everyone = PeopleNeighbours(means, egos(rows.matrix, rows.timestamps))
-        neighbours = everyone if budget is None else DrawnPeople(everyone, budget, draws)
+    table = _table(ratings, partial(_profiles, used=used, egos=egos), centred)
+    if budget is None:
+        neighbours = item_neighbours(table, means, k=settings.k, **asked)
     else:
-        table = _table(ratings, partial(_profiles, used=used, egos=egos), centred)
-        if budget is None:
-            neighbours = item_neighbours(table, means, k=settings.k, **asked)
-        else:
-            neighbours = published_neighbours(
-                table, means, settings.k, settings.significance, budget, draws
-            )
-        if settings.noiseless:
-            among = np.flatnonzero(used).astype(np.int32)
-            who = _table(ratings, stars, pattern, here)
-            lists = rated_together(who, here, targets, among, engine)
+        k, significance = settings.k, settings.significance
+        neighbours = published_neighbours(table, means, k, significance, budget, draws)
+    if settings.noiseless:
+        among = np.flatnonzero(used).astype(np.int32)
+        who = _table(ratings, stars, pattern, here)
+        lists = rated_together(who, here, targets, among, engine)
     lowest = known_of(ratings).scale.minimum
-    return Bridge(
-        targets, places, item_means, neighbours, settings.k, settings.alpha, lowest, engine, lists
-    )
+    return Bridge(targets, places, item_means, neighbours, settings.alpha, lowest, engine, lists)
 
 
 def _table(
@@ -337,8 +310,8 @@ def from_file(
             lists = RatedTogether(companions, weights, popularity, len(ids))
         bridges[target] = Bridge(
             targets, _numbers(arrays, f"{place}.images", size, len(ids)), means,
-            ItemNeighbours(means[targets], items, similar), settings.k, settings.alpha,
-            scale.minimum, engine, lists,
+            ItemNeighbours(means[targets], items, similar), settings.alpha, scale.minimum,
+            engine, lists,
         )  # fmt: skip
     return Boxes(settings, catalogue, ids, scale, bridges)
 

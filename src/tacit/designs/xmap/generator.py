@@ -52,12 +52,6 @@ class Profiles:
         """(people, n_target) of the same structure."""
         return sparse.csr_array((values, self.stars.indices, self.stars.indptr), self.stars.shape)
 
-    def of(self, person: int) -> Profiles:
-        """One person's profile."""
-        rows = slice(self.stars.indptr[person], self.stars.indptr[person + 1])
-        times = None if self.times is None else self.times[rows]
-        return Profiles(self.stars[[person]], self.deviations[rows], times)
-
 
 def images(
     extension: Extension, starts: Numbers, choose: Choice, engine: Engine, spread: Spread = map

@@ -2,8 +2,7 @@
 
 Source   the X-Map technical report, Theorems 2 to 4. Misprints corrected: the truncated similarity
          is max(Sim, Sim_k - w); the report's own code takes max(Sim, Sim - w), which does nothing.
-         Candidates are listed singly. With roles of people and items swapped for the user-based
-         recommender, of which the report prints no formula.
+         Candidates are listed singly.
 Guarantee  none: SS is computed from the private data, and it is not even a bound of what one
          person can change.
 Sampler  draws in proportion to whole weights, noise from OpenDP's discrete Laplace.
@@ -14,8 +13,7 @@ A budget is epsilon', the nats claimed for one list of neighbours: half to draw,
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -23,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.designs.xmap.generator import Profiles
-from tacit.designs.xmap.recommender import ItemNeighbours, PeopleNeighbours
+from tacit.designs.xmap.recommender import ItemNeighbours
 from tacit.designs.xmap.theory import FLOOR, neighbour_exponents
 from tacit.engine import Numbers, Table
 from tacit.engine.item_item import TiledTable, cut_up
@@ -42,7 +39,7 @@ _SMALL = 1e-12  # relative: a squared norm below it counts as 0
 
 
 class Candidates(NamedTuple):
-    """Of one item or person: numbers of those with a positive similarity, Sim and printed SS."""
+    """Of one item: numbers of those with a positive similarity, Sim and printed SS."""
 
     numbers: Numbers
     similarities: Floats
@@ -214,39 +211,3 @@ def _listed(
 def _sorted(raws: list[bytes]) -> bytes:
     found = np.concatenate([np.frombuffer(raw, _LIST) for raw in raws])
     return found[np.lexsort((found["numbers"], found["item"]))].tobytes()
-
-
-@dataclass(frozen=True, eq=False)
-class DrawnPeople:
-    """The user-based model with neighbours drawn by PNSA, once for every profile that asks.
-
-    Drawn again, noise would average out; so it is remembered, as long as this object lives.
-    """
-
-    model: PeopleNeighbours
-    budget: float
-    source: Source
-    _drawn: dict[bytes, tuple[Numbers, Floats]] = field(default_factory=dict)
-
-    def chosen(self, mine: Profiles, k: int) -> tuple[Numbers, Floats]:
-        """k people and noisy similarities."""
-        key = mine.stars.indices.tobytes() + mine.stars.data.tobytes()
-        if key not in self._drawn:
-            self._drawn[key] = self._draw(mine, k)
-        return self._drawn[key]
-
-    def predict(self, mine: Profiles, chosen: Numbers, weights: Floats) -> tuple[Floats, Floats]:
-        return self.model.predict(mine, chosen, weights)
-
-    @cached_property
-    def _columns(self) -> sparse.csr_array:
-        """(n_target, people) tastes."""
-        return self.model.tastes.T.tocsr()
-
-    def _draw(self, mine: Profiles, k: int) -> tuple[Numbers, Floats]:
-        squares = self.model.lengths**2
-        found = candidates(mine.stars.indices, mine.deviations, self._columns, squares, 0)
-        found = found.only(~self.model.same(mine.stars)[found.numbers])
-        (people,), (similarities,) = drawn_neighbours([found], k, self.budget, self.source)
-        there = people >= 0
-        return people[there], similarities[there]

@@ -1,7 +1,7 @@
 """Box 4, the Recommender: predicted stars in the target domain from people's profiles there.
 
-Source   the X-Map paper. Item-based: the k items most like the one in question, those of them that
-         the person rated, older ratings weighing less. User-based: the k people most like them.
+Source   the X-Map paper, item-based: the k items most like the one in question, those of them that
+         the person rated, older ratings weighing less.
 Deviations  neighbours have a positive similarity (an item unlike another says little about it);
          an item's mean is over people's own ratings, not over images; a rating's rank in time is
          its rank in the whole profile; predictions are not rounded.
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.designs.xmap.extender import asked, centred, means_of_people
+from tacit.designs.xmap.extender import asked, means_of_people
 from tacit.designs.xmap.generator import Profiles
 from tacit.engine import Engine, Neighbours, Numbers, Table, nearest
 from tacit.engine.item_item import empty
@@ -110,7 +110,7 @@ def recency(profiles: Profiles, alpha: float) -> Floats:
     times = profiles.times
     if times is None or alpha == 0 or not len(times):
         return np.ones(profiles.stars.nnz)
-    people = _people(profiles.stars)
+    people = np.repeat(np.arange(profiles.stars.shape[0]), np.diff(profiles.stars.indptr))
     order = np.lexsort((times, people))
     later = (np.diff(times[order]) != 0) | (np.diff(people[order]) != 0)
     ranks = np.empty(len(times), dtype=np.int64)
@@ -119,86 +119,6 @@ def recency(profiles: Profiles, alpha: float) -> Floats:
     np.maximum.at(last, people, ranks)
     weights: Floats = np.exp(-alpha * (last[people] - ranks))
     return weights
-
-
-@dataclass(frozen=True, eq=False)
-class PeopleNeighbours:
-    """The user-based model: everybody's profile. It cannot be saved without the people."""
-
-    means: Floats
-    profiles: Profiles
-
-    @cached_property
-    def tastes(self) -> sparse.csr_array:
-        """(people, n_target) stars minus the item's mean: what people are compared by."""
-        return self.profiles.matrix(self.profiles.deviations)
-
-    @cached_property
-    def said(self) -> sparse.csr_array:
-        """(people, n_target) stars minus the person's own mean: what neighbours contribute."""
-        stars = self.profiles.stars
-        return centred(stars, means_of_people(stars)[1]).values
-
-    @cached_property
-    def rated(self) -> sparse.csr_array:
-        """1 where a person rated."""
-        return self.profiles.matrix(np.ones(self.profiles.stars.nnz))
-
-    @cached_property
-    def lengths(self) -> Floats:
-        return _lengths(self.tastes)
-
-    def alike(self, mine: Profiles) -> Floats:
-        """(people,) cosine of tastes with ONE profile; 0 for the very same profile, themselves."""
-        taste = mine.matrix(mine.deviations)
-        length = float(_lengths(taste)[0])
-        dots = np.asarray((self.tastes @ taste.T).toarray()).ravel()
-        lengths = self.lengths * length
-        alike: Floats = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
-        alike[self.same(mine.stars)] = 0.0
-        return alike
-
-    def chosen(self, mine: Profiles, k: int) -> tuple[Numbers, Floats]:
-        """The k people most like them and their similarities."""
-        alike = self.alike(mine)
-        people = nearest_people(alike, k)
-        return people, alike[people]
-
-    def predict(self, mine: Profiles, chosen: Numbers, weights: Floats) -> tuple[Floats, Floats]:
-        """(n_target,) stars for one profile, and the weight each rests on.
-
-        chosen, weights: people and their similarities. Where none of them rated an item: their own
-        mean, or without ratings the item's.
-        """
-        total = np.abs(weights) @ self.rated[chosen]
-        moved = np.divide(weights @ self.said[chosen], total, out=0 * total, where=total > 0)
-        own = self.means if not mine.stars.nnz else float(mine.stars.data.mean())
-        return own + moved, total
-
-    def same(self, stars: sparse.csr_array) -> NDArray[np.bool_]:
-        """(people,) whose profile has the same items with the same stars."""
-        others = self.profiles.stars
-        same: NDArray[np.bool_] = np.equal(np.diff(others.indptr), stars.nnz)
-        for person in np.flatnonzero(same):
-            row = slice(others.indptr[person], others.indptr[person + 1])
-            same[person] = np.array_equal(others.indices[row], stars.indices) and np.array_equal(
-                others.data[row], stars.data
-            )
-        return same
-
-
-def nearest_people(alike: Floats, k: int) -> Numbers:
-    """The k people of the largest positive similarity, ties by number."""
-    order = np.argsort(-alike, kind="stable")[:k]
-    return order[alike[order] > 0].astype(np.int32)
-
-
-def _people(stars: sparse.csr_array) -> NDArray[np.int64]:
-    return np.repeat(np.arange(stars.shape[0]), np.diff(stars.indptr))
-
-
-def _lengths(rows: sparse.csr_array) -> Floats:
-    return np.sqrt(np.bincount(_people(rows), rows.data**2, minlength=rows.shape[0]))
 
 
 # Lists without privacy: each item they liked votes for the target items it is rated together with

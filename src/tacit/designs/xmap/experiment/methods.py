@@ -1,8 +1,7 @@
 """The contenders of an experiment across domains: names of the machine output, and what they are.
 
-nx-map-ib, nx-map-ub   X-Map without privacy, item-based and user-based: the published variant at
-                       epsilon = inf
-x-map-ib, x-map-ub     X-Map with privacy, in its variants; user-based only as published
+nx-map-ib              X-Map without privacy: the published variant at epsilon = inf
+x-map-ib               X-Map with privacy, in its variants
 item-average           mean of the item's stars
 popularity             how many people rated the item (lists only: its scores are not stars)
 remote-user            people who are alike in the source domain are asked about the target domain
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
 
 NAMES = {
     "nx-map-ib": "NX-Map (item-based)",
-    "nx-map-ub": "NX-Map (user-based)",
     "x-map-ib": "X-Map (item-based)",
-    "x-map-ub": "X-Map (user-based)",
     "item-average": "item average",
     "popularity": "popularity",
     "remote-user": "remote user",
@@ -33,19 +30,17 @@ NAMES = {
     "mf": "matrix factorisation",
 }
 METHODS = tuple(NAMES)
-NON_PRIVATE, PRIVATE, BASELINES = METHODS[:2], METHODS[2:4], METHODS[4:]
+NX_MAP, X_MAP, *BASELINES = METHODS
 VARIANTS = ("sound", "published")
 WITHOUT_K = ("item-average", "popularity", "mf")
-PAPERS_BUDGETS = {"x-map-ib": (0.3, 0.8), "x-map-ub": (0.6, 0.3)}
+PAPERS_BUDGET = (0.3, 0.8)
 """(epsilon, epsilon_prime) of the paper's figures: one replaced item; the recommender's step."""
 SOLID: tuple[int, ...] = ()
 DASHED, DOTTED = (7, 4), (2, 3)
 STROKES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
     ("nx-map-ib", "published"): ("var(--nx)", SOLID),
-    ("nx-map-ub", "published"): ("var(--nx)", DASHED),
     ("x-map-ib", "sound"): ("var(--sound)", SOLID),
     ("x-map-ib", "published"): ("var(--printed)", SOLID),
-    ("x-map-ub", "published"): ("var(--printed)", DASHED),
     ("item-average", "baseline"): ("var(--ink)", DOTTED),
     ("remote-user", "baseline"): ("var(--b1)", SOLID),
     ("knn-single", "baseline"): ("var(--b2)", SOLID),
@@ -75,19 +70,19 @@ class Contender:
 
     @property
     def has_alpha(self) -> bool:
-        """Whether old ratings lose weight in it: the paper's item-based methods."""
-        return self.method.endswith("-ib") and self.variant == "published"
+        """Whether old ratings lose weight in it: the paper's methods."""
+        return self.variant == "published"
 
     @property
     def name(self) -> str:
         """`X-Map (item-based), sound`; baselines and NX-Map go by their name alone."""
         name = NAMES[self.method]
-        return f"{name}, {self.variant}" if self.method in PRIVATE else name
+        return f"{name}, {self.variant}" if self.method == X_MAP else name
 
     @property
     def budget(self) -> str:
         """`ε = 1, δ = 1e-06`; empty without privacy."""
-        if self.method not in PRIVATE:
+        if self.method != X_MAP:
             return ""
         if math.isinf(self.epsilon):
             return "ε = ∞"
@@ -130,7 +125,6 @@ class Contender:
             epsilon=self.epsilon,
             epsilon_prime=self.epsilon_prime,
             delta=self.delta,
-            recommender="item-based" if self.method.endswith("-ib") else "user-based",
             **neighbours,
             **options,
         )

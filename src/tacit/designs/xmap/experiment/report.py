@@ -8,7 +8,14 @@ from typing import Any
 
 from tacit.designs.xmap.experiment import CrossDomainTable, Point
 from tacit.designs.xmap.experiment.judging import Comparison
-from tacit.designs.xmap.experiment.methods import NAMES, PAPERS_BUDGETS, STROKES, Contender
+from tacit.designs.xmap.experiment.methods import (
+    NAMES,
+    NX_MAP,
+    PAPERS_BUDGET,
+    STROKES,
+    X_MAP,
+    Contender,
+)
 from tacit.evaluation import Table, Verdict
 from tacit.evaluation.page import Cell, Figure, Line, Mark, Page, Section, interval, moving
 
@@ -55,15 +62,17 @@ def _standings(table: CrossDomainTable) -> Table:
     shown = [
         point
         for point in table.at_base()
-        for one in [point.contender]
-        if one.epsilon_prime is None
-        or (one.epsilon, one.epsilon_prime) == PAPERS_BUDGETS[one.method]
+        if point.contender.epsilon_prime is None or _budgets(point) == PAPERS_BUDGET
     ]
     return Table.of("Table of all methods", columns, shown)
 
 
+def _budgets(point: Point) -> tuple[float, float | None]:
+    return point.contender.epsilon, point.contender.epsilon_prime
+
+
 def _mark(contender: Contender) -> str:
-    return "plain" if contender.method.startswith("nx-map") else ""
+    return "plain" if contender.method == NX_MAP else ""
 
 
 def _drawn(table: CrossDomainTable) -> list[Contender]:
@@ -137,28 +146,21 @@ def _lines(
 
 def _surfaces(table: CrossDomainTable) -> Iterator[Figure]:
     """MAE of the published variant over both budgets: rows ε, columns ε′."""
-    grid = table.surface
-    errors = {
-        (one.method, one.epsilon, one.epsilon_prime): point.mae.mean
-        for point in table.at_base()
-        for one in [point.contender]
-        if one.variant == "published" and point.mae is not None
-    }
-    for method in PAPERS_BUDGETS if grid else ():
-        pairs = [(method, *pair) for pair in itertools.product(grid, grid)]
-        if not all(pair in errors for pair in pairs):
-            continue
-        among = [errors[pair] for pair in pairs]
-        rows: list[tuple[object, ...]] = [
-            (f"{first:g}", *(_heat(errors[method, first, second], among) for second in grid))
-            for first in grid
-        ]
-        for (other, *_), error in errors.items():
-            if other == f"n{method}":
-                said = Cell(f"{error:.3f} without privacy", span=len(grid))
-                rows.append((Cell("NX-Map", mark="plain"), said))
-        heads = ("ε ↓ ε′ →", *(f"{second:g}" for second in grid))
-        yield Figure(NAMES[method], "", table=Table("", heads, rows))
+    grid, at_base = table.surface, [each for each in table.at_base() if each.mae is not None]
+    errors = {_budgets(each): each.mae.mean for each in at_base if each.mae}
+    pairs = [*itertools.product(grid, grid)]
+    if not pairs or not all(pair in errors for pair in pairs):
+        return
+    among = [errors[pair] for pair in pairs]
+    rows: list[tuple[object, ...]] = [
+        (f"{first:g}", *(_heat(errors[first, second], among) for second in grid)) for first in grid
+    ]
+    for each in at_base:
+        if each.contender.method == NX_MAP and each.mae:
+            said = Cell(f"{each.mae.mean:.3f} without privacy", span=len(grid))
+            rows.append((Cell(NAMES[NX_MAP], mark="plain"), said))
+    heads = ("ε ↓ ε′ →", *(f"{second:g}" for second in grid))
+    yield Figure(NAMES[X_MAP], "", table=Table("", heads, rows))
 
 
 def _heat(error: float, among: Collection[float]) -> Cell:
@@ -186,23 +188,15 @@ def verdict(table: CrossDomainTable) -> Verdict:
 
     Of NX-Map, and of sound X-Map beside it; without NX-Map of X-Map as it was fitted.
     """
-    without, sound, printed = (
-        next(
-            (
-                point
-                for point in table.at_base()
-                if point.contender.method in (f"{family}-ib", f"{family}-ub")
-                and point.contender.variant == variant
-            ),
-            None,
-        )
-        for family, variant in (("nx-map", "published"), ("x-map", "sound"), ("x-map", "published"))
-    )
-    first = without or sound or printed
+    points = {
+        (each.contender.method, each.contender.variant): each for each in table.at_base()[::-1]
+    }  # of several budgets the first
+    nx_map, sound = points.get((NX_MAP, "published")), points.get((X_MAP, "sound"))
+    first = nx_map or sound or points.get((X_MAP, "published"))
     if first is None:
         return Verdict("none", "Baselines only", "X-Map was not among the methods of this run.")
     state, headline, sentence = _judged(table, first)
-    more = f" {_judged(table, sound)[2]}" if sound and without else ""
+    more = f" {_judged(table, sound)[2]}" if sound and nx_map else ""
     return Verdict(state, headline, sentence + more)
 
 
