@@ -82,7 +82,6 @@ def fit(settings: FitSettings, run: Run) -> Result:
     """
     from tacit.data.stored import watched
     from tacit.designs.private.model import Private
-    from tacit.designs.private.settings import cost
 
     if math.isfinite(settings.epsilon) and run.per_item > 1:
         raise PrivacyError(
@@ -107,8 +106,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         ratings = open_until.enter_context(
             run.open(settings, catalogue=settings.catalogue, domains=across)
         )
-        passes = cost(1, 1, stars=settings.stars).passes
-        open_until.enter_context(watched(ratings, run.progress, passes))
+        open_until.enter_context(watched(ratings, run.progress, 7 if settings.stars else 4))
         account = None
         if settings.ledger is not None:
             from tacit.designs.private.releases import Account
@@ -260,12 +258,6 @@ class PlanSettings:
     )
     delta: float = option(DELTA, default=1e-6)
     across: bool = option("Lists in one domain from rows in another.", default=False)
-    ratings: float | None = option(
-        "Also what a fit to so many ratings costs: passes, memory, bytes, hours.",
-        default=None,
-        least=1,
-    )
-    stars: bool = option("A fit with stars.", default=False)
     every: str | None = option(f"A fit every {', '.join(_PERIODS)}; needs --for.", default=None)
     times: int | None = option(
         "How many of them share epsilon.", default=None, least=1, flag="--for"
@@ -287,7 +279,6 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     what each may take is printed.
     """
     from tacit.designs.private.guarantees import plan as planned
-    from tacit.designs.private.settings import cost
 
     found = planned(
         int(settings.people),
@@ -315,10 +306,6 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         shown.append(
             f"What that costs in lists:  tacit evaluate private RATINGS --epsilon {each},{whole}"
         )
-    if settings.ratings is not None:
-        priced = cost(settings.ratings, int(settings.items), stars=settings.stars)
-        more["cost"] = asdict(priced)
-        shown += priced.sentences
     options = f" --lifetime {whole} --ledger budgets.db --previous m.tacit" if many else ""
     after = f"tacit fit private RATINGS --epsilon {each}{options} -o m.tacit"
     return Result(asdict(found) | more, shown, after)

@@ -21,7 +21,6 @@ from tacit.designs.private import guarantees
 from tacit.designs.private.lists import Reason as Reason
 from tacit.designs.private.model import Private as Private
 from tacit.designs.private.settings import Settings as PrivateSettings
-from tacit.designs.private.settings import cost as cost
 from tacit.errors import ConfigError, DataError
 from tacit.privacy import Adjacency, Guarantee
 
