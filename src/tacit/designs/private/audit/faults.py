@@ -14,7 +14,7 @@ from tacit.auditing.bugs import Described, Tool, planted
 from tacit.auditing.claims import exceeds
 from tacit.auditing.gaussian import epsilon_of
 from tacit.auditing.replays import replays
-from tacit.designs.private import fitting, model, popular, stars, tastes
+from tacit.designs.private import fitting, popular, stars, tastes
 from tacit.designs.private.audit.worlds import (
     DELTA,
     EPSILON,
@@ -24,7 +24,7 @@ from tacit.designs.private.audit.worlds import (
     overspent,
     tables,
 )
-from tacit.designs.private.people import profiles, some
+from tacit.designs.private.people import some
 from tacit.designs.private.popular import top_items
 from tacit.designs.private.settings import Settings, noise_multipliers, overall
 from tacit.engine.profile_sums_compiled import Clip, Profiles
@@ -74,53 +74,15 @@ def mean_row_apart() -> Steps:
     return _item_sum(two)
 
 
-def scaled_by_the_longest() -> Steps:
-    """Everybody is scaled by the longest table instead of their own."""
-
-    def block(each: list[Floats], mechanism: SumRelease) -> NDArray[np.int64]:
-        longest = max(mechanism.norm, *(float(np.linalg.norm(own)) for own in each))
-        return sum((mechanism.steps(own * (mechanism.norm / longest)) for own in each),
-                   mechanism.empty())  # fmt: skip
-
-    return _item_sum(block)
-
-
-def halves_of_one_generator() -> Steps:
-    """A coin for each row of each person, from one generator that runs down the table."""
-
-    def halves(each: list[Floats], mechanism: SumRelease) -> NDArray[np.int64]:
-        draws, total = np.random.default_rng(1), mechanism.empty()
-        for own in reversed(each):
-            rows = np.flatnonzero(own.any(axis=1))
-            kept = own.copy()
-            kept[rows[draws.random(len(rows)) < 0.5]] = 0
-            total += mechanism.steps(kept)
-        return total
-
-    return _item_sum(halves)
-
-
 def true_mean() -> Steps:
     """Tastes are measured from everybody's true mean."""
 
-    def centre(people: Profiles) -> Callable[..., Any]:
-        def made(found: Any, features: Any, settings: Settings) -> Any:
-            at = tastes.centre(found, features, settings)
-            own = tastes.tastes(people, at, features.context)
-            return at._replace(mean=at.mean + own.mean(axis=0))
+    def centre(people: Profiles, *given: Any) -> Any:
+        at, features = tastes.centre(*given), given[1]
+        own = tastes.tastes(people, at, features.context)
+        return at._replace(mean=at.mean + own.mean(axis=0))
 
-        return made
-
-    return _knowing_people("centre", centre)
-
-
-def true_number() -> Steps:
-    """Sums are divided by the number of people as it is."""
-
-    def count(people: Profiles, *given: Any) -> Any:
-        return replace(popular.count(people, *given), people=float(len(people.offsets) - 1))
-
-    return {fitting: {"count": count}}
+    return _knowing_people(centre)
 
 
 def narrow_beside() -> Steps:
@@ -146,21 +108,21 @@ def head_by_true_counts() -> Steps:
 def damped_by_true_counts() -> Steps:
     """How much an item weighs follows from the counts without noise."""
 
-    def centre(people: Profiles) -> Callable[..., Any]:
-        return lambda found, *given: tastes.centre(_true_counts(people, found), *given)
+    def centre(people: Profiles, found: Any, *given: Any) -> Any:
+        return tastes.centre(_true_counts(people, found), *given)
 
-    return _knowing_people("centre", centre)
+    return _knowing_people(centre)
 
 
-def _knowing_people(name: str, make: Callable[[Profiles], Callable[..., Any]]) -> Steps:
-    """A step after the counts that gets to see the people."""
+def _knowing_people(centre: Callable[..., Any]) -> Steps:
+    """The step after the counts gets to see the people."""
     seen: list[Profiles] = []
 
     def count(people: Profiles, *given: Any) -> Any:
         seen[:] = [people]
         return popular.count(people, *given)
 
-    return {fitting: {"count": count, name: lambda *given: make(seen[0])(*given)}}
+    return {fitting: {"count": count, "centre": lambda *given: centre(seen[0], *given)}}
 
 
 def presence_beside() -> Steps:
@@ -185,25 +147,6 @@ def presence_beside() -> Steps:
 def shares_forgotten() -> Steps:
     """Every sum has the noise of the whole budget."""
     return {fitting: {"noise_multipliers": lambda s: [overall(noise_multipliers(s))] * 4}}
-
-
-def liked_above_the_mean() -> Steps:
-    """A like is a rating above the mean of all ratings."""
-
-    def made(ratings: Any, sides: Any, _: float, low: float) -> Profiles:
-        return profiles(ratings, sides, float(ratings.values.mean()), low)
-
-    return {model: {"everybody": made}}
-
-
-def rare_items_dropped() -> Steps:
-    """Items that fewer than 17 people rated are left out."""
-
-    def made(ratings: Any, *given: Any) -> Profiles:
-        often = np.bincount(ratings.items, minlength=ratings.n_items) >= 17
-        return profiles(ratings.where(often[ratings.items]), *given)
-
-    return {model: {"everybody": made}}
 
 
 def factors_with_half_the_noise() -> Steps:
@@ -250,13 +193,8 @@ BUGS = (
     Planted("half the noise beside the diagonal", narrow_beside),
     Planted("popular items by true counts", head_by_true_counts, world=_HEAD),
     Planted("items damped by true counts", damped_by_true_counts),
-    Planted("coins of one generator for all", halves_of_one_generator),
-    Planted("divided by the true number of people", true_number),
-    Planted("everybody scaled by the longest table", scaled_by_the_longest, "likes two rare items"),
     Planted("being there added beside the clip", presence_beside),
     Planted("each sum with the noise of the whole budget", shares_forgotten),
-    Planted("likes above the mean of all", liked_above_the_mean),
-    Planted("items of few people dropped", rare_items_dropped),
     Planted("factors of stars with half the noise", factors_with_half_the_noise, world=_FACTORS),
 )
 """The first six are those a reader of the proof would look for first."""
