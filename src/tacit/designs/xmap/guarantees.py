@@ -147,8 +147,11 @@ def _selection() -> Claim:
 
 
 def _noise(epsilon_prime: float, k: int) -> Claim:
-    deltas = ", ".join(
-        f"{noise_delta(people):.3f} with {people} people each" for people in (10, 100)
+    scales = ", ".join(
+        "{:.3g} with that person and {:.3g} without, of {} people each".format(
+            *noise_scales(people), people
+        )
+        for people in (10, 100)
     )
     whole = (
         f"the k = {k} similarities of this model are drawn without noise: no epsilon"
@@ -160,7 +163,7 @@ def _noise(epsilon_prime: float, k: int) -> Claim:
         "PNCF: noisy similarities cost epsilon'/2",
         "false: two data sets have noise of two scales, so no pure epsilon exists; and one person "
         "moves all k similarities",
-        (f"in the example above, delta at epsilon'/2 is {deltas}", whole),
+        (f"in the example above the scale of the noise is {scales}", whole),
     )
 
 
@@ -198,16 +201,13 @@ def selection_loss(people: int, sensitivity: float | None = None) -> float:
     return abs(float(np.logaddexp(0, odds[0]) - np.logaddexp(0, odds[1])))
 
 
-@cache
-def noise_delta(people: int) -> float:
-    """delta at epsilon'/2 of PNCF's noise on the similarity of t_i and t_1, in the same example."""
-    scales, similarities = [], []
-    for present in (True, False):
-        i, first, _ = _columns(people, present)
-        scales.append(theory.similarity_sensitivity(i, first) / (_EXAMPLE / 2))
-        similarities.append(theory.similarity(i, first))
-    distance = abs(similarities[0] - similarities[1])
-    return theory.laplace_delta(_EXAMPLE / 2, scales[0], scales[1], distance)
+def noise_scales(people: int) -> tuple[float, float]:
+    """Of PNCF's noise on the similarity of t_i and t_1, in the same example, with one person and
+    without."""
+    present, absent = (
+        theory.similarity_sensitivity(*_columns(people, there)[:2]) for there in (True, False)
+    )
+    return present / (_EXAMPLE / 2), absent / (_EXAMPLE / 2)
 
 
 def _columns(people: int, present: bool) -> tuple[theory.Floats, theory.Floats, theory.Floats]:

@@ -12,9 +12,8 @@ A budget is epsilon', the nats claimed for one list of neighbours: half to draw,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
-from itertools import islice, pairwise
+from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -24,15 +23,12 @@ from scipy import sparse
 from tacit.designs.xmap.recommender import ItemNeighbours
 from tacit.designs.xmap.theory import FLOOR, neighbour_exponents
 from tacit.engine import Numbers, Table
-from tacit.engine.item_item import TiledTable, cut_up
 from tacit.mechanisms.noise import discrete_laplace
 from tacit.mechanisms.selection import draw_rows
 from tacit.randomness import Source
 
 Floats = NDArray[np.float64]
 _BLOCK = 256
-_HELD = 1 << 25  # candidates held at once, 24 bytes each
-_SENT = 1 << 21  # candidates of a message
 _UNIT = 1 << 20  # noise of scale 1 comes in steps of 2**-20
 _BITS = 40
 _SMALL = 1e-12  # relative: a squared norm below it counts as 0
@@ -47,10 +43,6 @@ class Candidates(NamedTuple):
 
     def only(self, kept: NDArray[np.bool_]) -> Candidates:
         return Candidates(self.numbers[kept], self.similarities[kept], self.sensitivities[kept])
-
-
-_LIST = np.dtype([("item", "<i4"), ("numbers", "<i4"), ("similarities", "<f8"),
-                  ("sensitivities", "<f8")])  # fmt: skip
 
 
 def candidates(
@@ -133,10 +125,7 @@ def published_neighbours(
     """
     m = len(means)
     every = np.arange(m, dtype=np.int32)
-    if isinstance(table, TiledTable):
-        lists = _candidates_by_joins(table, significance)
-    else:
-        lists = candidates_of(table.values, every, every, significance)
+    lists = candidates_of(table.values, every, significance)
     items, similarities = np.empty((m, k), dtype=np.int32), np.empty((m, k))
     for start in range(0, m, _BLOCK):
         part = slice(start, start + _BLOCK)
@@ -145,69 +134,16 @@ def published_neighbours(
     return ItemNeighbours(means, items, similarities)
 
 
-def candidates_of(
-    values: sparse.csr_array, of: Numbers, among: Numbers, significance: int
-) -> Iterator[Candidates]:
-    """Of each item its candidates among others. values: (people, items) centred stars, of which
-    the columns of both are whole."""
+def candidates_of(values: sparse.csr_array, of: Numbers, significance: int) -> Iterator[Candidates]:
+    """Of each item its candidates among the others. values: (people, items) centred stars."""
     width = values.shape[1]
     squares: Floats = np.bincount(values.indices, values.data**2, minlength=width).astype(float)
     order = np.argsort(values.indices, kind="stable")
     people = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))[order]
     starts = np.concatenate([[0], np.cumsum(np.bincount(values.indices, minlength=width))])
-    columns = values if len(among) == width else _only(values, among)
     for item in of.tolist():
         rows = slice(starts[item], starts[item + 1])
         found = candidates(
-            people[rows].astype(np.int32), values.data[order[rows]], columns, squares, significance
+            people[rows].astype(np.int32), values.data[order[rows]], values, squares, significance
         )
         yield found.only(found.numbers != item)
-
-
-def _only(values: sparse.csr_array, items: Numbers) -> sparse.csr_array:
-    """These columns, of the same numbers; the others are empty."""
-    mask = np.zeros(values.shape[1], np.bool_)
-    mask[items] = True
-    kept = mask[values.indices]
-    offsets = np.concatenate([[0], np.cumsum(kept)])[values.indptr]
-    return sparse.csr_array((values.data[kept], values.indices[kept], offsets), values.shape)
-
-
-def _candidates_by_joins(table: TiledTable, significance: int) -> Iterator[Candidates]:
-    """The same of every item of a table elsewhere, for some items at a time."""
-    width = len(table.raters)
-    at_once = max(1, _HELD // width // _BLOCK) * _BLOCK
-    every = np.arange(width, dtype=np.int32)
-    for start in range(0, width, at_once):
-        asked = (every >= start) & (every < start + at_once)
-        rated = table.raters > 0
-        mine = cut_up(every[asked & rated], table.raters, max(1, _SENT // width))
-        parts = [*mine, *cut_up(every[~asked & rated], table.raters)]
-        joins = [(0, x, y) for x in range(len(mine)) for y in range(len(parts))]
-        work = partial(_listed, parts=parts, mine=len(mine), significance=significance)
-        lines = table.joined(parts, joins, work, _sorted)
-        raws = [np.frombuffer(raw, _LIST) for _, raw in sorted(lines.items())]
-        found = np.concatenate([np.zeros(0, _LIST), *raws])
-        last = min(start + at_once, width)
-        bounds = np.searchsorted(found["item"], np.arange(start, last + 1)).tolist()
-        for begin, end in pairwise(bounds):
-            yield Candidates(*(found[name][begin:end] for name in Candidates._fields))
-
-
-def _listed(
-    table: Table, x: int, y: int, *, parts: Sequence[Numbers], mine: int, significance: int
-) -> Iterator[tuple[int, bytes]]:
-    for of, among in {(x, y), (y, x)}:
-        if of < mine:
-            lists = [*candidates_of(table.values, parts[of], parts[among], significance)]
-            counts = [len(each.numbers) for each in lists]
-            found = np.zeros(sum(counts), _LIST)
-            found["item"] = np.repeat(parts[of], counts)
-            for name, values in zip(Candidates._fields, zip(*lists, strict=True), strict=True):
-                found[name] = np.concatenate(values)
-            yield of, found.tobytes()
-
-
-def _sorted(raws: list[bytes]) -> bytes:
-    found = np.concatenate([np.frombuffer(raw, _LIST) for raw in raws])
-    return found[np.lexsort((found["numbers"], found["item"]))].tobytes()
