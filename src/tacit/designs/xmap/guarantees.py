@@ -21,26 +21,6 @@ _NOT_COVERED = (
 )
 
 
-def without_noise(variant: str) -> Guarantee:
-    """Any variant at epsilon = inf; the published one is then NX-Map."""
-    name = "NX-Map" if variant == "published" else f"X-Map ({variant})"
-    return Guarantee(
-        name=f"{name} without noise",
-        sentence="Nobody is protected: lists depend on everybody's ratings without any noise.",
-        protects="nobody",
-        adjacency=UNIT,
-        against="other people, who see their lists",
-        trust=Trust.PLATFORM,
-        basis=Basis.NONE,
-        epsilon=None,
-        delta=None,
-        lifetime=LIFETIME,
-        assumptions=(),
-        not_covered=("everything: this is the non-private variant, for comparison",),
-        sources=(PAPER,),
-    )
-
-
 def published(epsilon: float, epsilon_prime: float, k: int, images: int) -> Guarantee:
     """The paper as printed: its claims, and whether they hold."""
     return Guarantee(

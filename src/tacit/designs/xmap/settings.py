@@ -261,6 +261,13 @@ def sound_card(epsilon: float, delta: float, spent: Guarantee | None = None) -> 
     )
 
 
+def without_noise(variant: Variant) -> Guarantee:
+    """Any variant at epsilon = inf; the published one is then NX-Map."""
+    name = "NX-Map" if variant == "published" else "X-Map (sound)"
+    card = guarantees.without_noise()
+    return replace(card, name=f"{name} without noise", lifetime=LIFETIME, sources=(PAPER,))
+
+
 def sound_from_file(
     header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], ids: Any, domains: Catalogue
 ) -> Private:
