@@ -180,7 +180,7 @@ class Point:
 @dataclass(frozen=True)
 class CrossDomainTable:
     """The whole experiment. base, base_k: where stays what does not move. people: test people of
-    each seed, at the base. surface: budgets of which every pair was measured."""
+    each seed, at the base."""
 
     source: str
     target: str
@@ -191,7 +191,6 @@ class CrossDomainTable:
     rows: tuple[CrossDomainRow, ...]
     points: tuple[Point, ...]
     comparisons: tuple[Comparison, ...]
-    surface: tuple[float, ...] = ()
 
     def at_base(self) -> list[Point]:
         """Every contender where nothing moves, at `base_k` where it has a k, by method."""
@@ -283,10 +282,8 @@ def evaluate_cross_domain(
     )
     points = tuple(_point(setting, key, judged) for (setting, key), judged in cells.items())
     people = tuple(len(judged.ids) for judged in next(iter(at_base.values())))
-    comparisons, surface = (*compare(at_base), *with_alpha), tuple(sorted(set(grid.surface)))
-    return CrossDomainTable(
-        source, target, base, base_k, seeds, people, rows, points, comparisons, surface
-    )
+    comparisons = (*compare(at_base), *with_alpha)
+    return CrossDomainTable(source, target, base, base_k, seeds, people, rows, points, comparisons)
 
 
 def _point(setting: Setting, key: Key, judged: Sequence[Judged]) -> Point:
