@@ -90,9 +90,7 @@ class Standing:
     repeated: bool = False
 
 
-def earlier(
-    previous: Any, lifetime: Any, delta: float
-) -> tuple[tuple[Fit, ...], float | None]:
+def earlier(previous: Any, lifetime: Any, delta: float) -> tuple[tuple[Fit, ...], float | None]:
     """Fits before, and the lifetime of all. previous: a fitted model, or its file; None: none.
 
     ConfigError where a lifetime is inherited that was stated at a smaller delta.

@@ -111,7 +111,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
 def _passes(settings: FitSettings) -> int | None:
     """Over stored ratings, at most; None where it hangs on the ratings."""
     if settings.variant == "sound":
-        return 7 if settings.stars else 4
+        return 5 if settings.stars else 4
     return 1 + 7 * len(settings.to_domain) if math.isinf(settings.epsilon) else None
 
 

@@ -117,7 +117,7 @@ def line(world: World) -> Line:
         checks.append(
             replay_check(
                 name, world.fit, tables(person),
-                entries=entries, share=share, delta=DELTA, noise=answers(factors=world.factors),
+                entries=entries, share=share, delta=DELTA, noise=answers(),
             )
         )  # fmt: skip
     return Line(world.name, EPSILON, tuple(checks), delta=DELTA)

@@ -14,7 +14,7 @@ from tacit.auditing.bugs import Described, Tool, planted
 from tacit.auditing.claims import exceeds
 from tacit.auditing.gaussian import epsilon_of
 from tacit.auditing.replays import replays
-from tacit.designs.private import fitting, popular, stars, tastes
+from tacit.designs.private import fitting, popular, tastes
 from tacit.designs.private.audit.worlds import (
     DELTA,
     EPSILON,
@@ -27,7 +27,7 @@ from tacit.designs.private.audit.worlds import (
 from tacit.designs.private.people import some
 from tacit.designs.private.popular import top_items
 from tacit.designs.private.settings import Settings, noise_multipliers, overall
-from tacit.engine.profile_sums_compiled import Clip, Profiles
+from tacit.engine.profile_sums_compiled import Profiles
 from tacit.mechanisms.sums import GramRelease, SumRelease
 
 Floats = NDArray[np.float64]
@@ -149,15 +149,6 @@ def shares_forgotten() -> Steps:
     return {fitting: {"noise_multipliers": lambda s: [overall(noise_multipliers(s))] * 4}}
 
 
-def factors_with_half_the_noise() -> Steps:
-    """The sum of stars times tastes has noise for half of what a person may add."""
-
-    def twice(mechanism: SumRelease) -> Clip:
-        return Clip(2 * mechanism.norm, mechanism.resolution, 4 * mechanism.squared_norm)
-
-    return {stars: {"clip_of": twice}}
-
-
 @dataclass(frozen=True)
 class Planted:
     """A fault in every fit of a world, and the person who shows it."""
@@ -173,8 +164,7 @@ class Planted:
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
         """Whether a whole fit loses more than it claims, or a sum more than its own event."""
         with planted(self.fault() if bug else {}):
-            noise = answers(factors=self.world.factors)
-            found = replays(self.world.fit, tables(PERSONS[self.person]), noise)
+            found = replays(self.world.fit, tables(PERSONS[self.person]), answers())
         mu = max(moved.mu for _, moved in found)
         if math.isinf(mu):
             return True, None
@@ -184,7 +174,6 @@ class Planted:
 
 
 _HEAD = World("top-items", False)
-_FACTORS = World("taste", False, stars=True, factors=True)
 
 BUGS = (
     Planted("each row clipped, not the person's table", rows_clipped_one_by_one),
@@ -195,6 +184,5 @@ BUGS = (
     Planted("items damped by true counts", damped_by_true_counts),
     Planted("being there added beside the clip", presence_beside),
     Planted("each sum with the noise of the whole budget", shares_forgotten),
-    Planted("factors of stars with half the noise", factors_with_half_the_noise, world=_FACTORS),
 )
 """The first six are those a reader of the proof would look for first."""

@@ -22,7 +22,7 @@ from tacit.designs.private.settings import Mode, Settings, noise_multipliers
 
 EPSILON, DELTA = 1.0, 1e-6
 ITEMS, GENRES = 20, 5
-_PEOPLE, _MANY = 400, 20_000  # as the answers have it
+_PEOPLE = 400  # as the answers have it
 _SCALE = RatingScale(1, 5, 1)
 _RARE = ITEMS - 1  # nobody else rates it; its last genre is its own
 
@@ -47,13 +47,11 @@ class World:
     mode: Mode
     across: bool
     stars: bool = False
-    factors: bool = False
 
     @property
     def name(self) -> str:
         where = "across domains" if self.across else "one domain"
-        more = ", with factors of stars" if self.factors else ", with stars" if self.stars else ""
-        return f"private, {self.mode}, {where}{more}"
+        return f"private, {self.mode}, {where}{', with stars' if self.stars else ''}"
 
     def fit(self, table: Ratings) -> dict[str, NDArray[Any]]:
         """The shipped recommender; the arrays of its model file, and the other released numbers."""
@@ -83,7 +81,6 @@ class _Clipped(Private):
 WORLDS = (
     *(World(mode, across) for mode in ("taste", "top-items") for across in (False, True)),
     World("taste", True, stars=True),
-    World("taste", False, stars=True, factors=True),
 )
 
 
@@ -114,19 +111,15 @@ def ratings(rows: list[Stars]) -> Ratings:
     )  # fmt: skip
 
 
-def answers(seed: int = 0, *, factors: bool = False) -> Answer:
-    """A hundredth of the noise, and a first sum that speaks of 400 people; for factors of stars it
-    speaks of many, and the Gram matrix of stars is large enough to show some."""
+def answers(seed: int = 0) -> Answer:
+    """A hundredth of the noise, and a first sum that speaks of 400 people."""
     draws = np.random.default_rng(seed)
-    people = _MANY if factors else _PEOPLE
 
     def answer(asked: Asked) -> NDArray[np.int64]:
         noise = np.rint(draws.normal(0, asked.scale / 100, asked.values.shape)).astype(np.int64)
         made = asked.values + noise
         if made.ndim == 2 and made.shape[1] == 1:  # the counts alone have one column
-            made[-1] = int(people * Settings().presence / 2.0**-12)
-        if factors and made.shape == (ITEMS * (ITEMS - 1) // 2,):
-            made *= 50
+            made[-1] = int(_PEOPLE * Settings().presence / 2.0**-12)
         return made
 
     return answer
@@ -134,13 +127,9 @@ def answers(seed: int = 0, *, factors: bool = False) -> Answer:
 
 def overspent(world: World, moves: tuple[float, ...]) -> float:
     """The largest share of its own event that a sum uses up in mu^2: at most 1."""
+    # Releases in each sum: a Gram matrix has two, beside the diagonal and on it.
     sizes = (1, 2, 1, 1) if world.mode == "taste" else (1, 2, 2, 1 if world.across else 2)
-    ends = np.cumsum((0, *sizes, *_of_stars(world)))
+    ends = np.cumsum((0, *sizes, *([1] if world.stars else [])))
     used = [sum(move**2 for move in moves[a:b]) for a, b in pairwise(ends)]
     noises = noise_multipliers(Settings(EPSILON, DELTA, stars=world.stars))
     return max(float(mu * noise**2) for mu, noise in zip(used, noises, strict=True))
-
-
-def _of_stars(world: World) -> tuple[int, ...]:
-    """Releases in each sum: a Gram matrix has two, beside the diagonal and on it."""
-    return (1, 2 if world.factors else 1, 1) if world.stars else ()
