@@ -15,7 +15,7 @@ from tacit.auditing.output_distributions import law
 from tacit.designs.xmap import theory
 from tacit.designs.xmap.extender import baseline
 from tacit.designs.xmap.generator import Profiles
-from tacit.designs.xmap.private_neighbours import (
+from tacit.designs.xmap.recommender import (
     Candidates,
     candidates,
     candidates_of,

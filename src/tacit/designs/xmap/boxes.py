@@ -28,13 +28,13 @@ from tacit.designs.xmap.generator import (
     images,
     places_of,
 )
-from tacit.designs.xmap.private_neighbours import published_neighbours
 from tacit.designs.xmap.recommender import (
     ItemNeighbours,
     RatedTogether,
     item_neighbours,
     liked,
     pattern,
+    published_neighbours,
     rated_together,
     recency,
 )

@@ -33,13 +33,11 @@ def replacement_loss(epsilon: float, candidates: int, change: float = SPREAD) ->
     return a + math.log((1 + rest * math.exp(a)) / (math.exp(a) + rest))
 
 
-def basic_composition(replacements: int, epsilon: float) -> float:
-    """Nats of a table of n replacements: one person can move the similarities of all of them."""
-    return replacements * epsilon
-
-
 def concentrated_composition(replacements: int, epsilon: float, delta: float) -> float:
-    """The same in zCDP: rho = n epsilon^2 / 8 (a choice has a bounded range), then converted."""
+    """Nats of n replacements, all of which one person can move, in zCDP.
+
+    rho = n epsilon^2 / 8, for a choice has a bounded range; then converted.
+    """
     return epsilon_of(replacements * epsilon**2 / 8, delta)
 
 

@@ -82,37 +82,26 @@ def _stroke(contender: Contender) -> tuple[str, tuple[int, ...]]:
 
 def _figures(table: CrossDomainTable, profile: str) -> Iterator[Figure]:
     """One for each thing that moves."""
-    at_k, overlap, where = f"k = {table.base_k}", f"overlap {table.base.overlap:g}", table.target
+    where = table.target
     words = (
         (
             "Error by the number of neighbours",
-            f"Methods without neighbours are level lines. {profile.capitalize()}, {overlap}.",
             "neighbours, k",
+            "Level lines have no k.",
         ),
-        (
-            "Error by overlap",
-            f"The share of the training people in both domains who stay. {at_k}, {profile}.",
-            "overlap",
-        ),
-        (
-            "Error by profile size",
-            f"Ratings in {where} that test people keep; 0: cold start. {at_k}, {overlap}.",
-            f"ratings in {where}",
-        ),
-        (
-            "Error by the age of ratings",
-            f"How fast old ratings lose weight; 0: not at all. {at_k}, {profile}, {overlap}.",
-            "alpha",
-        ),
+        ("Error by overlap", "overlap", "The share of the training people in both who stay."),
+        ("Error by profile size", f"ratings in {where}", f"Ratings in {where} that they keep."),
+        ("Error by the age of ratings", "alpha", "How fast old ratings lose weight."),
     )
-    for (title, caption, axis), (points, x_of) in zip(words, table.figures(), strict=True):
+    still = f"Else k = {table.base_k}, overlap {table.base.overlap:g}, {profile}."
+    for (title, axis, said), (points, x_of) in zip(words, table.figures(), strict=True):
         figure = moving(
             title,
             list(_lines(table, points, x_of)),
             axis=axis,
             value="mean absolute error, stars",
             form=".3f",
-            caption=caption,
+            caption=f"{said} {still}",
             bars=len(table.seeds) > 2,  # intervals of two splits would fill the plot
             ends=len(table.seeds) > 1,
         )
