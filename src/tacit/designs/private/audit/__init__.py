@@ -23,7 +23,7 @@ from tacit.auditing.attacks.membership import Game, Scored, study
 from tacit.auditing.claims import Bench, Line
 from tacit.auditing.replays import replay_check
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.designs.private.audit import faults
+from tacit.designs.private.audit import worlds
 from tacit.designs.private.audit.worlds import (
     DELTA,
     EPSILON,
@@ -130,7 +130,7 @@ def audit() -> Bench:
     """Whole fits replayed with one person more or less."""
     return Bench(
         {"": BENCH},
-        faults.BUGS,
+        worlds.BUGS,
         studies=(STUDY,),
         conclusion="No violation was found, and that is no proof.",
         after="tacit guarantee private --epsilon 1  reads what is promised.",
