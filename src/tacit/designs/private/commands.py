@@ -270,11 +270,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         people, items, settings.epsilon, delta=settings.delta, releases=settings.times or 1,
         across=settings.across,
     )  # fmt: skip
-    more = {
-        "every": settings.every,
-        "worthwhile": found.worthwhile,
-        "missing": found.missing,
-    }
+    more = {"every": settings.every, "worthwhile": found.worthwhile, "missing": found.missing}
     each, whole = f"{found.epsilon:g}", f"{found.lifetime_epsilon:g}"
     lacking = f": {found.missing:,} more are needed" if found.missing else ""
     said = (

@@ -243,10 +243,7 @@ class Private(ItemRecommender):
             "recommender": "private",
             "settings": storing.settings_to_header(self.settings_),
             "parameters": storing.parameters(self),
-            "releases": {
-                "fits": [fit.row for fit in self.releases_],
-                "lifetime": self.lifetime_,
-            },
+            "releases": {"fits": [fit.row for fit in self.releases_], "lifetime": self.lifetime_},
             "scale": [self.scale_.minimum, self.scale_.maximum, self.scale_.step],
             "taken": list(self.taken_),
             "feature_names": list(self.feature_names_),

@@ -21,13 +21,7 @@ from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored import Given, StoredRatings, in_memory, known_of
 from tacit.designs.xmap import guarantees
 from tacit.designs.xmap.extender import Baseline, centred, extend, means_of_people
-from tacit.designs.xmap.generator import (
-    Profiles,
-    alter_egos,
-    drawn_as_published,
-    images,
-    places_of,
-)
+from tacit.designs.xmap.generator import Profiles, alter_egos, drawn_as_published, images, places_of
 from tacit.designs.xmap.recommender import (
     ItemNeighbours,
     RatedTogether,

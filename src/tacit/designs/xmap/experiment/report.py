@@ -7,12 +7,7 @@ from typing import Any
 
 from tacit.designs.xmap.experiment import CrossDomainTable, Point
 from tacit.designs.xmap.experiment.judging import Comparison
-from tacit.designs.xmap.experiment.methods import (
-    NX_MAP,
-    STROKES,
-    X_MAP,
-    Contender,
-)
+from tacit.designs.xmap.experiment.methods import NX_MAP, STROKES, X_MAP, Contender
 from tacit.evaluation import Table, Verdict
 from tacit.evaluation.page import Cell, Figure, Line, Mark, Page, Section, interval, moving
 
@@ -84,11 +79,7 @@ def _figures(table: CrossDomainTable, profile: str) -> Iterator[Figure]:
     """One for each thing that moves."""
     where = table.target
     words = (
-        (
-            "Error by the number of neighbours",
-            "neighbours, k",
-            "Level lines have no k.",
-        ),
+        ("Error by the number of neighbours", "neighbours, k", "Level lines have no k."),
         ("Error by overlap", "overlap", "The share of the training people in both who stay."),
         ("Error by profile size", f"ratings in {where}", f"Ratings in {where} that they keep."),
         ("Error by the age of ratings", "alpha", "How fast old ratings lose weight."),
