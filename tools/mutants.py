@@ -46,7 +46,7 @@ PACKAGE = Path("src/tacit")
 TARGETS: dict[str, str] = {
     "designs/*/theory.py": "tests/designs/{design}",
     "designs/*/device.py": "tests/designs/{design}",
-    "designs/xmap/private_neighbours.py": "tests/designs/xmap",
+    "designs/xmap/recommender.py": "tests/designs/xmap",
     "mechanisms/*.py": "tests/mechanisms",
     "accounting/*.py": "tests/accounting",
 }

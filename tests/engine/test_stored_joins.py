@@ -11,10 +11,8 @@ from stored_world import blocks_of, local, public
 
 import tacit
 from tacit.data.tables.buckets import open_parquet
-from tacit.designs.xmap import private_neighbours
 from tacit.engine import item_item
 from tacit.errors import ClusterError, ConfigError
-from tacit.randomness import replay, simulation
 
 SAIL = "pysail is not installed: pip install 'tacit-rec[spark]' pysail"
 MADE = {"source": "s", "target": "t", "variant": "published"}
@@ -105,28 +103,6 @@ def test_blocks_are_kept_where_the_engine_has_a_place_for_them(remote):
     assert once[0] == once[1]
 
 
-def test_draws_and_noise_are_made_here_once(files, remote, monkeypatch):
-    """With the same source of draws, and noise that hangs on the shape alone, a private fit is
-    equal to the bit; each is drawn as often. The card is the same."""
-    shapes = []
-
-    def noise(shape):
-        shapes.append(shape)
-        return np.random.default_rng(shape[0]).standard_normal(shape)
-
-    monkeypatch.setattr(private_neighbours, "unit_laplace", noise)
-    monkeypatch.setattr(item_item, "PART", 4_000)
-    asked = MADE | {"epsilon": 2.0, "k": 4, "extender_k": 3}
-    with simulation():
-        model = tacit.XMap(**asked).fit(local(files), draws=replay(1))
-        with opened(files, remote) as ratings:
-            other = tacit.XMap(**asked).fit(ratings, draws=replay(1))
-    same(model, other)
-    assert shapes[0] == shapes[1]
-    assert len(shapes) == 2
-    assert model.guarantees() == other.guarantees()
-
-
 def test_the_command_and_what_is_not_supported(files, remote, tmp_path, capsys):
     """`fit xmap --engine spark` writes a model that recommends. Streaming says what to do, and
     writes nothing."""
@@ -136,6 +112,9 @@ def test_the_command_and_what_is_not_supported(files, remote, tmp_path, capsys):
     words = ["fit", "xmap", str(files[0]), "--scale", "1:5:1", "--catalogue", str(files[1])]
     words += ["--source", "s", "--target", "t", "--epsilon", "inf", "-o", out]
     cluster = ["--engine", "spark", "--remote", remote]
+    drawn = [*words, "--variant", "published", *cluster, "--epsilon", "1"]
+    assert cli.main(drawn) == 2
+    assert "leave out --engine" in capsys.readouterr().err
     assert cli.main([*words, "--variant", "published", "--memory", "1GiB"]) == 2
     assert "--engine spark" in capsys.readouterr().err
     assert not (tmp_path / "m.tacit").exists()
@@ -149,7 +128,7 @@ def test_the_command_and_what_is_not_supported(files, remote, tmp_path, capsys):
         open_parquet(files[0], {}, public(files[1]), 2**30, events=False) as ratings,
         pytest.raises(ConfigError, match="joins items"),
     ):
-        tacit.XMap(**MADE).fit(ratings)
+        tacit.XMap(**MADE, epsilon=float("inf")).fit(ratings)
 
 
 @pytest.mark.parametrize("lost", [False, True])

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from tacit.designs.private import popular, tastes
 from tacit.designs.private.people import some
-from tacit.designs.private.popular import cross, cross_total, gram, gram_rows
+from tacit.designs.private.popular import cross, cross_total, gram, gram_total
 from tacit.designs.private.settings import Settings
 from tacit.designs.private.tastes import Features
 from tacit.mechanisms.sums import SumRelease
@@ -183,8 +183,8 @@ def test_products_of_top_items_are_clipped_and_add_up(people_of):
     assert max((table**2).sum() for table in each) > 0.99 * mechanism.squared_norm
     assert (cross_total(people, heads, mechanism) == np.sum(each, axis=0)).all()
     shape = gram(4, 1.0)
-    grams = [shape.total(gram_rows(some(people, u, u + 1), heads[0])) for u in range(30)]
-    assert (shape.total(gram_rows(people, heads[0])) == np.sum(grams, axis=0)).all()
+    grams = [gram_total(some(people, u, u + 1), heads[0], shape) for u in range(30)]
+    assert (gram_total(people, heads[0], shape) == np.sum(grams, axis=0)).all()
 
 
 def test_steps_of_a_person_are_those_of_the_sum():

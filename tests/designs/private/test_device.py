@@ -73,16 +73,6 @@ def test_lists_leave_out_what_is_asked(world: Ratings) -> None:
     assert [item for item, _ in chosen] == items[1:6:2]
 
 
-def test_the_recommender_lists_as_its_devices(world: Ratings) -> None:
-    """`recommend_at_device` is the file's list, and nearly that of `recommend`."""
-    model = fitted(world, "taste")
-    history = world.history(3)
-    at_home = model.recommend_at_device(history, n=5)
-    ranked = DeviceLists.decode(model.device_file()).rank(history, n=5)
-    assert [(row.item_id, row.score) for row in at_home] == ranked
-    assert at_home.item_ids == model.recommend(history=history, n=5).item_ids
-
-
 def test_the_file_says_what_it_promises(world: Ratings) -> None:
     """It holds the model's card, its digest is that of the bytes, and no person is in it."""
     model = fitted(world, "taste")

@@ -15,7 +15,7 @@ from tacit.auditing.output_distributions import law
 from tacit.designs.xmap import theory
 from tacit.designs.xmap.extender import baseline
 from tacit.designs.xmap.generator import Profiles
-from tacit.designs.xmap.private_neighbours import (
+from tacit.designs.xmap.recommender import (
     Candidates,
     candidates,
     candidates_of,
@@ -187,25 +187,10 @@ def test_every_rater_of_every_item_counts():
     """Also the first rater of the first item."""
     values = sparse.csr_array(np.array([[2.0, 1.0], [0.5, 0.0], [0.0, 1.0]]))
     both = np.arange(2, dtype=np.int32)
-    first, second = candidates_of(values, both, both, 0)
+    first, second = candidates_of(values, both, 0)
     expected = 2 / math.sqrt(4.25 * 2)
     assert first.similarities[first.numbers == 1] == pytest.approx([expected])
     assert second.similarities[second.numbers == 0] == pytest.approx([expected])
-
-
-def test_candidates_among_some_items():
-    """Of two columns out of four: those that all items give, less the others."""
-    rows = [[5, 4, 1, 0], [4, 5, 2, 1], [1, 2, 5, 4], [2, 1, 4, 5], [5, 5, 1, 2]]
-    values = baseline(sparse.csr_array(np.array(rows, dtype=float))).table.values
-    every = np.arange(4, dtype=np.int32)
-    among = np.array([1, 3], dtype=np.int32)
-    for whole, some in zip(
-        candidates_of(values, every, every, 0), candidates_of(values, every, among, 0), strict=True
-    ):
-        kept = np.isin(whole.numbers, among)
-        assert some.numbers.tolist() == whole.numbers[kept].tolist()
-        assert some.similarities == pytest.approx(whole.similarities[kept])
-        assert some.sensitivities == pytest.approx(whole.sensitivities[kept])
 
 
 def columns_of(rows):

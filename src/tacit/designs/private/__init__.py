@@ -13,19 +13,12 @@ if TYPE_CHECKING:
     from tacit.designs.private.lists import Reason
     from tacit.designs.private.model import Private
     from tacit.designs.private.releases import Account
-    from tacit.designs.private.settings import Settings, cost, events
+    from tacit.designs.private.settings import Settings, events
 
-_HOME = {
-    "Account": "releases",
-    "Private": "model",
-    "Reason": "lists",
-    "Settings": "settings",
-    "cost": "settings",
-    "events": "settings",
-    "plan": "guarantees",
-}
-
-__all__ = ["Account", "Private", "Reason", "Settings", "cost", "events", "plan"]
+__all__ = ["Account", "Private", "Reason", "Settings", "events", "plan"]
+_HOME = dict(
+    zip(__all__, ("releases", "model", "lists", "settings", "settings", "guarantees"), strict=True)
+)
 
 
 def __getattr__(name: str) -> Any:

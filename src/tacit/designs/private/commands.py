@@ -81,33 +81,22 @@ def fit(settings: FitSettings, run: Run) -> Result:
     """
     from tacit.data.stored import watched
     from tacit.designs.private.model import Private
-    from tacit.designs.private.settings import cost
 
     if math.isfinite(settings.epsilon) and run.per_item > 1:
         raise PrivacyError(
             "--per-item leaves items out by how many people rated them: one person can decide "
             "that, and no noise hides it. Leave it out."
         )
-    model = Private(
-        settings.epsilon,
-        settings.delta,
-        source=settings.from_domain or None,
-        target=settings.to_domain or None,
-        features=settings.features,
-        mode=settings.mode,  # type: ignore[arg-type]  # checked by the settings
-        like_at=settings.like_at,
-        stars=settings.stars,
-        previous=settings.previous,
-        lifetime=settings.lifetime,
-    )
+    names = ("epsilon", "delta", "features", "mode", "like_at", "stars", "previous", "lifetime")
+    given = {name: getattr(settings, name) for name in names}
+    model = Private(source=settings.from_domain or None, target=settings.to_domain or None, **given)
     _ = model.settings  # refuses bad ones before the file is read
     across = bool(settings.from_domain or settings.to_domain)
     with ExitStack() as open_until:
         ratings = open_until.enter_context(
             run.open(settings, catalogue=settings.catalogue, domains=across)
         )
-        passes = cost(1, 1, stars=settings.stars).passes
-        open_until.enter_context(watched(ratings, run.progress, passes))
+        open_until.enter_context(watched(ratings, run.progress, 5 if settings.stars else 4))
         account = None
         if settings.ledger is not None:
             from tacit.designs.private.releases import Account
@@ -187,22 +176,16 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     """
     from tacit.evaluation.lists import evaluate_lists
 
-    given: dict[str, Any] = {
-        "delta": settings.delta,
-        "features": settings.features,
-        "mode": settings.mode,
-        "stars": settings.stars,
-        "source": settings.from_domain,
-        "target": settings.to_domain,
-    }
+    domains = {"source": settings.from_domain, "target": settings.to_domain}
+    given = {name: getattr(settings, name) for name in ("delta", "features", "mode", "stars")}
+    given |= domains
     contenders = _contenders(settings.epsilon, given)
     ratings = run.read()
     with run.progress("Evaluating", (len(contenders) + 2) * settings.seeds) as advance:
         rows = evaluate_lists(
             ratings,
             contenders,
-            source=settings.from_domain,
-            target=settings.to_domain,
+            **domains,
             seeds=range(settings.seed, settings.seed + settings.seeds),
             workers=settings.workers,
             progress=advance,
@@ -258,12 +241,6 @@ class PlanSettings:
     )
     delta: float = option(DELTA, default=1e-6)
     across: bool = option("Lists in one domain from rows in another.", default=False)
-    ratings: float | None = option(
-        "Also what a fit to so many ratings costs: passes, memory, bytes, hours.",
-        default=None,
-        least=1,
-    )
-    stars: bool = option("A fit with stars.", default=False)
     every: str | None = option(f"A fit every {', '.join(_PERIODS)}; needs --for.", default=None)
     times: int | None = option(
         "How many of them share epsilon.", default=None, least=1, flag="--for"
@@ -285,39 +262,27 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     what each may take is printed.
     """
     from tacit.designs.private.guarantees import plan as planned
-    from tacit.designs.private.settings import cost
 
+    people, items = int(settings.people), int(settings.items)
     found = planned(
-        int(settings.people),
-        int(settings.items),
-        settings.epsilon,
-        delta=settings.delta,
-        releases=settings.times or 1,
+        people, items, settings.epsilon, delta=settings.delta, releases=settings.times or 1,
         across=settings.across,
-    )
-    more: dict[str, Any] = {
-        "every": settings.every,
-        "worthwhile": found.worthwhile,
-        "missing": found.missing,
-    }
+    )  # fmt: skip
+    more = {"every": settings.every, "worthwhile": found.worthwhile, "missing": found.missing}
     each, whole = f"{found.epsilon:g}", f"{found.lifetime_epsilon:g}"
-    many = found.releases > 1
-    first = f"One fit a {settings.every}, {found.releases} of them: each may take epsilon {each}. "
     lacking = f": {found.missing:,} more are needed" if found.missing else ""
-    shown = [
-        (first if many else "") + f"Effective population {found.effective:,.0f}. Lists "
+    said = (
+        f"Effective population {found.effective:,.0f}. Lists "
         f"{'are' if found.worthwhile else 'are NOT'} expected to beat popularity; that takes "
         f"{found.needed:,} people{lacking}. It presumes that people choose by taste."
-    ]
-    if many:
-        shown.append(
-            f"What that costs in lists:  tacit evaluate private RATINGS --epsilon {each},{whole}"
-        )
-    if settings.ratings is not None:
-        priced = cost(settings.ratings, int(settings.items), stars=settings.stars)
-        more["cost"] = asdict(priced)
-        shown += priced.sentences
-    options = f" --lifetime {whole} --ledger budgets.db --previous m.tacit" if many else ""
+    )
+    shown, options = [said], ""
+    if (times := found.releases) > 1:
+        shown = [
+            f"One fit a {settings.every}, {times} of them: each may take epsilon {each}. {said}",
+            f"What that costs in lists:  tacit evaluate private RATINGS --epsilon {each},{whole}",
+        ]
+        options = f" --lifetime {whole} --ledger budgets.db --previous m.tacit"
     after = f"tacit fit private RATINGS --epsilon {each}{options} -o m.tacit"
     return Result(asdict(found) | more, shown, after)
 

@@ -10,6 +10,7 @@ from tacit.auditing.attacks import auc
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
 from tacit.design import Comparison, Entry, Tour
+from tacit.designs.private.device import DeviceLists
 from tacit.designs.private.model import Private
 from tacit.evaluation.lists import judge_lists, list_trial
 from tacit.recommenders.baselines import Popularity
@@ -50,15 +51,16 @@ def tour() -> Tour:
         "without noise": judge_lists(Private(math.inf), trial).ndcg,
     }
     model = Private(1.0).fit(ratings)
-    history = {3: 5, 8: 4, 21: 5}
-    best = model.recommend_at_device(history, n=3)
+    history: dict[int | str, float] = {3: 5, 8: 4, 21: 5}
+    file = model.device_file()
+    best = DeviceLists.decode(file).rank(history, n=3)
     read = {name: attacked(ratings, eps) for name, eps in (("none", math.inf), ("1", 1.0))}
     (card,) = model.guarantees()
     return Tour(
         asked=f"{PEOPLE:,} generated people rated {ITEMS} items. A person who liked three of them "
-        f"asks for a list and gets {', '.join(f'item {row.item_id}' for row in best)}.",
+        f"asks for a list and gets {', '.join(f'item {item}' for item, _ in best)}.",
         left=f"From the person: nothing. The list is made on their device from a published file of "
-        f"{len(model.device_file()):,} bytes, the same for everybody.",
+        f"{len(file):,} bytes, the same for everybody.",
         learned=f"Of {FEW} people that were fitted to and {FEW} that were not, an attacker who "
         f"knows their ratings tells who was in with an AUC of {read['none']:.2f} from a model "
         f"without noise, and {read['1']:.2f} from the private one. 0.5 is guessing.",

@@ -38,7 +38,7 @@ from tacit.designs.private.guarantees import (
     popular_above_noise,
 )
 from tacit.designs.private.people import People, Sides
-from tacit.designs.private.popular import Counts, TopItems, count, head_size, top_items
+from tacit.designs.private.popular import TopItems, count, head_size, top_items
 from tacit.designs.private.settings import Mode, Settings, noise_multipliers, overall
 from tacit.designs.private.tastes import Features, centre, directions, item_tastes, whitening
 from tacit.engine.profile_sums_compiled import Centre
@@ -131,7 +131,7 @@ def prepared(
     sides = sides_of(ratings, source, target, domain)
     names, table = features(ratings, wanted)
     both = Features(table[sides.context], table[sides.targets])
-    usable = min(_used(both.context), _used(both.targets)) >= 2
+    usable = all(len(np.unique(side.indices)) >= 2 for side in (both.context, both.targets))
     chosen_mode(None, usable, sides.joint, Settings(mode=mode))
     return Prepared(ratings, sides, names, both if usable else None)
 
@@ -177,11 +177,6 @@ def _domain_items(domains: Column, names: str | Sequence[str], column: str) -> N
             expected = "one of " + ", ".join(sorted(known))
             raise DataError("no such domain", column=column, found=name, expected=expected)
     return np.flatnonzero([name in wanted for name in domains.tolist()])
-
-
-def _used(table: sparse.csr_array) -> int:
-    """How many columns an item of this side has."""
-    return len(np.unique(table.indices))
 
 
 Floats = NDArray[np.float64]
@@ -244,9 +239,18 @@ def release(
     if mode == "top-items" or features is None:
         size = head_size(effective, people.joint)
         lists: Tastes | TopItems = top_items(people, counts, size, noises[1:4])
-    else:
-        lists = _tastes(people, counts, features, noises, settings)
-        useful = judged(useful, counts, lists)
+        return Released(counts.means, counts.deviation, lists, useful)
+    at = centre(counts, features, settings)
+    whitened = whitening(people, at, features, counts.people, noises[1], settings)
+    along = directions(people, at, features, counts, whitened, noises[2], settings)
+    items, deviation = item_tastes(people, at, features, counts, along, noises[3], settings)
+    if effective is not None:  # what the release itself says about such lists
+        popular = popular_above_noise(counts.targets, counts.deviation)
+        if popular < LEAST_POPULAR:
+            needed = people_needed_after(counts.people, popular, sizes[1])
+        gain = list_gain(counts.means, items)
+        useful = Usefulness(counts.people, effective, needed, popular, gain)
+    lists = Tastes(at, along, items, deviation)
     return Released(counts.means, counts.deviation, lists, useful)
 
 
@@ -261,28 +265,6 @@ def chosen_mode(
     if effective is not None and (effective < FEW or (not joint and effective > MANY)):
         return "top-items"
     return "taste" if metadata else "top-items"
-
-
-def judged(useful: Usefulness, counts: Counts, lists: Tastes) -> Usefulness:
-    """The same with what the release itself says about lists by taste."""
-    if useful.effective is None:
-        return useful
-    popular = popular_above_noise(counts.targets, counts.deviation)
-    needed = useful.needed
-    if popular < LEAST_POPULAR:
-        needed = people_needed_after(useful.people, popular, len(counts.targets))
-    gain = list_gain(counts.means, lists.items)
-    return Usefulness(useful.people, useful.effective, needed, popular, gain)
-
-
-def _tastes(
-    people: People, counts: Counts, features: Features, noises: list[float], settings: Settings
-) -> Tastes:
-    at = centre(counts, features, settings)
-    whitened = whitening(people, at, features, counts.people, noises[1], settings)
-    along = directions(people, at, features, counts, whitened, noises[2], settings)
-    items, deviation = item_tastes(people, at, features, counts, along, noises[3], settings)
-    return Tastes(at, along, items, deviation)
 
 
 def in_words(released: Released) -> str:

@@ -134,8 +134,7 @@ class Private(ItemRecommender):
         sizes = len(sides.context), len(sides.targets)
         released, stars = release(people, sizes, known, settings), None
         if settings.stars:
-            number = released.usefulness.people
-            stars = star_model(rows, sides, known, noise_multipliers(settings)[4:], number)
+            stars = star_model(rows, sides, known, noise_multipliers(settings)[4])
         self.released_, self.stars_ = released, stars  # all of a fit, or nothing of it
         self.feature_names_, self.context_features_ = given.names, known and known.context
         self.item_ids_ = ratings.item_ids[sides.targets]
@@ -186,19 +185,6 @@ class Private(ItemRecommender):
         }
         return storing.device_file(self.released_, self.context_features_, self.settings_, said)
 
-    def recommend_at_device(self, history: Likes, *, n: int = 10, **given: Any) -> Recommendations:
-        """The list as a device makes it from `device_file`: nothing leaves it.
-
-        given: `exclude` and `candidates`, as of `recommend`.
-        """
-        made = storing.at_device(self.device_file(), self._own(None, history), n, **given)
-        return made.named(self.titles_)
-
-    def recommend_many(self, histories: Sequence[Likes], *, n: int = 10) -> list[Recommendations]:
-        """A list for each history, in their order; `user_id` is its place."""
-        owns = [self._own(None, history) for history in histories]
-        return [self.recommend(place, history=own, n=n) for place, own in enumerate(owns)]
-
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: Likes | None = None
     ) -> Floats:
@@ -213,17 +199,6 @@ class Private(ItemRecommender):
             np.fromiter(own.values(), float), places, len(first), self.scale_
         )
         return pick(made, self.item_ids_, items)
-
-    def similar_items(self, item: Any, *, n: int = 10) -> Recommendations:
-        """The n items that liking `item` alone speaks most for, beyond popularity; or DataError."""
-        own = self._own(None, [item])
-        if item not in self.history_ids_.tolist():
-            raise DataError("no such item", found=item)
-        added = lists.personal(
-            self._profile(own), self.released_, self.context_features_, self.settings_
-        )
-        made = top_n(added[0], self.item_ids_, n=n, user=None, left_out=own, candidates=None)
-        return made.named(self.titles_)
 
     def explain(
         self, item: Any, user: Any = None, *, history: Likes | None = None, n: int = 3
@@ -268,7 +243,7 @@ class Private(ItemRecommender):
             "recommender": "private",
             "settings": storing.settings_to_header(self.settings_),
             "parameters": storing.parameters(self),
-            "releases": releases.to_header(self.releases_, self.lifetime_),
+            "releases": {"fits": [fit.row for fit in self.releases_], "lifetime": self.lifetime_},
             "scale": [self.scale_.minimum, self.scale_.maximum, self.scale_.step],
             "taken": list(self.taken_),
             "feature_names": list(self.feature_names_),
@@ -329,9 +304,7 @@ class Private(ItemRecommender):
             known = self._known = (self.item_ids_, tables[0], tables[1])
         return known[1], known[2]
 
-    def _scores(self, people: Profiles) -> Floats:
-        return lists.scores(people, self.released_, self.context_features_, self.settings_)
-
     def _score(self, history: History) -> Floats:
-        scores: Floats = self._scores(self._profile(history))[0]
-        return scores
+        profile, settings = self._profile(history), self.settings_
+        made: Floats = lists.scores(profile, self.released_, self.context_features_, settings)[0]
+        return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ class StoredProfiles:
 
     def total(self, add: Callable[[Profiles], NDArray[Any]]) -> NDArray[Any]:
         """The sum of what `add` makes of each block."""
-        return self.rows.total(_OfProfiles(add, self.sides, self.threshold, self.low))
+        return self.rows.total(partial(_of_profiles, add, self.sides, self.threshold, self.low))
 
 
 People = Profiles | StoredProfiles
@@ -97,15 +98,11 @@ def catalogue_of(ratings: Given) -> Ratings:
     return known
 
 
-@dataclass(frozen=True, eq=False)
-class _OfProfiles:
-    add: Callable[[Profiles], NDArray[Any]]
-    sides: Sides
-    threshold: float
-    low: float
-
-    def __call__(self, ratings: Ratings) -> NDArray[Any]:
-        return self.add(profiles(ratings, self.sides, self.threshold, self.low))
+def _of_profiles(
+    add: Callable[[Profiles], NDArray[Any]], sides: Sides, threshold: float, low: float,
+    ratings: Ratings,
+) -> NDArray[Any]:  # fmt: skip
+    return add(profiles(ratings, sides, threshold, low))
 
 
 def _side(
@@ -141,14 +138,6 @@ def blocks(people: Profiles) -> Iterator[Profiles]:
         yield some(people, start, min(start + BLOCK, count))
 
 
-def one(items: Ints, liked: NDArray[np.bool_], likes: Ints, low: float, joint: bool) -> Profiles:
-    """A single person's rows."""
-    ends = np.array([0, len(items)]), np.array([0, len(likes)])
-    return Profiles(
-        ends[0], items.astype(np.int32), liked, ends[1], likes.astype(np.int32), low, joint
-    )
-
-
 def read_history(
     history: Mapping[Any, float] | Iterable[Any], scale: RatingScale, ids: Column
 ) -> History:
@@ -174,13 +163,11 @@ def of_history(
     liked = {item for item, stars in own.items() if stars >= threshold - 1e-9}
     rows = sorted((context[item], item in liked) for item in own if item in context)
     likes = sorted(targets[item] for item in liked if item in targets)
-    return one(
-        np.array([number for number, _ in rows], dtype=np.int64),
-        np.array([like for _, like in rows], dtype=bool),
-        np.array(likes, dtype=np.int64),
-        low,
-        joint,
-    )
+    return Profiles(
+        np.array([0, len(rows)]), np.array([number for number, _ in rows], dtype=np.int32),
+        np.array([like for _, like in rows], dtype=bool), np.array([0, len(likes)]),
+        np.array(likes, dtype=np.int32), low, joint,
+    )  # fmt: skip
 
 
 def compiled(features: sparse.csr_array) -> Sparse:

@@ -17,7 +17,7 @@ Clips      one person's row; each side of one person's product, in whole steps.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -88,18 +88,13 @@ def count(people: People, context: int, targets: int, noise: float, settings: Se
     mechanism = release(separate + targets + 1, noise)
     add = partial(total, context=separate, mechanism=mechanism, settings=settings)
     noisy = mechanism.noisy(people.total(add))[:, 0]
-    return counts_of(noisy, separate, mechanism, settings)
-
-
-def counts_of(noisy: Floats, context: int, mechanism: SumRelease, settings: Settings) -> Counts:
-    """Post-processing of the released vector."""
-    raw = float(noisy[-1]) / settings.presence
-    few = mechanism.noise_multiplier > 0 and raw <= LEAST_PEOPLE
-    people = max(raw, float(LEAST_PEOPLE) if mechanism.noise_multiplier else 1.0)
-    share = item_share(settings, not context) * people
-    shares = noisy[:-1] / share
-    first = shares[:context] if context else shares
-    return Counts(first, shares[context:], mechanism.deviation / share, people, few)
+    raw, least = float(noisy[-1]) / settings.presence, LEAST_PEOPLE if noise else 1
+    number = max(raw, float(least))
+    share = item_share(settings, people.joint) * number
+    shares, deviation = noisy[:-1] / share, mechanism.deviation / share
+    first = shares if people.joint else shares[:context]
+    few = noise > 0 and raw <= LEAST_PEOPLE
+    return Counts(first, shares[separate:], deviation, number, few)
 
 
 Ints = NDArray[np.int64]
@@ -126,15 +121,6 @@ def head_size(effective: float | None, joint: bool) -> int:
     return math.floor(min(max(effective / people, least), MOST))
 
 
-def heads(counts: Counts, size: int) -> tuple[Ints, Ints]:
-    """The most popular items of both sides, at equal counts the lower number first."""
-
-    def most(values: Floats) -> Ints:
-        return np.argsort(-values, kind="stable")[:size].astype(np.int64)
-
-    return most(counts.context), most(counts.targets)
-
-
 def rows(people: Profiles, head: Ints, *, likes: bool) -> Floats:
     """(people, head) unit rows: of likes, or of weighted context items."""
     offsets = people.like_offsets if likes else people.offsets
@@ -151,11 +137,14 @@ def rows(people: Profiles, head: Ints, *, likes: bool) -> Floats:
     return made / np.where(lengths > 0, lengths, 1)[:, None]
 
 
-def contributing(block: Profiles) -> NDArray[np.bool_]:
-    """(people,) who adds to the sums after the first: decided by each one's own rows."""
-    liked: NDArray[np.bool_] = np.diff(block.like_offsets) > 0
-    used = np.diff(block.offsets) > 0
-    return liked if block.joint else np.logical_and(liked, used)
+def _contributed(block: Profiles, head: Ints, *, likes: bool) -> Floats:
+    """The same, zero for who does not add to the sums after the first: decided by each one's own
+    rows."""
+    adds = np.diff(block.like_offsets) > 0
+    if not block.joint:
+        adds &= np.diff(block.offsets) > 0
+    made: Floats = rows(block, head, likes=likes) * adds[:, None]
+    return made
 
 
 def gram(size: int, noise: float) -> GramRelease:
@@ -168,23 +157,13 @@ def cross(sizes: tuple[int, int], noise: float) -> SumRelease:
     return SumRelease(noise, sizes[0], sizes[1], 1.0, _FINE**2)
 
 
-def gram_rows(people: Profiles, head: Ints) -> Iterator[Floats]:
-    """Rows of the context head in blocks of people, zero for who does not contribute."""
-    for block in blocks(people):
-        made = rows(block, head, likes=block.joint)
-        yield made * contributing(block)[:, None]
-
-
 def cross_total(people: Profiles, chosen: tuple[Ints, Ints], mechanism: SumRelease) -> NDArray[Any]:
     """The exact sum of products over people, before noise: PRIVATE. Each side is clipped to whole
     steps by itself, so that a person's product has the product of the norms at most."""
     total = mechanism.empty()
     grids = [GramRelease(1.0, len(head), 1.0, _FINE) for head in chosen]
     for block in blocks(people):
-        sides = [
-            rows(block, head, likes=likes) * contributing(block)[:, None]
-            for head, likes in zip(chosen, (False, True), strict=True)
-        ]
+        sides = [_contributed(block, chosen[side], likes=bool(side)) for side in (0, 1)]
         if mechanism.noise_multiplier == 0:
             total += sides[0].T @ sides[1]
         else:
@@ -196,12 +175,16 @@ def cross_total(people: Profiles, chosen: tuple[Ints, Ints], mechanism: SumRelea
 
 def gram_total(people: Profiles, head: Ints, mechanism: GramRelease) -> NDArray[Any]:
     """The exact sum over people, before noise: PRIVATE."""
-    return mechanism.total(gram_rows(people, head))
+    parts = (_contributed(block, head, likes=block.joint) for block in blocks(people))
+    return mechanism.total(parts)
 
 
 def top_items(people: People, counts: Counts, size: int, noises: Sequence[float]) -> TopItems:
-    """noises: of the three sums after the counts."""
-    context, targets = heads(counts, size)
+    """noises: of the three sums after the counts. At equal counts the item of the lower number."""
+    context, targets = (
+        np.argsort(-shares, kind="stable")[:size].astype(np.int64)
+        for shares in (counts.context, counts.targets)
+    )
     grams = noises if people.joint else noises[:2]
     mechanisms = [gram(len(context), noise) for noise in grams]
     total = people.total(partial(gram_total, head=context, mechanism=mechanisms[0]))
@@ -216,16 +199,11 @@ def top_items(people: People, counts: Counts, size: int, noises: Sequence[float]
     kept, ridge = values > edge, max(edge, _LEAST_RIDGE)
     vectors, values = vectors[:, kept], values[kept]
     if people.joint:
-        return TopItems(context, context, leave_one_out(vectors, values / (values + ridge)))
+        whole = vectors * (values / (values + ridge)) @ vectors.T
+        left_out = whole / (1 - whole.diagonal())  # the rows are not to be given back
+        np.fill_diagonal(left_out, 0)
+        return TopItems(context, context, left_out)
     mechanism = cross((len(context), len(targets)), noises[2])
     add = partial(cross_total, chosen=(context, targets), mechanism=mechanism)
     products = mechanism.noisy(people.total(add))
     return TopItems(context, targets, vectors / (values + ridge) @ (vectors.T @ products))
-
-
-def leave_one_out(vectors: Floats, kept: Floats) -> Floats:
-    """(head, head) weights with a diagonal of 0, from a ridge that would give back the rows."""
-    whole = vectors * kept @ vectors.T
-    weights = whole / (1 - whole.diagonal())
-    np.fill_diagonal(weights, 0)
-    return weights

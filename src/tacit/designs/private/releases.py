@@ -51,6 +51,19 @@ class Fit:
     def new(cls, settings: Settings, taken: Sequence[str] = ()) -> Fit:
         return cls(secrets.token_hex(8), tuple(noise_multipliers(settings)), tuple(taken))
 
+    @classmethod
+    def of_row(cls, row: Sequence[Any]) -> Fit:
+        """Of a file; in those of before without what was taken."""
+        name, noises, *more = row
+        taken = more[0] if more else ()
+        return cls(str(name), tuple(map(float, noises)), tuple(map(str, taken)), more[1:] == [True])
+
+    @property
+    def row(self) -> list[Any]:
+        """JSON values."""
+        row = [self.name, list(self.noises), list(self.taken)]
+        return [*row, True] if self.failed else row
+
     @property
     def rho(self) -> Fraction:
         """mu^2 / 2, never below the exact one."""
@@ -77,14 +90,16 @@ class Standing:
     repeated: bool = False
 
 
-def earlier(
-    previous: Any, lifetime: float | None, delta: float
-) -> tuple[tuple[Fit, ...], float | None]:
+def earlier(previous: Any, lifetime: Any, delta: float) -> tuple[tuple[Fit, ...], float | None]:
     """Fits before, and the lifetime of all. previous: a fitted model, or its file; None: none.
 
     ConfigError where a lifetime is inherited that was stated at a smaller delta.
     """
-    lifetime = None if lifetime is None else _checked(lifetime)
+    if lifetime is not None:
+        number = isinstance(lifetime, Real) and not isinstance(lifetime, bool)
+        if not number or not 0 < lifetime < _LARGEST:
+            raise ConfigError(f"lifetime is an epsilon above 0 and below 1e5; got {lifetime!r}.")
+        lifetime = float(lifetime)
     if previous is None:
         return (), lifetime
     model = load_model(previous) if isinstance(previous, str | Path) else previous
@@ -110,10 +125,6 @@ def taken_by(fits: Sequence[Fit]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for fit in fits for name in fit.taken))
 
 
-def to_header(fits: Sequence[Fit], lifetime: float | None) -> dict[str, Any]:
-    return {"fits": [_row(fit) for fit in fits], "lifetime": lifetime}
-
-
 def from_header(
     header: Mapping[str, Any], settings: Settings, taken: tuple[str, ...]
 ) -> tuple[tuple[Fit, ...], Any]:
@@ -122,7 +133,7 @@ def from_header(
     if found is None:
         name = hashlib.sha256(json.dumps(header, sort_keys=True).encode()).hexdigest()[:16]
         return (Fit(name, tuple(noise_multipliers(settings)), taken),), None
-    fits = tuple(map(_fit, found["fits"]))
+    fits = tuple(map(Fit.of_row, found["fits"]))
     if not fits or any(not fit.noises or min(fit.noises) < 0 for fit in fits):
         raise ValueError("its list of fits is empty or has negative noise")
     wanted = noise_multipliers(settings)
@@ -179,11 +190,7 @@ def check(before: Sequence[Fit], settings: Settings, lifetime: float | None) -> 
     """Before anything is drawn: PrivacyError where a lifetime is passed."""
     if lifetime is None:
         return
-    if not settings.private or not all(all(fit.noises) for fit in before):
-        raise PrivacyError(
-            "A fit without noise, this one or one before it, has no place in a lifetime: nothing "
-            "limits what it reveals. Nothing was drawn."
-        )
+    _check_noise(before, settings)
     fits = (*before, Fit.new(settings))
     found = total(fits, settings.delta)
     if found > lifetime:
@@ -194,11 +201,12 @@ def check(before: Sequence[Fit], settings: Settings, lifetime: float | None) -> 
         )
 
 
-def _checked(lifetime: Any) -> float:
-    number = isinstance(lifetime, Real) and not isinstance(lifetime, bool)
-    if not number or not 0 < float(lifetime) < _LARGEST:
-        raise ConfigError(f"lifetime is an epsilon above 0 and below 1e5; got {lifetime!r}.")
-    return float(lifetime)
+def _check_noise(before: Sequence[Fit], settings: Settings) -> None:
+    if not settings.private or not all(all(fit.noises) for fit in before):
+        raise PrivacyError(
+            "A fit without noise, this one or one before it, has no place in a lifetime or a "
+            "ledger: nothing limits what it reveals. Nothing was drawn or spent."
+        )
 
 
 Make = Callable[[tuple[Fit, ...]], bytes]
@@ -268,11 +276,7 @@ class Account:
         """
         from tacit.ledger import Charge, Cost, KeyReused, Request, Unit, canonical
 
-        if not settings.private or not all(all(fit.noises) for fit in before):
-            raise PrivacyError(
-                "A fit without noise, this one or one before it, cannot be charged to a ledger. "
-                "Nothing was drawn or spent."
-            )
+        _check_noise(before, settings)
         limit, cap = self.lifetime(lifetime, settings.delta)
         known = self.fits()
         missing = [fit for fit in before if fit not in known]
@@ -330,21 +334,8 @@ def _place(before: Sequence[Fit], known: Sequence[Fit]) -> tuple[Fit | None, boo
 
 
 def _read(state: bytes | None) -> tuple[Fit, ...]:
-    rows = [] if state is None else json.loads(state)
-    return tuple(map(_fit, rows))
+    return () if state is None else tuple(map(Fit.of_row, json.loads(state)))
 
 
 def _written(fits: Sequence[Fit]) -> bytes:
-    return json.dumps([_row(fit) for fit in fits]).encode()
-
-
-def _row(fit: Fit) -> list[Any]:
-    row = [fit.name, list(fit.noises), list(fit.taken)]
-    return [*row, True] if fit.failed else row
-
-
-def _fit(row: Sequence[Any]) -> Fit:
-    """What `_row` wrote; in files of before without what was taken."""
-    name, noises, *more = row
-    taken = more[0] if more else ()
-    return Fit(str(name), tuple(map(float, noises)), tuple(map(str, taken)), more[1:] == [True])
+    return json.dumps([fit.row for fit in fits]).encode()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit import container
-from tacit.designs.private.device import MESSAGE, DeviceLists
+from tacit.designs.private.device import MESSAGE
 from tacit.designs.private.device import VERSION as DEVICE_VERSION
 from tacit.designs.private.fitting import Released, Tastes
 from tacit.designs.private.guarantees import Usefulness
@@ -22,7 +22,6 @@ from tacit.designs.private.popular import TopItems
 from tacit.designs.private.settings import Settings
 from tacit.designs.private.stars import StarModel
 from tacit.engine.profile_sums_compiled import Centre
-from tacit.recommenders.base import History, Recommendation, Recommendations
 from tacit.recommenders.inputs import finite, shaped
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -198,21 +197,6 @@ def device_file(
         "beside": MEAN_BESIDE,
     }
     return container.pack(header, whole | places)
-
-
-def at_device(
-    file: bytes,
-    own: History,
-    n: int,
-    exclude: Collection[Any] = (),
-    candidates: Collection[Any] | None = None,
-) -> Recommendations:
-    """The list that a device makes of this file and these stars."""
-    found = DeviceLists.decode(file).rank(own, n=n, exclude=exclude, candidates=candidates)
-    rows = enumerate(found, 1)
-    return Recommendations(
-        tuple(Recommendation(None, item, score, rank) for rank, (item, score) in rows)
-    )
 
 
 def _int32(numbers: NDArray[Any]) -> NDArray[np.int32]:

@@ -16,7 +16,6 @@ Clips      one person's whole table, the last row included.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -72,34 +71,25 @@ def tastes(
     return rows
 
 
-def moment_release(width: int, noise: float, settings: Settings) -> GramRelease:
-    """The mechanism of sum 2a."""
-    return GramRelease(noise, width, settings.moment_clip, step(settings.moment_clip))
-
-
-def moment_rows(people: Profiles, at: Centre, features: sparse.csr_array) -> Iterator[Floats]:
-    """Tastes in blocks of people."""
-    return (tastes(block, at, features) for block in blocks(people))
-
-
 def moment_total(
     people: Profiles, at: Centre, features: sparse.csr_array, mechanism: GramRelease
 ) -> NDArray[Any]:
     """The exact sum over people, before noise: PRIVATE."""
-    return mechanism.total(moment_rows(people, at, features))
+    return mechanism.total(tastes(block, at, features) for block in blocks(people))
 
 
 def whitening(
     people: People, at: Centre, features: Features, count: float, noise: float, settings: Settings
 ) -> Floats:
     """(f, f) A from sum 2a: A' z has a second moment near 1 where the moment exceeds the noise."""
-    mechanism = moment_release(features.width, noise, settings)
+    clip = settings.moment_clip
+    mechanism = GramRelease(noise, features.width, clip, step(clip))
     add = partial(moment_total, at=at, features=features.context, mechanism=mechanism)
     released = mechanism.noisy(people.total(add))
     deviation = mechanism.sigma * mechanism.resolution**2 / count
     values, vectors = np.linalg.eigh(released / count)
     ridge = deviation * math.sqrt(features.width) if noise else _RIDGE
-    whitened: Floats = signed(vectors) * (np.maximum(values, 0) + ridge) ** -0.5
+    whitened: Floats = _signed(vectors) * (np.maximum(values, 0) + ridge) ** -0.5
     return whitened
 
 
@@ -152,10 +142,10 @@ def directions(
     edge = 2 * math.sqrt(width) * mechanism.deviation
     found = max(int((sizes > settings.edge * edge).sum()), 2)
     k = min(found, settings.directions, width)
-    return np.ascontiguousarray(whitened @ signed(left)[:, :k])
+    return np.ascontiguousarray(whitened @ _signed(left)[:, :k])
 
 
-def signed(vectors: Floats) -> Floats:
+def _signed(vectors: Floats) -> Floats:
     """The same columns, the largest entry of each positive."""
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     return vectors * np.where(largest < 0, -1.0, 1.0)
@@ -195,14 +185,12 @@ def item_tastes(
     deviation = mechanism.deviation / counts.people
     if not noise:
         return centred, 0.0
-    return shrunk(centred, counts.means, features.targets, deviation), deviation
+    return _shrunk(centred, counts.means, features.targets, deviation), deviation
 
 
-def shrunk(found: Floats, means: Floats, features: sparse.csr_array, deviation: float) -> Floats:
-    """Towards what an item's features say, by how far the noise reaches. Post-processing.
-
-    found: (items, k); means: (items,) at least half the noise of counts.
-    """
+def _shrunk(found: Floats, means: Floats, features: sparse.csr_array, deviation: float) -> Floats:
+    """(items, k) towards what an item's features say, by how far the noise reaches.
+    Post-processing. means: (items,) at least half the noise of counts."""
     design = np.hstack([features.toarray(), np.ones((len(means), 1))]) * means[:, None]
     ridge = 10 * deviation**2 * np.eye(design.shape[1])
     guess = design @ np.linalg.solve(design.T @ design + ridge, design.T @ found)

@@ -18,23 +18,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.stored import Given, StoredRatings, known_of
+from tacit.data.stored import Given, StoredRatings, in_memory, known_of
 from tacit.designs.xmap import guarantees
 from tacit.designs.xmap.extender import Baseline, centred, extend, means_of_people
-from tacit.designs.xmap.generator import (
-    Profiles,
-    alter_egos,
-    drawn_as_published,
-    images,
-    places_of,
-)
-from tacit.designs.xmap.private_neighbours import published_neighbours
+from tacit.designs.xmap.generator import Profiles, alter_egos, drawn_as_published, images, places_of
 from tacit.designs.xmap.recommender import (
     ItemNeighbours,
     RatedTogether,
     item_neighbours,
     liked,
     pattern,
+    published_neighbours,
     rated_together,
     recency,
 )
@@ -231,6 +225,8 @@ def _bridge(
     raters: NDArray[np.int64], settings: Settings, engine: Engine, draws: Source,
 ) -> Bridge:  # fmt: skip
     """Lists of who is rated together are only made without noise: their table has none."""
+    if isinstance(ratings, StoredRatings) and not settings.noiseless:
+        in_memory(ratings)  # a draw needs all candidates of an item at once
     sources, targets = catalogue.sources(target), catalogue.targets(target)
     if not raters[targets].any():
         raise DataError("nobody rated anything in the target domain", found=target)

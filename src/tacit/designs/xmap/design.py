@@ -21,9 +21,8 @@ class CardSettings:
 
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     """Of the sound variant. The published one counts what a fitted model has drawn: ConfigError."""
-    from tacit.designs.xmap.guarantees import without_noise
     from tacit.designs.xmap.model import XMap
-    from tacit.designs.xmap.settings import sound_card
+    from tacit.designs.xmap.settings import sound_card, without_noise
 
     if settings.variant != "sound":
         raise ConfigError(
@@ -34,7 +33,7 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     epsilon, delta = settings.epsilon, settings.delta
     XMap(target="any", epsilon=epsilon, delta=delta)  # refuses what it could not be fitted with
     if math.isinf(epsilon):
-        return (without_noise(settings.variant),)
+        return (without_noise("sound"),)
     return (sound_card(epsilon, delta),)
 
 

@@ -95,13 +95,7 @@ class _Edges(NamedTuple):
 
 
 def extend(
-    base: Baseline,
-    sources: Numbers,
-    targets: Numbers,
-    *,
-    k: int,
-    significance: int,
-    engine: Engine,
+    base: Baseline, sources: Numbers, targets: Numbers, *, k: int, significance: int, engine: Engine
 ) -> Extension:
     """Layers and edges between the items `sources` and `targets`, both sorted.
 

@@ -21,26 +21,6 @@ _NOT_COVERED = (
 )
 
 
-def without_noise(variant: str) -> Guarantee:
-    """Any variant at epsilon = inf; the published one is then NX-Map."""
-    name = "NX-Map" if variant == "published" else f"X-Map ({variant})"
-    return Guarantee(
-        name=f"{name} without noise",
-        sentence="Nobody is protected: lists depend on everybody's ratings without any noise.",
-        protects="nobody",
-        adjacency=UNIT,
-        against="other people, who see their lists",
-        trust=Trust.PLATFORM,
-        basis=Basis.NONE,
-        epsilon=None,
-        delta=None,
-        lifetime=LIFETIME,
-        assumptions=(),
-        not_covered=("everything: this is the non-private variant, for comparison",),
-        sources=(PAPER,),
-    )
-
-
 def published(epsilon: float, epsilon_prime: float, k: int, images: int) -> Guarantee:
     """The paper as printed: its claims, and whether they hold."""
     return Guarantee(
@@ -84,9 +64,8 @@ def _replacement(epsilon: float, images: int) -> Claim:
         spent = "drawn without noise: no epsilon"
     else:
         claimed = f"Theorem 1: a replacement is {epsilon:g}-differentially private"
-        basic = theory.basic_composition(images, epsilon)
         summed = theory.concentrated_composition(images, epsilon, 1e-6)
-        spent = f"{basic:.4g} nats, or at delta 1e-6 {summed:.3g}"
+        spent = f"{images * epsilon:.4g} nats, or at delta 1e-6 {summed:.3g}"
     return Claim(
         claimed,
         "true for ONE replacement out of a fixed list; a table of images is many, and the list "
@@ -103,23 +82,15 @@ def _replacement(epsilon: float, images: int) -> Claim:
 
 
 def _sensitivity() -> Claim:
-    printed = []
-    for title, i, j in (
-        ("people (-1,-2), (-2,1), (2,-1), (-2,1)", (-1, -2, 2, -2), (-2, 1, -1, 1)),
-        ("centred ratings (-.5,-1.5,-2) and (.5,2,.5)", (-0.5, -1.5, -2), (0.5, 2, 0.5)),
-    ):
-        a, b = np.array(i, dtype=float), np.array(j, dtype=float)
-        printed.append(
-            f"{title}: SS {theory.similarity_sensitivity(a, b):.3g}, true change "
-            f"{theory.largest_change(a, b):.3g}"
-        )
+    i, j = np.array([-1.0, -2, 2, -2]), np.array([-2.0, 1, -1, 1])
+    printed, true = theory.similarity_sensitivity(i, j), theory.largest_change(i, j)
     a, b = np.array([2.0, 1.0, 2.0]), np.array([2.0, 1.0, math.nan])
     return Claim(
         "Theorem 2: no person changes a similarity by more than SS",
         "false: for centred ratings the products may be negative, and a person who rated only one "
         "of two items changes its norm",
         (
-            *printed,
+            f"people (-1,-2), (-2,1), (2,-1), (-2,1): SS {printed:.3g}, true change {true:.3g}",
             (
                 f"without a person who rated one item only, {theory.similarity(a, b):.3g} becomes "
                 f"{theory.similarity(a[:2], b[:2]):.3g}"
@@ -147,8 +118,11 @@ def _selection() -> Claim:
 
 
 def _noise(epsilon_prime: float, k: int) -> Claim:
-    deltas = ", ".join(
-        f"{noise_delta(people):.3f} with {people} people each" for people in (10, 100)
+    scales = ", ".join(
+        "{:.3g} with that person and {:.3g} without, of {} people each".format(
+            *noise_scales(people), people
+        )
+        for people in (10, 100)
     )
     whole = (
         f"the k = {k} similarities of this model are drawn without noise: no epsilon"
@@ -160,7 +134,7 @@ def _noise(epsilon_prime: float, k: int) -> Claim:
         "PNCF: noisy similarities cost epsilon'/2",
         "false: two data sets have noise of two scales, so no pure epsilon exists; and one person "
         "moves all k similarities",
-        (f"in the example above, delta at epsilon'/2 is {deltas}", whole),
+        (f"in the example above the scale of the noise is {scales}", whole),
     )
 
 
@@ -198,16 +172,13 @@ def selection_loss(people: int, sensitivity: float | None = None) -> float:
     return abs(float(np.logaddexp(0, odds[0]) - np.logaddexp(0, odds[1])))
 
 
-@cache
-def noise_delta(people: int) -> float:
-    """delta at epsilon'/2 of PNCF's noise on the similarity of t_i and t_1, in the same example."""
-    scales, similarities = [], []
-    for present in (True, False):
-        i, first, _ = _columns(people, present)
-        scales.append(theory.similarity_sensitivity(i, first) / (_EXAMPLE / 2))
-        similarities.append(theory.similarity(i, first))
-    distance = abs(similarities[0] - similarities[1])
-    return theory.laplace_delta(_EXAMPLE / 2, scales[0], scales[1], distance)
+def noise_scales(people: int) -> tuple[float, float]:
+    """Of PNCF's noise on the similarity of t_i and t_1, in the same example, with one person and
+    without."""
+    present, absent = (
+        theory.similarity_sensitivity(*_columns(people, there)[:2]) for there in (True, False)
+    )
+    return present / (_EXAMPLE / 2), absent / (_EXAMPLE / 2)
 
 
 def _columns(people: int, present: bool) -> tuple[theory.Floats, theory.Floats, theory.Floats]:

@@ -26,6 +26,7 @@ from tacit.designs.xmap.settings import (
     sound_card,
     sound_from_file,
     sound_lists,
+    without_noise,
 )
 from tacit.designs.xmap.settings import Reason as ListReason
 from tacit.errors import ConfigError, DataError
@@ -200,8 +201,6 @@ class XMap(ItemRecommender):
         self._fitted()
         settings = self.settings_  # of the fit: parameters may have been set since
         if settings.noiseless:
-            from tacit.designs.xmap.guarantees import without_noise
-
             return (without_noise(settings.variant),)
         if self.boxes_ is not None:
             return (self.boxes_.card(),)

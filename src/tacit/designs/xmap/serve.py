@@ -43,7 +43,7 @@ _FIRST_BOOK = 1001
 
 
 def make_demo(folder: Path) -> str:
-    """Writes the models and the curves: eight fits, several seconds."""
+    """Writes the models and the curve: eight fits, several seconds."""
     Private(1.0, DELTA).fit(viewers()).save(folder / "lists.tacit")
     ratings = population()
     _model(EPSILON).fit(ratings).save(folder / "films.tacit")
@@ -84,62 +84,41 @@ def population() -> Ratings:
 
 
 def measured(ratings: Ratings, epsilons: tuple[float, ...] = EPSILONS) -> list[dict[str, Any]]:
-    """Error and quality of lists for people whose ratings of films nobody knows, over epsilon."""
+    """The curve of a file for tacit.service.models: how good lists are over epsilon, for people
+    whose ratings of films nobody knows."""
     split = cross_domain_split(ratings, source="books", target="films", share=SHARE, seed=SEED)
-    errors, ranked = zip(*(_judged(split, e) for e in (*epsilons, math.inf)), strict=True)
-    return [
-        _curve("How far predicted stars are off", "mean absolute error", "stars", epsilons, errors),
-        _curve(f"How good lists of {LIST} are", f"nDCG@{LIST}", "0 to 1", epsilons, ranked),
+    found = {epsilon: _quality(split, epsilon) for epsilon in epsilons}
+    made_with = (
+        f"one fit at each epsilon, delta {DELTA:g}: {PEOPLE} generated people, {BOOKS} books and "
+        f"{FILMS} films, {EACH} ratings each; every fourth without ratings of films, and judged on "
+        "them. Intervals: 95 %, over people. Made with the demonstration, by tacit "
+        f"{version('tacit-rec')} and numpy {np.__version__}"
+    )
+    points = [
+        {"epsilon": epsilon, "value": one.mean, "low": one.low, "high": one.high}
+        for epsilon, one in found.items()
     ]
+    curve = {
+        "title": f"How good lists of {LIST} are",
+        "x": "epsilon, in nats",
+        "y": f"nDCG@{LIST}",
+        "unit": "0 to 1",
+        "points": points,
+        "non_private": _quality(split, math.inf).mean,
+        "made_with": made_with,
+    }
+    return [curve]
 
 
 def _model(epsilon: float) -> XMap:
     return XMap(source="books", target="films", epsilon=epsilon, delta=DELTA, stars=True)
 
 
-def _judged(split: Split, epsilon: float) -> tuple[Interval, Interval]:
-    """A person's mean absolute error, and the nDCG of their list among films that they "
-    "never rated."""
+def _quality(split: Split, epsilon: float) -> Interval:
+    """nDCG of people's lists among films that they never rated."""
     people = np.flatnonzero(np.diff(split.test.offsets))
     held = split.test.matrix[people]
-    model = _model(epsilon).fit(split.train)
-    errors = np.array(
-        [
-            np.abs(
-                model.predict(split.test.item_ids[row.indices].tolist(), person) - row.data
-            ).mean()
-            for person, row in zip(split.test.user_ids[people].tolist(), held, strict=True)
-        ]
-    )
-    lists = lists_of(model, split.test, people, n=LIST)
+    lists = lists_of(_model(epsilon).fit(split.train), split.test, people, n=LIST)
     liked = sparse.csr_array((held.data >= LIKED, held.indices, held.indptr), held.shape)
     quality = ndcg_by_person(lists, liked)
-    return mean_interval(errors), mean_interval(quality[np.isfinite(quality)], bounds=(0.0, 1.0))
-
-
-def _curve(
-    title: str, y: str, unit: str, epsilons: tuple[float, ...], found: tuple[Interval, ...]
-) -> dict[str, Any]:
-    """What tacit.service.models reads; the last interval is that of epsilon inf."""
-    *private, without = found
-    return {
-        "title": title,
-        "x": "epsilon, in nats",
-        "y": y,
-        "unit": unit,
-        "points": [
-            {"epsilon": epsilon, "value": one.mean, "low": one.low, "high": one.high}
-            for epsilon, one in zip(epsilons, private, strict=True)
-        ],
-        "non_private": without.mean,
-        "made_with": _how(),
-    }
-
-
-def _how() -> str:
-    return (
-        f"one fit at each epsilon, delta {DELTA:g}: {PEOPLE} generated people, {BOOKS} books and "
-        f"{FILMS} films, {EACH} ratings each; every fourth without ratings of films, and judged on "
-        "them. Intervals: 95 %, over people. Made with the demonstration, by tacit "
-        f"{version('tacit-rec')} and numpy {np.__version__}"
-    )
+    return mean_interval(quality[np.isfinite(quality)], bounds=(0.0, 1.0))

@@ -21,7 +21,6 @@ from tacit.designs.private import guarantees
 from tacit.designs.private.lists import Reason as Reason
 from tacit.designs.private.model import Private as Private
 from tacit.designs.private.settings import Settings as PrivateSettings
-from tacit.designs.private.settings import cost as cost
 from tacit.errors import ConfigError, DataError
 from tacit.privacy import Adjacency, Guarantee
 
@@ -202,15 +201,19 @@ def catalogue(ratings: Given, column: str, chosen: Routes) -> tuple[Given, Catal
 def catalogue_from_header(header: Mapping[str, Any], routes: Routes) -> Catalogue:
     """The domains of a header's items; ValueError where items or domains make no sense."""
     items, names = header["items"], header["domains"]
-    if {type(item) for item in items} not in ({int}, {str}) or len(set(items)) < len(items):
-        raise ValueError("the ids of its items are not all whole numbers or all text, each once")
-    if any(type(item) is int and not -(2**63) <= item < 2**63 for item in items):
-        raise ValueError("the id of an item does not fit 64 bits")
     titles = header["titles"] or [None] * len(items)
-    if len(titles) != len(items) or any(type(name) not in (str, type(None)) for name in titles):
-        raise ValueError("the titles do not fit the list of items")
-    if len(names) != len(items) or any(type(name) is not str for name in names):
-        raise ValueError("the domains do not fit the list of items")
+    for wrong, message in (
+        ({type(item) for item in items} not in ({int}, {str}) or len(set(items)) < len(items),
+         "the ids of its items are not all whole numbers or all text, each once"),
+        (any(type(item) is int and not -(2**63) <= item < 2**63 for item in items),
+         "the id of an item does not fit 64 bits"),
+        (len(titles) != len(items) or any(type(name) not in (str, type(None)) for name in titles),
+         "the titles do not fit the list of items"),
+        (len(names) != len(items) or any(type(name) is not str for name in names),
+         "the domains do not fit the list of items"),
+    ):  # fmt: skip
+        if wrong:
+            raise ValueError(message)
     absent = {*routes.targets, *routes.sources} - set(names)
     if absent:
         raise ValueError(f"no item is in the domain {absent.pop()}")
@@ -260,6 +263,13 @@ def sound_card(epsilon: float, delta: float, spent: Guarantee | None = None) -> 
         epsilon=max(epsilon, lists.epsilon),
         sources=(PAPER, *lists.sources),
     )
+
+
+def without_noise(variant: Variant) -> Guarantee:
+    """Any variant at epsilon = inf; the published one is then NX-Map."""
+    name = "NX-Map" if variant == "published" else "X-Map (sound)"
+    card = guarantees.without_noise()
+    return replace(card, name=f"{name} without noise", lifetime=LIFETIME, sources=(PAPER,))
 
 
 def sound_from_file(

@@ -6,7 +6,6 @@ Source     the X-Map technical report, Theorems 1 to 4.
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,13 +33,11 @@ def replacement_loss(epsilon: float, candidates: int, change: float = SPREAD) ->
     return a + math.log((1 + rest * math.exp(a)) / (math.exp(a) + rest))
 
 
-def basic_composition(replacements: int, epsilon: float) -> float:
-    """Nats of a table of n replacements: one person can move the similarities of all of them."""
-    return replacements * epsilon
-
-
 def concentrated_composition(replacements: int, epsilon: float, delta: float) -> float:
-    """The same in zCDP: rho = n epsilon^2 / 8 (a choice has a bounded range), then converted."""
+    """Nats of n replacements, all of which one person can move, in zCDP.
+
+    rho = n epsilon^2 / 8, for a choice has a bounded range; then converted.
+    """
     return epsilon_of(replacements * epsilon**2 / 8, delta)
 
 
@@ -102,45 +99,3 @@ def neighbour_exponents(
     w = truncation(kth, k, float(sensitivities.max()), epsilon, len(similarities), rho)
     exponents: Floats = epsilon * np.maximum(similarities, kth - w) / (4 * k * sensitivities)
     return exponents
-
-
-def laplace_delta(epsilon: float, scale: float, other_scale: float, distance: float) -> float:
-    """delta at `epsilon` between two Laplace releases of different scales, values `distance` apart.
-
-    The larger of both directions. With two scales the densities' ratio grows without bound in |y|,
-    so no pure epsilon exists.
-    """
-    return max(
-        _one_sided(epsilon, scale, other_scale, distance),
-        _one_sided(epsilon, other_scale, scale, distance),
-    )
-
-
-def _one_sided(epsilon: float, b: float, c: float, distance: float) -> float:
-    """The integral of max(0, p - e^epsilon q): p around 0 of scale b, q around `distance`, c.
-
-    ln(p / q) is linear between the two centres and beyond them, so p crosses e^epsilon q at most
-    once in each of the three pieces.
-    """
-
-    def excess(y: float) -> float:
-        return math.log(c / b) - abs(y) / b + abs(y - distance) / c - epsilon
-
-    cuts = sorted({0.0, distance})
-    for left, right in ((cuts[0] - 1, cuts[0]), (cuts[0], cuts[-1]), (cuts[-1], cuts[-1] + 1)):
-        at_left, at_right = excess(left), excess(right)
-        if at_left != at_right:
-            cuts.append(left + (right - left) * at_left / (at_left - at_right))
-    cuts = [-math.inf, *sorted(cuts), math.inf]
-    total = 0.0
-    for left, right in pairwise(cuts):
-        middle = right - 1 if math.isinf(left) else left + 1 if math.isinf(right) else None
-        if excess((left + right) / 2 if middle is None else middle) > 0:
-            gained = _laplace_cdf(right / b) - _laplace_cdf(left / b)
-            lost = _laplace_cdf((right - distance) / c) - _laplace_cdf((left - distance) / c)
-            total += gained - math.exp(epsilon) * lost
-    return max(0.0, total)
-
-
-def _laplace_cdf(y: float) -> float:
-    return math.exp(y) / 2 if y < 0 else 1 - math.exp(-y) / 2

@@ -124,14 +124,16 @@ def test_everybody_is_judged_on_the_same_ratings(table):
     """In one setting and seed all contenders have the same number of test ratings."""
     tests = {}
     for row in table.rows:
-        tests.setdefault((row.seed, row.overlap, row.profile_size), set()).add(row.n_test)
+        tests.setdefault((row["seed"], row["overlap"], row["profile_size"]), set()).add(
+            row["n_test"]
+        )
     assert all(len(counts) == 1 for counts in tests.values())
     assert len(tests) == 2 * 3
 
 
 def test_one_thing_moves_at_a_time(table):
     """Overlaps are tried at the smallest profile and profiles at the largest overlap."""
-    settings = {(row.overlap, row.profile_size) for row in table.rows}
+    settings = {(row["overlap"], row["profile_size"]) for row in table.rows}
     assert settings == {(1.0, 0), (0.5, 0), (1.0, 3)}
     assert (table.base.overlap, table.base.profile_size) == (1.0, 0)
 
@@ -139,7 +141,9 @@ def test_one_thing_moves_at_a_time(table):
 def test_profile_sizes_share_their_test_people(table):
     """Every profile size is judged on as many people; each has three held-out ratings fewer."""
     counts = {
-        row.profile_size: row.n_test for row in table.rows if (row.seed, row.overlap) == (0, 1)
+        row["profile_size"]: row["n_test"]
+        for row in table.rows
+        if (row["seed"], row["overlap"]) == (0, 1)
     }
     assert counts[0] - counts[3] == 3 * table.people[0]
 
@@ -150,13 +154,15 @@ def test_points_are_means_of_rows(table):
         rows = [
             row
             for row in table.rows
-            if (row.method, row.overlap, row.profile_size)
+            if (row["method"], row["overlap"], row["profile_size"])
             == (point.contender.method, point.setting.overlap, point.setting.profile_size)
         ]
-        assert point.ndcg_at_10.mean == pytest.approx(np.mean([row.ndcg_at_10 for row in rows]))
-        assert (point.mae is None) == (rows[0].mae is None) == (rows[0].method == "popularity")
+        assert point.ndcg_at_10.mean == pytest.approx(np.mean([row["ndcg_at_10"] for row in rows]))
+        assert (
+            (point.mae is None) == (rows[0]["mae"] is None) == (rows[0]["method"] == "popularity")
+        )
         if point.mae is not None:
-            assert point.mae.mean == pytest.approx(np.mean([row.mae for row in rows]))
+            assert point.mae.mean == pytest.approx(np.mean([row["mae"] for row in rows]))
             assert point.mae.low <= point.mae.mean <= point.mae.high
 
 
@@ -301,9 +307,9 @@ def test_the_sound_variant_has_errors_only_with_stars(ratings, stars):
         ratings, "books", "films", methods=("x-map-ib", "item-average"), variants=("sound",),
         seeds=1, workers=1, options={"stars": stars},
     )  # fmt: skip
-    (row,) = [each for each in found.rows if each.variant == "sound"]
-    assert (row.mae is not None) == stars
-    assert row.ndcg_at_10 > 0
+    (row,) = [each for each in found.rows if each["variant"] == "sound"]
+    assert (row["mae"] is not None) == stars
+    assert row["ndcg_at_10"] > 0
     measures = {each.measure for each in found.comparisons}
     assert measures == ({"mae", "ndcg_at_10"} if stars else {"ndcg_at_10"})
 
@@ -328,13 +334,13 @@ def test_alpha_moves_the_papers_item_based_methods_alone(ratings):
         seeds=1,
         workers=1,
     )
-    assert [(row.method, row.alpha) for row in table.rows] == [
+    assert [(row["method"], row["alpha"]) for row in table.rows] == [
         ("nx-map-ib", 0.0),
         ("item-average", 0.0),
         ("nx-map-ib", 0.5),
     ]
     (found,) = [each for each in table.comparisons if each.alpha is not None]
-    errors = {row.alpha: row.mae for row in table.rows if row.method == "nx-map-ib"}
+    errors = {row["alpha"]: row["mae"] for row in table.rows if row["method"] == "nx-map-ib"}
     assert (found.method, found.against, found.alpha) == ("nx-map-ib", "nx-map-ib", 0.5)
     assert found.difference == pytest.approx(errors[0.5] - errors[0.0])
 

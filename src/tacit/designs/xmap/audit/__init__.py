@@ -24,9 +24,8 @@ from tacit.auditing.empirical import best_known
 from tacit.auditing.output_distributions import Way, coded, sampled, thrown, ways
 from tacit.auditing.sampler_spy import tapped
 from tacit.data.ratings import Ratings
-from tacit.designs.private.audit import faults, line, worlds
-from tacit.designs.private.audit.faults import Planted
-from tacit.designs.private.audit.worlds import DELTA, EPSILON
+from tacit.designs.private.audit import line, worlds
+from tacit.designs.private.audit.worlds import DELTA, EPSILON, Planted
 from tacit.designs.xmap import model
 from tacit.designs.xmap.audit import tables
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Tables, only_link, turned
@@ -34,7 +33,6 @@ from tacit.designs.xmap.audit.tables import strong_among_mild as strong
 from tacit.designs.xmap.boxes import Boxes  # loaded before its sampler is replaced
 from tacit.designs.xmap.model import XMap
 from tacit.designs.xmap.settings import Catalogue, Routes, catalogue
-from tacit.designs.xmap.theory import laplace_delta
 from tacit.engine import Engine
 from tacit.mechanisms import samplers
 from tacit.randomness import secure
@@ -182,8 +180,7 @@ def published_noise() -> Line:
     pair, claim = strong(10), PRIME / 2
     drawer, given = _neighbours_of_i(pair, 1), place(pair, "one")
     one, other = (drawer.noise(table, given) for table in pair)
-    delta = laplace_delta(claim, one.scale, other.scale, abs(one.centre - other.centre))
-    name = f"5-5-1-1 among 10 and 10; delta {delta:.3f} at the claim"
+    name = f"5-5-1-1 among 10 and 10; scales {one.scale:.3g} and {other.scale:.3g}"
     exact = math.inf
     if math.isclose(one.scale, other.scale):
         exact = abs(one.centre - other.centre) / one.scale
@@ -252,7 +249,7 @@ def sums() -> Line:
     return replace(line(WORLD), mechanism="x-map-sound")
 
 
-def rated_items_alone() -> faults.Steps:
+def rated_items_alone() -> worlds.Steps:
     """Items that nobody rated leave the public catalogue."""
 
     def rated(ratings: Ratings, column: str, chosen: Routes) -> tuple[Any, Catalogue]:
@@ -267,8 +264,8 @@ def rated_items_alone() -> faults.Steps:
 
 BUGS = (
     Planted("items that nobody rated left out", rated_items_alone, "likes two rare items", WORLD),
-    Planted("popular items by true counts", faults.head_by_true_counts, world=WORLD),
-    Planted("each sum with the noise of the whole budget", faults.shares_forgotten, world=WORLD),
+    Planted("popular items by true counts", worlds.head_by_true_counts, world=WORLD),
+    Planted("each sum with the noise of the whole budget", worlds.shares_forgotten, world=WORLD),
 )
 """Each fails on the shipped fit with one step replaced; it is compared with the shipped fit."""
 

@@ -136,27 +136,6 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class CrossDomainRow:
-    """One contender in one split. epsilon: inf without privacy; epsilon_prime: of the published
-    recommender's step, None elsewhere; k: None where the method has none; mae: None for scores that
-    are not stars, as popularity's, and the sound variant's without the option `stars`."""
-
-    method: str
-    variant: str
-    epsilon: float
-    epsilon_prime: float | None
-    delta: float
-    k: int | None
-    seed: int
-    overlap: float
-    profile_size: int
-    alpha: float
-    mae: float | None
-    ndcg_at_10: float
-    n_test: int
-
-
-@dataclass(frozen=True)
 class Point:
     """One contender in one setting: means over the seeds with 95 % intervals."""
 
@@ -180,7 +159,7 @@ class Point:
 @dataclass(frozen=True)
 class CrossDomainTable:
     """The whole experiment. base, base_k: where stays what does not move. people: test people of
-    each seed, at the base. surface: budgets of which every pair was measured."""
+    each seed, at the base. rows: one contender in one split each, as docs/cli.md has it."""
 
     source: str
     target: str
@@ -188,10 +167,9 @@ class CrossDomainTable:
     base_k: int
     seeds: tuple[int, ...]
     people: tuple[int, ...]
-    rows: tuple[CrossDomainRow, ...]
+    rows: tuple[dict[str, Any], ...]
     points: tuple[Point, ...]
     comparisons: tuple[Comparison, ...]
-    surface: tuple[float, ...] = ()
 
     def at_base(self) -> list[Point]:
         """Every contender where nothing moves, at `base_k` where it has a k, by method."""
@@ -222,7 +200,7 @@ class CrossDomainTable:
             "base": {**vars(self.base), "k": self.base_k},
             "seeds": list(self.seeds),
             "people": list(self.people),
-            "rows": [vars(row) | {} for row in self.rows],
+            "rows": list(self.rows),
             "points": [point.to_dict() for point in self.points],
             "comparisons": [vars(each) | {} for each in self.comparisons],
         }
@@ -269,24 +247,22 @@ def evaluate_cross_domain(
         if setting.alpha != base.alpha
     ]
     rows = tuple(
-        CrossDomainRow(
+        {
             **vars(key[0]),
-            k=key[1],
-            seed=seed,
+            "k": key[1],
+            "seed": seed,
             **vars(setting),
-            mae=judged.mae,
-            ndcg_at_10=judged.mean_ndcg,
-            n_test=int(judged.counts.sum()),
-        )
+            "mae": judged.mae,
+            "ndcg_at_10": judged.mean_ndcg,
+            "n_test": int(judged.counts.sum()),
+        }
         for (setting, key), found in cells.items()
         for seed, judged in zip(seeds, found, strict=True)
     )
     points = tuple(_point(setting, key, judged) for (setting, key), judged in cells.items())
     people = tuple(len(judged.ids) for judged in next(iter(at_base.values())))
-    comparisons, surface = (*compare(at_base), *with_alpha), tuple(sorted(set(grid.surface)))
-    return CrossDomainTable(
-        source, target, base, base_k, seeds, people, rows, points, comparisons, surface
-    )
+    comparisons = (*compare(at_base), *with_alpha)
+    return CrossDomainTable(source, target, base, base_k, seeds, people, rows, points, comparisons)
 
 
 def _point(setting: Setting, key: Key, judged: Sequence[Judged]) -> Point:

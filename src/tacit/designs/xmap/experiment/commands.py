@@ -121,8 +121,8 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         table.to_dict() | ({"similarities": pairs} if pairs else {}) | {"manifest": made_with},
         (
             f"{found.headline}. {found.sentence}",
-            everybody(table),
-            *moved(table),
+            points(table),
+            *aged(table),
             *_similarities(pairs),
             _LEGEND,
         ),
@@ -130,61 +130,36 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     )
 
 
-def everybody(table: CrossDomainTable) -> Table:
-    """All methods at the base: errors with intervals, the paired difference, lists."""
-    from tacit.designs.xmap.experiment.report import BASELINE, against
+def points(table: CrossDomainTable) -> Table:
+    """The base first, then what moves: errors with intervals, and lists."""
 
-    return Table(
-        "",
-        ("method", "privacy", "MAE", "less item averages", "NDCG@10"),
-        [
-            (
-                point.contender.method,
-                _privacy(point.contender),
-                _with_width(point.mae),
-                _with_width(against(table, point, BASELINE), "+.3f"),
-                point.ndcg_at_10.mean,
-            )
-            for point in table.at_base()
-        ],
-    )
+    def moved(point: Point) -> str:
+        own = {"k": point.k, **vars(point.setting)}
+        base = {"k": table.base_k, **vars(table.base)}
+        away = [name for name in base if own[name] not in (None, base[name])]
+        return ", ".join(f"{name.replace('_', ' ')} {own[name]:g}" for name in away)
 
-
-def moved(table: CrossDomainTable) -> Iterator[Table]:
-    """A table of errors for each thing that moves: the paper's figures in numbers."""
-    titles = (
-        "MAE by k",
-        "MAE by overlap",
-        f"MAE by ratings kept in {table.target}",
-        "MAE by alpha",
-    )
-    for title, (points, x_of) in zip(titles, table.figures(), strict=True):
-        yield from _figure(title, points, x_of)
-    aged = [each for each in table.comparisons if each.alpha is not None]
-    if aged:
-        yield Table(
-            f"MAE less that at alpha {table.base.alpha:g}",
-            ("method", "alpha", "difference"),
-            [(each.method, f"{each.alpha:g}", _with_width(each, "+.5f")) for each in aged],
-        )
+    columns: dict[str, Callable[[Point], object]] = {
+        "method": lambda point: point.contender.method,
+        "privacy": lambda point: _privacy(point.contender),
+        "at": moved,
+        "MAE": lambda point: _with_width(point.mae),
+        "NDCG@10": lambda point: point.ndcg_at_10.mean,
+    }
+    base = table.at_base()
+    return Table.of("", columns, [*base, *(each for each in table.points if each not in base)])
 
 
-def _figure(
-    title: str, points: Sequence[Point], x_of: Callable[[Point], float | None]
-) -> Iterator[Table]:
-    columns = sorted({x for point in points if (x := x_of(point)) is not None})
-    if len(columns) < 2:
-        return
-    found: dict[Contender, dict[float | None, float]] = {}
-    for point in points:
-        if point.mae is not None:
-            found.setdefault(point.contender, {})[x_of(point)] = point.mae.mean
+def aged(table: CrossDomainTable) -> Iterator[Table]:
+    """Each method with an alpha less itself at the base's."""
     rows = [
-        (contender.method, _privacy(contender), *(known.get(x, known.get(None)) for x in columns))
-        for contender, known in found.items()
-        if len(known) > 1 or None in known
+        (each.method, f"{each.alpha:g}", _with_width(each, "+.5f"))
+        for each in table.comparisons
+        if each.alpha is not None
     ]
-    yield Table(title, ("method", "privacy", *(f"{x:g}" for x in columns)), rows)
+    if rows:
+        title = f"MAE less that at alpha {table.base.alpha:g}"
+        yield Table(title, ("method", "alpha", "difference"), rows)
 
 
 def _similarities(pairs: Sequence[dict[str, Any]]) -> Iterator[Table]:

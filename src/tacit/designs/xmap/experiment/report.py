@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tacit.designs.xmap.experiment import CrossDomainTable, Point
 from tacit.designs.xmap.experiment.judging import Comparison
-from tacit.designs.xmap.experiment.methods import (
-    NAMES,
-    NX_MAP,
-    PAPERS_BUDGET,
-    STROKES,
-    X_MAP,
-    Contender,
-)
+from tacit.designs.xmap.experiment.methods import NX_MAP, STROKES, X_MAP, Contender
 from tacit.evaluation import Table, Verdict
 from tacit.evaluation.page import Cell, Figure, Line, Mark, Page, Section, interval, moving
 
@@ -23,14 +15,12 @@ BASELINE = "item-average"
 
 
 def page_of(table: CrossDomainTable, manifest: Mapping[str, Any]) -> Page:
-    """Everybody at the base, then what moves, then both budgets of the paper."""
+    """Everybody at the base, then what moves."""
     kept = table.base.profile_size
     profile = f"{kept} ratings kept" if kept else "cold start"
     sections = [Section("Everybody, side by side", [_standings(table)])]
     if figures := list(_figures(table, profile)):
         sections.append(Section("One thing at a time", figures=figures, key=_key(table)))
-    if surfaces := list(_surfaces(table)):
-        sections.append(Section("Both budgets of the published variant", figures=surfaces))
     return Page(
         f"From {table.source} to {table.target}",
         sections,
@@ -43,7 +33,6 @@ def page_of(table: CrossDomainTable, manifest: Mapping[str, Any]) -> Page:
 
 
 def _standings(table: CrossDomainTable) -> Table:
-    """The published variant at the paper's own budgets alone: others stand in the surface."""
     ends = len(table.seeds) > 1
 
     def gap(point: Point, other: str, measure: str, better: int) -> Cell | None:
@@ -59,16 +48,7 @@ def _standings(table: CrossDomainTable) -> Table:
         "NDCG at 10": lambda point: interval(point.ndcg_at_10, ends=ends),
         "against popularity": lambda point: gap(point, "popularity", "ndcg_at_10", 1),
     }
-    shown = [
-        point
-        for point in table.at_base()
-        if point.contender.epsilon_prime is None or _budgets(point) == PAPERS_BUDGET
-    ]
-    return Table.of("Table of all methods", columns, shown)
-
-
-def _budgets(point: Point) -> tuple[float, float | None]:
-    return point.contender.epsilon, point.contender.epsilon_prime
+    return Table.of("Table of all methods", columns, table.at_base())
 
 
 def _mark(contender: Contender) -> str:
@@ -97,37 +77,22 @@ def _stroke(contender: Contender) -> tuple[str, tuple[int, ...]]:
 
 def _figures(table: CrossDomainTable, profile: str) -> Iterator[Figure]:
     """One for each thing that moves."""
-    at_k, overlap, where = f"k = {table.base_k}", f"overlap {table.base.overlap:g}", table.target
+    where = table.target
     words = (
-        (
-            "Error by the number of neighbours",
-            f"Methods without neighbours are level lines. {profile.capitalize()}, {overlap}.",
-            "neighbours, k",
-        ),
-        (
-            "Error by overlap",
-            f"The share of the training people in both domains who stay. {at_k}, {profile}.",
-            "overlap",
-        ),
-        (
-            "Error by profile size",
-            f"Ratings in {where} that test people keep; 0: cold start. {at_k}, {overlap}.",
-            f"ratings in {where}",
-        ),
-        (
-            "Error by the age of ratings",
-            f"How fast old ratings lose weight; 0: not at all. {at_k}, {profile}, {overlap}.",
-            "alpha",
-        ),
+        ("Error by the number of neighbours", "neighbours, k", "Level lines have no k."),
+        ("Error by overlap", "overlap", "The share of the training people in both who stay."),
+        ("Error by profile size", f"ratings in {where}", f"Ratings in {where} that they keep."),
+        ("Error by the age of ratings", "alpha", "How fast old ratings lose weight."),
     )
-    for (title, caption, axis), (points, x_of) in zip(words, table.figures(), strict=True):
+    still = f"Else k = {table.base_k}, overlap {table.base.overlap:g}, {profile}."
+    for (title, axis, said), (points, x_of) in zip(words, table.figures(), strict=True):
         figure = moving(
             title,
             list(_lines(table, points, x_of)),
             axis=axis,
             value="mean absolute error, stars",
             form=".3f",
-            caption=caption,
+            caption=f"{said} {still}",
             bars=len(table.seeds) > 2,  # intervals of two splits would fill the plot
             ends=len(table.seeds) > 1,
         )
@@ -142,32 +107,6 @@ def _lines(
         means = {x_of(point): point.mae for point in points if point.contender == each}
         if means:
             yield Line(each.name, *_stroke(each), means, each.budget, _mark(each))
-
-
-def _surfaces(table: CrossDomainTable) -> Iterator[Figure]:
-    """MAE of the published variant over both budgets: rows ε, columns ε′."""
-    grid, at_base = table.surface, [each for each in table.at_base() if each.mae is not None]
-    errors = {_budgets(each): each.mae.mean for each in at_base if each.mae}
-    pairs = [*itertools.product(grid, grid)]
-    if not pairs or not all(pair in errors for pair in pairs):
-        return
-    among = [errors[pair] for pair in pairs]
-    rows: list[tuple[object, ...]] = [
-        (f"{first:g}", *(_heat(errors[first, second], among) for second in grid)) for first in grid
-    ]
-    for each in at_base:
-        if each.contender.method == NX_MAP and each.mae:
-            said = Cell(f"{each.mae.mean:.3f} without privacy", span=len(grid))
-            rows.append((Cell(NAMES[NX_MAP], mark="plain"), said))
-    heads = ("ε ↓ ε′ →", *(f"{second:g}" for second in grid))
-    yield Figure(NAMES[X_MAP], "", table=Table("", heads, rows))
-
-
-def _heat(error: float, among: Collection[float]) -> Cell:
-    """0 for the smallest error to 5 for the largest."""
-    low, high = min(among), max(among)
-    level = 0 if high == low else min(5, int(6 * (error - low) / (high - low)))
-    return Cell(f"{error:.3f}", level=level)
 
 
 def against(
