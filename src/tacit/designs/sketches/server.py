@@ -242,6 +242,15 @@ class PairCounts:
         full[np.triu_indices(self.items, 1)] = self.ones
         return full + full.T
 
+    def by_item(self) -> ItemCounts:
+        """A pair counts for both of its items."""
+        one, other = np.triu_indices(self.items, 1)
+        asked, ones = (
+            np.bincount(one, each, self.items) + np.bincount(other, each, self.items)
+            for each in (self.asked, self.ones)
+        )
+        return ItemCounts(asked.astype(np.int64), ones.astype(np.int64))
+
 
 def item_counts(server: Server) -> ItemCounts:
     """Of a campaign that senses sets; ConfigError for pairs."""
