@@ -11,10 +11,8 @@ from stored_world import blocks_of, local, public
 
 import tacit
 from tacit.data.tables.buckets import open_parquet
-from tacit.designs.xmap import private_neighbours
 from tacit.engine import item_item
 from tacit.errors import ClusterError, ConfigError
-from tacit.randomness import replay, simulation
 
 SAIL = "pysail is not installed: pip install 'tacit-rec[spark]' pysail"
 MADE = {"source": "s", "target": "t", "variant": "published"}
@@ -105,28 +103,6 @@ def test_blocks_are_kept_where_the_engine_has_a_place_for_them(remote):
     assert once[0] == once[1]
 
 
-def test_draws_and_noise_are_made_here_once(files, remote, monkeypatch):
-    """With the same source of draws, and noise that hangs on the shape alone, a private fit is
-    equal to the bit; each is drawn as often. The card is the same."""
-    shapes = []
-
-    def noise(shape):
-        shapes.append(shape)
-        return np.random.default_rng(shape[0]).standard_normal(shape)
-
-    monkeypatch.setattr(private_neighbours, "unit_laplace", noise)
-    monkeypatch.setattr(item_item, "PART", 4_000)
-    asked = MADE | {"epsilon": 2.0, "k": 4, "extender_k": 3}
-    with simulation():
-        model = tacit.XMap(**asked).fit(local(files), draws=replay(1))
-        with opened(files, remote) as ratings:
-            other = tacit.XMap(**asked).fit(ratings, draws=replay(1))
-    same(model, other)
-    assert shapes[0] == shapes[1]
-    assert len(shapes) == 2
-    assert model.guarantees() == other.guarantees()
-
-
 def test_the_command_and_what_is_not_supported(files, remote, tmp_path, capsys):
     """`fit xmap --engine spark` writes a model that recommends. The constant variant and streaming
     say what to do, and write nothing."""
@@ -151,7 +127,7 @@ def test_the_command_and_what_is_not_supported(files, remote, tmp_path, capsys):
         open_parquet(files[0], {}, public(files[1]), 2**30, events=False) as ratings,
         pytest.raises(ConfigError, match="joins items"),
     ):
-        tacit.XMap(**MADE).fit(ratings)
+        tacit.XMap(**MADE, epsilon=float("inf")).fit(ratings)
 
 
 @pytest.mark.parametrize("lost", [False, True])
@@ -169,11 +145,12 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
     strips = [*joins.strips(blocks, cut=cut, tiles=[known], n_items=2, scale=local_scale())]
     work = item_item.partial(
         item_item.on_tile, make=lambda *_: None, raters=np.array([1, 2 if lost else 1]),
-        couples=[(0, 0)], tiles=[known], work=lambda *_: iter([(5, b"made")]),
+        tiles=[known], couples=[(0, 0)], joins=[(5, 0, 0)], parts=[known],
+        find=lambda _, of, __: item_item.empty(of, 1),
     )  # fmt: skip
     if not lost:
         good = joins.tiled(pa.Table.from_batches(strips), work=work, width=2)
-        assert good.to_pylist() == [{"line": 5, "tile": 0, "cells": b"made"}]
+        assert [(row["line"], row["tile"]) for row in good.to_pylist()] == [(5, 0)]
     given = pa.Table.from_batches(strips if lost else 2 * strips)
 
     class PythonException(Exception):

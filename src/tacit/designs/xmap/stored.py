@@ -11,9 +11,7 @@ Releases   what a fit in memory releases. Draws and noise are made here, once, f
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,24 +22,18 @@ from tacit.data.stored import StoredRatings, in_memory
 from tacit.designs.xmap.bridge import Bridge
 from tacit.designs.xmap.extender import Baseline, centred, extend, means_of_people
 from tacit.designs.xmap.generator import alter_egos, drawn_as_published, images
-from tacit.designs.xmap.private_neighbours import Candidates, candidates_of, drawn_lists
 from tacit.designs.xmap.recommender import ItemNeighbours, most_similar, pattern, votes_of
 from tacit.designs.xmap.settings import TASK_ROWS, Catalogue, Cost, Settings
-from tacit.engine import Engine, Floats, Numbers, Table
-from tacit.engine.item_item import MOST, PART, TiledTable, cut_up
+from tacit.engine import Engine, Floats, Numbers
+from tacit.engine.item_item import MOST, PART, TiledTable
 from tacit.errors import DataError
 from tacit.randomness import Source
 
-_HELD = 1 << 25  # candidates held at once, 24 bytes each
-_SENT = 1 << 21  # candidates of a message
-_BLOCK = 256
 _SENDS = 3  # of a rating for each part of a domain: three joins
 _START, _OF_ITEM = 5.0, 0.8e-3  # core seconds of a process; of an item's paths
 _OF_RATING, _OF_TASK_RATING, _OF_SENT = 0.8e-6, 1.0e-6, 0.25e-6
 _OF_PAIR = 17e-9  # two ratings of one person
 _ROW, _STRIP, _PROCESS = 22, 14, 0.45e9  # bytes
-_NAMES = ("number", "similar", "sensitive")
-_LIST = np.dtype([("item", "<i4"), *zip(_NAMES, ("<i4", "<f8", "<f8"), strict=True)])
 
 
 def cost(ratings: float, people: float, items: float) -> Cost:
@@ -70,8 +62,9 @@ def cost(ratings: float, people: float, items: float) -> Cost:
 def bridges(
     ratings: StoredRatings, catalogue: Catalogue, settings: Settings, engine: Engine, draws: Source
 ) -> dict[str, Bridge]:
-    """Each target. ConfigError for the user-based recommender, which needs everybody's profile."""
-    if settings.recommender == "user-based":
+    """Each target. ConfigError for the user-based recommender, which needs everybody's profile, and
+    with noise, because a draw needs all candidates of an item at once."""
+    if settings.recommender == "user-based" or settings.budget is not None:
         in_memory(ratings)
     sums, counts = ratings.total(_stars_of_items)
     means = np.zeros(len(counts))
@@ -110,29 +103,23 @@ def _bridge(
         who = TiledTable.of(ratings, stars, pattern, here)
         among = np.flatnonzero(used).astype(np.int32)
         lists = votes_of(who, here, targets, among, engine)
+    found = most_similar(
+        TiledTable.of(ratings, profiles, centred),
+        k=settings.k,
+        significance=settings.significance,
+        engine=engine,
+    )
     return Bridge(
         targets=targets,
         images=places,
         item_means=item_means,
-        neighbours=_neighbours(
-            TiledTable.of(ratings, profiles, centred), item_means[targets], settings, engine, draws
-        ),
+        neighbours=ItemNeighbours(item_means[targets], found.items, found.similarities),
         k=settings.k,
         alpha=settings.alpha,
         lowest=ratings.catalogue.scale.minimum,
         engine=engine,
         lists=lists,
     )
-
-
-def _neighbours(
-    table: TiledTable, means: Floats, settings: Settings, engine: Engine, draws: Source
-) -> ItemNeighbours:
-    if settings.budget is None:
-        found = most_similar(table, k=settings.k, significance=settings.significance, engine=engine)
-        return ItemNeighbours(means, found.items, found.similarities)
-    lists = _candidates(table, settings.significance)
-    return drawn_lists(lists, means, settings.k, settings.budget, draws)
 
 
 def _stars_of_items(block: Ratings) -> Floats:
@@ -156,45 +143,3 @@ def _profiles(
     stars, _ = _stars(block, used=used)
     made = alter_egos(stars, None, item_means=item_means, images=images, targets=targets).stars
     return made, means_of_people(made)[1]
-
-
-def _candidates(table: TiledTable, significance: int) -> Iterator[Candidates]:
-    """Of each item, for some items at a time."""
-    width = len(table.raters)
-    at_once = max(1, _HELD // width // _BLOCK) * _BLOCK
-    every = np.arange(width, dtype=np.int32)
-    for start in range(0, width, at_once):
-        asked = (every >= start) & (every < start + at_once)
-        rated = table.raters > 0
-        mine = cut_up(every[asked & rated], table.raters, max(1, _SENT // width))
-        rest = cut_up(every[~asked & rated], table.raters)
-        parts = [*mine, *rest]
-        joins = [(0, x, y) for x in range(len(mine)) for y in range(len(parts))]
-        work = partial(_listed, parts=parts, mine=len(mine), significance=significance)
-        lines = table.joined(parts, joins, work, _sorted)
-        raws = [np.frombuffer(raw, _LIST) for _, raw in sorted(lines.items())]
-        found = np.concatenate([np.zeros(0, _LIST), *raws])
-        last = min(start + at_once, width)
-        bounds = np.searchsorted(found["item"], np.arange(start, last + 1)).tolist()
-        for begin, end in pairwise(bounds):
-            own = found[begin:end]
-            yield Candidates(own["number"], own["similar"], own["sensitive"])
-
-
-def _listed(
-    table: Table, x: int, y: int, *, parts: Sequence[Numbers], mine: int, significance: int
-) -> Iterator[tuple[int, bytes]]:
-    for of, among in {(x, y), (y, x)}:
-        if of < mine:
-            lists = [*candidates_of(table.values, parts[of], parts[among], significance)]
-            found = np.zeros(sum(len(each.numbers) for each in lists), _LIST)
-            counts = [len(each.numbers) for each in lists]
-            found["item"] = np.repeat(parts[of], counts)
-            for name, values in zip(_NAMES, zip(*lists, strict=True), strict=True):
-                found[name] = np.concatenate(values)
-            yield of, found.tobytes()
-
-
-def _sorted(raws: list[bytes]) -> bytes:
-    found = np.concatenate([np.frombuffer(raw, _LIST) for raw in raws])
-    return found[np.lexsort((found["number"], found["item"]))].tobytes()
