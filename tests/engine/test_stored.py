@@ -272,7 +272,7 @@ def test_a_task_counts_the_same_of_reports_of_one_ticket_in_any_order():
     """A task that is done again gives the same: which of them counts hangs on their bytes alone.
     An id has one hash, in whatever part of a column it stands."""
     from tacit.engine.spark import workers
-    from tacit.engine.spark.hashed import hashes_of
+    from tacit.engine.spark.workers import hashes_of
 
     pa = pytest.importorskip("pyarrow")
     reports = pa.array([b"ticket-1b", b"ticket-2", b"", b"ticket-1a", b"ticket-1c", b"tick"])

@@ -143,7 +143,7 @@ class TiledTable(StoredTable):
         return answer
 
     def _parts(self, pairs: Pairs) -> tuple[list[Numbers], NDArray[np.bool_]]:
-        """Rated items in sorted parts of about PART ratings, and which are of which `of` and `among`."""
+        """Rated items in sorted parts of about PART ratings, and which are of which side."""
         sides = [side for pair in pairs for side in pair]
         member = np.zeros((len(sides), len(self.raters)), np.bool_)
         for row, side in enumerate(sides):

@@ -34,8 +34,14 @@ from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored import MOST_VALUES, Columns, Public
 from tacit.data.tables import Role
 from tacit.data.tables.cleaning import arrow_of, ids_of
+from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
+
+try:
+    import pyarrow as pa  # noqa: F401
+except ImportError:
+    raise MissingExtra("pyspark-client", "spark") from None
+
 from tacit.engine.spark import workers
-from tacit.engine.spark.hashed import HASHES
 from tacit.engine.spark.sums import (
     NOT_THERE,
     SparkRatings,
@@ -45,7 +51,6 @@ from tacit.engine.spark.sums import (
     gathered,
     kept,
 )
-from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
 
 TASK_ROWS = 2_000_000
 """Ratings of a task, about 0.3 GB of a worker's memory beside the sum's table."""
@@ -70,8 +75,25 @@ def open_spark(
     What can be refused is refused here, before any sum.
     """
     with _session(remote) as session:
-        rows = _rows(session, source, asked, public.scale, events=events)
-        return _opened(session, rows, public, tasks)
+        given = _rows(session, source, asked, public.scale, events=events)
+        count, stars = _tasks(given, tasks), None
+        if given.there["stars"]:
+            stars = np.zeros(0)
+            if public.scale is None:
+                few = given.read.select("rating").distinct().limit(MOST_VALUES + 1)
+                stars = few.toArrow()["rating"].to_numpy()
+
+        def rated() -> Any:
+            found = given.read.select("item").distinct().toArrow()["item"].to_pylist()
+            return ids_of(found) if given.text else found
+
+        known = public.known(rated, stars)
+        work = partial(workers.prepared, width=known.n_items, **given.there)
+        blocks = given.parted(known.item_ids, count).mapInArrow(work, workers.BLOCKS)
+        made = SparkRatings(session, kept(session, blocks), known, count)
+        if not made.total(workers.rated).any():
+            raise none_rated()
+        return made
 
 
 def write_lists(
@@ -94,7 +116,7 @@ def write_lists(
         count = _tasks(rows, tasks)
         work = partial(
             workers.listed, make=make, width=len(model.history_ids_), of_lists=model.item_ids_,
-            scale=model.scale_, stars="rating" in rows.used, times="time" in rows.used,
+            scale=model.scale_, **rows.there,
         )  # fmt: skip
         ids = "string" if model.item_ids_.dtype == object else "bigint"
         schema = f"user {rows.kinds['user']}, rank int, item {ids}, score double"
@@ -163,6 +185,11 @@ class _Rows:
     text: bool
 
     @property
+    def there(self) -> dict[str, bool]:
+        """Whether there are stars and times."""
+        return {"stars": "rating" in self.used, "times": "time" in self.used}
+
+    @property
     def read(self) -> Any:
         """As in memory, checked."""
         schema = ", ".join(f"{role} {kind}" for role, kind in self.kinds.items())
@@ -209,7 +236,7 @@ def _tasks(given: _Rows, asked: int | None) -> int:
 def _parted(frame: Any, work: Callable[..., Any], tasks: int) -> Any:
     """What `work` makes of the rows, each of its buckets in one task; there are many more of them
     than tasks, so that tasks are equal."""
-    buckets = min(HASHES, 64 * tasks)
+    buckets = min(workers.HASHES, 64 * tasks)
     packed = frame.mapInArrow(partial(work, buckets=buckets), workers.ROWS)
     return packed.repartition(tasks, "bucket")
 
@@ -294,34 +321,3 @@ def _read(session: Any, source: str) -> Any:
         sign = "\t" if place.endswith(".tsv") else ","
         return session.read.csv(place, header=True, inferSchema=False, sep=sign)
     return session.read.option("mergeSchema", "true").parquet(place)  # no file lacks stars unseen
-
-
-def _opened(session: Any, given: _Rows, public: Public, tasks: int | None) -> SparkRatings:
-    count = _tasks(given, tasks)
-    stars = _stars(given.read, public.scale) if "rating" in given.used else None
-
-    def rated() -> Any:
-        found = given.read.select("item").distinct().toArrow()["item"].to_pylist()
-        return ids_of(found) if given.text else found
-
-    known = public.known(rated, stars)
-    work = partial(
-        workers.prepared,
-        width=known.n_items,
-        stars="rating" in given.used,
-        times="time" in given.used,
-    )
-    blocks = given.parted(known.item_ids, count).mapInArrow(work, workers.BLOCKS)
-    made = SparkRatings(session, kept(session, blocks), known, count)
-    if not made.total(workers.rated).any():
-        raise none_rated()
-    return made
-
-
-def _stars(rows: Any, scale: RatingScale | None) -> NDArray[np.float64]:
-    """Different stars, one more than `MOST_VALUES` at most; none of a scale that is given."""
-    if scale is not None:
-        return np.zeros(0)
-    few = rows.select("rating").distinct().limit(MOST_VALUES + 1).toArrow()
-    found: NDArray[np.float64] = few["rating"].to_numpy()
-    return found

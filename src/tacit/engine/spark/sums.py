@@ -17,7 +17,6 @@ from tacit.data.ratings import Ratings
 from tacit.data.stored import Arrays, Block, Cut, Lines, Merge, StoredRatings, Tiles, Work
 from tacit.engine.item_item import NOT_ONCE
 from tacit.engine.spark import joins, workers
-from tacit.engine.spark.hashed import HASHES
 from tacit.errors import ClusterError, DataError
 
 
@@ -144,10 +143,10 @@ def gathered(
         parts = frame.mapInArrow(work, workers.PIECES).repartition(merging, "piece")
         pieces = parts.mapInArrow(partial(workers.merged, kind=zero.dtype.str), workers.PIECES)
         rows = pieces.toArrow()
-    cells, seen = zero.ravel(), np.zeros((1, HASHES), np.int64)
+    cells, seen = zero.ravel(), np.zeros((1, workers.HASHES), np.int64)
     for number, raw in zip(*(column.to_pylist() for column in rows.columns), strict=True):
         if number == workers.SEEN:
-            seen = seen + np.frombuffer(raw, np.int64).reshape(-1, HASHES)
+            seen = seen + np.frombuffer(raw, np.int64).reshape(-1, workers.HASHES)
         else:
             found, start = np.frombuffer(raw, zero.dtype), number * workers.PIECE
             cells[start : start + len(found)] += found
