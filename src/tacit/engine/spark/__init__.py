@@ -77,7 +77,7 @@ def open_spark(
     with _session(remote) as session:
         given = _rows(session, source, asked, public.scale, events=events)
         count, stars = _tasks(given, tasks), None
-        if given.there["stars"]:
+        if "rating" in given.used:
             stars = np.zeros(0)
             if public.scale is None:
                 few = given.read.select("rating").distinct().limit(MOST_VALUES + 1)
@@ -88,7 +88,7 @@ def open_spark(
             return ids_of(found) if given.text else found
 
         known = public.known(rated, stars)
-        work = partial(workers.prepared, width=known.n_items, **given.there)
+        work = partial(workers.prepared, width=known.n_items, used=given.used)
         blocks = given.parted(known.item_ids, count).mapInArrow(work, workers.BLOCKS)
         made = SparkRatings(session, kept(session, blocks), known, count)
         if not made.total(workers.rated).any():
@@ -116,7 +116,7 @@ def write_lists(
         count = _tasks(rows, tasks)
         work = partial(
             workers.listed, make=make, width=len(model.history_ids_), of_lists=model.item_ids_,
-            scale=model.scale_, **rows.there,
+            scale=model.scale_, used=rows.used,
         )  # fmt: skip
         ids = "string" if model.item_ids_.dtype == object else "bigint"
         schema = f"user {rows.kinds['user']}, rank int, item {ids}, score double"
@@ -183,11 +183,6 @@ class _Rows:
     kinds: dict[Role, str]
     scale: RatingScale | None
     text: bool
-
-    @property
-    def there(self) -> dict[str, bool]:
-        """Whether there are stars and times."""
-        return {"stars": "rating" in self.used, "times": "time" in self.used}
 
     @property
     def read(self) -> Any:

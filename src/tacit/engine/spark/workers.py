@@ -130,13 +130,13 @@ def _unpacked(batches: Iterable[Any]) -> Any:
     return streamed(cells) if cells else None
 
 
-def prepared(batches: Iterable[Any], *, width: int, stars: bool, times: bool) -> Iterator[Any]:
+def prepared(batches: Iterable[Any], *, width: int, used: Mapping[Role, str]) -> Iterator[Any]:
     """A task's rows as blocks of whole people, and their ids. Beside each, by hash: how many people
     it has; and beside the first, which there are in the task, and how many."""
     table = _unpacked(batches)
     if table is None:
         return
-    rows, users = _rows(table, stars=stars, times=times)
+    rows, users = _rows(table, used)
     hashes = marks(hashes_of(users))
     whole = np.bincount(hashes, minlength=HASHES)
     seen, start = np.stack([whole > 0, whole, whole]).astype(np.int64), 0
@@ -155,14 +155,13 @@ def listed(
     width: int,
     of_lists: Column,
     scale: RatingScale,
-    stars: bool,
-    times: bool,
+    used: Mapping[Role, str],
 ) -> Iterator[Any]:
     """Lists of a task's people, as `make` gives them by numbers of people and items."""
     table = _unpacked(batches)
     if table is None:
         return
-    rows, users = _rows(table, stars=stars, times=times)
+    rows, users = _rows(table, used)
     users, named, start = _short(users), pa.array(of_lists.tolist()), 0
     for block in rows.block(width, ordered=False).parts(BLOCK_ROWS):
         found = make(block.ratings(width, scale))
@@ -277,12 +276,12 @@ def ids_in(users: Any) -> bytes:
     return _stream(pa.RecordBatch.from_arrays([users], ["id"]))
 
 
-def _rows(table: Any, *, stars: bool, times: bool) -> tuple[Rows, Any]:
+def _rows(table: Any, used: Mapping[Role, str]) -> tuple[Rows, Any]:
     """A task's rows, and the ids of its people."""
     coded = flat(table["user"]).dictionary_encode()
     people = coded.indices.to_numpy()
-    values = table["rating"].to_numpy() if stars else np.ones(len(people))
-    when = table["time"].to_numpy() if times else None
+    values = table["rating"].to_numpy() if "rating" in used else np.ones(len(people))
+    when = table["time"].to_numpy() if "time" in used else None
     return Rows(people, table["item"].to_numpy(), values, when), coded.dictionary
 
 
