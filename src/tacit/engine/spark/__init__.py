@@ -46,9 +46,7 @@ from tacit.engine.spark.sums import (
     NOT_THERE,
     SparkRatings,
     answering,
-    check_once,
     close,
-    gathered,
     kept,
 )
 
@@ -123,42 +121,6 @@ def write_lists(
         parted = rows.parted(model.history_ids_, count)
         parted.mapInArrow(work, schema).write.mode("error").parquet(_place(out))
         session.stop()
-
-
-def fold_reports(
-    source: str,
-    remote: str,
-    column: str,
-    ticket: tuple[int, int],
-    fold: Callable[[list[bytes]], NDArray[np.int64]],
-    *,
-    tasks: int | None = None,
-) -> NDArray[np.int64]:
-    """The sum of what `fold` makes of each task's reports, in the order of their bytes.
-
-    source: Parquet with reports in a binary column. ticket: where in a report, from 0, and how
-    long what names the sender is: equal ones are in one task.
-    """
-    with _session(remote) as session:
-        from pyspark.sql import functions as spark
-
-        frame = _read(session, source)
-        kinds = dict(frame.dtypes)
-        if not kinds:
-            raise ClusterError(NOT_THERE)
-        if kinds.get(column) != "binary":
-            raise DataError("no column of reports", column=column, found=", ".join(kinds),
-                            expected="a binary column")  # fmt: skip
-        place = (ticket[0], sum(ticket))
-        reports = frame.select(spark.col(f"`{column}`").alias("report")).dropna()
-        count = tasks or max(_LEAST_TASKS, math.ceil(reports.count() / TASK_ROWS))
-        parted = _parted(reports, partial(workers.packed_reports, ticket=place), count)
-        work = partial(workers.folded, ticket=place, fold=fold)
-        total, seen = gathered(parted, work, fold([]), count)
-        if seen.any():
-            check_once(seen)
-        session.stop()
-    return total
 
 
 @contextmanager

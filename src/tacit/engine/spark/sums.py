@@ -143,7 +143,7 @@ def gathered(
         parts = frame.mapInArrow(work, workers.PIECES).repartition(merging, "piece")
         pieces = parts.mapInArrow(partial(workers.merged, kind=zero.dtype.str), workers.PIECES)
         rows = pieces.toArrow()
-    cells, seen = zero.ravel(), np.zeros((1, workers.HASHES), np.int64)
+    cells, seen = zero.ravel(), np.zeros((3, workers.HASHES), np.int64)
     for number, raw in zip(*(column.to_pylist() for column in rows.columns), strict=True):
         if number == workers.SEEN:
             seen = seen + np.frombuffer(raw, np.int64).reshape(-1, workers.HASHES)
@@ -155,8 +155,8 @@ def gathered(
 
 def check_once(seen: NDArray[np.int64]) -> None:
     """ClusterError where a hash was in several tasks, none was seen at all, or the blocks have not
-    the people that their task began with. seen: (1 or 3, hashes) counts of tasks and people."""
-    lacking = len(seen) == 3 and not np.array_equal(seen[1], seen[2])
+    the people that their task began with. seen: (3, hashes) counts of tasks and people."""
+    lacking = not np.array_equal(seen[1], seen[2])
     if seen[0].max() > 1 or not seen.any() or lacking:
         raise ClusterError(_NOT_ONCE)
 
