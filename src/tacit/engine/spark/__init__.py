@@ -26,7 +26,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.data.columns import EVENTS
 from tacit.data.domains import none_rated
