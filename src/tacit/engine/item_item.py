@@ -37,21 +37,17 @@ def check(
     """Refuse what no engine can answer."""
     if k < 1 or significance < 0:
         raise ConfigError(
-            f"Neighbours need k of 1 or more and significance of 0 or more; "
-            f"got {k} and {significance}."
+            f"k is at least 1 and significance at least 0; got {k} and {significance}."
         )
     if significance and not counts:
         raise ConfigError("Significance weighting counts co-raters: leave counts on.")
     if len(table.likes) != table.values.nnz:
-        raise ConfigError(
-            f"A table has one like for each of its {table.values.nnz} ratings; "
-            f"got {len(table.likes)}."
-        )
+        raise ConfigError(f"{table.values.nnz} ratings have as many likes; got {len(table.likes)}.")
+    items = table.values.shape[1]
     for name, numbers in (("of", of), ("among", among)):
-        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < table.values.shape[1]:
-            raise ConfigError(f"A number in `{name}` is not one of {table.values.shape[1]} items.")
-        if len(np.unique(numbers)) < len(numbers):
-            raise ConfigError(f"A number stands twice in `{name}`.")
+        inside = ((numbers >= 0) & (numbers < items)).all()
+        if not inside or len(np.unique(numbers)) < len(numbers):
+            raise ConfigError(f"`{name}` has numbers of {items} items, each at most once.")
 
 
 def empty(of: Numbers, k: int) -> Neighbours:
