@@ -67,7 +67,7 @@ def need(method: str, seeds: int, **setting: Any) -> Need:
     sizes, unreached = [], 0
     for seed in range(seeds):
         rows = simulate(method, **setting, users=stops, seed=seed, blocks=ONE_CLASS)
-        wrong = [place for place, row in enumerate(rows) if row.accuracy < 1]
+        wrong = [place for place, row in enumerate(rows) if row["accuracy"] < 1]
         first = wrong[-1] + 1 if wrong else 0
         unreached += first == len(stops)
         sizes.append(stops[min(first, len(stops) - 1)])

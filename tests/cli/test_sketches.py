@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 
+import numpy as np
+import polars as pl
 import pytest
 
 from tacit.auditing.claims import Audit
 from tacit.cli import app as cli
 from tacit.designs.sketches import audit
 from tacit.designs.sketches.campaigns import new_campaign
+from tacit.designs.sketches.messages import Report
 from tacit.designs.sketches.planner import plan
+from tacit.designs.sketches.server import Server
 
 
 @pytest.fixture
@@ -272,3 +276,26 @@ def test_audit_names_what_comes_next(tacit, monkeypatch):
     assert code == 0
     assert "tacit audit sketches --planted" in out
     assert tacit("audit", "sketches", "--samples", 10)[0] == 2
+
+
+def test_reports_of_a_file_are_counted(tmp_path):
+    """From bytes and from Parquet: the same totals and refusals, also of repeated tickets."""
+    campaign = new_campaign(range(50), rated=5, epsilon=2.0)
+    bits = np.random.default_rng(1).integers(0, 2**campaign.questions, 3000)
+    sent = [Report(campaign.id, n + 1, int(b)).encode() for n, b in enumerate(bits)]
+    sent += [*sent[:40], Report(bytes(8), 7, 0).encode()]
+    (tmp_path / "c.bin").write_bytes(campaign.encode())
+    (tmp_path / "r.bin").write_bytes(b"".join(sent))
+    pl.DataFrame({"report": sent}).write_parquet(tmp_path / "r.parquet")
+    made = []
+    for file in ("r.bin", "r.parquet"):
+        out = tmp_path / f"{file}.tacit"
+        words = ("sketches", "fold", tmp_path / "c.bin", tmp_path / file, "-o", out, "--json")
+        assert cli.main([str(word) for word in words]) == 0
+        made.append(Server.load(out))
+    for server in made:
+        assert server.reports == 3000
+        assert server.rejected["duplicate"] == 40
+        assert server.rejected["another campaign"] == 1
+        assert (server.totals == made[0].totals).all()
+        assert (server.ones == made[0].ones).all()

@@ -124,4 +124,4 @@ def blocks_of(rows: Any, ids: np.ndarray) -> list[Any]:
 
     used = {role: role for role in ("user", "item", "rating")}
     packed = workers.packed([rows], used=used, scale=None, ids=ids, buckets=8)
-    return [*workers.prepared(packed, width=len(ids), stars=True, times=False)]
+    return [*workers.prepared(packed, width=len(ids), used=used)]

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from engine_laws import EngineConformance
+from engine_conformance import EngineConformance
 from readable_engine import LocalEngine
 from scipy import sparse
 

@@ -146,11 +146,12 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
     strips = [*joins.strips(blocks, cut=cut, tiles=[known], n_items=2, scale=local_scale())]
     work = item_item.partial(
         item_item.on_tile, make=lambda *_: None, raters=np.array([1, 2 if lost else 1]),
-        couples=[(0, 0)], tiles=[known], work=lambda *_: iter([(5, b"made")]),
+        tiles=[known], couples=[(0, 0)], joins=[(5, 0, 0)], parts=[known],
+        find=lambda _, of, __: item_item.empty(of, 1),
     )  # fmt: skip
     if not lost:
         good = joins.tiled(pa.Table.from_batches(strips), work=work, width=2)
-        assert good.to_pylist() == [{"line": 5, "tile": 0, "cells": b"made"}]
+        assert [(row["line"], row["tile"]) for row in good.to_pylist()] == [(5, 0)]
     given = pa.Table.from_batches(strips if lost else 2 * strips)
 
     class PythonException(Exception):

@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -38,21 +37,17 @@ def check(
     """Refuse what no engine can answer."""
     if k < 1 or significance < 0:
         raise ConfigError(
-            f"Neighbours need k of 1 or more and significance of 0 or more; "
-            f"got {k} and {significance}."
+            f"k is at least 1 and significance at least 0; got {k} and {significance}."
         )
     if significance and not counts:
         raise ConfigError("Significance weighting counts co-raters: leave counts on.")
     if len(table.likes) != table.values.nnz:
-        raise ConfigError(
-            f"A table has one like for each of its {table.values.nnz} ratings; "
-            f"got {len(table.likes)}."
-        )
+        raise ConfigError(f"{table.values.nnz} ratings have as many likes; got {len(table.likes)}.")
+    items = table.values.shape[1]
     for name, numbers in (("of", of), ("among", among)):
-        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < table.values.shape[1]:
-            raise ConfigError(f"A number in `{name}` is not one of {table.values.shape[1]} items.")
-        if len(np.unique(numbers)) < len(numbers):
-            raise ConfigError(f"A number stands twice in `{name}`.")
+        inside = ((numbers >= 0) & (numbers < items)).all()
+        if not inside or len(np.unique(numbers)) < len(numbers):
+            raise ConfigError(f"`{name}` has numbers of {items} items, each at most once.")
 
 
 def empty(of: Numbers, k: int) -> Neighbours:
@@ -123,11 +118,19 @@ class TiledTable(StoredTable):
             for y in range(len(parts))
             if within[2 * call, x] and within[2 * call + 1, y]
         ]
-        work = partial(_listed, joins=joins, parts=parts, find=find)
-        lines = self.joined(parts, joins, work, partial(best, k=k))
+        couples = sorted({(min(x, y), max(x, y)) for _, x, y in joins})
+        tiles = [np.sort(np.concatenate([parts[n] for n in {*each}])) for each in couples]
+        work = partial(
+            on_tile, make=self.make, raters=self.raters, tiles=tiles, couples=couples, joins=joins,
+            parts=parts, find=find,
+        )  # fmt: skip
+        lines = self.ratings.joined(self.cut, tiles, work, partial(best, k=k)) if tiles else {}
+        asked = Counter(call * len(parts) + of for call, of, _ in joins)
+        if {line: count for line, (count, _) in lines.items()} != asked:
+            raise ClusterError(NOT_ONCE)
         answer = [empty(of, k) for of, _ in pairs]
         rows = np.zeros(len(self.raters), np.int64)
-        for line, raw in lines.items():
+        for line, (_, raw) in lines.items():
             call, part = divmod(line, len(parts))
             found = answer[call]
             rows[found.of] = np.arange(len(found.of))
@@ -135,30 +138,8 @@ class TiledTable(StoredTable):
                 getattr(found, name)[rows[parts[part]]] = _unpacked(raw, k)[name]
         return answer
 
-    def joined(
-        self,
-        parts: Sequence[Numbers],
-        joins: Sequence[tuple[int, int, int]],
-        work: Callable[..., Iterator[tuple[int, bytes]]],
-        merge: Callable[[list[bytes]], bytes],
-    ) -> dict[int, bytes]:
-        """work(table, x, y), of each two parts, gives a line of each of their joins: of each call
-        and part of `of`. ClusterError where one is not there once."""
-        wanted = {(min(x, y), max(x, y)) for _, x, y in joins}
-        couples = [each for each in combinations_with_replacement(range(len(parts)), 2)
-                   if each in wanted]  # fmt: skip
-        tiles = [np.sort(np.concatenate([parts[n] for n in {*each}])) for each in couples]
-        own = partial(
-            on_tile, make=self.make, raters=self.raters, couples=couples, tiles=tiles, work=work
-        )
-        lines = self.ratings.joined(self.cut, tiles, own, merge) if tiles else {}
-        asked = Counter(call * len(parts) + of for call, of, _ in joins)
-        if {line: count for line, (count, _) in lines.items()} != asked:
-            raise ClusterError(NOT_ONCE)
-        return {line: cells for line, (_, cells) in lines.items()}
-
     def _parts(self, pairs: Pairs) -> tuple[list[Numbers], NDArray[np.bool_]]:
-        """Rated items in parts, sorted; and which parts are of which `of` and `among`."""
+        """Rated items in sorted parts of about PART ratings, and which are of which side."""
         sides = [side for pair in pairs for side in pair]
         member = np.zeros((len(sides), len(self.raters)), np.bool_)
         for row, side in enumerate(sides):
@@ -167,18 +148,12 @@ class TiledTable(StoredTable):
         signs[self.raters == 0] = 0
         parts: list[Numbers] = []
         for sign in np.unique(signs[signs > 0]):
-            parts += cut_up(np.flatnonzero(signs == sign).astype(np.int32), self.raters)
+            items = np.flatnonzero(signs == sign).astype(np.int32)
+            size = self.raters[items]
+            cuts = np.stack([(np.cumsum(size) - size) // PART, np.arange(len(items)) // MOST])
+            parts += np.split(items, np.flatnonzero(np.diff(cuts).any(axis=0)) + 1)
         firsts = [part[0] for part in parts]
         return parts, member[:, firsts]
-
-
-def cut_up(items: Numbers, raters: NDArray[np.int64], most: int = MOST) -> list[Numbers]:
-    """Runs of items of about PART ratings, and of `most` items at most."""
-    if not items.size:
-        return []
-    size = raters[items]
-    places = np.stack([(np.cumsum(size) - size) // PART, np.arange(len(items)) // most])
-    return np.split(items, np.flatnonzero(np.diff(places).any(axis=0)) + 1)
 
 
 def best(raws: list[bytes], *, k: int) -> bytes:
@@ -196,29 +171,23 @@ def _unpacked(raw: bytes, k: int) -> NDArray[Any]:
     return np.frombuffer(raw, _LIST).reshape(-1, k)
 
 
-def _listed(
-    table: Table, x: int, y: int, *, joins: Sequence[tuple[int, int, int]],
-    parts: Sequence[Numbers], find: Find,
-) -> Iterator[tuple[int, bytes]]:  # fmt: skip
-    for call, of, among in joins:
-        if {of, among} == {x, y}:
-            found = find(table, parts[of], parts[among])
-            cells = np.empty(found.items.shape, _LIST)
-            for name in _FIELDS:
-                cells[name] = getattr(found, name)
-            yield call * len(parts) + of, cells.tobytes()
-
-
 def on_tile(
     tile: int, stars: sparse.csr_array, beside: Floats, *, make: Make,
-    raters: NDArray[np.int64], couples: Sequence[tuple[int, int]], tiles: Sequence[Numbers],
-    work: Callable[[Table, int, int], Iterator[tuple[int, bytes]]],
+    raters: NDArray[np.int64], tiles: Sequence[Numbers], couples: Sequence[tuple[int, int]],
+    joins: Sequence[tuple[int, int, int]], parts: Sequence[Numbers], find: Find,
 ) -> Iterator[tuple[int, bytes]]:  # fmt: skip
-    """The lines of one tile; ClusterError unless each item has all of its raters."""
+    """The lists of one tile, by call and part; ClusterError unless each item has all its raters."""
     found = np.bincount(stars.indices, minlength=len(raters))[tiles[tile]]
     if not np.array_equal(found, raters[tiles[tile]]):
         raise ClusterError(NOT_ONCE)
-    yield from work(make(stars, beside), *couples[tile])
+    table = make(stars, beside)
+    for call, of, among in joins:
+        if {of, among} == {*couples[tile]}:
+            nearest = find(table, parts[of], parts[among])
+            cells = np.empty(nearest.items.shape, _LIST)
+            for name in _FIELDS:
+                cells[name] = getattr(nearest, name)
+            yield call * len(parts) + of, cells.tobytes()
 
 
 def _counted(block: Ratings, *, cut: Cut) -> NDArray[np.int64]:

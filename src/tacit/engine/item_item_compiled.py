@@ -48,7 +48,7 @@ def neighbours(
     check(table, of, among, k, significance, counts)
     lengths, raters = norms_and_raters(table)
     both = len(of) == len(among) and np.array_equal(np.sort(of), np.sort(among))
-    others = _most_rated_first(among, raters)
+    others = np.asarray(among, dtype=np.int32)[np.lexsort((among, -raters[among]))]
     mine = others if both else of
     room = len(of), 2 * k
     lists = (
@@ -94,10 +94,6 @@ def _zeros(length: int, kind: type[Any]) -> NDArray[Any]:
     return room[begin : begin + length]
 
 
-def _most_rated_first(items: Numbers, raters: NDArray[np.int64]) -> Numbers:
-    return np.asarray(items, dtype=np.int32)[np.lexsort((items, -raters[items]))]
-
-
 def _blocks(sizes: NDArray[np.int64], block: int) -> Iterator[slice]:
     """Runs of at most `block` ratings together, one item at least."""
     totals = np.cumsum(sizes)
@@ -125,18 +121,18 @@ def _pairings(
     Where both sides are the same items, an item meets those before it: all of an earlier block,
     its own block up to itself, none of a later one.
     """
+    parts: list[tuple[slice, NDArray[np.int64] | None]] = [(here, None)]
     if both:
         inside = slice(max(here.start, there.start), min(here.stop, there.stop))
-        if inside.start < inside.stop:
-            begin, end = inside.start - there.start, inside.stop - there.start
-            meets = np.arange(begin, end, dtype=np.int32)
-            slots = _slots(mine[inside], len(raters))
-            yield inside, visits(table, rows, slots, raters[mine[inside]], counts), meets
-        here = slice(max(here.start, there.stop), here.stop)
-    if here.start < here.stop:
-        slots = _slots(mine[here], len(raters))
-        meets = np.full(here.stop - here.start, rows.width, dtype=np.int32)
-        yield here, visits(table, rows, slots, raters[mine[here]], counts), meets
+        after = slice(max(here.start, there.stop), here.stop)
+        itself = np.arange(inside.start, inside.stop) - there.start
+        parts = [(inside, itself), (after, None)]
+    for lines, places in parts:
+        if lines.start < lines.stop:
+            slots = _slots(mine[lines], len(raters))
+            meets = np.full(lines.stop - lines.start, rows.width) if places is None else places
+            seen = visits(table, rows, slots, raters[mine[lines]], counts)
+            yield lines, seen, meets.astype(np.int32)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]

@@ -9,7 +9,6 @@ tests.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numba
@@ -48,21 +47,19 @@ def check_paths(stages: Sequence[Stage], starts: Numbers) -> None:
     """Refuse stages that do not fit together."""
     if not stages:
         raise ConfigError("A path has at least one stage.")
-    for stage, following in pairwise(stages):
-        if stage.width != len(following.offsets) - 1:
-            raise ConfigError(
-                f"A stage leads to {stage.width} places; the next starts from "
-                f"{len(following.offsets) - 1}."
-            )
-    for stage in stages:
-        edges = {len(stage.targets), len(stage.similarities), len(stage.agreements)}
-        if edges | {len(stage.shares)} != {int(stage.offsets[-1])}:
+    layers = [len(stage.offsets) - 1 for stage in stages]
+    for stage, following in zip(stages, [*layers[1:], stages[-1].width], strict=True):
+        arrays = stage.targets, stage.similarities, stage.agreements, stage.shares
+        if {int(stage.offsets[-1])} != {len(array) for array in arrays}:
             raise ConfigError("A stage's arrays have one entry for each of its edges.")
-        if len(stage.targets) and not 0 <= stage.targets.min() <= stage.targets.max() < stage.width:
-            raise ConfigError(f"A stage leads to a place outside its {stage.width}.")
-    first = len(stages[0].offsets) - 1
-    if len(starts) and not 0 <= starts.min() <= starts.max() < first:
-        raise ConfigError(f"A path starts outside the {first} places of the first layer.")
+        inside = ((stage.targets >= 0) & (stage.targets < stage.width)).all()
+        if stage.width != following or not inside:
+            raise ConfigError(
+                f"A stage of {stage.width} places leads outside of them, or to a layer of "
+                f"{following}."
+            )
+    if len(starts) and not 0 <= starts.min() <= starts.max() < layers[0]:
+        raise ConfigError(f"A path starts outside the {layers[0]} places of the first layer.")
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
@@ -181,14 +178,13 @@ def check_predictions(
     items = deviations.shape[1]
     if similar.shape != (items, items):
         raise ConfigError(
-            f"{items} items need similarities of {items} by {items}; got "
-            f"{similar.shape[0]} by {similar.shape[1]}."
+            f"{items} items need similarities of {items} by {items}; got {similar.shape}."
         )
-    if (
-        weights.shape != deviations.shape
-        or not np.array_equal(weights.indptr, deviations.indptr)
-        or not np.array_equal(weights.indices, deviations.indices)
-    ):
+    stored = (
+        np.array_equal(getattr(weights, name), getattr(deviations, name))
+        for name in ("indptr", "indices")
+    )
+    if weights.shape != deviations.shape or not all(stored):
         raise ConfigError("Deviations and weights are stored for the same people and items.")
     if len(weights.data) and weights.data.min() < 0:
         raise ConfigError("A weight of a rating is 0 or more.")

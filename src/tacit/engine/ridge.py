@@ -38,19 +38,23 @@ def solve(ratings: sparse.csr_array, factors: Floats, penalty: float | Floats) -
     """
     from tacit.engine.ridge_compiled import LANES, kernel
 
-    penalties = _penalties(ratings, factors, penalty)
-    width = factors.shape[1]
-    # Columns of zeros cost nothing in the result (their coefficients are 0) and let the kernel
-    # work in whole lanes.
-    padded = np.zeros((factors.shape[0], -(-width // LANES) * LANES))
-    padded[:, :width] = factors
-    solutions = np.empty((ratings.shape[0], padded.shape[1]))
+    people, (items, width) = ratings.shape[0], factors.shape
+    penalties = np.broadcast_to(np.asarray(penalty, dtype=float), (people,))
+    if not (np.isfinite(penalties) & (penalties > 0)).all():
+        raise ConfigError("A ridge penalty is a finite number above 0.")
+    if ratings.shape[1] != items:
+        raise ConfigError(
+            f"Ratings of {ratings.shape[1]} items need as many item profiles; got {items}."
+        )
+    # Columns of zeros have coefficients of 0, and let the kernel work in whole lanes.
+    padded = np.pad(factors, ((0, 0), (0, -width % LANES)))
+    solutions = np.empty((people, padded.shape[1]))
     kernel(padded.shape[1])(
         ratings.indptr.astype(np.int64, copy=False),
         ratings.indices.astype(np.int32, copy=False),
         ratings.data.astype(np.float64, copy=False),
-        padded,
-        penalties,
+        np.ascontiguousarray(padded, dtype=np.float64),
+        np.ascontiguousarray(penalties),
         solutions,
     )
     return np.ascontiguousarray(solutions[:, :width])
@@ -61,18 +65,6 @@ def fitted(ratings: sparse.csr_array, solutions: Floats, factors: Floats) -> Flo
     rows = np.repeat(np.arange(ratings.shape[0]), np.diff(ratings.indptr))
     products: Floats = np.einsum("nd,nd->n", solutions[rows], factors[ratings.indices])
     return products
-
-
-def _penalties(ratings: sparse.csr_array, factors: Floats, penalty: float | Floats) -> Floats:
-    penalties = np.broadcast_to(np.asarray(penalty, dtype=float), (ratings.shape[0],))
-    if not (np.isfinite(penalties) & (penalties > 0)).all():
-        raise ConfigError("A ridge penalty is a finite number above 0.")
-    if ratings.shape[1] != factors.shape[0]:
-        raise ConfigError(
-            f"Ratings of {ratings.shape[1]} items need as many item profiles; "
-            f"got {factors.shape[0]}."
-        )
-    return np.ascontiguousarray(penalties)
 
 
 def alternating_ridge(

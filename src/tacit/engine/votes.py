@@ -52,13 +52,11 @@ class Credits:
             raise ConfigError(
                 f"D and R are at least 0; got D = {self.diversity} and R = {self.radius_allowed}."
             )
-        bits = (self.start_both.bit_length(), self.start_radius.bit_length())
         n = len(self.alive)
-        for name, array, shape in (
-            ("alive", self.alive, (n,)),
-            ("both", self.both, (bits[0], n)),
-            ("radius", self.radius, (bits[1], n)),
-        ):
+        planes = self.start_both.bit_length(), self.start_radius.bit_length()
+        shapes = {"alive": (n,), "both": (planes[0], n), "radius": (planes[1], n)}
+        for name, shape in shapes.items():
+            array = getattr(self, name)
             if array.dtype != np.uint64 or array.shape != shape:
                 raise DataError(
                     f"credits: the array '{name}' does not fit D, R and the voters",

@@ -118,24 +118,6 @@ def _count_chunk(
 
 
 @_compiled
-def _tally(votes: Any, alive: Any, small: Any, filled: Any, wide: Any) -> bool:
-    some_votes, some_words = np.empty(_CHUNK, votes.dtype), np.empty(_CHUNK, np.uint64)
-    for begin in range(0, len(votes), _CHUNK):
-        chosen = votes[begin : begin + _CHUNK]
-        if not _below(chosen, len(wide)):
-            return False
-        words = alive[begin : begin + _CHUNK]
-        _count_chunk(chosen, words, some_votes, some_words, small, filled, wide)
-    return True
-
-
-@_compiled
-def _keep_chunk(votes: Any, kept: Any, alive: Any) -> None:
-    for i in range(len(votes)):
-        alive[i] &= kept[np.uint64(votes[i])]
-
-
-@_compiled
 def _keep_and_tally(
     last: Any, kept: Any, votes: Any, alive: Any, small: Any, filled: Any, wide: Any
 ) -> Any:
@@ -146,7 +128,8 @@ def _keep_and_tally(
         words = alive[begin : begin + _CHUNK]
         if not _below(before, len(kept)):
             return False, False
-        _keep_chunk(before, kept, words)
+        for i in range(len(before)):
+            words[i] &= kept[np.uint64(before[i])]
         counted = counted and _below(chosen, len(wide))
         if counted:
             _count_chunk(chosen, words, some_votes, some_words, small, filled, wide)
@@ -260,11 +243,8 @@ def _total_credit(planes: Any, alive: Any, first: bool, total: Any) -> None:
 
 def tally(votes: Votes, alive: Words, objects: int) -> Counts:
     """(64, objects): for each client, how many of those who count for them vote for each object."""
-    check(votes, alive)
-    counters = _counters(objects)
-    if not _tally(_row(votes), alive, *counters):
-        raise outside(objects)
-    return _by_client(counters)
+    everything = np.full(objects, ~_NOBODY)
+    return keep_and_tally(votes, everything, votes, alive, objects)
 
 
 def keep_and_tally(last: Votes, kept: Words, votes: Votes, alive: Words, objects: int) -> Counts:
@@ -273,7 +253,8 @@ def keep_and_tally(last: Votes, kept: Words, votes: Votes, alive: Words, objects
     check(last, alive)
     check(votes, alive)
     counters = _counters(objects)
-    known, counted = _keep_and_tally(_row(last), kept, _row(votes), alive, *counters)
+    before, now = np.ascontiguousarray(last), np.ascontiguousarray(votes)
+    known, counted = _keep_and_tally(before, kept, now, alive, *counters)
     if not (known and counted):
         raise outside(objects if known else len(kept))
     return _by_client(counters)
@@ -300,17 +281,13 @@ def charge_and_tally(
     check(votes, credit.alive)
     check_charges(diverse, radius)
     counters, total = _counters(objects), np.zeros(CLIENTS, np.int64)
+    before, now = np.ascontiguousarray(last), np.ascontiguousarray(votes)
     state = credit.both, credit.radius, credit.alive
-    known, counted = _charge_and_tally(
-        _row(last), diverse, radius, *state, _row(votes), *counters, total
-    )
+    known, counted = _charge_and_tally(before, diverse, radius, *state, now, *counters, total)
     if not (known and counted):
         raise outside(objects if known else len(radius))
     counts = _by_client(counters)
     return counts, total + counts.sum(axis=1)
-
-
-_row = np.ascontiguousarray
 
 
 def _counters(objects: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Counts]:

@@ -49,19 +49,12 @@ take turns: what two of them do at the same moment is not held against the limit
 Coin = Callable[[int], int]
 """Question number: an integer in [0, 2^53), uniform."""
 
-
 _STATED_FOR = {
     "user": "everything you rated",
     "rating": "one rating more or less",
     "moved rating": "one rating given to another item",
 }
-
-
-def _stated_for(campaign: Campaign) -> str:
-    """What the epsilon of a campaign is for, to its person."""
-    if campaign.method == "pairwise-rated":
-        return "your stars for these two items, and NOT for which items you rated"
-    return _STATED_FOR[campaign.unit]
+_STARS_ALONE = "your stars for these two items, and NOT for which items you rated"
 
 
 class Refused(ValueError):
@@ -241,14 +234,17 @@ class Device:
         cap = campaign.likes_cap
         if cap is None or len(liked) <= cap:
             return liked
-        return set(sorted(liked, key=lambda item: self._random(f"use {item}", campaign))[:cap])
+        return set(self._chosen(campaign, liked, cap))
 
     def _rated_pair(self, campaign: Campaign, rated: set[int]) -> tuple[int, int]:
         """Two rated items, chosen by the secret, without looking at the stars."""
         if len(rated) < 2:
             raise Refused("this campaign needs an owner who rated two of its items")
-        chosen = sorted(rated, key=lambda item: self._random(f"use {item}", campaign))[:2]
-        return min(chosen), max(chosen)
+        one, other = sorted(self._chosen(campaign, rated, 2))
+        return one, other
+
+    def _chosen(self, campaign: Campaign, items: set[int], count: int) -> list[int]:
+        return sorted(items, key=lambda item: self._random(f"use {item}", campaign))[:count]
 
     def _released(self, campaign: Campaign, question: int, bit: bool) -> bool:
         """The bit with chance truth / 2^53, else the other one.
@@ -279,20 +275,18 @@ def explain(campaign: Campaign, report: Report, catalogue: Sequence[ItemId]) -> 
     data = report.encode()
     lie = 1 - campaign.truth / WHOLE
     chooses = "" if report.pair else " that chooses the questions"
+    stated = _STATED_FOR[campaign.unit] if report.pair is None else _STARS_ALONE
     rows = [
         [data[0:1].hex(), "version of the message"],
         [data[1:2].hex(), "kind of the message: a report"],
         [data[2:10].hex(), "which campaign this answers"],
-        [
-            data[10:18].hex(),
-            f"a random number{chooses}; another one in every campaign",
-        ],
+        [data[10:18].hex(), f"a random number{chooses}; another one in every campaign"],
         [
             data[18:22].hex(),
             (
                 f"the answers, {campaign.questions} in all, each flipped with probability "
                 f"{lie:.4f}. Together they cost epsilon {campaign.epsilon / MICRO:g}, stated for "
-                f"{_stated_for(campaign)}"
+                f"{stated}"
             ),
         ],
     ]

@@ -27,11 +27,10 @@ from tacit.randomness import Source, happens
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
-_REPORT = np.dtype(
-    [("version", "u1"), ("kind", "u1"), ("campaign", "S8"), ("ticket", ">u8"), ("bits", ">u4")]
-)
-_RATED_REPORT = np.dtype([*_REPORT.descr, ("pair", ">u4", 2)])
-_KIND = 2
+_REPORT = [("head", "u1", 2), ("campaign", "S8"), ("ticket", ">u8"), ("bits", ">u4")]
+_PAIR = ("pair", ">u4", 2)
+_HEAD = (VERSION, 2)
+"""The version and kind of a report."""
 
 
 class Sketches:
@@ -91,13 +90,6 @@ def true_bits(campaign: Campaign, tickets: Words, starts: Ints, likes: Ints) -> 
     return hits
 
 
-def _both_liked(campaign: Campaign, starts: Ints, likes: Ints, chosen: Ints) -> NDArray[np.uint32]:
-    """(people,) 1 where both items are liked."""
-    people = np.repeat(np.arange(len(starts) - 1), np.diff(starts)) * campaign.items + likes
-    asked = np.arange(len(chosen))[:, None] * campaign.items + chosen
-    return np.asarray(np.isin(asked, people).all(axis=1), dtype=np.uint32)
-
-
 def answer(
     campaign: Campaign, starts: Ints, likes: Ints, source: Source, chosen: Ints | None = None
 ) -> bytes:
@@ -111,26 +103,21 @@ def answer(
     people = len(starts) - 1
     tickets = np.maximum(source.words(people), np.uint64(1))
     if chosen is None:
+        records = np.empty(people, dtype=_REPORT)
         bits = true_bits(campaign, tickets, starts, likes)
     else:
-        bits = _both_liked(campaign, starts, likes, chosen)
-    if campaign.truth < WHOLE:
-        bits ^= _lies(campaign, people, source)
-    records = np.empty(people, dtype=_REPORT if chosen is None else _RATED_REPORT)
-    if chosen is not None:
+        records = np.empty(people, dtype=[*_REPORT, _PAIR])
         records["pair"] = np.sort(chosen, axis=1)
-    records["version"], records["kind"], records["campaign"] = VERSION, _KIND, campaign.id
+        liked = np.repeat(np.arange(people), np.diff(starts)) * campaign.items + likes
+        asked = np.arange(people)[:, None] * campaign.items + chosen
+        bits = np.asarray(np.isin(asked, liked).all(axis=1), dtype=np.uint32)
+    if campaign.truth < WHOLE:
+        truth = np.full(people, campaign.truth, dtype=np.int64)
+        for question in range(campaign.questions):
+            bits ^= (~happens(source, truth, WHOLE)).astype(np.uint32) << np.uint32(question)
+    records["head"], records["campaign"] = _HEAD, campaign.id
     records["ticket"], records["bits"] = tickets, bits
     return records.tobytes()
-
-
-def _lies(campaign: Campaign, people: int, source: Source) -> NDArray[np.uint32]:
-    """Which bits are flipped."""
-    truth = np.full(people, campaign.truth, dtype=np.int64)
-    lies = np.zeros(people, dtype=np.uint32)
-    for question in range(campaign.questions):
-        lies |= (~happens(source, truth, WHOLE)).astype(np.uint32) << np.uint32(question)
-    return lies
 
 
 def _capped(starts: Ints, likes: Ints, cap: int, source: Source) -> tuple[Ints, Ints]:

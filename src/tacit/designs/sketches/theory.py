@@ -24,9 +24,6 @@ _LARGEST = 600.0
 """Of an epsilon in an exponential: floats end near 709, and bounds are far below one person."""
 
 
-# The release of one bit (Proposition 2.4)
-
-
 def truth(eps: float) -> float:
     """Chance that a bit is released as it is: e^eps / (1 + e^eps)."""
     if eps < 0:  # e^-eps would not fit for large ones
@@ -37,9 +34,6 @@ def truth(eps: float) -> float:
 def rho(eps: float) -> float:
     """Proposition 2.4: P(S = 1) = 1 / (e^eps + 1) + rho P(S0 = 1), with rho = tanh(eps / 2)."""
     return math.tanh(eps / 2)
-
-
-# What one report can tell
 
 
 def sharper_information(eps: float) -> float:
@@ -56,9 +50,6 @@ def label_information(N: int, w: int, eps: float) -> float:
     Sharper than Theorem 4.10, which has O(w / N) for w = o(N^(1/3)) and eps < ln 2.
     """
     return w / N * math.sinh(min(eps, _LARGEST) / 2) ** 2
-
-
-# Fewest people, whatever one does
 
 
 def unknown_bits(N: int, eta: float, wrong: float = 0.0) -> float:
@@ -96,9 +87,6 @@ def adaptive_bound(N: int, w: int, eps: float, eta: float) -> float:
     return (max(0.0, 1 - 2 * eta) * N / (w * math.expm1(min(eps, _LARGEST)))) ** 2
 
 
-# Pairwise-Preference
-
-
 def both_rated(N: int, w: int) -> float:
     """c: chance that a random pair of items lies in a random set of w: w(w-1) / (N(N-1))."""
     return w * (w - 1) / (N * (N - 1))
@@ -132,9 +120,6 @@ def pairwise_users(
         return math.inf
     share = float(beta @ pair_chances(N, w, eps, alpha, b) @ beta)
     return (N - 1) * share * math.log(N / eta) / strength**2
-
-
-# MaxSense and Multi-MaxSense
 
 
 def no_hit(w: int, theta: float, beta: Floats, b: Floats) -> Floats:
@@ -201,7 +186,5 @@ def best_questions(eps: float, most: int) -> int:
     One question up to eps 3.05; the reading ceil(eps) of Theorem 5.3 gets .74 of it at eps 2.
     """
     near = int(eps / 2.177)
-    return max(
-        (q for q in {near, near + 1, most} if 1 <= q <= most),
-        key=lambda q: signal(q, eps),
-    )
+    allowed = (q for q in {near, near + 1, most} if 1 <= q <= most)
+    return max(allowed, key=lambda q: signal(q, eps))

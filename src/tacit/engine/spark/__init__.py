@@ -26,7 +26,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.data.columns import EVENTS
 from tacit.data.domains import none_rated
@@ -34,18 +33,21 @@ from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored import MOST_VALUES, Public, columns_among
 from tacit.data.tables import Role
 from tacit.data.tables.cleaning import arrow_of, ids_of
+from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
+
+try:
+    import pyarrow as pa  # noqa: F401
+except ImportError:
+    raise MissingExtra("pyspark-client", "spark") from None
+
 from tacit.engine.spark import workers
-from tacit.engine.spark.hashed import HASHES
 from tacit.engine.spark.sums import (
     NOT_THERE,
     SparkRatings,
     answering,
-    check_once,
     close,
-    gathered,
     kept,
 )
-from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
 
 TASK_ROWS = 2_000_000
 """Ratings of a task, about 0.3 GB of a worker's memory beside the sum's table."""
@@ -70,8 +72,25 @@ def open_spark(
     What can be refused is refused here, before any sum.
     """
     with _session(remote) as session:
-        rows = _rows(session, source, asked, public.scale, events=events)
-        return _opened(session, rows, public, tasks)
+        given = _rows(session, source, asked, public.scale, events=events)
+        count, stars = _tasks(given, tasks), None
+        if "rating" in given.used:
+            stars = np.zeros(0)
+            if public.scale is None:
+                few = given.read.select("rating").distinct().limit(MOST_VALUES + 1)
+                stars = few.toArrow()["rating"].to_numpy()
+
+        def rated() -> Any:
+            found = given.read.select("item").distinct().toArrow()["item"].to_pylist()
+            return ids_of(found) if given.text else found
+
+        known = public.known(rated, stars)
+        work = partial(workers.prepared, width=known.n_items, used=given.used)
+        blocks = given.parted(known.item_ids, count).mapInArrow(work, workers.BLOCKS)
+        made = SparkRatings(session, kept(session, blocks), known, count)
+        if not made.total(workers.rated).any():
+            raise none_rated()
+        return made
 
 
 def write_lists(
@@ -94,49 +113,13 @@ def write_lists(
         count = _tasks(rows, tasks)
         work = partial(
             workers.listed, make=make, width=len(model.history_ids_), of_lists=model.item_ids_,
-            scale=model.scale_, stars="rating" in rows.used, times="time" in rows.used,
+            scale=model.scale_, used=rows.used,
         )  # fmt: skip
         ids = "string" if model.item_ids_.dtype == object else "bigint"
         schema = f"user {rows.kinds['user']}, rank int, item {ids}, score double"
         parted = rows.parted(model.history_ids_, count)
         parted.mapInArrow(work, schema).write.mode("error").parquet(_place(out))
         session.stop()
-
-
-def fold_reports(
-    source: str,
-    remote: str,
-    column: str,
-    ticket: tuple[int, int],
-    fold: Callable[[list[bytes]], NDArray[np.int64]],
-    *,
-    tasks: int | None = None,
-) -> NDArray[np.int64]:
-    """The sum of what `fold` makes of each task's reports, in the order of their bytes.
-
-    source: Parquet with reports in a binary column. ticket: where in a report, from 0, and how
-    long what names the sender is: equal ones are in one task.
-    """
-    with _session(remote) as session:
-        from pyspark.sql import functions as spark
-
-        frame = _read(session, source)
-        kinds = dict(frame.dtypes)
-        if not kinds:
-            raise ClusterError(NOT_THERE)
-        if kinds.get(column) != "binary":
-            raise DataError("no column of reports", column=column, found=", ".join(kinds),
-                            expected="a binary column")  # fmt: skip
-        place = (ticket[0], sum(ticket))
-        reports = frame.select(spark.col(f"`{column}`").alias("report")).dropna()
-        count = tasks or max(_LEAST_TASKS, math.ceil(reports.count() / TASK_ROWS))
-        parted = _parted(reports, partial(workers.packed_reports, ticket=place), count)
-        work = partial(workers.folded, ticket=place, fold=fold)
-        total, seen = gathered(parted, work, fold([]), count)
-        if seen.any():
-            check_once(seen)
-        session.stop()
-    return total
 
 
 @contextmanager
@@ -208,7 +191,7 @@ def _tasks(given: _Rows, asked: int | None) -> int:
 def _parted(frame: Any, work: Callable[..., Any], tasks: int) -> Any:
     """What `work` makes of the rows, each of its buckets in one task; there are many more of them
     than tasks, so that tasks are equal."""
-    buckets = min(HASHES, 64 * tasks)
+    buckets = min(workers.HASHES, 64 * tasks)
     packed = frame.mapInArrow(partial(work, buckets=buckets), workers.ROWS)
     return packed.repartition(tasks, "bucket")
 
@@ -293,34 +276,3 @@ def _read(session: Any, source: str) -> Any:
         sign = "\t" if place.endswith(".tsv") else ","
         return session.read.csv(place, header=True, inferSchema=False, sep=sign)
     return session.read.option("mergeSchema", "true").parquet(place)  # no file lacks stars unseen
-
-
-def _opened(session: Any, given: _Rows, public: Public, tasks: int | None) -> SparkRatings:
-    count = _tasks(given, tasks)
-    stars = _stars(given.read, public.scale) if "rating" in given.used else None
-
-    def rated() -> Any:
-        found = given.read.select("item").distinct().toArrow()["item"].to_pylist()
-        return ids_of(found) if given.text else found
-
-    known = public.known(rated, stars)
-    work = partial(
-        workers.prepared,
-        width=known.n_items,
-        stars="rating" in given.used,
-        times="time" in given.used,
-    )
-    blocks = given.parted(known.item_ids, count).mapInArrow(work, workers.BLOCKS)
-    made = SparkRatings(session, kept(session, blocks), known, count)
-    if not made.total(workers.rated).any():
-        raise none_rated()
-    return made
-
-
-def _stars(rows: Any, scale: RatingScale | None) -> NDArray[np.float64]:
-    """Different stars, one more than `MOST_VALUES` at most; none of a scale that is given."""
-    if scale is not None:
-        return np.zeros(0)
-    few = rows.select("rating").distinct().limit(MOST_VALUES + 1).toArrow()
-    found: NDArray[np.float64] = few["rating"].to_numpy()
-    return found

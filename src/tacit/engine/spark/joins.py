@@ -10,7 +10,10 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit.data.ratings import RatingScale
 from tacit.data.stored import Cut, Merge, Tiles, Work
@@ -27,8 +30,6 @@ def strips(
     batches: Iterable[Any], *, cut: Cut, tiles: Tiles, n_items: int, scale: RatingScale
 ) -> Iterator[Any]:
     """Of each tile the people and ratings that a task's blocks have."""
-    import pyarrow as pa
-
     for block, row in each_block(batches):
         stars, numbers = cut(block.ratings(n_items, scale))
         users = flat(streamed([row["people"].as_buffer()])["id"])
@@ -48,9 +49,6 @@ def strips(
 
 def tiled(table: Any, *, work: Work, width: int) -> Any:
     """Lines of a tile, made of its strips, with the people in the order of their ids."""
-    import pyarrow.compute as pc
-    from scipy import sparse
-
     users = flat(streamed(table["people"].to_pylist())["id"])
     order = pc.sort_indices(users).to_numpy()
     if len(users.unique()) < len(users):
@@ -87,8 +85,6 @@ def spread(batches: Iterable[Any], *, work: Callable[[int], NDArray[Any]]) -> It
 
 def lines(found: Sequence[tuple[int, int, bytes]]) -> Any:
     """A table of lines, numbers and cells, as Arrow carries it."""
-    import pyarrow as pa
-
     columns = zip(*found, strict=True) if found else ((), (), ())
     kinds = (pa.int64(), pa.int64(), pa.binary())
     arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]

@@ -17,7 +17,6 @@ from tacit.data.ratings import Ratings
 from tacit.data.stored import Arrays, Block, Cut, Lines, Merge, StoredRatings, Tiles, Work
 from tacit.engine.item_item import NOT_ONCE
 from tacit.engine.spark import joins, workers
-from tacit.engine.spark.hashed import HASHES
 from tacit.errors import ClusterError, DataError
 
 
@@ -39,14 +38,26 @@ class SparkRatings(StoredRatings):
         close(self._blocks.unpersist, self._session.stop)
 
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
-        """The sum, of add's shape, in one pass over the cluster's blocks."""
+        """The sum, of add's shape, in one pass over the cluster's blocks; pieces of it are merged
+        there."""
         known = self.catalogue
         zero = add(Block.empty().ratings(known.n_items, known.scale))
         work = partial(workers.summed, add=add, n_items=known.n_items, scale=known.scale)
-        total, seen = gathered(self._blocks, work, zero, self.tasks)
+        merge = partial(workers.merged, kind=zero.dtype.str)
+        merging = max(1, min(self.tasks, zero.size // workers.PIECE))
+        with answering():
+            parts = self._blocks.mapInArrow(work, workers.PIECES).repartition(merging, "piece")
+            rows = parts.mapInArrow(merge, workers.PIECES).toArrow()
+        cells, seen = zero.ravel(), np.zeros((3, workers.HASHES), np.int64)
+        for number, raw in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+            if number == workers.SEEN:
+                seen = seen + np.frombuffer(raw, np.int64).reshape(-1, workers.HASHES)
+            else:
+                found, start = np.frombuffer(raw, zero.dtype), number * workers.PIECE
+                cells[start : start + len(found)] += found
         self._check(seen)
         self.advance(1.0)
-        return total
+        return cells.reshape(zero.shape)
 
     def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> Lines:
         """Strips of all blocks meet in their tile, and answers in their line."""
@@ -79,9 +90,11 @@ class SparkRatings(StoredRatings):
                 yield np.load(BytesIO(found[number][1]), allow_pickle=False)
 
     def _check(self, seen: NDArray[np.int64]) -> None:
-        """Each person in one task, and in every sum the same people."""
-        check_once(seen)
-        if self._seen is not None and not np.array_equal(seen, self._seen):
+        """ClusterError unless each hash of people was in one task, all blocks of a task were there,
+        and the people are those of every other sum. seen: (3, hashes) tasks, people and those that
+        the tasks began with."""
+        once = seen.any() and seen[0].max() <= 1 and np.array_equal(seen[1], seen[2])
+        if not once or (self._seen is not None and not np.array_equal(seen, self._seen)):
             raise ClusterError(_NOT_ONCE)
         self._seen = seen
 
@@ -130,36 +143,6 @@ def close(*ways: Callable[[], object]) -> None:
     for way in ways:
         with suppress(Exception):
             way()
-
-
-def gathered(
-    frame: Any, work: Callable[..., Any], zero: NDArray[Any], tasks: int
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The sum of the tables that `work` makes of each task, and of what they have seen.
-
-    zero: zeros in the shape of the sum. Pieces of the same number are added on the cluster first.
-    """
-    merging = max(1, min(tasks, zero.size // workers.PIECE))
-    with answering():
-        parts = frame.mapInArrow(work, workers.PIECES).repartition(merging, "piece")
-        pieces = parts.mapInArrow(partial(workers.merged, kind=zero.dtype.str), workers.PIECES)
-        rows = pieces.toArrow()
-    cells, seen = zero.ravel(), np.zeros((1, HASHES), np.int64)
-    for number, raw in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-        if number == workers.SEEN:
-            seen = seen + np.frombuffer(raw, np.int64).reshape(-1, HASHES)
-        else:
-            found, start = np.frombuffer(raw, zero.dtype), number * workers.PIECE
-            cells[start : start + len(found)] += found
-    return cells.reshape(zero.shape), seen
-
-
-def check_once(seen: NDArray[np.int64]) -> None:
-    """ClusterError where a hash was in several tasks, none was seen at all, or the blocks have not
-    the people that their task began with. seen: (1 or 3, hashes) counts of tasks and people."""
-    lacking = len(seen) == 3 and not np.array_equal(seen[1], seen[2])
-    if seen[0].max() > 1 or not seen.any() or lacking:
-        raise ClusterError(_NOT_ONCE)
 
 
 _NOT_ONCE = (

@@ -14,16 +14,20 @@ from importlib.metadata import version
 from itertools import pairwise
 from typing import Any
 
+import numba
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored import Block, Rows
 from tacit.data.tables import Role
 from tacit.data.tables.cleaning import arrow_of
-from tacit.engine.spark.hashed import HASHES, hashes_of, marks
 from tacit.errors import ClusterError, DataError
 
+HASHES = 4096
+"""Values of `marks`; far more than tasks."""
 PIECE = 1 << 16
 """Cells of a table that travel together."""
 SEEN = -1
@@ -33,7 +37,6 @@ BLOCK_ROWS = AT_ONCE = 1_000_000
 ROWS = "bucket int, rows binary"
 BLOCKS = "seen binary, offsets binary, items binary, values binary, people binary"
 PIECES = "piece long, cells binary"
-_FOLDED = 1 << 18  # reports counted at once
 REFUSED = "tacit refuses "
 """Before what is wrong with a row."""
 KINDS = {"large_string": "string", "int64": "bigint", "double": "double"}
@@ -54,8 +57,6 @@ def _cleaned(
 
 
 def _many(batches: Iterable[Any]) -> Iterator[Any]:
-    import pyarrow as pa
-
     held, rows = [], 0
     for batch in batches:
         held.append(batch)
@@ -71,8 +72,6 @@ def read(
     batches: Iterable[Any], *, used: Mapping[Role, str], scale: RatingScale | None
 ) -> Iterator[Any]:
     """A task's rows, cleaned."""
-    import pyarrow as pa
-
     for table in _cleaned(batches, used, scale):
         for part in table.to_batches():
             columns = [_short(part.column(role)) for role in used]
@@ -85,27 +84,13 @@ def packed(
 ) -> Iterator[Any]:  # fmt: skip
     """The same, items by their numbers, for each bucket of people together: few large rows are
     shuffled instead of many small ones."""
-    import pyarrow as pa
-
     for table in _cleaned(batches, used, scale):
         items = pa.array(numbers_in(flat(table["item"]), ids))
         made = table.set_column(table.schema.get_field_index("item"), "item", items)
         yield _by_bucket(made, hashes_of(flat(table["user"])), buckets)
 
 
-def packed_reports(
-    batches: Iterable[Any], *, ticket: tuple[int, int], buckets: int
-) -> Iterator[Any]:
-    """Reports, those of equal tickets in the same bucket. ticket: where it begins and ends."""
-    import pyarrow.compute as pc
-
-    for table in _many(batches):
-        yield _by_bucket(table, hashes_of(pc.binary_slice(flat(table[0]), *ticket)), buckets)
-
-
 def _by_bucket(table: Any, hashes: NDArray[np.uint64], buckets: int) -> Any:
-    import pyarrow as pa
-
     numbers = (marks(hashes) % buckets).astype(np.uint16)
     order = np.argsort(numbers, kind="stable")
     (rows,) = table.take(pa.array(order)).combine_chunks().to_batches()
@@ -118,8 +103,6 @@ def _by_bucket(table: Any, hashes: NDArray[np.uint64], buckets: int) -> Any:
 
 
 def _stream(rows: Any) -> bytes:
-    import pyarrow as pa
-
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as stream:
         stream.write_batch(rows)
@@ -129,8 +112,6 @@ def _stream(rows: Any) -> bytes:
 
 def streamed(cells: Iterable[Any]) -> Any:
     """The table whose parts these are."""
-    import pyarrow as pa
-
     return pa.concat_tables([pa.ipc.open_stream(raw).read_all() for raw in cells])
 
 
@@ -140,13 +121,13 @@ def _unpacked(batches: Iterable[Any]) -> Any:
     return streamed(cells) if cells else None
 
 
-def prepared(batches: Iterable[Any], *, width: int, stars: bool, times: bool) -> Iterator[Any]:
+def prepared(batches: Iterable[Any], *, width: int, used: Mapping[Role, str]) -> Iterator[Any]:
     """A task's rows as blocks of whole people, and their ids. Beside each, by hash: how many people
     it has; and beside the first, which there are in the task, and how many."""
     table = _unpacked(batches)
     if table is None:
         return
-    rows, users = _rows(table, stars=stars, times=times)
+    rows, users = _rows(table, used)
     hashes = marks(hashes_of(users))
     whole = np.bincount(hashes, minlength=HASHES)
     seen, start = np.stack([whole > 0, whole, whole]).astype(np.int64), 0
@@ -165,16 +146,13 @@ def listed(
     width: int,
     of_lists: Column,
     scale: RatingScale,
-    stars: bool,
-    times: bool,
+    used: Mapping[Role, str],
 ) -> Iterator[Any]:
     """Lists of a task's people, as `make` gives them by numbers of people and items."""
-    import pyarrow as pa
-
     table = _unpacked(batches)
     if table is None:
         return
-    rows, users = _rows(table, stars=stars, times=times)
+    rows, users = _rows(table, used)
     users, named, start = _short(users), pa.array(of_lists.tolist()), 0
     for block in rows.block(width, ordered=False).parts(BLOCK_ROWS):
         found = make(block.ratings(width, scale))
@@ -221,31 +199,6 @@ def each_block(batches: Iterable[Any]) -> Iterator[tuple[Block, dict[str, Any]]]
             yield Block(*parts), row
 
 
-def folded(
-    batches: Iterable[Any], *, ticket: tuple[int, int], fold: Callable[[list[bytes]], Any]
-) -> Iterator[Any]:
-    """What `fold` makes of a task's reports, in pieces; those of equal tickets in the order of
-    their bytes, so that the same one counts if the task is done again."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if (table := _unpacked(batches)) is not None:
-        reports = flat(table[0])
-        del table
-        hashes = hashes_of(pc.binary_slice(reports, *ticket))
-        seen = np.zeros(HASHES, np.int64)
-        seen[marks(hashes)] = 1
-        order = np.argsort(hashes)
-        same = np.diff(hashes[order]) == 0
-        several = np.append(same, False) | np.insert(same, 0, False)
-        alone = order[~several]
-        parts = [alone[start : start + _FOLDED] for start in range(0, len(alone), _FOLDED)]
-        total = fold(sorted(reports.take(pa.array(order[several])).to_pylist()))
-        for part in parts:
-            total = total + fold(reports.take(pa.array(part)).to_pylist())
-        yield from _pieces(total, seen)
-
-
 def _pieces(total: NDArray[Any], seen: NDArray[np.int64]) -> Iterator[Any]:
     yield batch_of(PIECES, SEEN, seen.tobytes())
     cells = total.ravel()
@@ -280,8 +233,6 @@ def token(batches: Iterable[Any]) -> Iterator[Any]:
 
 def batch_of(schema: str, *values: Any) -> Any:
     """One row."""
-    import pyarrow as pa
-
     kinds = {"long": pa.int64(), "binary": pa.binary(), "string": pa.string()}
     fields = [part.split() for part in schema.split(", ")]
     columns = [
@@ -291,41 +242,68 @@ def batch_of(schema: str, *values: Any) -> Any:
 
 
 def ids_in(users: Any) -> bytes:
-    import pyarrow as pa
-
     return _stream(pa.RecordBatch.from_arrays([users], ["id"]))
 
 
-def _rows(table: Any, *, stars: bool, times: bool) -> tuple[Rows, Any]:
+def _rows(table: Any, used: Mapping[Role, str]) -> tuple[Rows, Any]:
     """A task's rows, and the ids of its people."""
     coded = flat(table["user"]).dictionary_encode()
     people = coded.indices.to_numpy()
-    values = table["rating"].to_numpy() if stars else np.ones(len(people))
-    when = table["time"].to_numpy() if times else None
+    values = table["rating"].to_numpy() if "rating" in used else np.ones(len(people))
+    when = table["time"].to_numpy() if "time" in used else None
     return Rows(people, table["item"].to_numpy(), values, when), coded.dictionary
 
 
 def flat(column: Any) -> Any:
     """One array, of text or bytes that may be long."""
-    import pyarrow as pa
-
     wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
     return pa.concat_arrays(column.cast(wide.get(column.type, column.type)).chunks)
 
 
 def _short(column: Any) -> Any:
-    import pyarrow as pa
-
     return column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
 
 
 def numbers_in(items: Any, ids: Column) -> NDArray[np.int32]:
     """Where each id stands in the catalogue, compared as they are written; -1: nowhere."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     whole = ids.dtype != object and pa.types.is_integer(items.type)
     kind = pa.int64() if whole else pa.large_string()
     known = pa.array(ids if whole else [str(key) for key in ids.tolist()], kind)
     found: NDArray[np.int32] = pc.index_in(items.cast(kind), known).fill_null(-1).to_numpy()
     return found
+
+
+def hashes_of(keys: Any) -> NDArray[np.uint64]:
+    """64 bits of each integer, text or bytes of an Arrow array, the same on every machine. It only
+    decides the task of a row."""
+    if pa.types.is_integer(keys.type):
+        return _mixed(keys.to_numpy().astype(np.uint64))
+    raw = keys.cast(pa.large_binary())
+    _, places, cells = raw.buffers()
+    ends = np.frombuffer(places, np.int64)[raw.offset : raw.offset + len(raw) + 1]
+    return _mixed(_of_bytes(ends, np.frombuffer(cells or b"", np.uint8)))
+
+
+def marks(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Their highest bits, below HASHES."""
+    found: NDArray[np.int64] = (hashes >> np.uint64(52)).astype(np.int64)
+    return found
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
+def _of_bytes(ends: Any, data: Any) -> Any:
+    """FNV-1a."""
+    found = np.empty(len(ends) - 1, np.uint64)
+    for row in range(len(found)):
+        word = np.uint64(0xCBF29CE484222325)
+        for place in range(ends[row], ends[row + 1]):
+            word = (word ^ np.uint64(data[place])) * np.uint64(0x100000001B3)
+        found[row] = word
+    return found
+
+
+def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """As MurmurHash3 ends, so that all bits hang on all."""
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        words = (words ^ (words >> np.uint64(33))) * np.uint64(factor)
+    return words

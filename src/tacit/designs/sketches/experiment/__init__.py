@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -28,24 +27,6 @@ _TOUR: dict[str, Any] = {"items": 40, "rated": 40, "epsilon": 1.0}
 _TOURED, _FEW, _MANY, _DEVICES = "pairwise-preference", 1000, 20_000, 2000
 
 
-@dataclass(frozen=True)
-class SketchRow:
-    """One simulated campaign. accuracy: share of right labels; ari: adjusted Rand index."""
-
-    method: str
-    items: int
-    rated: int
-    epsilon: float
-    users: int
-    seed: int
-    accuracy: float
-    ari: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; an infinite epsilon is null."""
-        return asdict(self) | {"epsilon": None if math.isinf(self.epsilon) else self.epsilon}
-
-
 def simulate(
     method: str,
     *,
@@ -56,8 +37,11 @@ def simulate(
     seed: int,
     blocks: Blocks | None = None,
     unit: str = "user",
-) -> tuple[SketchRow, ...]:
+) -> list[dict[str, Any]]:
     """One row for each number of users; a smaller number is a part of the same population.
+
+    A row is the setting, in plain values, with accuracy, the share of right labels, and ari, the
+    adjusted Rand index. An infinite epsilon is None.
 
     theta and the number of questions are as the planner advises. epsilon: inf for the non-private
     variant. blocks: who likes what; by default `synthetic_worlds.example(2)`. The items' clusters
@@ -88,9 +72,19 @@ def simulate(
                 pair = likes.rated[:, :2] if method == RATED else None
                 server.fold(answer(campaign, likes.starts, likes.items, source, pair), now=0)
             found = cluster(server, len(world.items)).labels
-            right = label_accuracy(found, labels), adjusted_rand(found, labels)
-            rows.append(SketchRow(method, items, rated, epsilon, stop, seed, *right))
-    return tuple(rows)
+            rows.append(
+                {
+                    "method": method,
+                    "items": items,
+                    "rated": rated,
+                    "epsilon": epsilon if math.isfinite(epsilon) else None,
+                    "users": stop,
+                    "seed": seed,
+                    "accuracy": label_accuracy(found, labels),
+                    "ari": adjusted_rand(found, labels),
+                }
+            )
+    return rows
 
 
 def _advised(method: str, world: Blocks, **setting: Any) -> tuple[float, int]:
@@ -132,10 +126,10 @@ def tour() -> Tour:
         "question, and one bit, which is flipped with probability 0.27.",
         learned="About a person: an attacker who believes the bit is right in "
         f"{right / _DEVICES:.0%} of {_DEVICES:,} reports; a coin is right in 50 %. About the "
-        f"items: {many.accuracy:.0%} are put into the right one of two clusters by {_MANY:,} "
-        f"people, and {few.accuracy:.0%} by {_FEW:,}.",
+        f"items: {many['accuracy']:.0%} are put into the right one of two clusters by {_MANY:,} "
+        f"people, and {few['accuracy']:.0%} by {_FEW:,}.",
         cost=f"Epsilon {card.epsilon:.3g} for one report and all of a person's ratings. It takes "
         "very many people: on MovieLens 100K popular items were better however many there were.",
         read_on="docs/sketches.md",
-        figures={"right": right / _DEVICES, "few": few.to_dict(), "many": many.to_dict()},
+        figures={"right": right / _DEVICES, "few": few, "many": many},
     )

@@ -55,8 +55,7 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
     rows: list[dict[str, Any]] = []
     with run.progress("Simulating", len(tasks)) as advance:
         for task in tasks:
-            found = simulated(**kept, **dict(zip((*names, "seed"), task, strict=True)))
-            rows += [row.to_dict() for row in found]
+            rows += simulated(**kept, **dict(zip((*names, "seed"), task, strict=True)))
             advance(1)
     cells = [
         (

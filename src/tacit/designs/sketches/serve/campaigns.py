@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.designs.sketches import (
     Campaign,
@@ -42,7 +41,6 @@ from tacit.designs.sketches import (
 from tacit.designs.sketches.campaigns import NEVER
 from tacit.designs.sketches.messages import MICRO, NO_NOISE, UNITS, WHOLE, ItemId, catalogue_digest
 from tacit.designs.sketches.model import cluster
-from tacit.designs.sketches.serve.settings import CampaignSettings
 from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder
 from tacit.privacy import Guarantee
@@ -51,7 +49,7 @@ from tacit.service import http_bodies
 from tacit.service.deployment import Section
 from tacit.service.idempotency import Reply, refusal, reply
 from tacit.service.problems import Problem
-from tacit.service.settings import FILE
+from tacit.service.settings import FILE, setting
 
 LARGEST_STATE = 2 * 2**20
 """Bytes of counts: they are written with every report."""
@@ -60,7 +58,30 @@ _OPEN, _CLOSED = b"o", b"c"
 _COUNT = np.dtype("<i8")
 _DEMO_PEOPLE, _DEMO_RATED, _DEMO_LIKED = 20_000, 30, 4.0
 
-Ints = NDArray[np.int64]
+
+@dataclass(frozen=True, kw_only=True)
+class CampaignSettings:
+    """The lines of [campaigns.NAME]."""
+
+    campaign: str = setting(
+        "the campaign, a file of `Campaign.encode()`",
+        refused="one without noise, by pairs that people rated, or of too many places",
+    )
+    items: str = setting(
+        "its catalogue, a JSON file: item ids in their order", refused="another catalogue"
+    )
+    lifetime: float = setting(
+        "the epsilon of one person over all campaigns; their first report opens the budget",
+        Limits.lifetime,
+        unit="nats",
+        refused="less than one report costs",
+    )
+    counts: str | None = setting(
+        "reports that came from elsewhere before, a file of `Server.save`",
+        None,
+        said="none",
+        refused="counts of another campaign",
+    )
 
 
 @dataclass(frozen=True)
@@ -86,9 +107,9 @@ class ServedCampaign:
         """
         lifetime = section.read(CampaignSettings).lifetime
         campaign = _campaign(section)
-        items, earlier = _items(section, campaign), _earlier(section, campaign)
-        served = cls(section.tenant, section.name, campaign, items, lifetime, earlier)
-        if served.cost.amount > served.cap.amount:
+        read = _items(section, campaign), lifetime, _earlier(section, campaign)
+        served = cls(section.tenant, section.name, campaign, *read)
+        if served.cost.amount > Cap.pure(lifetime).amount:
             raise ConfigError(
                 f"{FILE}: {section.name}.lifetime is {served.lifetime:g}, and one report costs "
                 f"{served.cost.amount / MICRO:g} for everything a person rated: nobody could "
@@ -103,9 +124,8 @@ class ServedCampaign:
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card for each unit, the campaign's own first."""
-        by_unit = self._cards
-        own = self.campaign.unit
-        return (by_unit[own], *(card for unit, card in by_unit.items() if unit != own))
+        units = sorted(UNITS, key=lambda unit: unit != self.campaign.unit)
+        return tuple(self._cards[unit] for unit in units)
 
     def released(self) -> str:
         """What nobody can take back."""
@@ -133,16 +153,6 @@ class ServedCampaign:
     def _cards(self) -> dict[str, Guarantee]:
         return dict(zip(UNITS, cards(self.campaign), strict=True))
 
-    @cached_property
-    def cap(self) -> Cap:
-        """That a person's budget is opened with."""
-        return Cap.pure(self.lifetime)
-
-    @property
-    def until(self) -> int | None:
-        """Unix seconds after which reports are refused; None for a campaign that stays open."""
-        return None if self.campaign.closes >= NEVER else self.campaign.closes
-
     def described(self, kept: bytes | None) -> dict[str, Any]:
         """For the list, in JSON's values."""
         asks, now = self.campaign, self.counts(kept)
@@ -153,7 +163,7 @@ class ServedCampaign:
             **{name: getattr(asks, name) for name in shown},
             "epsilon": asks.epsilon / MICRO,
             "liked_from": asks.liked_from / 1000,
-            "until": self.until,
+            "until": None if asks.closes >= NEVER else asks.closes,
             "closed": now.closed,
             "clusters": bool(now.clusters),
             "guarantee": self.guarantees()[0].sentence,
@@ -175,7 +185,8 @@ class ServedCampaign:
 
     def charge(self, user: str) -> Charge:
         """What a report takes from its person's budget, which their first one opens."""
-        return Charge(Holder.subject(self.tenant, user), self.cost, opens=self.cap)
+        holder = Holder.subject(self.tenant, user)
+        return Charge(holder, self.cost, opens=Cap.pure(self.lifetime))
 
     # Steps: each takes what was kept and gives the answer and what to keep
 
@@ -288,29 +299,16 @@ class CampaignCounts:
         """For analysts. estimate: unbiased share of true yes among questions about an item; error:
         its standard deviation by the noise and by chance. None where nobody was asked.
         """
-        campaign = self.counts.campaign
-        if campaign.senses:
-            found = item_counts(self.counts)
-            asked, ones = found.asked, found.ones
-        else:
-            pairs = pair_counts(self.counts)
-            asked, ones = (_of_either(each, pairs.items) for each in (pairs.asked, pairs.ones))
-        truth = campaign.truth / WHOLE
-        signal = 2 * truth - 1
-        rows = []
-        for item, total, yes in zip(items, asked.tolist(), ones.tolist(), strict=True):
+        counts, truth = self.counts, self.counts.campaign.truth / WHOLE
+        found = item_counts(counts) if counts.campaign.senses else pair_counts(counts).by_item()
+        signal, rows = 2 * truth - 1, []
+        every = zip(items, found.asked.tolist(), found.ones.tolist(), strict=True)
+        for item, total, yes in every:
             share = yes / total if total else math.nan
             estimate = (share - (1 - truth)) / signal if total else None
             error = math.sqrt(share * (1 - share) / total) / signal if total else None
             rows.append({"item": item, "asked": total, "estimate": estimate, "error": error})
-        return {"reports": self.counts.reports, "closed": self.closed, "items": rows}
-
-
-def _of_either(pairs: Ints, items: int) -> Ints:
-    """(items,) from a number by pair: a pair counts for both of its items."""
-    first, second = np.triu_indices(items, 1)
-    both = np.bincount(first, pairs, items) + np.bincount(second, pairs, items)
-    return both.astype(np.int64)
+        return {"reports": counts.reports, "closed": self.closed, "items": rows}
 
 
 def make_demo(folder: Path) -> str:
@@ -326,16 +324,13 @@ def make_demo(folder: Path) -> str:
     people = population()
     items = people.item_ids.tolist()
     campaign = new_campaign(items, rated=_DEMO_RATED, epsilon=1.0, liked_from=_DEMO_LIKED)
-    ratings = people.matrix.tocsr()
-    liked = [
-        ratings.indices[start:end][ratings.data[start:end] >= _DEMO_LIKED]
-        for start, end in zip(ratings.indptr, ratings.indptr[1:], strict=False)
-    ]
-    drawn = np.random.default_rng(3).integers(0, len(liked), _DEMO_PEOPLE)
-    copies = [liked[one] for one in drawn]
-    starts = np.cumsum([0, *map(len, copies)])
+    likes = people.matrix.tocsr()
+    likes.data = likes.data >= _DEMO_LIKED
+    likes.eliminate_zeros()
+    copies = likes[np.random.default_rng(3).integers(0, likes.shape[0], _DEMO_PEOPLE)]
+    starts, liked = copies.indptr.astype(np.int64), copies.indices.astype(np.int64)
     counts = Server(campaign, keep_tickets=False)
-    counts.fold(answer(campaign, starts, np.concatenate(copies).astype(np.int64), secure()), now=0)
+    counts.fold(answer(campaign, starts, liked, secure()), now=0)
     (folder / "taste.campaign").write_bytes(campaign.encode())
     (folder / "taste.items.json").write_text(json.dumps(items))
     counts.save(folder / "taste.counts")
