@@ -27,7 +27,7 @@ noise, sigma^2 sets how sure it is and kappa alone how it ranks people.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from scipy import sparse
@@ -36,10 +36,8 @@ from scipy.optimize import minimize_scalar
 from tacit.auditing.attacks.base import (
     Floats,
     Labels,
-    check_ratings,
-    check_training,
+    Learner,
     item_means,
-    not_fitted,
     with_data,
 )
 from tacit.engine.ridge import alternating_ridge, fitted, solve
@@ -69,14 +67,14 @@ class LinearModel:
         return self.prior_odds + 2.0 / self.variances.noise * sums
 
 
-class LinearDiscriminant:
+class LinearDiscriminant(Learner):
     """The log odds of the linear model, everything in it estimated from the training people.
 
     factors: d. penalty: of the factorization, for residuals of standard deviation 1 (with profiles
     and tastes both penalised, it scales like a residual, not like its square).
     """
 
-    name: ClassVar[str] = "lda"
+    name = "lda"
 
     def __init__(
         self, *, factors: int = 20, penalty: float = 10.0, sweeps: int = 10, seed: int = 0
@@ -89,7 +87,7 @@ class LinearDiscriminant:
 
     def fit(self, ratings: sparse.csr_array, labels: Labels) -> Self:
         """ratings: (people, items). labels: (people,) of 0 and 1."""
-        known = check_training(ratings, labels)
+        known = self._learn(ratings, labels)
         signs = 2.0 * known - 1.0
         gaps = group_gaps(ratings, known, seed=self.seed) / 2
         by_group = np.repeat(signs, np.diff(ratings.indptr)) * gaps[ratings.indices]
@@ -103,9 +101,8 @@ class LinearDiscriminant:
 
     def score(self, ratings: sparse.csr_array) -> Floats:
         """(people,) log odds of 1; NotFittedError before `fit`."""
-        if self.model is None:
-            raise not_fitted(self.name)
-        check_ratings(ratings, len(self.model.centres))
+        self._check_scored(ratings)
+        assert self.model is not None
         return self.model.log_odds(ratings)
 
     def _taste(self, residuals: sparse.csr_array) -> tuple[Floats, Variances]:
