@@ -70,7 +70,6 @@ def test_declared_is_imported():
     optional = {
         "accounting": {Requirement(line).name for line in extras["accounting"]},
         "als": {"implicit"},
-        "dev": {"hypothesis"},
         "duckdb": {"duckdb"},
         "ledger": {"sqlalchemy"},
         "postgres": {"psycopg"},
