@@ -28,7 +28,7 @@ from tacit.auditing.bugs import planted
 from tacit.designs.private import popular, stars
 from tacit.designs.standard_scheme.training import people as training
 from tacit.designs.standard_scheme.training import tables
-from tacit.mechanisms import samplers, topk
+from tacit.mechanisms import running, samplers, topk
 from tacit.mechanisms.noise import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.mechanisms.running import LaplaceAhead, ThresholdGate, TreeCounter, TreeRun
@@ -65,7 +65,7 @@ _laplace, _sum, _clipped = LaplaceRelease.__call__, SumRelease.__call__, SumRele
 _rows, _noisy, _noisy_sum = GramRelease.clipped, GramRelease._noisy, SumRelease.noisy
 _selection_rate = Selection.rate.fget  # type: ignore[attr-defined]
 _weights, _one, _add, _top = Selection.weights, LaplaceAhead.one, TreeRun._add, TopSelection._drawn
-_gate_noise, _private = ThresholdGate._noise, training.private
+_gate_noise, _private = running._noise, training.private
 _shipped_laplace, _shipped_gaussian = samplers.discrete_laplace, samplers.discrete_gaussian
 
 
@@ -141,11 +141,11 @@ def rounding_once(release: LaplaceRelease) -> int:
 
 
 @_fault(
-    "size", "threshold-gate", ThresholdGate, "_noise",
+    "size", "threshold-gate", running, "_noise",
     "one noise for a batch of more than 16 counts",
 )  # fmt: skip
-def one_noise_for_many(gate: ThresholdGate, count: int, scale: float) -> list[int]:
-    return _gate_noise(gate, 1, scale) * count if count > 16 else _gate_noise(gate, count, scale)
+def one_noise_for_many(count: int, scale: float) -> list[int]:
+    return _gate_noise(1, scale) * count if count > 16 else _gate_noise(count, scale)
 
 
 @_fault(
