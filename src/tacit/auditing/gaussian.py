@@ -4,18 +4,16 @@ Source   Dong, Roth, Su: Gaussian differential privacy (JRSS B 2022). Nasr et al
          of differentially private machine learning (USENIX Security 2023). Canonne, Kamath,
          Steinke: The discrete Gaussian for differential privacy (NeurIPS 2020). Balle and Wang
          (ICML 2018), for delta as an expectation of the loss.
-Samples  A threshold, chosen on one half of the samples, is a test of "the first neighbour" against
-         "the second". Clopper-Pearson limits of its two error rates bound mu from below, and mu
-         gives epsilon at the claimed delta: events alone say little about it.
-Assumes  that the mechanism IS Gaussian: only then does mu say everything. For any other mechanism
-         the bound on mu holds, its epsilon does not. Discrete Gaussian noise is no exception: its
-         error rates are those of a continuous one but for a share of 1 / (24 sigma^2) of mu, with
-         sigma in steps of its grid. So noise that spans few steps is refused; `empirical.audit`
-         with a delta assumes nothing.
+Samples  A threshold, chosen on one half of the samples, tells the neighbours apart. Clopper-Pearson
+         limits of its two error rates bound mu from below, and mu gives epsilon at the claimed
+         delta: events alone say little about it.
+Assumes  that the mechanism IS Gaussian; for any other the bound on mu holds, its epsilon does not.
+         Discrete noise has the error rates of a continuous one but for a share of
+         1 / (24 sigma^2) of mu, with sigma in steps of its grid, so that noise of few steps is
+         refused; `empirical.audit` with a delta assumes nothing.
 Exact    Noises k, each with P(k) proportional to exp(-k^2 / (2 sigma^2)), whose centres move by
          whole numbers d, lose  sum of (d^2 - 2 k d) / (2 sigma^2).  With weights d / sigma^2 that
-         are multiples of one number this is a sum over a single integer. There is no formula: where
-         sigma is a few steps, delta is another than that of the Gaussian with the same sigma.
+         are multiples of one number this is a sum over a single integer; there is no formula.
 """
 
 from __future__ import annotations

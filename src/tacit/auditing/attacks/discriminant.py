@@ -1,27 +1,21 @@
 """The attack that knows the linear model: linear discriminant analysis in closed form.
 
 Source   the patent names the method in words only; the formulas are derived here.
-
 Model    r_i = m_i + <v_i, x> + x0 g_i + z_i on the rated items only, with x0 in {+1, -1} the
          attribute, P(x0 = +1) = pi, taste x ~ N(0, tau^2 I) in R^d, noise z_i ~ N(0, sigma^2), all
          independent. m_i lies halfway between the two groups' means of item i, g_i is half their
          gap. A mean taste other than 0 is part of m.
-
 Score    Stack the profiles of one person's M rated items in V (M, d), and let e = r - m. Given x0,
          e ~ N(x0 g, C) with C = tau^2 V V' + sigma^2 I, so the log odds of x0 = +1 are
-             LLR = ln(pi/(1 - pi)) - (e - g)' C^-1 (e - g) / 2 + (e + g)' C^-1 (e + g) / 2
-                 = ln(pi/(1 - pi)) + 2 g' C^-1 e,
-         where the determinants of C and the terms without g cancel.
-
+             LLR = ln(pi/(1 - pi)) + 2 g' C^-1 e:
+         the determinants of C and the terms without g cancel.
 Identity Let kappa = sigma^2 / tau^2 and p = (V'V + kappa I)^-1 V'e, the ridge solution. Then
-             C (e - V p) = tau^2 V V'e + sigma^2 e - tau^2 V (V'V) p - sigma^2 V p
-                         = sigma^2 e + tau^2 V [V'e - (V'V + kappa I) p] = sigma^2 e,
+             C (e - V p) = sigma^2 e + tau^2 V [V'e - (V'V + kappa I) p] = sigma^2 e,
          for the bracket is 0. So C^-1 e = (e - V p) / sigma^2, and
              LLR = ln(pi/(1 - pi)) + (2 / sigma^2) sum_i g_i (e_i - <v_i, p>):
          one d x d solve per person in place of an M x M one, batched in `tacit.engine.ridge`.
-
-The attack sees which items were rated only through the sum: it reads *how* people rate. Of the
-noise, sigma^2 sets how sure it is and kappa alone how it ranks people.
+Sees     which items were rated only through the sum: it reads *how* people rate. Of the noise,
+         sigma^2 sets how sure it is and kappa alone how it ranks people.
 """
 
 from __future__ import annotations

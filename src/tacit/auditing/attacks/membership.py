@@ -83,9 +83,6 @@ class FromPredictions:
         return float(nearer.mean()) if nearer.size else 0.0
 
 
-MembershipAttack = FromLists | FromPredictions
-
-
 def guesses(labels: Labels, scores: Floats, share: float = 1.0) -> tuple[int, int]:
     """(right, made): the upper half of the scores is guessed to be in, the lower half out.
 

@@ -229,11 +229,7 @@ class Panel:
     def __init__(self, names: Sequence[str]) -> None:
         self.names = checked(names)
         known = attackers()
-        wanted = dict.fromkeys(
-            member
-            for name in self.names
-            for member in (STACKS[name].members if name in STACKS else (name,))
-        )
+        wanted = dict.fromkeys(member for name in self.names for member in _fitted(name))
         self._attackers: dict[str, Attacker] = {name: known[name]() for name in wanted}
 
     def fit(self, seen: Seen, labels: Labels) -> Self:
@@ -254,9 +250,10 @@ class Panel:
 def readers_of_epochs(names: Sequence[str]) -> tuple[str, ...]:
     """Those of the attackers whose scores epoch labels can change."""
     known = attackers()
-    reads = {name: known[name]().reads_epochs for name in known}
     return tuple(
-        name
-        for name in names
-        if any(reads[member] for member in (STACKS[name].members if name in STACKS else (name,)))
+        name for name in names if any(known[each]().reads_epochs for each in _fitted(name))
     )
+
+
+def _fitted(name: str) -> tuple[str, ...]:
+    return STACKS[name].members if name in STACKS else (name,)
