@@ -52,19 +52,15 @@ class Asked:
 Answer = Callable[[Asked], NDArray[np.int64]]
 
 
-def without_noise(asked: Asked) -> NDArray[np.int64]:
-    """The values as they are."""
-    return asked.values
-
-
 def as_shipped(asked: Asked) -> NDArray[np.int64]:
     """What the shipped sampler answers, also inside a tap."""
     return _SHIPPED[asked.sampler](asked.values, asked.scale)
 
 
 @contextmanager
-def tapped(answer: Answer = without_noise) -> Iterator[list[Asked]]:
-    """Inside, every draw of a mechanism comes from `answer` and stands in the list yielded."""
+def tapped(answer: Answer = lambda asked: asked.values) -> Iterator[list[Asked]]:
+    """Inside, every draw of a mechanism comes from `answer`, by default without noise, and stands
+    in the list yielded."""
     heard: list[Asked] = []
 
     def standing_in(sampler: Sampler) -> Callable[[NDArray[np.int64], float], NDArray[np.int64]]:
