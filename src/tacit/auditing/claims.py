@@ -220,12 +220,7 @@ def where(error: Exception) -> str:
 
 
 def audited(
-    bench: Bench,
-    variant: str | None,
-    samples: int,
-    advance: Advance,
-    *,
-    planted: bool,
+    bench: Bench, variant: str | None, samples: int, advance: Advance, *, planted: bool
 ) -> tuple[dict[str, Any], list[str]]:
     """Every line, study and planted bug: what was found, and what is other than expected.
 

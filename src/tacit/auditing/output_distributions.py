@@ -166,10 +166,7 @@ def law(program: Program) -> dict[Hashable, Fraction]:
 
 
 def responses(
-    call: Callable[[Source], Hashable],
-    categories: int | None,
-    truth: Fraction,
-    before: int = 0,
+    call: Callable[[Source], Hashable], categories: int | None, truth: Fraction, before: int = 0
 ) -> dict[Hashable, Fraction]:
     """Of what `call` returns, if it makes one randomised response.
 

@@ -27,13 +27,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 
-from tacit.auditing.attacks.base import (
-    Floats,
-    Labels,
-    Learner,
-    item_means,
-    with_data,
-)
+from tacit.auditing.attacks.base import Floats, Labels, Learner, item_means, with_data
 from tacit.engine.ridge import alternating_ridge, fitted, solve
 
 FOLDS = 5

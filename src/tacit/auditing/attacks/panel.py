@@ -23,14 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.auditing.attacks.base import (
-    Attacker,
-    AttributeAttack,
-    Floats,
-    Labels,
-    Learner,
-    Seen,
-)
+from tacit.auditing.attacks.base import Attacker, AttributeAttack, Floats, Labels, Learner, Seen
 from tacit.auditing.attacks.discriminant import LinearDiscriminant
 from tacit.auditing.attacks.judging import auc
 from tacit.auditing.attacks.modern import BENT, OnRatings, Stack
