@@ -32,7 +32,6 @@ FOLDERS = frozenset(
         "experiment",
         "golden",
         "ledger",
-        "random_sizes",
         "service",
         "studies",
         "tools",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from mechanism_conformance import MechanismConformance
 
 from tacit.accounting.events import DiscreteLaplace, Event, NonPrivate
 from tacit.errors import DataError
@@ -16,7 +17,6 @@ from tacit.mechanisms.running import ThresholdGate, TreeCounter
 from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.sums import GramRelease
 from tacit.mechanisms.topk import TopSelection
-from tacit.testing.mechanisms import MechanismConformance
 
 SCORES = (np.tile([0, 3, 1, 2], (60, 1)), np.tile([4, 3, 1, 0], (60, 1)))
 

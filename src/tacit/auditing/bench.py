@@ -1,8 +1,6 @@
 """The audit's bench: a mechanism, pairs of neighbouring inputs, and every tool on each of them.
 
-Exact losses, of mechanisms whose output distributions can be written down, lie here too.
-`worst_loss` compares all neighbouring inputs of a small instance, and the closed forms need no
-instance at all; `output_distributions.law` runs the shipped code for every way its draws fall. Two
+Exact losses, of mechanisms whose output distributions can be written down, lie here too. Two
 distributions with different supports have an infinite loss, which is what a branch on private data
 without randomness comes to.
 """
@@ -10,7 +8,7 @@ without randomness comes to.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -30,11 +28,13 @@ from tacit.auditing.sampler_spy import Bulk, Tape, differences, tapped
 from tacit.randomness import Source, secure
 
 Chance = int | float | Fraction
+Chances = Mapping[Any, Chance]
+"""Of outcomes; or weights."""
 Floats = NDArray[np.float64]
 T = TypeVar("T")
 
 
-def loss(p: Mapping[Hashable, Chance], q: Mapping[Hashable, Chance]) -> float:
+def loss(p: Chances, q: Chances) -> float:
     """max |ln(P / Q)| over all outcomes; infinite if one has an outcome that the other lacks.
 
     Chances or weights: each side is divided by its own sum.
@@ -61,9 +61,7 @@ def log(ratio: Fraction) -> float:
     return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
-def worst_loss(
-    distribution: Callable[[T], Mapping[Hashable, Chance]], pairs: Iterable[tuple[T, T]]
-) -> float:
+def worst_loss(distribution: Callable[[T], Chances], pairs: Iterable[tuple[T, T]]) -> float:
     """The largest loss over the pairs of neighbouring inputs."""
     return max(loss(distribution(a), distribution(b)) for a, b in pairs)
 
@@ -75,12 +73,6 @@ def within(steps: int, candidates: int) -> Iterator[tuple[tuple[int, ...], tuple
             b = tuple(score + up for score, up in zip(a, move, strict=True))
             if a < b and min(b) >= 0 and max(b) <= steps:
                 yield a, b
-
-
-def response(truth: Fraction, categories: int = 2) -> float:
-    """k-ary randomized response: ln of the chance of the truth over that of one lie."""
-    lie = (1 - truth) / (categories - 1)
-    return math.inf if lie == 0 else abs(log(truth / lie))
 
 
 def exponential_worst(epsilon: float, candidates: int, spread: float = 1.0) -> float:
@@ -96,9 +88,9 @@ def exponential_worst(epsilon: float, candidates: int, spread: float = 1.0) -> f
     return step + math.log(others)
 
 
-def peeling(weights: Sequence[int], k: int) -> dict[Hashable, Fraction]:
+def peeling(weights: Sequence[int], k: int) -> dict[Any, Fraction]:
     """k different candidates in order, each in proportion to its weight among those left."""
-    found: dict[Hashable, Fraction] = {}
+    found: dict[Any, Fraction] = {}
     for chosen in permutations(range(len(weights)), k):
         left, chance = sum(weights), Fraction(1)
         for one in chosen:
@@ -110,7 +102,7 @@ def peeling(weights: Sequence[int], k: int) -> dict[Hashable, Fraction]:
 
 def gate(
     counts: Sequence[int], threshold: int, threshold_scale: float, count_scale: float
-) -> dict[Hashable, float]:
+) -> dict[Any, float]:
     """AboveThreshold with discrete Laplace noise: how many counts pass before it stops.
 
     Summed over the threshold's noise.
@@ -148,7 +140,6 @@ SAMPLES = 1_000_000
 _BULK = 20_000
 _FEWEST = 100  # of a mechanism that gets a share of the samples
 
-Chances = Mapping[Hashable, Chance]
 Call = Callable[[NDArray[Any], Source], ArrayLike]
 
 

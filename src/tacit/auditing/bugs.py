@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -94,7 +94,7 @@ class Enumerated:
     """distribution(input, bug): all outcomes with their chances. pairs: of neighbouring inputs."""
 
     name: str
-    distribution: Callable[[Any, bool], Mapping[Hashable, bench.Chance]]
+    distribution: Callable[[Any, bool], bench.Chances]
     pairs: Sequence[tuple[Any, Any]]
     epsilon: float
     described: Described | None = None

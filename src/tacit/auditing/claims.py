@@ -21,7 +21,6 @@ _LEAST_SHARE = 0.1
 _ROUNDING = 1e-9  # of the floats in which an exact loss is written down
 SAMPLES = 200_000
 LEAST_SAMPLES = 1_000
-FAILED = "none"  # the pair of a line that could not be made
 
 
 @dataclass(frozen=True)
@@ -210,7 +209,7 @@ def attempt(name: str, make: Callable[[], Line]) -> Line:
     try:
         return make()
     except Exception as error:
-        lost = Checked(FAILED, math.inf, None, 0.0, 0.0, 0, failed=where(error))
+        lost = Checked("none", math.inf, None, 0.0, 0.0, 0, failed=where(error))
         return Line(name, math.nan, (lambda *_: lost,), unit="unknown", adjacency="unknown")
 
 
@@ -221,12 +220,7 @@ def where(error: Exception) -> str:
 
 
 def audited(
-    bench: Bench,
-    variant: str | None,
-    samples: int,
-    advance: Advance,
-    *,
-    planted: bool,
+    bench: Bench, variant: str | None, samples: int, advance: Advance, *, planted: bool
 ) -> tuple[dict[str, Any], list[str]]:
     """Every line, study and planted bug: what was found, and what is other than expected.
 

@@ -297,12 +297,7 @@ def _times(values: NDArray[Any], seen: NDArray[Any]) -> Ints:
 def _scores(in_a: Ints, in_b: Ints, trials: int, delta: float) -> Floats:
     """The pilot's estimate for each event, the best of the four questions (Wilson's limits)."""
     (low_a, high_a), (low_b, high_b) = _wilson(in_a, trials), _wilson(in_b, trials)
-    questions = [
-        (low_a, high_b),
-        (low_b, high_a),
-        (1 - high_a, 1 - low_b),
-        (1 - high_b, 1 - low_a),
-    ]
+    questions = [(low_a, high_b), (low_b, high_a), (1 - high_a, 1 - low_b), (1 - high_b, 1 - low_a)]
     tiny = 1e-300
     losses = [np.log(np.maximum(p - delta, tiny) / np.maximum(q, tiny)) for p, q in questions]
     return np.asarray(np.max(losses, axis=0), dtype=np.float64)

@@ -4,18 +4,16 @@ Source   Dong, Roth, Su: Gaussian differential privacy (JRSS B 2022). Nasr et al
          of differentially private machine learning (USENIX Security 2023). Canonne, Kamath,
          Steinke: The discrete Gaussian for differential privacy (NeurIPS 2020). Balle and Wang
          (ICML 2018), for delta as an expectation of the loss.
-Samples  A threshold, chosen on one half of the samples, is a test of "the first neighbour" against
-         "the second". Clopper-Pearson limits of its two error rates bound mu from below, and mu
-         gives epsilon at the claimed delta: events alone say little about it.
-Assumes  that the mechanism IS Gaussian: only then does mu say everything. For any other mechanism
-         the bound on mu holds, its epsilon does not. Discrete Gaussian noise is no exception: its
-         error rates are those of a continuous one but for a share of 1 / (24 sigma^2) of mu, with
-         sigma in steps of its grid. So noise that spans few steps is refused; `empirical.audit`
-         with a delta assumes nothing.
+Samples  A threshold, chosen on one half of the samples, tells the neighbours apart. Clopper-Pearson
+         limits of its two error rates bound mu from below, and mu gives epsilon at the claimed
+         delta: events alone say little about it.
+Assumes  that the mechanism IS Gaussian; for any other the bound on mu holds, its epsilon does not.
+         Discrete noise has the error rates of a continuous one but for a share of
+         1 / (24 sigma^2) of mu, with sigma in steps of its grid, so that noise of few steps is
+         refused; `empirical.audit` with a delta assumes nothing.
 Exact    Noises k, each with P(k) proportional to exp(-k^2 / (2 sigma^2)), whose centres move by
          whole numbers d, lose  sum of (d^2 - 2 k d) / (2 sigma^2).  With weights d / sigma^2 that
-         are multiples of one number this is a sum over a single integer. There is no formula: where
-         sigma is a few steps, delta is another than that of the Gaussian with the same sigma.
+         are multiples of one number this is a sum over a single integer; there is no formula.
 """
 
 from __future__ import annotations
@@ -140,18 +138,15 @@ def _check_delta(delta: float) -> None:
 def discrete_epsilon_of(steps: Sequence[int], sigmas: Sequence[float], delta: float) -> float:
     """The smallest epsilon at `delta` in (0, 1) if the centres of these noises move by `steps`."""
     _check_delta(delta)
-    losses, chances = _losses(steps, sigmas)
+    chances, unit, shift = _summed(steps, sigmas)
+    losses = (shift / 2 - (np.arange(len(chances)) - len(chances) // 2)) * unit
 
     def over(epsilon: float) -> float:
-        return _expected(losses, chances, epsilon) - delta
+        return float((chances * -np.expm1(np.minimum(epsilon - losses, 0.0))).sum()) - delta
 
     if over(0.0) <= 0:
         return 0.0
     return float(optimize.brentq(over, 0.0, float(losses.max()), xtol=1e-12))
-
-
-def _expected(losses: Floats, chances: Floats, epsilon: float) -> float:
-    return float((chances * -np.expm1(np.minimum(epsilon - losses, 0.0))).sum())
 
 
 def masses(sigma: float) -> tuple[Ints, Floats]:
@@ -176,44 +171,30 @@ def tails(steps: Sequence[int], sigmas: Sequence[float]) -> tuple[Floats, Floats
     return np.asarray(halfway), moved, reached
 
 
-def _losses(steps: Sequence[int], sigmas: Sequence[float]) -> tuple[Floats, Floats]:
-    """Every value of the loss, and how likely it is."""
-    total, unit, shift = _summed(steps, sigmas)
-    integers = np.arange(len(total)) - len(total) // 2
-    return np.asarray((shift / 2 - integers) * unit, dtype=np.float64), total
-
-
 def _summed(steps: Sequence[int], sigmas: Sequence[float]) -> tuple[Floats, float, int]:
     """The sum of d / sigma^2 times noise, in units: its chances around 0, the unit, its move."""
     moving = [(int(d), float(s)) for d, s in zip(steps, sigmas, strict=True) if d]
     if not moving:
         return np.ones(1), 1.0, 0
     largest = max(sigma for _, sigma in moving)
-    weights = [_weight(d, sigma, largest) for d, sigma in moving]
+    weights = []  # d / sigma^2 in units of 1 / largest^2
+    for d, sigma in moving:
+        ratio = (largest / sigma) ** 2
+        near = Fraction(ratio).limit_denominator(_MOST_PARTS)
+        if abs(float(near) - ratio) > 1e-9 * ratio:
+            raise ConfigError("Squared sigmas are in no simple ratio, so the loss is no one sum.")
+        weights.append(d * near)
     parts = math.lcm(*(weight.denominator for weight in weights))
     whole = [int(weight * parts) for weight in weights]
     common = math.gcd(*whole)
     total = np.ones(1)
     for weight, (_, sigma) in zip(whole, moving, strict=True):
-        total = _added(total, masses(sigma)[1], abs(weight) // common)
+        chances, times = masses(sigma)[1], abs(weight) // common
+        length = (len(chances) - 1) * times + 1
+        if length + len(total) > _MOST_SUMMED:
+            raise ConfigError("The noise spans too many steps to be summed: audit a coarser grid.")
+        spread = np.zeros(length)
+        spread[::times] = chances
+        total = np.maximum(signal.fftconvolve(total, spread), 0.0)
     shift = sum(w * d for w, (d, _) in zip(whole, moving, strict=True)) // common
     return total, common / parts / largest**2, shift
-
-
-def _weight(d: int, sigma: float, largest: float) -> Fraction:
-    """d / sigma^2 in units of 1 / largest^2."""
-    ratio = (largest / sigma) ** 2
-    near = Fraction(ratio).limit_denominator(_MOST_PARTS)
-    if abs(float(near) - ratio) > 1e-9 * ratio:
-        raise ConfigError("Squared sigmas are in no simple ratio, so the loss is no single sum.")
-    return d * near
-
-
-def _added(total: Floats, chances: Floats, times: int) -> Floats:
-    """The distribution of a sum when `times` one more noise is added to it."""
-    length = (len(chances) - 1) * times + 1
-    if length + len(total) > _MOST_SUMMED:
-        raise ConfigError("The noise spans too many steps to be summed: audit a coarser grid.")
-    spread = np.zeros(length)
-    spread[::times] = chances
-    return np.asarray(np.maximum(signal.fftconvolve(total, spread), 0.0))

@@ -1,10 +1,9 @@
 """Every way the draws of the running code can fall, how likely each is, and checks made of that.
 
 Our own sampler draws an index in proportion to whole weights (`mechanisms.selection.draw_rows`). It
-is replaced by one that notes the weights and returns a fixed outcome, and the program, a whole fit
-for instance, is run once for every fall. The chances are fractions of the weights really drawn
-with. Randomised responses are given their words one by one. Not for several threads at once: the
-sampler is replaced for the whole process.
+is replaced by one that notes the weights and returns a fixed outcome, and the program is run once
+for every fall. Randomised responses are given their words one by one. Not for several threads at
+once: the sampler is replaced for the whole process.
 """
 
 from __future__ import annotations
@@ -167,10 +166,7 @@ def law(program: Program) -> dict[Hashable, Fraction]:
 
 
 def responses(
-    call: Callable[[Source], Hashable],
-    categories: int | None,
-    truth: Fraction,
-    before: int = 0,
+    call: Callable[[Source], Hashable], categories: int | None, truth: Fraction, before: int = 0
 ) -> dict[Hashable, Fraction]:
     """Of what `call` returns, if it makes one randomised response.
 

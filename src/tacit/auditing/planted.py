@@ -8,7 +8,7 @@ shipped classes with one method overridden. Unless said otherwise the claim is e
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -221,29 +221,25 @@ def similarities_charged_as_one(similarity: int, n: int, bug: bool) -> Many:
     return similarity + _noise((n, 5), 1.0 if bug else 5.0)
 
 
-class _TreeWithoutALevel(TreeCounter):
-    @property
-    def scale(self) -> float:
-        return (self.levels - 1) * self.bound / self.epsilon
+def _variant(kind: Any, bug: bool, **properties: Callable[[Any], Any]) -> Any:
+    """The shipped class, or if `bug` one with other properties."""
+    faulty = {name: property(made) for name, made in properties.items()}
+    return type(kind.__name__, (kind,), faulty) if bug else kind
 
 
 @_on_the_bench("tree counter with log2 T levels")
 def tree_with_log_levels(bug: bool) -> Pair:
     """The shipped counter, charged for log2(T) levels where T = 2 steps touch two nodes."""
-    counter = (_TreeWithoutALevel if bug else TreeCounter)(1.0, horizon=2)
+    counter = _variant(
+        TreeCounter, bug, scale=lambda tree: (tree.levels - 1) * tree.bound / tree.epsilon
+    )(1.0, horizon=2)
     return laplace_pair("first of two steps", counter, [1, 0], [0, 0], distance=2, share=100)
-
-
-class _GateWithHalfTheThresholdNoise(ThresholdGate):
-    @property
-    def threshold_scale(self) -> float:
-        return super().threshold_scale / 2
 
 
 @_on_the_bench("threshold gate with half the noise on the threshold")
 def gate_with_half_the_threshold_noise(bug: bool) -> Pair:
     """The shipped gate; the threshold's noise hides that all counts before the stop moved."""
-    gate = (_GateWithHalfTheThresholdNoise if bug else ThresholdGate)(1.0, 1)
+    gate = _variant(ThresholdGate, bug, threshold_scale=lambda gate: gate.count_scale / 4)(1.0, 1)
     return gate_pair("ten up, the last down", gate, [1] * 10 + [0], [0] * 10 + [1])
 
 
@@ -264,16 +260,12 @@ def gate_with_an_exact_stream(bug: bool) -> Pair:
     return gate_pair("stream", gate, [1, 1, 0], [0, 0, 1], stream=True)
 
 
-class _LaplaceWithoutRounding(LaplaceRelease):
-    @property
-    def _distance(self) -> int:
-        return self.grid.distance(self.sensitivity)
-
-
 @_on_the_bench("rounding of several numbers left out")
 def laplace_without_rounding(bug: bool) -> Pair:
     """Three numbers that hardly change, and each is rounded to the next step."""
-    release = (_LaplaceWithoutRounding if bug else LaplaceRelease)(1.0, 0.3, -8, 8, 1.0, 3)
+    release = _variant(
+        LaplaceRelease, bug, _distance=lambda one: one.grid.distance(one.sensitivity)
+    )(1.0, 0.3, -8, 8, 1.0, 3)
     return laplace_pair(
         "three round down", release, [0.9] * 3, [1.0] * 3, distance=3, share=1, at_once=True
     )
@@ -301,7 +293,7 @@ def _kept(bug: bool) -> Fraction:
 
 
 @_enumerated("bit probability off by one", ((0, 1),), math.log(3), lambda bug: Answered(_kept(bug)))
-def bit_off_by_one(bit: int, bug: bool) -> dict[Hashable, Fraction]:
+def bit_off_by_one(bit: int, bug: bool) -> dict[int, Fraction]:
     """`<=` for `<`: one more face of the die keeps the bit. Claimed: ln 3."""
     return {bit: _kept(bug), 1 - bit: 1 - _kept(bug)}
 
@@ -315,7 +307,7 @@ _SCORES = tuple(bench.within(1, 4))
     2 * math.log(2),
     lambda bug: Chosen(1, math.log(4 if bug else 2)),
 )
-def selection_without_the_2(scores: tuple[int, ...], bug: bool) -> dict[Hashable, Fraction]:
+def selection_without_the_2(scores: tuple[int, ...], bug: bool) -> dict[int, Fraction]:
     """Each score may move, and so does the sum of weights. Claimed: 2 ln 2."""
     weights = [(4 if bug else 2) ** score for score in scores]
     return {place: Fraction(weight, sum(weights)) for place, weight in enumerate(weights)}

@@ -45,13 +45,11 @@ class Transcript:
 @dataclass(frozen=True, eq=False)
 class Compared:
     """steps: from the first run's values to the second's, draw by draw. moves: their lengths in
-    sigmas. differences: what differs without noise, in words; empty if nothing does. log_ratio: of
-    the answers' likelihoods, the first table's over the second's."""
+    sigmas. differences: what differs without noise, in words; empty if nothing does."""
 
     steps: tuple[NDArray[np.int64], ...]
     moves: tuple[float, ...]
     differences: tuple[str, ...]
-    log_ratio: float
 
     @property
     def mu(self) -> float:
@@ -86,23 +84,20 @@ def compared(fit: Fit, first: Transcript, table: Any) -> Compared:
     with tapped(answer) as heard:
         released = fit(table)
     differences = list(dict.fromkeys(refused)) + [f"{len(left)} draws fewer"] * bool(left)
-    steps, moves, ratio = [], [], 0.0
-    for one, other, noisy in zip(first.asked, heard, first.answers, strict=False):
+    steps, moves = [], []
+    for one, other in zip(first.asked, heard, strict=False):
         if one.values.shape != other.values.shape:
             continue
         if (one.sampler, one.scale) != (other.sampler, other.scale):
             differences.append(f"noise of scale {one.scale!r} against {other.scale!r}")
         steps.append(other.values - one.values)
-        step = steps[-1] / one.scale
-        moves.append(float(np.linalg.norm(step)))
-        away = (noisy - one.values) / one.scale
-        ratio += float((step * (step / 2 - away)).sum())
+        moves.append(float(np.linalg.norm(steps[-1] / one.scale)))
     differences += [
         f"'{name}', released without noise"
         for name, array in first.released.items()
         if name not in released or not np.array_equal(array, released[name], equal_nan=True)
     ]
-    return Compared(tuple(steps), tuple(moves), tuple(differences), ratio)
+    return Compared(tuple(steps), tuple(moves), tuple(differences))
 
 
 Replay = tuple[Transcript, Compared]

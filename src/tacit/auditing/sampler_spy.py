@@ -2,21 +2,16 @@
 
 Tap      Mechanisms run as they are shipped, and only the noise is replaced. So scales, numbers of
          draws and the values to which noise is added are read from the code that runs, not from
-         what it says of itself. Of noise that is drawn ahead, heard is each number that a mechanism
-         takes, when it takes it. Not for several threads at once: the samplers are replaced for
-         the whole process.
+         what it says of itself. Not for several threads at once: the samplers are replaced for the
+         whole process.
 Inside   The grey-box audit replays the same randomness on neighbouring data. How many draws were
-         made, with which noise, and what an error says must be the same for both: time,
-         configuration and error texts are released too. Left out is how often an exact sampler
-         draws again because a word was too large. It depends on the bound, so on the data where the
-         bound does, and no exact sampler can do without; so the tape gives only words that no
-         sampler of this package refuses.
+         made, with which noise, and what an error says must be the same for both. Left out is how
+         often an exact sampler draws again because a word was too large: it depends on the bound,
+         and no exact sampler can do without. So the tape gives only words that none refuses.
 Moves    A mechanism that adds noise and then only adds up releases  M noise + f(input). Its noise
          is replaced by zeros and by one 1 at a time, which shows M; two inputs without noise show
          by how much each noise's centre moves. The loss follows from the moves and the scales asked
-         for, with nothing taken from the mechanism's own account of itself, such as a tree's number
-         of levels. It is exact because the noise has every integer in its support and M can be
-         undone.
+         for. It is exact because the noise has every integer in its support and M can be undone.
 """
 
 from __future__ import annotations
@@ -57,19 +52,15 @@ class Asked:
 Answer = Callable[[Asked], NDArray[np.int64]]
 
 
-def without_noise(asked: Asked) -> NDArray[np.int64]:
-    """The values as they are."""
-    return asked.values
-
-
 def as_shipped(asked: Asked) -> NDArray[np.int64]:
     """What the shipped sampler answers, also inside a tap."""
     return _SHIPPED[asked.sampler](asked.values, asked.scale)
 
 
 @contextmanager
-def tapped(answer: Answer = without_noise) -> Iterator[list[Asked]]:
-    """Inside, every draw of a mechanism comes from `answer` and stands in the list yielded."""
+def tapped(answer: Answer = lambda asked: asked.values) -> Iterator[list[Asked]]:
+    """Inside, every draw of a mechanism comes from `answer`, by default without noise, and stands
+    in the list yielded."""
     heard: list[Asked] = []
 
     def standing_in(sampler: Sampler) -> Callable[[NDArray[np.int64], float], NDArray[np.int64]]:

@@ -9,8 +9,7 @@ numbers lie in `shipped_noise`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
-from fractions import Fraction
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -81,13 +80,14 @@ def _response(
     changed = [*answers[:place], other, *answers[place + 1 :]]
     one, truth = answers[place], release.truth
     lie = (1 - truth) / (categories - 1)
+    chances = {one: truth, other: lie}, {one: lie, other: truth}
     return Pair(
         name,
         release,
         np.array(answers, dtype=kind),
         np.array(changed, dtype=kind),
-        bench.response(truth, categories),
-        ({one: truth, other: lie}, {one: lie, other: truth}),
+        bench.loss(*chances),
+        chances,
         feature=lambda rows: rows[:, place],
         share=share,
         at_once=True,
@@ -101,13 +101,14 @@ def selection(epsilon: float) -> Subject:
     ) -> Pair:
         choice = Selection(epsilon, len(a), 1, 0, upper, 1, monotonic)
         weights = [weights_of(choice, scores) for scores in (a, b)]
+        first, second = (dict(enumerate(choice.probabilities(each).tolist())) for each in (a, b))
         return Pair(
             name,
             choice,
             np.array(a),
             np.array(b),
             bench.loss(*weights),
-            (shares_of(weights[0]), shares_of(weights[1])),
+            (first, second),
             share=share,
             at_once=True,
             rule=Chosen(1, float(choice.rate), monotonic),
@@ -134,9 +135,7 @@ def top_selection(epsilon: float) -> Subject:
         lists = [bench.peeling(list(weights_of(one, scores).values()), k) for scores in (a, b)]
         places = len(a) ** np.arange(k)  # a list as one number
         first, second = (
-            dict[Hashable, Fraction](
-                (int(np.array(chosen) @ places), chance) for chosen, chance in part.items()
-            )
+            {int(np.array(chosen) @ places): chance for chosen, chance in part.items()}
             for part in lists
         )
         return Pair(
@@ -163,14 +162,8 @@ def top_selection(epsilon: float) -> Subject:
     return Subject("top-selection", *_IN_SCORES, epsilon, pairs)
 
 
-def weights_of(choice: Selection, scores: Scores) -> dict[Hashable, int]:
+def weights_of(choice: Selection, scores: Scores) -> dict[int, int]:
     return dict(enumerate(choice.weights(scores).tolist()))
-
-
-def shares_of(weights: Mapping[Hashable, bench.Chance]) -> dict[Hashable, float]:
-    """Weights as chances."""
-    whole = sum(weights.values())
-    return {candidate: float(weight / whole) for candidate, weight in weights.items()}
 
 
 def tree_counter(epsilon: float) -> Subject:

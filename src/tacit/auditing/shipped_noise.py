@@ -10,7 +10,7 @@ input than to the other. Of Gaussian noise it is the sum of noises weighted by t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -112,7 +112,7 @@ def gaussian_pair(
 
 def _likely(
     values: NDArray[Any], p: NDArray[np.float64], q: NDArray[np.float64]
-) -> tuple[dict[Hashable, float], dict[Hashable, float]]:
+) -> tuple[dict[float, float], dict[float, float]]:
     """P(released >= each value) under the two inputs, without values that tell nothing."""
     kept = (p > _RARE) & (q > _RARE) & (p < 1) & (q < 1)
     first, second = (

@@ -149,8 +149,10 @@ class GaussianRelease:
     @property
     def event(self) -> Event:
         """What one call costs, however many entries it has."""
-        steps = int(self._distance) if self.changes == 1 else None
-        return gaussian_event(self.noise_multiplier, steps)
+        if self.noise_multiplier == 0:
+            return NonPrivate()
+        steps = int(self._distance) if self.changes == 1 else None  # of one entry
+        return DiscreteGaussian(self.noise_multiplier, steps)
 
     def __call__(self, values: ArrayLike) -> NDArray[np.float64]:
         """Multiples of the resolution, not clamped again; same shape as `values`."""
@@ -164,11 +166,6 @@ class GaussianRelease:
         if self.changes == 1:
             return float_above(Fraction(self.grid.distance(self.sensitivity)))
         return self.sensitivity / self.resolution + math.sqrt(self.changes)
-
-
-def gaussian_event(noise_multiplier: float, steps: int | None = None) -> Event:
-    """steps: the sensitivity, where neighbours differ in one entry only."""
-    return DiscreteGaussian(noise_multiplier, steps) if noise_multiplier > 0 else NonPrivate()
 
 
 def vector_event(noise_multiplier: float, *, sigma: float, entries: int) -> Event:

@@ -103,6 +103,11 @@ class LaplaceAhead(Running):
             return self._left.pop()
 
 
+def _noise(count: int, scale: float) -> list[int]:
+    nothing = np.zeros(count, dtype=np.int64)
+    return samplers.discrete_laplace(nothing, scale).tolist() if scale > 0 else nothing.tolist()
+
+
 @dataclass(frozen=True)
 class ThresholdGate:
     """Stops at the first count that is, with noise, at or beyond the threshold.
@@ -147,7 +152,7 @@ class ThresholdGate:
         """How many of the counts (n,), in order, one gate lets pass before it stops; n if all."""
         questions = whole(counts).ravel()
         run = self.start()
-        noise = self._noise(len(questions), self.count_scale)
+        noise = _noise(len(questions), self.count_scale)
         for passed, (count, extra) in enumerate(zip(questions.tolist(), noise, strict=True)):
             if run._stops_at(count, extra):
                 return passed
@@ -157,10 +162,6 @@ class ThresholdGate:
         if math.isinf(self.epsilon):
             return 0.0
         return float_above(factor * self.sensitivity / Fraction(self.epsilon))
-
-    def _noise(self, count: int, scale: float) -> list[int]:
-        nothing = np.zeros(count, dtype=np.int64)
-        return samplers.discrete_laplace(nothing, scale).tolist() if scale > 0 else [0] * count
 
 
 class GateRun(Running):
@@ -172,7 +173,7 @@ class GateRun(Running):
         self._stopped = False
         self._sign = 1 if gate.stops == "above" else -1
         if drawn is None:
-            (noise,) = gate._noise(1, gate.threshold_scale)
+            (noise,) = _noise(1, gate.threshold_scale)
             drawn = self._sign * gate.threshold + noise
         self._threshold = drawn  # never released, never redrawn
         self._ahead = LaplaceAhead(gate.count_scale) if gate.count_scale > 0 else None
@@ -248,17 +249,11 @@ class TreeCounter:
         if len(steps) > self.horizon:
             raise PrivacyError(f"This counter was promised at most {self.horizon} steps.")
         run = self.start()
-        noise = self._noise(len(steps)).tolist()
+        noise = _noise(len(steps), 0.0 if math.isinf(self.epsilon) else self.scale)
         totals = [
             run._add(value, extra) for value, extra in zip(steps.tolist(), noise, strict=True)
         ]
         return np.array(totals, dtype=np.int64)
-
-    def _noise(self, count: int) -> NDArray[np.int64]:
-        nothing = np.zeros(count, dtype=np.int64)
-        if math.isinf(self.epsilon):
-            return nothing
-        return samplers.discrete_laplace(nothing, self.scale)
 
 
 class TreeRun(Running):

@@ -19,7 +19,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -179,18 +178,14 @@ def discrete_gaussian(values: NDArray[np.int64], sigma: float) -> NDArray[np.int
 # A measurement holds its scale and no random state, so keeping it repeats no draw.
 @lru_cache(maxsize=64)
 def _laplace(scale: float) -> Any:
-    dp = _opendp()
-    return dp.m.make_laplace(
-        dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64"), scale=scale
-    )
+    vectors, measurements, metrics = _opendp()
+    return measurements.make_laplace(vectors, metrics.l1_distance(T="i64"), scale=scale)
 
 
 @lru_cache(maxsize=64)
 def _gaussian(sigma: float) -> Any:
-    dp = _opendp()
-    return dp.m.make_gaussian(
-        dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64"), scale=sigma
-    )
+    vectors, measurements, metrics = _opendp()
+    return measurements.make_gaussian(vectors, metrics.l2_distance(T="f64"), scale=sigma)
 
 
 def _apply(measurement: Any, values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -199,15 +194,10 @@ def _apply(measurement: Any, values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 @cache
-def _opendp() -> Any:
-    """The parts of OpenDP that are used here: its prelude loads scikit-learn, if that is there."""
+def _opendp() -> tuple[Any, Any, Any]:
+    """Vectors of integers and two modules: the prelude would load scikit-learn, if it is there."""
     from opendp import domains, measurements, metrics, mod
 
     mod.enable_features("contrib")
-    return SimpleNamespace(
-        m=measurements,
-        atom_domain=domains.atom_domain,
-        vector_domain=domains.vector_domain,
-        l1_distance=metrics.l1_distance,
-        l2_distance=metrics.l2_distance,
-    )
+    vectors = domains.vector_domain(domains.atom_domain(T="i64"))
+    return vectors, measurements, metrics

@@ -29,13 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.events import Event, Exponential, NonPrivate
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.samplers import (
-    Grid,
-    check_epsilon,
-    check_positive,
-    check_whole,
-    finite,
-)
+from tacit.mechanisms.samplers import Grid, check_epsilon, check_positive, check_whole, finite
 from tacit.randomness import Source
 
 _BITS = 128

@@ -1,4 +1,4 @@
-"""Suites for authors of recommenders, mechanisms, designs, attackers, metrics and data sets.
+"""Suites for authors of recommenders, designs, attackers, metrics and data sets.
 
 What holds for every part of another package. A new one is checked in three lines:
 
@@ -25,14 +25,12 @@ from tacit.data.synthetic import generate
 from tacit.design import Command, Design, options_of
 from tacit.mechanisms.guarantees import NAMES as MECHANISMS
 from tacit.recommenders.baselines import Popularity
-from tacit.testing.mechanisms import MechanismConformance
 from tacit.testing.recommenders import RecommenderConformance
 
 __all__ = [
     "AttackerConformance",
     "DatasetConformance",
     "DesignConformance",
-    "MechanismConformance",
     "MetricConformance",
     "RecommenderConformance",
 ]

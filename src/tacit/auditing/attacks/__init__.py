@@ -5,7 +5,7 @@ scores other people's: trained on true ratings it is the attacker of yesterday (
 released ones the attacker who knows the method (retrained). What is public comes in as `Public`.
 """
 
-from tacit.auditing.attacks.base import Attacker, AttributeAttack, Public, Seen, stacked
+from tacit.auditing.attacks.base import Attacker, Public, Seen, stacked
 from tacit.auditing.attacks.discriminant import LinearDiscriminant
 from tacit.auditing.attacks.judging import (
     Bound,
@@ -15,7 +15,6 @@ from tacit.auditing.attacks.judging import (
     pooled_ranks,
     simultaneous,
 )
-from tacit.auditing.attacks.modern import Stack
 from tacit.auditing.attacks.panel import (
     ATTACKS,
     FULL,
@@ -36,7 +35,6 @@ __all__ = [
     "QUICK",
     "STACKS",
     "Attacker",
-    "AttributeAttack",
     "Bound",
     "LinearDiscriminant",
     "LogisticRegression",
@@ -44,7 +42,6 @@ __all__ = [
     "Panel",
     "Public",
     "Seen",
-    "Stack",
     "SupportVectorMachine",
     "attackers",
     "auc",

@@ -64,43 +64,52 @@ class Attacker(Protocol):
         """Scores of other people; `NotFittedError` before `fit`."""
 
 
-def check_training(ratings: sparse.csr_array, labels: Labels) -> Labels:
-    """The labels as int64, or `DataError` on what no attack can learn from."""
-    check_ratings(ratings)
-    classes = np.asarray(labels)
-    if classes.shape != (ratings.shape[0],):
-        raise DataError(
-            "the attack needs one label per person",
-            found=classes.shape,
-            expected=f"{ratings.shape[0]} labels",
-        )
-    if not np.isin(classes, (0, 1)).all():
-        raise DataError("an attack's labels are 0 or 1", found=np.unique(classes)[:5].tolist())
-    if min(np.sum(classes == 0), np.sum(classes == 1)) < 2:
-        raise DataError(
-            "the attack has too few people to learn from",
-            expected="at least two of each value of the attribute",
-        )
-    return classes.astype(np.int64)
+class Learner:
+    """What every attacker of this package refuses, with a `DataError`."""
+
+    name: str
+    _n_items: int | None = None
+
+    def _learn(self, ratings: sparse.csr_array, labels: Labels) -> Labels:
+        """The labels as int64, if there is something to learn from them."""
+        _check(ratings)
+        classes = np.asarray(labels)
+        if classes.shape != (ratings.shape[0],):
+            raise DataError(
+                "the attack needs one label per person",
+                found=classes.shape,
+                expected=f"{ratings.shape[0]} labels",
+            )
+        if not np.isin(classes, (0, 1)).all():
+            raise DataError("an attack's labels are 0 or 1", found=np.unique(classes)[:5].tolist())
+        if min(np.sum(classes == 0), np.sum(classes == 1)) < 2:
+            raise DataError(
+                "the attack has too few people to learn from",
+                expected="at least two of each value of the attribute",
+            )
+        self._n_items = ratings.shape[1]
+        return classes.astype(np.int64)
+
+    def _check_scored(self, ratings: sparse.csr_array) -> None:
+        """NotFittedError before `_learn`; these are ratings of the items learned from."""
+        if self._n_items is None:
+            raise NotFittedError(
+                f"The attack '{self.name}' has learned nothing yet: call fit first."
+            )
+        _check(ratings)
+        if ratings.shape[1] != self._n_items:
+            raise DataError(
+                "the attack was trained on another list of items",
+                found=ratings.shape[1],
+                expected=f"{self._n_items} items",
+            )
 
 
-def check_ratings(ratings: sparse.csr_array, n_items: int | None = None) -> None:
-    """`DataError` unless these are finite ratings of the items the attack was trained on."""
+def _check(ratings: sparse.csr_array) -> None:
     if getattr(ratings, "format", None) != "csr":
         raise DataError("an attack reads a sparse CSR matrix of ratings", found=type(ratings))
     if not np.isfinite(ratings.data).all():
         raise DataError("a rating is not a finite number")
-    if n_items is not None and ratings.shape[1] != n_items:
-        raise DataError(
-            "the attack was trained on another list of items",
-            found=ratings.shape[1],
-            expected=f"{n_items} items",
-        )
-
-
-def not_fitted(name: str) -> NotFittedError:
-    """The error of scoring too early."""
-    return NotFittedError(f"The attack '{name}' has learned nothing yet: call fit first.")
 
 
 @dataclass(frozen=True, eq=False)

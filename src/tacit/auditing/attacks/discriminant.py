@@ -1,47 +1,33 @@
 """The attack that knows the linear model: linear discriminant analysis in closed form.
 
 Source   the patent names the method in words only; the formulas are derived here.
-
 Model    r_i = m_i + <v_i, x> + x0 g_i + z_i on the rated items only, with x0 in {+1, -1} the
          attribute, P(x0 = +1) = pi, taste x ~ N(0, tau^2 I) in R^d, noise z_i ~ N(0, sigma^2), all
          independent. m_i lies halfway between the two groups' means of item i, g_i is half their
          gap. A mean taste other than 0 is part of m.
-
 Score    Stack the profiles of one person's M rated items in V (M, d), and let e = r - m. Given x0,
          e ~ N(x0 g, C) with C = tau^2 V V' + sigma^2 I, so the log odds of x0 = +1 are
-             LLR = ln(pi/(1 - pi)) - (e - g)' C^-1 (e - g) / 2 + (e + g)' C^-1 (e + g) / 2
-                 = ln(pi/(1 - pi)) + 2 g' C^-1 e,
-         where the determinants of C and the terms without g cancel.
-
+             LLR = ln(pi/(1 - pi)) + 2 g' C^-1 e:
+         the determinants of C and the terms without g cancel.
 Identity Let kappa = sigma^2 / tau^2 and p = (V'V + kappa I)^-1 V'e, the ridge solution. Then
-             C (e - V p) = tau^2 V V'e + sigma^2 e - tau^2 V (V'V) p - sigma^2 V p
-                         = sigma^2 e + tau^2 V [V'e - (V'V + kappa I) p] = sigma^2 e,
+             C (e - V p) = sigma^2 e + tau^2 V [V'e - (V'V + kappa I) p] = sigma^2 e,
          for the bracket is 0. So C^-1 e = (e - V p) / sigma^2, and
              LLR = ln(pi/(1 - pi)) + (2 / sigma^2) sum_i g_i (e_i - <v_i, p>):
          one d x d solve per person in place of an M x M one, batched in `tacit.engine.ridge`.
-
-The attack sees which items were rated only through the sum: it reads *how* people rate. Of the
-noise, sigma^2 sets how sure it is and kappa alone how it ranks people.
+Sees     which items were rated only through the sum: it reads *how* people rate. Of the noise,
+         sigma^2 sets how sure it is and kappa alone how it ranks people.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 
-from tacit.auditing.attacks.base import (
-    Floats,
-    Labels,
-    check_ratings,
-    check_training,
-    item_means,
-    not_fitted,
-    with_data,
-)
+from tacit.auditing.attacks.base import Floats, Labels, Learner, item_means, with_data
 from tacit.engine.ridge import alternating_ridge, fitted, solve
 
 FOLDS = 5
@@ -69,14 +55,14 @@ class LinearModel:
         return self.prior_odds + 2.0 / self.variances.noise * sums
 
 
-class LinearDiscriminant:
+class LinearDiscriminant(Learner):
     """The log odds of the linear model, everything in it estimated from the training people.
 
     factors: d. penalty: of the factorization, for residuals of standard deviation 1 (with profiles
     and tastes both penalised, it scales like a residual, not like its square).
     """
 
-    name: ClassVar[str] = "lda"
+    name = "lda"
 
     def __init__(
         self, *, factors: int = 20, penalty: float = 10.0, sweeps: int = 10, seed: int = 0
@@ -89,7 +75,7 @@ class LinearDiscriminant:
 
     def fit(self, ratings: sparse.csr_array, labels: Labels) -> Self:
         """ratings: (people, items). labels: (people,) of 0 and 1."""
-        known = check_training(ratings, labels)
+        known = self._learn(ratings, labels)
         signs = 2.0 * known - 1.0
         gaps = group_gaps(ratings, known, seed=self.seed) / 2
         by_group = np.repeat(signs, np.diff(ratings.indptr)) * gaps[ratings.indices]
@@ -103,9 +89,8 @@ class LinearDiscriminant:
 
     def score(self, ratings: sparse.csr_array) -> Floats:
         """(people,) log odds of 1; NotFittedError before `fit`."""
-        if self.model is None:
-            raise not_fitted(self.name)
-        check_ratings(ratings, len(self.model.centres))
+        self._check_scored(ratings)
+        assert self.model is not None
         return self.model.log_odds(ratings)
 
     def _taste(self, residuals: sparse.csr_array) -> tuple[Floats, Variances]:

@@ -83,9 +83,6 @@ class FromPredictions:
         return float(nearer.mean()) if nearer.size else 0.0
 
 
-MembershipAttack = FromLists | FromPredictions
-
-
 def guesses(labels: Labels, scores: Floats, share: float = 1.0) -> tuple[int, int]:
     """(right, made): the upper half of the scores is guessed to be in, the lower half out.
 
@@ -218,11 +215,9 @@ def study(games: Callable[[], Sequence[Game]], method: str, attack: str) -> Stud
         "verdict": lambda row: row.verdict,
     }
 
-    def fits(short: bool) -> int:
-        return FEW_FITS if short else FITS
-
     def run(_: str | None, short: bool, advance: Advance) -> tuple[list[Played], list[str]]:
-        rows = [row for game in games() for row in play(game, fits=fits(short), progress=advance)]
+        fits = FEW_FITS if short else FITS
+        rows = [row for game in games() for row in play(game, fits=fits, progress=advance)]
         said = {"violation": "membership guessed beyond the claim"}
         if not short:
             said["weak audit"] = "no guesses about so few people could refute the claim"
@@ -235,11 +230,11 @@ def study(games: Callable[[], Sequence[Game]], method: str, attack: str) -> Stud
             wrong.append("the membership attack fails without noise: its silence says nothing")
         return rows, wrong
 
-    def false_alarm(rows: list[Played]) -> float:
+    return Study(
+        "membership",
+        columns,
+        lambda _, short: len(games()) * (FEW_FITS if short else FITS),
+        run,
         # Without noise nothing is left to chance, so that the control does not fail by it.
-        return sum(row.alpha for row in rows if row.epsilon is not None)
-
-    def steps(_: str | None, short: bool) -> int:
-        return len(games()) * fits(short)
-
-    return Study("membership", columns, steps, run, false_alarm)
+        lambda rows: sum(row.alpha for row in rows if row.epsilon is not None),
+    )

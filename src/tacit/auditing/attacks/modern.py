@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 from warnings import catch_warnings, simplefilter
 
@@ -11,13 +12,12 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from tacit.auditing.attacks.base import (
+    Attacker,
     AttributeAttack,
     Floats,
     Labels,
+    Learner,
     Seen,
-    check_ratings,
-    check_training,
-    not_fitted,
     with_data,
 )
 from tacit.auditing.attacks.features import FEW_PEOPLE, Blocks, space_of
@@ -45,7 +45,7 @@ class OnRatings:
         return self._attack.score(seen.ratings)
 
 
-class OnFeatures:
+class OnFeatures(Learner):
     """A scikit-learn classifier on features; of several, the mean of their log odds.
 
     make: from the labels, so that settings can depend on how many people there are.
@@ -62,14 +62,12 @@ class OnFeatures:
         self.name = name
         self._columns = columns
         self._make = make
-        self._models: list[Any] = []
 
     def fit(self, seen: Seen, labels: Labels) -> Self:
         from sklearn.exceptions import ConvergenceWarning
         from threadpoolctl import threadpool_limits
 
-        known = check_training(seen.ratings, labels)
-        self._n_items = seen.ratings.shape[1]
+        known = self._learn(seen.ratings, labels)
         self._space = space_of(seen)
         features = self._columns(self._space.blocks(seen))
         self._centre = features.mean(axis=0)
@@ -81,9 +79,7 @@ class OnFeatures:
         return self
 
     def score(self, seen: Seen) -> Floats:
-        if not self._models:
-            raise not_fitted(self.name)
-        check_ratings(seen.ratings, self._n_items)
+        self._check_scored(seen.ratings)
         features = self._standard(self._columns(self._space.blocks(seen)))
         scores: Floats = np.mean([log_odds(each, features) for each in self._models], axis=0)
         return scores
@@ -93,7 +89,7 @@ class OnFeatures:
         return standard
 
 
-class NearestNeighbours:
+class NearestNeighbours(Learner):
     """The share of label 1 among the 100 training people whose shown items are most alike.
 
     Alike is the cosine of masks weighed by log(people / raters).
@@ -102,11 +98,8 @@ class NearestNeighbours:
     name = "nearest-neighbours"
     reads_epochs = False
 
-    def __init__(self) -> None:
-        self._people: sparse.csr_array | None = None
-
     def fit(self, seen: Seen, labels: Labels) -> Self:
-        known = check_training(seen.ratings, labels)
+        known = self._learn(seen.ratings, labels)
         raters = np.bincount(seen.ratings.indices, minlength=seen.ratings.shape[1])
         self._weights = np.log((1.0 + len(known)) / (1.0 + raters))
         self._people = self._placed(seen.ratings)
@@ -114,16 +107,13 @@ class NearestNeighbours:
         return self
 
     def score(self, seen: Seen) -> Floats:
-        if self._people is None:
-            raise not_fitted(self.name)
-        check_ratings(seen.ratings, len(self._weights))
+        self._check_scored(seen.ratings)
         placed = self._placed(seen.ratings)
         starts = range(0, placed.shape[0], PEOPLE_AT_A_TIME)
         parts = [self._scores(placed[start : start + PEOPLE_AT_A_TIME]) for start in starts]
         return np.concatenate([np.zeros(0), *parts])
 
     def _scores(self, placed: sparse.csr_array) -> Floats:
-        assert self._people is not None
         alike = (placed @ self._people.T).toarray()
         number = min(NEIGHBOURS, alike.shape[1])
         nearest = np.argpartition(-alike, number - 1, axis=1)[:, :number]
@@ -154,55 +144,6 @@ class Stack:
         return combined
 
 
-def logistic_svd() -> OnFeatures:
-    """Logistic regression, C .01, on all directions and summaries."""
-
-    def make(_: Labels) -> list[Any]:
-        from sklearn.linear_model import LogisticRegression
-
-        return [LogisticRegression(C=0.01, max_iter=2000)]
-
-    return OnFeatures("logistic-svd", _everything, make)
-
-
-def boosting_meta() -> OnFeatures:
-    """Gradient boosted trees on summaries."""
-    return OnFeatures("boosting-meta", Blocks.summaries, boosting)
-
-
-def boosting_svd() -> OnFeatures:
-    """Gradient boosted trees on 30 + 30 directions and summaries."""
-
-    def columns(blocks: Blocks) -> Floats:
-        return np.hstack([blocks.directions(30, 30), blocks.summaries()])
-
-    return OnFeatures("boosting-svd", columns, boosting)
-
-
-def mlp() -> OnFeatures:
-    """The mean of three small networks on all directions and summaries."""
-
-    def make(labels: Labels) -> list[Any]:
-        from sklearn.neural_network import MLPClassifier
-
-        stop = int(np.bincount(labels).min()) >= ENOUGH_TO_STOP_EARLY
-        return [
-            MLPClassifier((64,), alpha=3.0, early_stopping=stop, random_state=seed)
-            for seed in range(3)
-        ]
-
-    return OnFeatures("mlp", _everything, make)
-
-
-def quadratic() -> OnFeatures:
-    """Quadratic discriminant, regularised by .1, on 10 + 20 directions divided by the root."""
-
-    def columns(blocks: Blocks) -> Floats:
-        return np.hstack([blocks.mask[:, :10], blocks.residuals[:, :20]]) / blocks.root
-
-    return OnFeatures("quadratic", columns, lambda _: [_Quadratic()])
-
-
 class _Quadratic:
     """Two normal distributions, each covariance .9 of its own and .1 of the identity.
 
@@ -229,10 +170,6 @@ class _Quadratic:
         squares = (away * np.linalg.solve(covariance, away.T).T).sum(axis=1)
         log_density: Floats = -(squares + np.linalg.slogdet(covariance)[1]) / 2
         return log_density
-
-
-def _everything(blocks: Blocks) -> Floats:
-    return np.hstack([blocks.directions(60, 60), blocks.summaries()])
 
 
 def boosting(labels: Labels) -> list[Any]:
@@ -264,3 +201,41 @@ def log_odds(model: Any, features: Floats) -> Floats:
         chance = np.clip(model.predict_proba(features)[:, 1], 1e-12, 1 - 1e-12)
     logit: Floats = np.log(chance / (1 - chance))
     return logit
+
+
+def _logistic(_: Labels) -> list[Any]:
+    from sklearn.linear_model import LogisticRegression
+
+    return [LogisticRegression(C=0.01, max_iter=2000)]
+
+
+def _networks(labels: Labels) -> list[Any]:
+    """Three small ones."""
+    from sklearn.neural_network import MLPClassifier
+
+    stop = int(np.bincount(labels).min()) >= ENOUGH_TO_STOP_EARLY
+    return [
+        MLPClassifier((64,), alpha=3.0, early_stopping=stop, random_state=seed) for seed in range(3)
+    ]
+
+
+def _everything(blocks: Blocks) -> Floats:
+    return np.hstack([blocks.directions(60, 60), blocks.summaries()])
+
+
+def _half(blocks: Blocks) -> Floats:
+    return np.hstack([blocks.directions(30, 30), blocks.summaries()])
+
+
+def _few(blocks: Blocks) -> Floats:
+    return np.hstack([blocks.mask[:, :10], blocks.residuals[:, :20]]) / blocks.root
+
+
+BENT: Mapping[str, Callable[[], Attacker]] = {
+    "logistic-svd": partial(OnFeatures, "logistic-svd", _everything, _logistic),
+    "boosting-meta": partial(OnFeatures, "boosting-meta", Blocks.summaries, boosting),
+    "boosting-svd": partial(OnFeatures, "boosting-svd", _half, boosting),
+    "mlp": partial(OnFeatures, "mlp", _everything, _networks),
+    "nearest-neighbours": NearestNeighbours,
+    "quadratic": partial(OnFeatures, "quadratic", _few, lambda _: [_Quadratic()]),
+}

@@ -17,34 +17,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.auditing.attacks.base import (
-    Attacker,
-    AttributeAttack,
-    Floats,
-    Labels,
-    Seen,
-    check_ratings,
-    check_training,
-    not_fitted,
-)
+from tacit.auditing.attacks.base import Attacker, AttributeAttack, Floats, Labels, Learner, Seen
 from tacit.auditing.attacks.discriminant import LinearDiscriminant
 from tacit.auditing.attacks.judging import auc
-from tacit.auditing.attacks.modern import (
-    NearestNeighbours,
-    OnRatings,
-    Stack,
-    boosting_meta,
-    boosting_svd,
-    logistic_svd,
-    mlp,
-    quadratic,
-)
+from tacit.auditing.attacks.modern import BENT, OnRatings, Stack
 from tacit.errors import ConfigError
 from tacit.extensions import ATTACKERS, installed
 
@@ -55,33 +37,27 @@ ENOUGH_PEOPLE = 1000
 """People to judge penalties on, if there are so many."""
 
 
-class NaiveBayes:
+class NaiveBayes(Learner):
     """Multinomial naive Bayes with add-one smoothing, stars as counts.
 
     Counts cannot be negative: where training ratings are, their minimum is subtracted from every
     rating first, so that a rating at the minimum reads as unrated.
     """
 
-    name: ClassVar[str] = "naive-bayes"
-
-    def __init__(self) -> None:
-        self._model: Any = None
-        self._minimum = 0.0
+    name = "naive-bayes"
 
     def fit(self, ratings: sparse.csr_array, labels: Labels) -> Self:
         """ratings: (people, items). labels: (people,) of 0 and 1."""
         from sklearn.naive_bayes import MultinomialNB
 
-        known = check_training(ratings, labels)
+        known = self._learn(ratings, labels)
         self._minimum = min(0.0, float(ratings.data.min(initial=0.0)))
         self._model = MultinomialNB(alpha=1.0).fit(self._counts(ratings), known)
         return self
 
     def score(self, ratings: sparse.csr_array) -> Floats:
         """(people,) log odds of 1, far too sure: items are not independent. NotFittedError."""
-        if self._model is None:
-            raise not_fitted(self.name)
-        check_ratings(ratings, self._model.n_features_in_)
+        self._check_scored(ratings)
         weights = self._model.feature_log_prob_[1] - self._model.feature_log_prob_[0]
         prior = self._model.class_log_prior_[1] - self._model.class_log_prior_[0]
         log_odds: Floats = self._counts(ratings) @ weights + prior
@@ -91,7 +67,7 @@ class NaiveBayes:
         return _short(ratings, np.maximum(ratings.data - self._minimum, 0.0))
 
 
-class _Penalised:
+class _Penalised(Learner):
     """A linear classifier whose penalty is chosen on the attacker's own training people.
 
     A fifth of them, stratified by label, is set aside (of few people, each fifth in turn); the
@@ -99,19 +75,17 @@ class _Penalised:
     penalty). Stars are brought to at most 5, so that the same penalties suit every scale.
     """
 
-    name: ClassVar[str]
+    strengths: tuple[float, ...] = STRENGTHS
 
-    def __init__(self, strengths: Sequence[float] = STRENGTHS, *, seed: int = 0) -> None:
-        self.strengths = tuple(sorted(strengths))
+    def __init__(self, strengths: Sequence[float] | None = None, *, seed: int = 0) -> None:
+        self.strengths = tuple(sorted(strengths or self.strengths))
         self.seed = seed
         self.chosen_strength: float | None = None
-        self._model: Any = None
-        self._unit = 1.0
 
     def fit(self, ratings: sparse.csr_array, labels: Labels) -> Self:
         from threadpoolctl import threadpool_limits
 
-        known = check_training(ratings, labels)
+        known = self._learn(ratings, labels)
         self._unit = float(np.abs(ratings.data).max(initial=0.0)) / 5 or 1.0
         features = self._features(ratings)
         # The vectors are short: on a busy machine several threads mostly wait for each other.
@@ -122,9 +96,7 @@ class _Penalised:
 
     def score(self, ratings: sparse.csr_array) -> Floats:
         """Signed distance from the separating plane."""
-        if self._model is None:
-            raise not_fitted(self.name)
-        check_ratings(ratings, self._model.n_features_in_)
+        self._check_scored(ratings)
         decision: Floats = self._model.decision_function(self._features(ratings))
         return decision
 
@@ -165,14 +137,7 @@ class SupportVectorMachine(_Penalised):
     """
 
     name = "svm"
-
-    def __init__(
-        self,
-        strengths: Sequence[float] = (0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01),
-        *,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(strengths, seed=seed)
+    strengths = (0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01)
 
     def _classifier(self) -> Any:
         from sklearn.svm import LinearSVC
@@ -213,15 +178,7 @@ ATTACKS: Mapping[str, Callable[[], AttributeAttack]] = MappingProxyType(
 
 
 SHIPPED: Mapping[str, Callable[[], Attacker]] = MappingProxyType(
-    {name: partial(OnRatings, make) for name, make in ATTACKS.items()}
-    | {
-        "logistic-svd": logistic_svd,
-        "boosting-meta": boosting_meta,
-        "boosting-svd": boosting_svd,
-        "mlp": mlp,
-        NearestNeighbours.name: NearestNeighbours,
-        "quadratic": quadratic,
-    }
+    {name: partial(OnRatings, make) for name, make in ATTACKS.items()} | dict(BENT)
 )
 STACKS: Mapping[str, Stack] = MappingProxyType(
     {
@@ -265,11 +222,7 @@ class Panel:
     def __init__(self, names: Sequence[str]) -> None:
         self.names = checked(names)
         known = attackers()
-        wanted = dict.fromkeys(
-            member
-            for name in self.names
-            for member in (STACKS[name].members if name in STACKS else (name,))
-        )
+        wanted = dict.fromkeys(member for name in self.names for member in _fitted(name))
         self._attackers: dict[str, Attacker] = {name: known[name]() for name in wanted}
 
     def fit(self, seen: Seen, labels: Labels) -> Self:
@@ -290,9 +243,10 @@ class Panel:
 def readers_of_epochs(names: Sequence[str]) -> tuple[str, ...]:
     """Those of the attackers whose scores epoch labels can change."""
     known = attackers()
-    reads = {name: known[name]().reads_epochs for name in known}
     return tuple(
-        name
-        for name in names
-        if any(reads[member] for member in (STACKS[name].members if name in STACKS else (name,)))
+        name for name in names if any(known[each]().reads_epochs for each in _fitted(name))
     )
+
+
+def _fitted(name: str) -> tuple[str, ...]:
+    return STACKS[name].members if name in STACKS else (name,)

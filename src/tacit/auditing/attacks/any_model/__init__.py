@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -81,10 +80,6 @@ class Attacked:
             "verdict": self.verdict,
             "left_out": list(self.left_out),
         }
-
-    def to_pandas(self) -> Any:
-        """The rows as a data frame."""
-        return import_module("pandas").DataFrame([row.to_dict() for row in self.rows])
 
 
 def attack(

@@ -12,9 +12,9 @@ import secrets
 
 import numpy as np
 import pytest
-from size_cases import Profile, examine, whole
-from size_faults import FAULTS
-from size_profiles import BENCH, BY_NAME, rated
+from sizes import Profile, examine, whole
+from sizes_artefacts import BENCH, BY_NAME, rated
+from sizes_faults import FAULTS
 
 SLOW = "x-map, sound fit"
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from size_cases import Generator, far, number, replayed, whole
+from sizes import Generator, far, number, replayed, whole
 
 from tacit.auditing import bench
 from tacit.auditing.output_distributions import law

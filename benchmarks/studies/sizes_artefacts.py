@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import size_mechanisms as mechanisms
+import sizes_mechanisms as mechanisms
 from numpy.typing import NDArray
 from scipy import sparse
-from size_cases import (
+from sizes import (
     Generator,
     Profile,
     far,

@@ -15,7 +15,7 @@ import dataclasses
 import inspect
 import json
 import math
-import os
+import multiprocessing
 import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -161,19 +161,13 @@ def _price(accountant: type[Accountant], event: Event) -> float:
 
 def _in_child(make: Callable[[], str]) -> str:
     """What `make` gives in a forked child."""
-    read, write = os.pipe()
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=lambda: theirs.send(make()))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of threads: the child only draws
-        child = os.fork()
-    if child == 0:
-        try:
-            with os.fdopen(write, "w") as out:
-                out.write(make())
-        finally:
-            os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as sent:
-        text = sent.read()
-    os.waitpid(child, 0)
-    assert text, "the child process made no release"
+        child.start()
+    theirs.close()
+    text: str = ours.recv()
+    child.join()
     return text

@@ -2,10 +2,16 @@
 
 Four kinds: a size beyond the usual, a branch that is rarely taken, a support that depends on the
 data, and a release that is not charged for.
+
+    python benchmarks/studies/sizes_faults.py [--seed 1]
+
+audits every artefact at random sizes, and then shows that the bugs are caught.
 """
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,14 +21,14 @@ from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from size_cases import Found, examine
-from size_profiles import BY_NAME
+from sizes import Found, examine
+from sizes_artefacts import BENCH, BY_NAME
 
 from tacit.auditing.bugs import planted
 from tacit.designs.private import popular, stars
 from tacit.designs.standard_scheme.training import people as training
 from tacit.designs.standard_scheme.training import tables
-from tacit.mechanisms import samplers, topk
+from tacit.mechanisms import running, samplers, topk
 from tacit.mechanisms.noise import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.mechanisms.running import LaplaceAhead, ThresholdGate, TreeCounter, TreeRun
@@ -59,7 +65,7 @@ _laplace, _sum, _clipped = LaplaceRelease.__call__, SumRelease.__call__, SumRele
 _rows, _noisy, _noisy_sum = GramRelease.clipped, GramRelease._noisy, SumRelease.noisy
 _selection_rate = Selection.rate.fget  # type: ignore[attr-defined]
 _weights, _one, _add, _top = Selection.weights, LaplaceAhead.one, TreeRun._add, TopSelection._drawn
-_gate_noise, _private = ThresholdGate._noise, training.private
+_gate_noise, _private = running._noise, training.private
 _shipped_laplace, _shipped_gaussian = samplers.discrete_laplace, samplers.discrete_gaussian
 
 
@@ -135,11 +141,11 @@ def rounding_once(release: LaplaceRelease) -> int:
 
 
 @_fault(
-    "size", "threshold-gate", ThresholdGate, "_noise",
+    "size", "threshold-gate", running, "_noise",
     "one noise for a batch of more than 16 counts",
 )  # fmt: skip
-def one_noise_for_many(gate: ThresholdGate, count: int, scale: float) -> list[int]:
-    return _gate_noise(gate, 1, scale) * count if count > 16 else _gate_noise(gate, count, scale)
+def one_noise_for_many(count: int, scale: float) -> list[int]:
+    return _gate_noise(1, scale) * count if count > 16 else _gate_noise(count, scale)
 
 
 @_fault(
@@ -340,3 +346,25 @@ def half_the_noise(noise: float, *rest: Any, **named: Any) -> GramRelease:
 )  # fmt: skip
 def a_tenth_of_the_noise(noise: float, *rest: Any, **named: Any) -> SumRelease:
     return SumRelease(noise / 10, *rest, **named)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seed", type=int, default=1)
+    seed = parser.parse_args().seed
+    failed = False
+    for profile in BENCH:
+        found = examine(profile, seed=seed)
+        failed |= found.violation
+        verdict = found.failed or ("violation" if found.violation else "no violation found")
+        print(f"{found.artefact}: {found.worst:.3f} of the claim in {found.cases} cases, {verdict}")
+    for fault in FAULTS:
+        found = fault.found(seed)
+        caught = found.violation and not found.failed
+        failed |= not caught
+        print(f"{fault.kind}, {fault.name}: {'caught' if caught else 'MISSED'}")
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
