@@ -6,7 +6,6 @@ from the section [service] of tacit.toml, or else it has its default.
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
@@ -19,9 +18,6 @@ from tacit.ledger.opening import address
 FILE = "tacit.toml"
 SECTION = "service"
 PREFIX = "TACIT_"
-PINNED = "TACIT_PINNED"
-"""In the environment of a service's workers: a folder with tacit.toml as it was at the
-start. One that takes another's place goes on with it, whatever was edited since."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
@@ -154,15 +150,6 @@ class Settings:
             return cls(folder)
         return cls(folder, **{**_in_file(folder), **_in_environment(environment), **flags})
 
-    def environment(self) -> dict[str, str]:
-        """The same settings for the processes that this one starts."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {
-            PREFIX + name.upper(): str(int(value)) if isinstance(value, bool) else str(value)
-            for name, value in values.items()
-            if value is not None
-        }
-
     @property
     def ledger(self) -> str:
         """Where the ledger is."""
@@ -242,7 +229,7 @@ _WRONG = {
 
 def content_of(folder: Path) -> dict[str, Any]:
     """The folder's tacit.toml; ConfigError in a sentence where there is none."""
-    path = Path(os.environ.get(PINNED, folder)) / FILE
+    path = folder / FILE
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
