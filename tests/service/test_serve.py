@@ -132,7 +132,7 @@ def test_a_taken_port(folder, capsys):
         ('tenant = "shop"\n[wonders.x]', "is no section"),
         ('tenant = "shop"\n[models]\nfilms = 3', "[models.NAME]"),
         ('tenant = "shop"\nrounds = 3\n[service]\nvisitors = true', "is no section"),
-        ('tenant = "shop"\n[service]\nport = "x"', "port is no whole number"),
+        ('tenant = "shop"\n[service]\nport = "x"', "port is missing or is no whole number"),
         ('tenant = "shop"\n[service]\nwonder = 1', "no setting 'wonder'"),
     ],
 )

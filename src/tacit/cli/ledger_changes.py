@@ -197,10 +197,8 @@ def backup(
     The copy holds data that people sent to the service. Only its owner can read it.
     """
     from tacit.ledger.inspection import backup as copy
-    from tacit.ledger.inspection import note_copy
 
     copy(where, to)
-    note_copy(Path(where), to)
     lost = f"If the ledger is lost:  tacit ledger restore {where} --source {to}"
     terminal.answer({"ledger": where, "written": to}, after=f"Wrote {to}. {lost}", as_json=as_json)
 

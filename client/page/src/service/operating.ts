@@ -35,7 +35,7 @@ export interface Day {
   readonly spent: readonly Spent[];
 }
 
-/** copied: seconds since 1970 of the last backup. read: entries of the log that were added up. */
+/** read: entries of the log that were added up. */
 export interface Overview {
   readonly entries: number;
   readonly read: number;
@@ -44,8 +44,6 @@ export interface Overview {
     readonly place: string;
     readonly second: string;
     readonly apart: boolean;
-    readonly copied: number | null;
-    readonly copied_entries: number | null;
   };
 }
 
