@@ -111,7 +111,6 @@ _PLAIN = {
     "GET /api/privacy/ledger": "auditor",
     "GET /api/operations": "operator",
     "GET /api/operations/log": "auditor",
-    "GET /api/curves": "analyst",
     "GET /api/disclosures": "anonymous",
     "GET /api/disclosures/{name}": "anonymous /api/disclosures/gender",
     "GET /api/disclosures/{name}/log": "anonymous /api/disclosures/gender/log",

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.service.deployment import noun_of
 from tacit.service.resources.privacy import NOTHING
 
 
 def test_every_card_is_told(shared_shop):
     """Everything that is served has its cards, word for word, and the first one's sentence."""
     told = shared_shop.get(None, "/api/guarantees").json()["guarantees"]
-    assert [(one["noun"], one["name"]) for one in told] == [
-        (noun_of(thing), name) for name, thing in shared_shop.service.deployment.served
-    ]
-    for one, (_, thing) in zip(told, shared_shop.service.deployment.served, strict=True):
+    served = shared_shop.service.deployment.served
+    assert [f"{one['noun']}/{one['name']}" for one in told] == [*served]
+    for one, thing in zip(told, served.values(), strict=True):
         cards = thing.guarantees()
         assert one["cards"] == [card.to_dict() for card in cards]
         assert one["sentence"] == (cards[0].sentence if cards else NOTHING)

@@ -16,7 +16,6 @@ STAFF = {
     "GET /api/privacy/ledger": {"auditor", "operator"},
     "GET /api/operations": {"auditor", "operator"},
     "GET /api/operations/log": {"auditor", "operator"},
-    "GET /api/curves": {"analyst", "operator"},
     "POST /api/people": {"operator"},
     "POST /api/campaigns/{name}/close": {"analyst", "operator"},
     "GET /api/campaigns/{name}/counts": {"analyst", "operator"},

@@ -123,7 +123,7 @@ def held(monkeypatch):
         gate.go.wait()
         return {}
 
-    monkeypatch.setattr(Deployment, "guarantees", guarantees)
+    monkeypatch.setattr(Deployment, "cards", property(guarantees))
     yield gate
     gate.go.set()
 
@@ -189,7 +189,7 @@ def test_a_fault_tells_nothing(demo, shops, folder, monkeypatch):
     def broken(self):
         raise RuntimeError("c4n4ry of ann")
 
-    monkeypatch.setattr(Deployment, "guarantees", broken)
+    monkeypatch.setattr(Deployment, "cards", property(broken))
     with shops(demo, folder) as shop:
         answer = shop.get(None, "/api/guarantees")
         assert answer.status_code == 500

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 
@@ -155,7 +154,6 @@ def test_a_scale_is_named_where_the_file_has_none(tmp_path, ratings):
         ({"file": "films.tacit", "scale": "1:10:1"}, "the model's own is 1:5:1"),
         ({"file": "films.tacit", "scale": "much"}, "MIN:MAX:STEP"),
         ({"file": "films.tacit", "without_guarantee": "yes"}, "true or false"),
-        ({"file": "films.tacit", "curves": "none.json"}, "no file in the folder"),
     ],
 )
 def test_a_wrong_section_is_a_sentence(folder, values, said):
@@ -214,17 +212,6 @@ def test_two_models(demo, folder, shops):
             ("films", False),
             ("again", True),
         ]
-        curves = shop.get("operator", "/api/curves").json()["curves"]
-        assert {one["model"] for one in curves} == {"films"}
-
-
-def test_the_curves_of_the_demonstration_are_checked(folder):
-    """A file of curves that does not fit is refused when the deployment is read."""
-    curves = json.loads((folder / "curves.json").read_text())
-    curves[0]["points"][0]["epsilon"] = 0
-    (folder / "curves.json").write_text(json.dumps(curves))
-    with pytest.raises(ConfigError, match=r"0\.points\.0\.epsilon"):
-        Deployment.read(folder)
 
 
 def test_a_private_model_goes_to_devices(demo, folder, shops):

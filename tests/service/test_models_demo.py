@@ -1,18 +1,12 @@
-"""The demonstration's model and curves are computed, from people that nobody is."""
+"""The demonstration's model is computed, from people that nobody is."""
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.data.domains import cross_domain_split, items_in
-from tacit.designs.xmap import XMap
 from tacit.designs.xmap import serve as demo_models
-from tacit.designs.xmap.experiment.judging import judge_target
 from tacit.service.demo import book_titles, film_titles
 
 
@@ -42,21 +36,3 @@ def test_titles_stay_when_there_are_more(few, more):
     """A longer list of titles begins with the shorter one: an item keeps its title."""
     for titles in (film_titles, book_titles):
         assert titles(few + more)[:few] == titles(few)
-
-
-def test_what_is_shown_without_privacy_is_what_the_evaluation_measures(ratings):
-    """At epsilon inf there is no noise: the curve ends where the evaluation of X-Map does."""
-    (quality,) = demo_models.measured(ratings, epsilons=(0.5,))
-    split = cross_domain_split(
-        ratings,
-        source="books",
-        target="films",
-        share=demo_models.SHARE,
-        seed=demo_models.SEED,
-    )
-    model = XMap(source="books", target="films", epsilon=math.inf, stars=True).fit(split.train)
-    films = np.zeros(ratings.n_items, dtype=bool)
-    films[items_in(ratings, "films")] = True
-    judged = judge_target(model, split, films, n=demo_models.LIST, stars=False)
-    assert quality["non_private"] == pytest.approx(judged.mean_ndcg)
-    assert quality["points"][0]["value"] < quality["non_private"]

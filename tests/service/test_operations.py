@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
 
 import pytest
 
-from tacit.cli.app import main
 from tacit.ledger import Cap, Charge, Cost, Holder, Request
 from tacit.ledger.chain import START
 from tacit.service.resources import operations
@@ -88,14 +86,7 @@ def test_the_log_comes_page_by_page_and_can_be_checked(shop):
     assert facts["answer"] == hashlib.sha256(b"answer").hexdigest()
 
 
-def test_the_last_backup_is_noted(shop, tmp_path, capsys):
-    """When, and up to which entry; before the first there is none."""
-    where = Path(shop.service.settings.ledger)
+def test_the_places_of_the_ledger_are_told(shop):
+    """Where the ledger is, and that its second place lies beside it."""
     store = shop.get("operator", "/api/operations").json()["store"]
-    assert (store["place"], store["apart"], store["copied"]) == ("file", False, None)
-    assert main(["ledger", "backup", str(where), "--to", str(tmp_path / "copy.db")]) == 0
-    entries = shop.service.ledger.head.sequence
-    spend(shop, "key-9")
-    store = shop.get("operator", "/api/operations").json()["store"]
-    assert store["copied"] > 1_700_000_000
-    assert store["copied_entries"] == entries
+    assert store == {"place": "file", "second": "file", "apart": False}

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit.service.keys import Role
-from tacit.service.limits import Limits, Newcomers
+from tacit.service.limits import Newcomers
 from tacit.service.problems import Problem
 
 SLOW = settings(
@@ -133,19 +133,3 @@ def test_memory_of_newcomers_is_bounded(monkeypatch):
     newcomers.admit("192.0.2.1", "b")
     with pytest.raises(Problem):
         newcomers.admit("192.0.2.1", "c")
-
-
-def test_who_is_full_again_is_forgotten():
-    """As many are remembered as asked lately, and no limit is other for it."""
-    now = [0.0]
-    limits = Limits(2.0, 4, clock=lambda: now[0])
-    for number in range(1000):
-        limits.take(f"key-{number}")
-        now[0] += 0.1
-    assert len(limits) <= 6  # half a second until a place is free again
-    for _ in range(4):
-        limits.take("key")
-    now[0] += 0.4
-    limits.take("other")
-    with pytest.raises(Problem):
-        limits.take("key")

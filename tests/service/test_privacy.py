@@ -93,7 +93,7 @@ def test_statements_are_those_of_a_receipt(shop):
 
 def test_a_nouns_own_budgets_are_found(shop, monkeypatch):
     """A served thing that names budgets of a person has them shown to her."""
-    ((name, thing), *_) = shop.service.deployment.served
+    ((name, thing), *_) = shop.service.deployment.served.items()
     holder = Holder.subject("demo", "films/ann")
     monkeypatch.setattr(
         type(thing), "holders", lambda self, user: [holder] if user == "ann" else [], raising=False
@@ -101,7 +101,7 @@ def test_a_nouns_own_budgets_are_found(shop, monkeypatch):
     assert shop.get("subject", "/api/privacy/budget").json()["budgets"] == []
     shop.service.ledger.open_budget(holder, Cap.zcdp("0.5"))
     (told,) = shop.get("subject", "/api/privacy/budget").json()["budgets"]
-    assert (told["of"], told["budget"]["counted_in"]) == (f"models/{name}", "rho")
+    assert (told["of"], told["budget"]["counted_in"]) == (name, "rho")
     assert shop.get("other", "/api/privacy/budget").json()["budgets"] == []
 
 

@@ -9,7 +9,6 @@ import socket
 import time
 import urllib.request
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -49,7 +48,6 @@ def test_several_workers_need_a_server(folder, capsys):
 def test_a_worker_that_dies(two_workers, wait_until):
     """Another one takes its place, even if it was asked how it is while it died."""
     running = two_workers()
-    (running.folder / "tacit.toml").write_text("edited since")
     killed: set[int] = set()
     for _ in range(2):
         first = workers_of(running)[0]
@@ -81,7 +79,7 @@ def test_a_process_above_that_is_killed(two_workers, wait_until):
 
 def test_a_signal_during_the_start(folder, monkeypatch):
     """It ends as soon as it can, and never says that it is up."""
-    from tacit.service import Service, Settings, serving, workers
+    from tacit.service import Service, Settings, serving
 
     opened, told = Service.open, []
 
@@ -95,26 +93,9 @@ def test_a_signal_during_the_start(folder, monkeypatch):
 
     monkeypatch.setattr(Service, "open", stopped)
     monkeypatch.setattr(serving, "adopt", lambda _: None)
-    monkeypatch.setattr(workers, "leave", lambda: None)
+    monkeypatch.setattr(serving, "leave", lambda: None)
     serving.serve(Settings(folder, port=0), ready)
     assert told == []
-
-
-@pytest.mark.parametrize("stopped", [True, False])
-def test_a_signal_during_the_start_of_many(folder, monkeypatch, stopped):
-    """Then no worker begins."""
-    from tacit.service import workers
-
-    ran = []
-    several = SimpleNamespace(run=lambda: ran.append(1), stopped=lambda: False)
-    service = SimpleNamespace(open=lambda _: SimpleNamespace(close=lambda: None))
-    monkeypatch.setenv(workers.METRICS, "")
-    monkeypatch.setattr(workers, "Service", service)
-    monkeypatch.setattr(workers, "Workers", lambda *_: several)
-    monkeypatch.setattr(workers, "_when_up", lambda *_: None)
-    settings = SimpleNamespace(environment=dict, folder=folder, store=None, workers=2)
-    workers.serve_by_many(settings, None, None, lambda: None, lambda: stopped)
-    assert ran == [1] * (not stopped)
 
 
 def workers_of(running) -> list[int]:
@@ -151,7 +132,7 @@ def test_a_taken_port(folder, capsys):
         ('tenant = "shop"\n[wonders.x]', "is no section"),
         ('tenant = "shop"\n[models]\nfilms = 3', "[models.NAME]"),
         ('tenant = "shop"\nrounds = 3\n[service]\nvisitors = true', "is no section"),
-        ('tenant = "shop"\n[service]\nport = "x"', "port is no whole number"),
+        ('tenant = "shop"\n[service]\nport = "x"', "port is missing or is no whole number"),
         ('tenant = "shop"\n[service]\nwonder = 1', "no setting 'wonder'"),
     ],
 )
@@ -188,14 +169,6 @@ def test_settings_have_an_order(folder, monkeypatch):
     toml.write_text(toml.read_text() + "\n[service]\nport = 1\nburst = 2\nthreads = 3\n")
     found = Settings.gather(folder, {"port": 9}, {"TACIT_PORT": "8", "TACIT_BURST": "7"})
     assert (found.port, found.burst, found.threads, found.workers) == (9, 7, 3, 1)
-
-
-def test_settings_travel_to_workers(folder):
-    """What one process gathered another finds in its environment, unchanged."""
-    from tacit.service import Settings
-
-    settings = Settings(folder, second=str(folder / "head"), visitors=True, per_second=2.5, port=0)
-    assert Settings.gather(folder, {}, settings.environment()) == settings
 
 
 def test_visitors_are_warned_of(folder, capsys, monkeypatch):

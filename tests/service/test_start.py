@@ -48,16 +48,6 @@ def test_a_run_that_cannot_be_gone_on_from(begun, monkeypatch):
         Service.open(Settings(begun))
 
 
-@pytest.mark.parametrize("made", ["file", "link"])
-def test_a_place_of_the_owner_that_is_taken(folder, made):
-    """It is named, before the ledger is opened."""
-    place = folder / "budgets.db.owner"
-    place.touch() if made == "file" else place.symlink_to(folder)
-    with pytest.raises(ConfigError, match=r"budgets\.db\.owner: is no folder"):
-        Service.open(Settings(folder))
-    assert not (folder / "budgets.db").exists()
-
-
 def test_a_budget_with_another_cap(demo, folder):
     """Other settings of another cost are told with the budget that they would have changed."""
     Service.open(Settings(folder)).close()

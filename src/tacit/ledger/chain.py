@@ -25,9 +25,6 @@ from typing import Any, Protocol
 from tacit.errors import ConfigError
 from tacit.ledger.refusals import LedgerRefused, explained_second
 
-_SHORT, _PIECE = 2**16, 2047
-"""Bytes. From 2,048 on hashlib lets other threads run, and the one in the writer's place, for which
-all wait, would wait for them."""
 START = "0" * 64
 """The hash before the first entry."""
 
@@ -43,12 +40,7 @@ class Head:
 
 def fingerprint(answer: bytes | None) -> str | None:
     """SHA-256 of an answer or a state; None where there is none."""
-    if answer is None or len(answer) > _SHORT:
-        return None if answer is None else hashlib.sha256(answer).hexdigest()
-    digest = hashlib.sha256()
-    for at in range(0, len(answer), _PIECE):
-        digest.update(answer[at : at + _PIECE])
-    return digest.hexdigest()
+    return None if answer is None else hashlib.sha256(answer).hexdigest()
 
 
 def body_of(facts: Mapping[str, Any]) -> str:
@@ -146,16 +138,15 @@ class FileHead:
                     check_known(known, head, hash_at)
                 unsure = known == head and not self._named  # an earlier sync may have failed
                 if known is None or known.sequence < head.sequence or unsure:
-                    _write(file, head)
-            self._sync_name(made=known is None)
+                    os.pwrite(file, _slot(head), _APART * (head.sequence % 2))
+                    os.fsync(file)
+            if (
+                known is None or not self._named
+            ):  # another process made it: its sync may have failed
+                sync_folder(self.path.parent)
+                self._named = True
         except OSError as error:
             raise explained_second(error) from None
-
-    def _sync_name(self, *, made: bool) -> None:
-        """Once, also where another process made the file: its sync may have failed."""
-        if made or not self._named:
-            sync_folder(self.path.parent)
-            self._named = True
 
     @contextmanager
     def _locked(self, flags: int) -> Iterator[int]:
@@ -186,11 +177,6 @@ def check_known(known: Head, head: Head, hash_at: HashAt) -> None:
             "This store and the second place of the head tell different histories: two copies "
             "were spent from, or entries were changed. It is not used."
         )
-
-
-def _write(file: int, head: Head) -> None:
-    os.pwrite(file, _slot(head), _APART * (head.sequence % 2))
-    os.fsync(file)
 
 
 def _slot(head: Head) -> bytes:

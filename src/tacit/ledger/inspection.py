@@ -8,18 +8,15 @@ acknowledged. Restored, it would give that budget back, so it is refused.
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
 import socket
-import sqlite3
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from socketserver import BaseRequestHandler, ThreadingUnixStreamServer
 from typing import Any
@@ -27,7 +24,6 @@ from typing import Any
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from tacit.container import write_whole
 from tacit.errors import ConfigError, OutputError, TacitError
 from tacit.ledger import sqlite
 from tacit.ledger.chain import Head, HeadStore, check_known
@@ -169,16 +165,6 @@ _LONGEST_ADDRESS = 100
 """Of a Unix socket: the systems have 104 or 108 bytes for it."""
 
 
-def check_place(store: Path) -> None:
-    """ConfigError where something else than a service's folder is at its place."""
-    folder = _folder_of(store)
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise ConfigError(
-            f"{folder}: is no folder. The service makes one of this name beside its ledger. Move "
-            "away what is there."
-        )
-
-
 @contextmanager
 def copies_of(
     ledger: Ledger, store: Path | None, failed: Callable[[Exception], None]
@@ -251,34 +237,3 @@ def _address(folder: Path) -> Iterator[str]:
         yield f"/proc/self/fd/{opened}/socket"
     finally:
         os.close(opened)
-
-
-@dataclass(frozen=True)
-class Copied:
-    """When a ledger was last copied, in seconds since 1970, and the entries in the copy."""
-
-    at: int
-    entries: int
-
-
-def _note(store: Path) -> Path:
-    return store.with_name(f"{store.name}.copied")
-
-
-def note_copy(store: Path, copy: Path) -> Copied:
-    """After a copy was made. A folder that cannot be written to has no note; nothing else fails."""
-    address = f"{copy.absolute().as_uri()}?immutable=1"
-    with closing(sqlite3.connect(address, uri=True)) as opened:
-        (entries,) = opened.execute("SELECT sequence FROM ledger_head").fetchone()
-    made = Copied(int(time.time()), entries)
-    with suppress(OutputError):
-        write_whole(_note(store), json.dumps(asdict(made)).encode())
-    return made
-
-
-def last_copy(store: Path) -> Copied | None:
-    """The newest; None where none was made by `tacit ledger backup`."""
-    try:
-        return Copied(**json.loads(_note(store).read_bytes()))
-    except (OSError, ValueError, TypeError):
-        return None

@@ -15,7 +15,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from tacit.errors import ConfigError
 from tacit.ledger import postgres, sqlite
-from tacit.ledger.chain import START, FileHead, Head, HeadStore, body_of, check_known, link
+from tacit.ledger.chain import START, FileHead, HeadStore, body_of, check_known, link
 from tacit.ledger.checkpoints import newest
 from tacit.ledger.history import LogState
 from tacit.ledger.postgres import PostgresHead, give_back
@@ -49,7 +49,12 @@ def open_ledger(
     try:
         if path is not None and not path.exists():
             _check_new(heads, create=create)
-            _make_file(path)
+            try:  # readable by its user only; SQLite gives its log the same mode
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+            except OSError as error:
+                raise LedgerUnavailable(
+                    f"The ledger's file cannot be made: {error.strerror}."
+                ) from None
         _bring_up(engine, heads, operator=operator, create=create)
         return _opened(engine, heads)
     except SQLAlchemyError as error:
@@ -85,7 +90,10 @@ def found_at(
 
 def _opened(engine: Engine, heads: HeadStore) -> Ledger:
     remembered = heads.read()  # before the store is read: it is never ahead of the store
-    replayed = _checkpointed(engine, remembered)
+    replayed = LogState()
+    if remembered is not None:
+        with reading(engine) as connection:
+            replayed = newest(connection, remembered) or replayed
     found = follow(lambda: reading(engine), replayed)
     if replayed.begun and not found.sound:  # the checkpoint may be what is wrong
         replayed = LogState()
@@ -106,14 +114,6 @@ def _opened(engine: Engine, heads: HeadStore) -> Ledger:
     heads.advance(found.head, ledger._hash_at)
     ledger._begin(replayed, before=remembered)
     return ledger
-
-
-def _checkpointed(engine: Engine, remembered: Head | None) -> LogState:
-    """What is known before the replay: the newest checkpoint that the second place covers."""
-    if remembered is None:
-        return LogState()
-    with reading(engine) as connection:
-        return newest(connection, remembered) or LogState()
 
 
 def _bring_up(engine: Engine, heads: HeadStore, *, operator: str | None, create: bool) -> None:
@@ -146,14 +146,6 @@ def _check_new(heads: HeadStore, *, create: bool) -> None:
             "The store is gone or empty, but the second place remembers a ledger: a new one would "
             "forget what was spent. Bring back the newest store."
         )
-
-
-def _make_file(path: Path) -> None:
-    """Readable by its user only; SQLite gives its log the same mode."""
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    except OSError as error:
-        raise LedgerUnavailable(f"The ledger's file cannot be made: {error.strerror}.") from None
 
 
 def _heads(second: str | Path | HeadStore, patience: float) -> HeadStore:

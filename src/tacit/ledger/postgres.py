@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator
+from dataclasses import asdict
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, text
-from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from tacit.errors import MissingExtra, TacitError
 from tacit.ledger.chain import HashAt, Head, HeadStore, check_known
@@ -111,6 +112,7 @@ def _begin(connection: Connection) -> None:
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
 
+_TABLE = "tacit_second_place"
 _MAKE = """CREATE TABLE IF NOT EXISTS tacit_second_place (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     ledger TEXT NOT NULL, sequence BIGINT NOT NULL, hash TEXT NOT NULL)"""
@@ -118,7 +120,6 @@ _LOCK = "LOCK TABLE tacit_second_place IN EXCLUSIVE MODE"
 _READ = "SELECT ledger, sequence, hash FROM tacit_second_place"
 _WRITE = """INSERT INTO tacit_second_place VALUES (1, :ledger, :sequence, :hash)
     ON CONFLICT (id) DO UPDATE SET ledger = :ledger, sequence = :sequence, hash = :hash"""
-_NO_TABLE = "42P01"
 
 
 class PostgresHead:
@@ -129,52 +130,37 @@ class PostgresHead:
 
     def __init__(self, url: URL, *, patience: float) -> None:
         self._engine = engine(url, patience=patience)
+        self._made = False
 
     def read(self) -> Head | None:
         """LedgerUnavailable if the server does not answer."""
         try:
             with self._engine.connect() as connection:
-                return _read(connection)
-        except ProgrammingError as error:
-            if getattr(error.orig, "sqlstate", None) == _NO_TABLE:
-                return None
-            raise _explained(error) from None
+                return _read(connection) if inspect(connection).has_table(_TABLE) else None
         except SQLAlchemyError as error:
             raise _explained(error) from None
 
     def advance(self, head: Head, hash_at: HashAt) -> None:
         """In one transaction; LedgerUnavailable if it cannot be written."""
         try:
+            if not self._made:
+                with self._engine.begin() as connection:
+                    if not inspect(connection).has_table(_TABLE):
+                        connection.execute(text(_MAKE))
+                self._made = True
             with self._engine.begin() as connection:
-                self._advance(connection, head, hash_at)
-        except ProgrammingError as error:
-            if getattr(error.orig, "sqlstate", None) != _NO_TABLE:
-                raise _explained(error) from None
-            self._make()
-            self.advance(head, hash_at)
+                connection.execute(text(_LOCK))
+                known = _read(connection)
+                if known is not None:
+                    check_known(known, head, hash_at)
+                if known is None or known.sequence < head.sequence:
+                    connection.execute(text(_WRITE), asdict(head))
         except SQLAlchemyError as error:
             raise _explained(error) from None
 
     def close(self) -> None:
         """Give the connections back."""
         self._engine.dispose()
-
-    def _advance(self, connection: Connection, head: Head, hash_at: HashAt) -> None:
-        connection.execute(text(_LOCK))
-        known = _read(connection)
-        if known is not None:
-            check_known(known, head, hash_at)
-            if known.sequence >= head.sequence:
-                return
-        row = {"ledger": head.ledger, "sequence": head.sequence, "hash": head.hash}
-        connection.execute(text(_WRITE), row)
-
-    def _make(self) -> None:
-        try:
-            with self._engine.begin() as connection:
-                connection.execute(text(_MAKE))
-        except SQLAlchemyError as error:
-            raise _explained(error) from None
 
 
 def give_back(engine: Engine, heads: HeadStore) -> None:

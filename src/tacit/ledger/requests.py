@@ -123,8 +123,17 @@ class Balance:
 
 def canonical(payload: Mapping[str, Any]) -> bytes:
     """JSON with sorted keys and no spaces: equal payloads, equal bytes. ConfigError of no JSON."""
+
+    def check_keys(value: object) -> None:
+        """JSON would write the number 1 and the text "1" as the same key."""
+        if isinstance(value, Mapping) and not all(isinstance(key, str) for key in value):
+            raise TypeError
+        if isinstance(value, Mapping | list | tuple):
+            for entry in value.values() if isinstance(value, Mapping) else value:
+                check_keys(entry)
+
     try:
-        _check_keys(payload)
+        check_keys(payload)
         text = json.dumps(
             payload, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=True
         )
@@ -133,18 +142,6 @@ def canonical(payload: Mapping[str, Any]) -> bytes:
             "A payload is JSON: texts, finite numbers, lists, and mappings with texts as keys."
         ) from None
     return text.encode("ascii")
-
-
-def _check_keys(value: object) -> None:
-    """JSON would write the number 1 and the text "1" as the same key."""
-    if isinstance(value, Mapping):
-        if not all(isinstance(key, str) for key in value):
-            raise TypeError
-        for entry in value.values():
-            _check_keys(entry)
-    elif isinstance(value, list | tuple):
-        for entry in value:
-            _check_keys(entry)
 
 
 def check_name(text: str, what: str) -> None:
@@ -205,17 +202,17 @@ class Cost:
     @classmethod
     def pure(cls, epsilon: Number) -> Self:
         """epsilon: nats, above 0 and finite."""
-        return cls(Unit.PURE, _up(epsilon, MICRO))
+        return cls(Unit.PURE, _up(epsilon))
 
     @classmethod
     def zcdp(cls, rho: Number) -> Self:
         """rho: above 0 and finite."""
-        return cls(Unit.ZCDP, _up(rho, MICRO))
+        return cls(Unit.ZCDP, _up(rho))
 
     @classmethod
     def approximate(cls, epsilon: Number, delta: Number) -> Self:
         """epsilon: nats, above 0 and finite; delta: 0 to 1."""
-        return cls(Unit.APPROXIMATE, _up(epsilon, MICRO), _up(delta, ATTO))
+        return cls(Unit.APPROXIMATE, _up(epsilon), _up(delta, ATTO))
 
     @classmethod
     def of(cls, event: Event, unit: Unit) -> Self:
@@ -249,31 +246,31 @@ class Cap:
     @classmethod
     def pure(cls, epsilon: Number, *, per_epoch: Number | None = None) -> Self:
         """epsilon: nats over a lifetime."""
-        return cls(Unit.PURE, _down(epsilon, MICRO), per_epoch=_optional(per_epoch))
+        return cls(Unit.PURE, _down(epsilon), per_epoch=_optional(per_epoch))
 
     @classmethod
     def zcdp(cls, rho: Number, *, per_epoch: Number | None = None) -> Self:
         """rho: over a lifetime."""
-        return cls(Unit.ZCDP, _down(rho, MICRO), per_epoch=_optional(per_epoch))
+        return cls(Unit.ZCDP, _down(rho), per_epoch=_optional(per_epoch))
 
     @classmethod
     def approximate(
         cls, epsilon: Number, delta: Number, *, per_epoch: Number | None = None
     ) -> Self:
         """epsilon: nats, and delta: 0 to 1, over a lifetime."""
-        amount, most = _down(epsilon, MICRO), _down(delta, ATTO)
+        amount, most = _down(epsilon), _down(delta, ATTO)
         return cls(Unit.APPROXIMATE, amount, most, _optional(per_epoch))
 
 
 def _optional(number: Number | None) -> int | None:
-    return None if number is None else _down(number, MICRO)
+    return None if number is None else _down(number)
 
 
-def _up(number: Number, steps: int) -> int:
+def _up(number: Number, steps: int = MICRO) -> int:
     return math.ceil(_exact(number) * steps)
 
 
-def _down(number: Number, steps: int) -> int:
+def _down(number: Number, steps: int = MICRO) -> int:
     return math.floor(_exact(number) * steps)
 
 

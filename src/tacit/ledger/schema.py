@@ -21,23 +21,13 @@ versions = _table("ledger_schema", version=_INT)
 head = _table(  # one row: where the chain stands; a writer locks it first
     "ledger_head", id=_INT, ledger=_TEXT, operator=_TEXT, epoch=_INT, sequence=_INT, hash=_TEXT
 )
-budgets = sa.Table(
-    "ledger_budgets",
-    metadata,
-    sa.Column("id", _INT, primary_key=True),
-    *(sa.Column(name, _TEXT) for name in ("tenant", "kind", "name", "unit")),
-    *(sa.Column(name, _INT) for name in ("cap", "spent", "delta_cap", "delta_spent")),
-    *(sa.Column(name, _INT) for name in ("epoch_cap", "epoch", "epoch_spent")),
+_WHOSE = ("tenant", "kind", "name", "unit")
+_SUMS = ("cap", "spent", "delta_cap", "delta_spent", "epoch_cap", "epoch", "epoch_spent")
+budgets = _table(
+    "ledger_budgets", id=_INT, **dict.fromkeys(_WHOSE, _TEXT), **dict.fromkeys(_SUMS, _INT)
 )
-requests = sa.Table(
-    "ledger_requests",
-    metadata,
-    sa.Column("sequence", _INT, primary_key=True),
-    *(
-        sa.Column(name, _TEXT)
-        for name in ("tenant", "subject", "operation", "request_key", "payload")
-    ),
-)
+_ASKED = ("tenant", "subject", "operation", "request_key", "payload")
+requests = _table("ledger_requests", sequence=_INT, **dict.fromkeys(_ASKED, _TEXT))
 # In an answer NULL: drawing failed, and was paid for. Of states the newest of every name, whose
 # `sequence` is the entry that holds its hash, as it is for the newest checkpoints.
 answers = _table("ledger_answers", sequence=_INT, answer=sa.LargeBinary)
@@ -113,8 +103,6 @@ _GUARDED = {
     "DELETE": ("ledger_requests", "ledger_answers", "ledger_log", "ledger_budgets", "ledger_head"),
 }
 _REFUND = "NEW.spent < OLD.spent OR NEW.delta_spent < OLD.delta_spent OR NEW.epoch < OLD.epoch"
-
-
 _FUNCTION = """CREATE FUNCTION ledger_only_added_to() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION 'a ledger is only added to'; END $$"""
 
@@ -142,15 +130,6 @@ def _guards(dialect: str) -> tuple[str, ...]:
     return (*(() if dialect == "sqlite" else (_FUNCTION,)), *kept, refund)
 
 
-def _state_guards(dialect: str) -> tuple[str, ...]:
-    """A state goes forward only."""
-    back = "NEW.sequence <= OLD.sequence"
-    return (
-        _guard(dialect, "ledger_states_delete", "DELETE", "ledger_states"),
-        _guard(dialect, "ledger_states_back", "UPDATE", "ledger_states", back),
-    )
-
-
 _WORDS = {
     "sqlite": {"big": "INTEGER", "bytes": "BLOB", "strict": "STRICT"},
     "postgresql": {"big": "BIGINT", "bytes": "BYTEA", "strict": ""},
@@ -163,7 +142,12 @@ def steps(dialect: str) -> tuple[tuple[str, ...], ...]:
         tuple(line.format(**_WORDS[dialect]) for line in tables)
         for tables in (_TABLES, _STATES, _CHECKPOINTS)
     )
-    return (made, _guards(dialect), (*kept, *_state_guards(dialect)), checked)
+    back = "NEW.sequence <= OLD.sequence"
+    forward = (  # a state goes forward only
+        _guard(dialect, "ledger_states_delete", "DELETE", "ledger_states"),
+        _guard(dialect, "ledger_states_back", "UPDATE", "ledger_states", back),
+    )
+    return (made, _guards(dialect), (*kept, *forward), checked)
 
 
 STATES_SINCE = 3

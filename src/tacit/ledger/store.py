@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn, Self, SupportsIndex, TypeVar, cast, overload
+from typing import Any, NoReturn, Self, SupportsIndex, TypeVar, cast
 
 from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
@@ -92,14 +92,6 @@ class Ledger:
     def open_budget(self, holder: Holder, cap: Cap) -> None:
         """Open a budget for life. Again with the same cap changes nothing; CapChanged otherwise."""
         self._write(lambda place: open_budget(place, holder, cap))
-
-    @overload
-    def release(self, request: Request, charges: Sequence[Charge], draw: Draw) -> Release: ...
-
-    @overload
-    def release(
-        self, request: Request, charges: Sequence[Charge], draw: StatefulDraw, *, state: str
-    ) -> Release: ...
 
     def release(
         self,
@@ -188,7 +180,14 @@ class Ledger:
 
         Changes nothing, and writers go on meanwhile.
         """
-        return replay(self._in_turn)
+
+        @contextmanager
+        def in_turn() -> Iterator[Connection]:
+            time.sleep(_PAUSE)  # those who wait for the store go first
+            with self.reading() as connection:
+                yield connection
+
+        return replay(in_turn)
 
     def copy(self, to: Path) -> None:
         """Copy a ledger in a file, as it is at one moment, to a new file; commits go on meanwhile.
@@ -239,8 +238,12 @@ class Ledger:
         ):
             place = take_place(connection, self._remembered)
             self._check_usable()
-            self._check_place(place)
-            entered = place.head
+            known, entered = self._known, place.head
+            if entered.sequence < known.sequence or entered.ledger != known.ledger:
+                raise LedgerRefused(
+                    "The store was exchanged for an older or another one while it was open. It is "
+                    "not used any more. Nothing was spent."
+                )
             result = work(place)
             if place.sequence > entered.sequence:
                 leave_place(place)
@@ -272,15 +275,6 @@ class Ledger:
                 if newest.sequence > self._known.sequence:
                     self._known = newest
 
-    def _check_place(self, place: Place) -> None:
-        """A store that went back while it was open, or was exchanged for another."""
-        known = self._known
-        if place.sequence < known.sequence or place.ledger != known.ledger:
-            raise LedgerRefused(
-                "The store was exchanged for an older or another one while it was open. It is not "
-                "used any more. Nothing was spent."
-            )
-
     def _hash_at(self, sequence: int) -> str | None:
         """By the store: what this process remembers says nothing about what lies there now."""
         with self.reading() as connection:
@@ -291,13 +285,6 @@ class Ledger:
         """A transaction that changes nothing and sees one moment, for auditors."""
         self._check_usable()
         with self._failures(), reading(self._engine) as connection:
-            yield connection
-
-    @contextmanager
-    def _in_turn(self) -> Iterator[Connection]:
-        """Who reads again and again lets those go first who wait for the store."""
-        time.sleep(_PAUSE)
-        with self.reading() as connection:
             yield connection
 
     @contextmanager

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
 from tacit.container import write_whole
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
@@ -29,59 +27,39 @@ def population() -> Ratings:
     return generate(users=600, items=ITEMS, ratings=24_000, seed=_SEED)
 
 
-_WORDS = {
-    "adjective": "Silent Crooked Golden Borrowed Northern Hollow Patient Scarlet Unfinished "
-    "Distant Wooden Paper Second Stolen Quiet Bitter Electric Frozen Painted Restless",
-    "noun": "Harbour Lighthouse Orchard Staircase Violin Winter Bridge Letter Garden Mirror Ferry "
-    "Compass Market Tower Island Lantern River Clockmaker Neighbour Cartographer",
-    "place": "Lisbon Trieste Bergen Tallinn Valparaiso Marseille Galway Salonica Odense Kyoto "
-    "Zanzibar Cork Ghent Montevideo Riga Dakar Naples Oslo Tbilisi Samarkand",
-    "name": "Clara Anselm Ines Otto Maya Tomas Greta Elias Nora Viktor Amara Felix Lena Rafael Ida "
-    "Sami Judith Leon Zofia Hugo",
-}
-_FILMS = (
-    *("The {adjective} {noun}", "{name} and {name}", "A Night in {place}", "Return to {place}"),
-    *("The Last {noun}", "{name} and the {noun}", "The {noun} Affair", "Meet Me in {place}"),
-    *("Who Knows {name}?", "The {noun} of {place}"),
+_ADJECTIVES = (
+    "Silent Crooked Golden Borrowed Northern Hollow Patient Scarlet Unfinished Distant Wooden "
+    "Paper Second Stolen Quiet Bitter Electric Frozen Painted Restless"
 )
-_BOOKS = (
-    *(
-        "A History of {place}",
-        "{name}: A Life",
-        "The {adjective} House in {place}",
-        "Letters to {name}",
-    ),
-    *("On the {adjective} {noun}", "The {place} Notebooks", "What {name} Saw", "{place} in Winter"),
-    *("The {noun} and the {noun}", "{name} & Sons"),
+_NOUNS = (
+    "Harbour Lighthouse Orchard Staircase Violin Winter Bridge Letter Garden Mirror Ferry Compass "
+    "Market Tower Island Lantern River Clockmaker Neighbour Cartographer"
+)
+_NAMES = (
+    "Clara Anselm Ines Otto Maya Tomas Greta Elias Nora Viktor Amara Felix Lena Rafael Ida Sami "
+    "Judith Leon Zofia Hugo"
+)
+_PLACES = (
+    "Lisbon Trieste Bergen Tallinn Valparaiso Marseille Galway Salonica Odense Kyoto Zanzibar Cork "
+    "Ghent Montevideo Riga Dakar Naples Oslo Tbilisi Samarkand"
 )
 
 
 def film_titles(count: int) -> list[str]:
-    """As many titles, each once; the first of a longer list are those of a shorter one."""
-    return _first(count, _FILMS, seed=11)
+    """As many titles, at most 400, each once; a longer list begins with the shorter one."""
+    return [f"The {one} {other}" for one, other in _pairs(_ADJECTIVES, _NOUNS, count)]
 
 
 def book_titles(count: int) -> list[str]:
     """As `film_titles`, and none of those."""
-    return _first(count, _BOOKS, seed=12)
+    return [f"{one} in {other}" for one, other in _pairs(_NAMES, _PLACES, count)]
 
 
-def _first(count: int, patterns: tuple[str, ...], *, seed: int) -> list[str]:
-    found: dict[str, None] = {}
-    generator = np.random.default_rng(seed)
-    while len(found) < count:
-        pattern = str(generator.choice(patterns))
-        title = _PLACE.sub(lambda one: _word(one[1], generator), pattern)
-        if len(set(title.split())) == len(title.split()):  # not "Otto and Otto"
-            found.setdefault(title)
-    return list(found)
-
-
-_PLACE = re.compile(r"\{(\w+)\}")
-
-
-def _word(kind: str, generator: np.random.Generator) -> str:
-    return str(generator.choice(_WORDS[kind].split()))
+def _pairs(first: str, second: str, count: int) -> list[tuple[str, str]]:
+    """Each once, and both words change from one to the next."""
+    these, those = first.split(), second.split()
+    size = len(these)
+    return [(these[at % size], those[(at + at // size) % size]) for at in range(count)]
 
 
 TENANT, LOCAL = "demo", "local"

@@ -7,15 +7,13 @@
 
 Each section is read by the class of its noun. A name stands in an address, so it is short and
 plain; a file is named relative to the folder and lies in it.
-
-A service that is up: its settings, what it serves, who may ask, and the ledger.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, TypeVar
@@ -24,8 +22,7 @@ from fastapi import Request
 
 from tacit.design import nouns
 from tacit.errors import ConfigError
-from tacit.ledger import Balance, Cap, CapChanged, Holder, Ledger, open_ledger
-from tacit.ledger.inspection import check_place
+from tacit.ledger import Cap, CapChanged, Holder, Ledger, open_ledger
 from tacit.privacy import Guarantee, refuted_first
 from tacit.service.commits import Commits
 from tacit.service.keys import NAME, KeyRing, read_secret
@@ -60,14 +57,11 @@ class Section:
         """The table as its class of settings; ConfigError for what it does not have."""
         return read(settings, self.name, self.values)
 
-    def text(self, key: str, otherwise: str | None = None) -> str:
+    def text(self, key: str) -> str:
         """A text; ConfigError says which is missing."""
-        value = self.values.get(key, otherwise)
-        return str(self._checked(key, value, isinstance(value, str), "is no text"))
-
-    def _checked(self, key: str, value: Any, good: bool, wrong: str) -> Any:
-        if not good:
-            raise ConfigError(f"{FILE}: {self.name}.{key} is missing or {wrong}.")
+        value = self.values.get(key)
+        if not isinstance(value, str):
+            raise ConfigError(f"{FILE}: {self.name}.{key} is missing or is no text.")
         return value
 
     def file(self, key: str) -> Path:
@@ -86,53 +80,28 @@ MODELS = "models"
 
 @dataclass(frozen=True)
 class Deployment:
-    """Everything that is served, by name. tenant: whose keys, people and budgets these are."""
+    """Everything that is served. tenant: whose keys, people and budgets these are. served: by noun
+    and name, such as "models/films"."""
 
     tenant: str
-    served: tuple[tuple[str, Any], ...]
+    served: Mapping[str, Any]
 
     @classmethod
     def read(cls, folder: Path) -> Self:
         """The folder's tacit.toml; ConfigError in a sentence for whatever is wrong in it."""
-        made = cls(tenant_of(folder), tuple(_read(folder, tenant_of(folder))))
-        _ = made._cards  # made now, not on the loop while others wait
+        made = cls(tenant_of(folder), dict(_read(folder, tenant_of(folder))))
+        _ = made.cards  # made now, not on the loop while others wait
         return made
 
     def all(self, kind: type[S]) -> dict[str, S]:
         """What is served of one noun, by name."""
-        return {name: thing for name, thing in self.served if isinstance(thing, kind)}
-
-    def budgets(self) -> Iterator[tuple[Holder, Cap]]:
-        """Every budget that must be open before anybody is answered."""
-        for _, thing in self.served:
-            yield from thing.budgets()
-
-    def check_opened(self, balances: Sequence[Balance]) -> None:
-        """Each thing that opens people's budgets sees that they are what its cards say."""
-        for _, thing in self.served:
-            if hasattr(thing, "check_opened"):
-                thing.check_opened(balances)
-
-    def check_kept(self, kept: Callable[[str], bytes | None]) -> None:
-        """Each thing sees that it goes on from what it kept, under settings that still hold.
-
-        kept: a kept state by its name within the tenant.
-        """
-        for _, thing in self.served:
-            if hasattr(thing, "check_kept"):
-                thing.check_kept(kept)
-
-    def guarantees(self) -> dict[str, tuple[Guarantee, ...]]:
-        """The cards of everything that is served, by noun and name. They stay as they are while it
-        is served."""
-        return self._cards
+        served = self.served.items()
+        return {at.partition("/")[2]: thing for at, thing in served if isinstance(thing, kind)}
 
     @cached_property
-    def _cards(self) -> dict[str, tuple[Guarantee, ...]]:
-        return {
-            f"{noun_of(thing)}/{name}": refuted_first(thing.guarantees())
-            for name, thing in self.served
-        }
+    def cards(self) -> dict[str, tuple[Guarantee, ...]]:
+        """Of everything that is served. They stay as they are while it is served."""
+        return {at: refuted_first(thing.guarantees()) for at, thing in self.served.items()}
 
 
 def tenant_of(folder: Path) -> str:
@@ -154,17 +123,6 @@ def charged_by_name(folder: Path) -> tuple[str, ...]:
     return tuple(f"{noun}/{name}" for noun, table in tables for name in table)
 
 
-def noun_of(thing: object) -> str:
-    """The section that such a thing is described in."""
-    return _noun_of(type(thing).__name__)
-
-
-@cache
-def _noun_of(kind: str) -> str:
-    found = (noun for noun, (_, one) in nouns().items() if one.kind.endswith(f":{kind}"))
-    return next(found, MODELS)
-
-
 def _read(folder: Path, tenant: str) -> Iterator[tuple[str, Any]]:
     path, known = folder / FILE, (MODELS, *nouns())
     for noun, tables in content_of(folder).items():
@@ -180,7 +138,7 @@ def _read(folder: Path, tenant: str) -> Iterator[tuple[str, Any]]:
         for name, values in tables.items():
             if not NAME.fullmatch(name) or not isinstance(values, dict):
                 raise ConfigError(f"{path}: a name in [{noun}.NAME] is of a-z, 0-9, _ and -.")
-            yield name, kind.from_section(Section(tenant, name, folder, values))
+            yield f"{noun}/{name}", kind.from_section(Section(tenant, name, folder, values))
 
 
 @dataclass(frozen=True)
@@ -205,12 +163,11 @@ class Service:
         keys = KeyRing(settings.keys, read_secret(settings.secret), deployment.tenant)
         newcomers = Newcomers(settings.visitors_per_hour)
         changes = Limits.daily(settings.changes_per_day)
-        if settings.store is not None:
-            check_place(settings.store)
         patience = settings.answer_within * 5 / 6  # so that a refusal is in time
         ledger = open_ledger(settings.ledger, second=settings.second, patience=patience)
         try:
-            for holder, cap in deployment.budgets():
+            served = deployment.served.values()
+            for holder, cap in (one for thing in served for one in thing.budgets()):
                 try:
                     ledger.open_budget(holder, cap)
                 except CapChanged:
@@ -219,8 +176,11 @@ class Service:
                         "delta than its settings give now, and a budget is for life. Put them "
                         "back, or take another name."
                     ) from None
-            deployment.check_opened(ledger.balances())
-            deployment.check_kept(lambda name: ledger.state(f"{deployment.tenant}/{name}"))
+            for thing in served:
+                if hasattr(thing, "check_opened"):  # people's budgets are what its cards say
+                    thing.check_opened(ledger.balances())
+                if hasattr(thing, "check_kept"):  # it goes on under settings that still hold
+                    thing.check_kept(lambda name: ledger.state(f"{deployment.tenant}/{name}"))
         except BaseException:
             ledger.close()
             raise

@@ -1,12 +1,7 @@
-"""Curves of what privacy costs: measured when the deployment was made, and only shown here.
-
-Computing them on request would be a release for everybody who asks.
-
-Models that are served: what may be rated, what is recommended, and what is promised.
+"""Models that are served: what may be rated, what is recommended, and what is promised.
 
     [models.films]
     file = "films.tacit"            # made by  tacit fit ... -o films.tacit
-    curves = "curves.json"          # what privacy costs here; may be left out
     scale = "1:5:1"                 # where the file does not hold it
     without_guarantee = false       # true serves a model that promises no privacy
 
@@ -19,11 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from tacit import container
 from tacit.data.ratings import RatingScale
@@ -31,70 +24,8 @@ from tacit.errors import ConfigError, DataError
 from tacit.ledger import Cap, Holder
 from tacit.privacy import Basis, Guarantee
 from tacit.recommenders import Recommendation, load_model
-from tacit.service import http_bodies
 from tacit.service.deployment import Section
 from tacit.service.settings import setting
-
-MOST_CURVES, MOST_POINTS, MOST_BYTES = 50, 200, 1 << 20
-Text = Annotated[str, Field(min_length=1, max_length=500)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-
-
-class Point(BaseModel):
-    """A measured value and its interval, in the curve's unit, at one epsilon in nats."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-    value: Finite
-    low: Finite
-    high: Finite
-
-    @model_validator(mode="after")
-    def _inside(self) -> Self:
-        if not self.low <= self.value <= self.high:
-            raise ValueError("a value lies within its interval")
-        return self
-
-
-class Curve(BaseModel):
-    """x, y: what the axes show. non_private: the value at epsilon inf. made_with: how it was
-    measured, so that it can be repeated."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    title: Text
-    x: Text
-    y: Text
-    unit: Text
-    points: Annotated[list[Point], Field(min_length=1, max_length=MOST_POINTS)]
-    non_private: Finite
-    made_with: Text
-
-    @model_validator(mode="after")
-    def _rises(self) -> Self:
-        epsilons = [point.epsilon for point in self.points]
-        if sorted(set(epsilons)) != epsilons:
-            raise ValueError("epsilons rise from point to point")
-        return self
-
-
-_CURVES = TypeAdapter(Annotated[list[Curve], Field(max_length=MOST_CURVES)])
-
-
-def read_curves(path: Path) -> tuple[Curve, ...]:
-    """The curves of a JSON file, a list; ConfigError says where it is wrong."""
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise ConfigError(f"{path}: is too large for a file of curves.")
-        return tuple(_CURVES.validate_python(http_bodies.parse(path.read_bytes())))
-    except http_bodies.Refused as refused:
-        raise ConfigError(f"{path}: is not read: {refused}.") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the list"
-        raise ConfigError(f"{path}: {place} does not fit: {first['msg']}.") from None
-
 
 LONGEST_LIST = 100
 
@@ -105,9 +36,6 @@ class ModelSettings:
 
     file: str = setting(
         "a model file of `tacit fit`", refused="outside of the folder, unreadable, or refuted"
-    )
-    curves: str | None = setting(
-        "a JSON file with what privacy costs, for the operator's page", None, said="none"
     )
     scale: str | None = setting(
         "the stars that people may give, as `lowest:highest:step`, such as `1:5:1`",
@@ -146,7 +74,6 @@ class ServedModel:
     variant: str | None
     scale: RatingScale
     model: Any
-    curves: tuple[Curve, ...] = ()
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
@@ -160,9 +87,8 @@ class ServedModel:
         _check_variant(where, kind, variant)
         model = load_model(path)
         _check_promise(where, model.guarantees(), given.without_guarantee)
-        curves = read_curves(section.file("curves")) if given.curves is not None else ()
         scale = _scale(where, model, given.scale)
-        made = cls(section.name, kind, variant, scale, model, curves)
+        made = cls(section.name, kind, variant, scale, model)
         _ = made.popular, made.places, made.device_file  # not while the first person waits
         return made
 

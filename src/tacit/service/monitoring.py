@@ -85,11 +85,13 @@ def _place(error: BaseException | None) -> str:
     return f"{places[-1].filename.rpartition('/')[2]}:{places[-1].lineno}" if places else ""
 
 
+METRICS = "PROMETHEUS_MULTIPROC_DIR"
+"""In the environment, where a service has several workers: the folder of their counts."""
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """One for each worker; with PROMETHEUS_MULTIPROC_DIR set, each shows those of all."""
+    """One for each worker; of several, each shows those of all."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -119,7 +121,7 @@ class Metrics:
 
     def text(self) -> bytes:
         """In Prometheus's text format."""
-        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        if METRICS in os.environ:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
             return generate_latest(registry)

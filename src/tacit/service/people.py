@@ -1,10 +1,11 @@
 """What is kept of a person, and how it is forgotten: every noun that keeps something says so here.
 
 A served thing keeps what it knows of people in kept states of the ledger. It may offer
-`forget(user)`, which names them; `DELETE /api/users/{user}` then takes them out of each, one
-transaction after the other, and gives a receipt. It may say what cannot be taken back, and which
-budgets are theirs. Everything reported here is the same whether there is anything of them or not:
-receipts are stored for ever, and must not say what they forgot.
+`forget(user) -> Iterable[Kept]`, which names them, also of a person it never heard of; `DELETE
+/api/users/{user}` then takes them out of each, one transaction after the other, and gives a
+receipt. It may say what cannot be taken back, `released() -> str`, and which budgets are theirs
+alone, `holders(user) -> Iterable[Holder]`. Everything reported here is the same whether there is
+anything of them or not: receipts are stored for ever, and must not say what they forgot.
 
 Ratings that a person gave to the service lie in a kept state of theirs alone, one for all models.
 No model learns from them, so they cost no budget; what is bounded is how many there are.
@@ -13,11 +14,10 @@ No model learns from them, so they cost no budget; what is bounded is how many t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
-from tacit.ledger import Holder
 from tacit.randomness import Source
 from tacit.service.idempotency import salted, state_of, unsalted
 
@@ -33,24 +33,6 @@ class Kept:
     state: str
     what: str
     without: Callable[[Source, bytes | None], bytes | None]
-
-
-def kept_of(thing: Any, user: str) -> Iterable[Kept]:
-    """What a served thing keeps of a person: `forget(self, user) -> Iterable[Kept]`, if it has it.
-
-    Raises nothing for a person it never heard of: it names the states they would be in.
-    """
-    return thing.forget(user) if hasattr(thing, "forget") else ()
-
-
-def released_by(thing: Any) -> str | None:
-    """What it gave away and nobody can take back: `released(self) -> str`, if it has it."""
-    return str(thing.released()) if hasattr(thing, "released") else None
-
-
-def holders_of(thing: Any, user: str) -> Iterable[Holder]:
-    """Budgets that are this person's alone: `holders(self, user) -> Iterable[Holder]`."""
-    return thing.holders(user) if hasattr(thing, "holders") else ()
 
 
 MOST = 1000

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import signal
 import socket
+import tempfile
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib.metadata import version
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from multiprocessing.synchronize import Semaphore
 from typing import Any
 
 import uvicorn
@@ -18,18 +25,25 @@ from fastapi import APIRouter, FastAPI
 from starlette.types import Receive, Scope, Send
 
 from tacit.design import nouns
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, TacitError
 from tacit.ledger.inspection import copies_of
-from tacit.service import workers
 from tacit.service.access import Operation
 from tacit.service.deployment import Service
 from tacit.service.http_protocol import Wire
 from tacit.service.middleware import Middleware
-from tacit.service.monitoring import Logger, Metrics, adopt
+from tacit.service.monitoring import METRICS, Logger, Metrics, adopt
 from tacit.service.problems import ProblemBody, names_of
 from tacit.service.resources import about, models, operations, people, privacy
 from tacit.service.settings import Settings
 
+STOPS_WITHIN = 2
+"""Seconds that requests in hand get when the service has to stop."""
+LEAVES_WITHIN = 0.4
+"""Seconds more for whatever a thread still does, such as wait for a store that does not answer."""
+_RESTS = 1.0
+"""Seconds before a worker that ended is replaced."""
+_ARENAS, _LARGE = -8, -3
+"""M_ARENA_MAX and M_MMAP_THRESHOLD of malloc.h."""
 READ = (
     "JSON has one meaning here, and what has none is refused with 400: NaN and infinity, a key "
     "that is given twice, whole numbers beyond 64 bits, more than 32 levels, and texts beyond "
@@ -40,16 +54,8 @@ READ = (
 """For all operations, in the OpenAPI document."""
 
 
-def create_app(
-    service: Service,
-    *,
-    log: Logger | None = None,
-    ready: Callable[[], None] = lambda: None,
-) -> Application:
-    """The ASGI application of a service that was opened. It is closed with it.
-
-    ready: called when it begins to be served.
-    """
+def create_app(service: Service, *, log: Logger | None = None) -> Application:
+    """The ASGI application of a service that was opened. It is closed with it."""
     logger = Logger() if log is None else log
     metrics = Metrics()
     settings = service.settings
@@ -64,7 +70,6 @@ def create_app(
         gc.freeze()  # what is served stays: looking through it again would hold up everybody
         gc.set_threshold(10_000, 20, 20)  # a request leaves few cycles: 700 allocations is often
         with copies_of(service.ledger, settings.store, lambda error: logger.fault("copy", error)):
-            ready()
             yield
         threads.shutdown(wait=False, cancel_futures=True)
         service.close()
@@ -118,7 +123,7 @@ def _begin_all(threads: ThreadPoolExecutor, count: int) -> None:
 def _routers() -> Iterator[APIRouter]:
     """The page's comes last: what is at no other address may be one of its files."""
     yield from (about.router, models.router, models.lists_router, people.feedback_router)
-    yield from (privacy.promises_router, privacy.router, models.curves_router)
+    yield from (privacy.promises_router, privacy.router)
     yield operations.router
     yield from (people.users_router, people.router, about.document_router)
     for owner, one in nouns().values():
@@ -145,36 +150,111 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
 
     ConfigError where the address cannot be taken, or what is served cannot be read.
     """
-    workers.spare_memory()
+    _spare_memory()
     with _listening(settings) as bound, _stopping_quietly() as stopped:
         host, port = bound.getsockname()[:2]
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-        if settings.workers == 1:
-            log = Logger()
-            adopt(log)
-            app = create_app(Service.open(settings), log=log)
-            _Server(config_of(settings, app), lambda: ready(address), stopped).run(sockets=[bound])
-        else:
-            worker = config_of(settings, "tacit.service.serving:from_environment", factory=True)
-            workers.serve_by_many(settings, worker, bound, lambda: ready(address), stopped)
-    workers.leave()
+        run = _work if settings.workers == 1 else _run_workers
+        run(settings, bound, lambda: ready(address), stopped)
+    leave()
 
 
-def from_environment() -> FastAPI:
-    """The application of one worker: its settings stand in the environment."""
-    workers.spare_memory()
-    settings = workers.settings_of_worker()
-    workers.end_with_the_one_above()
+def _work(
+    settings: Settings,
+    bound: socket.socket,
+    ready: Callable[[], object],
+    stopped: Callable[[], bool],
+) -> None:
+    """In this process."""
     log = Logger()
     adopt(log)
-    return create_app(Service.open(settings), log=log, ready=workers.note_up)
+    app = create_app(Service.open(settings), log=log)
+    _Server(config_of(settings, app), ready, stopped).run(sockets=[bound])
+
+
+def _run_workers(
+    settings: Settings,
+    bound: socket.socket,
+    ready: Callable[[], object],
+    stopped: Callable[[], bool],
+) -> None:
+    """In several, each with a socket of its own at the port; who ends is replaced."""
+    Service.open(settings).close()  # an error is reported once, and no worker makes the ledger
+    context = get_context("spawn")
+    up = context.Semaphore(0)
+
+    def begun() -> BaseProcess:
+        place = (bound.family, bound.getsockname())
+        made = context.Process(target=_worker, args=(settings, place, up))
+        made.start()
+        return made
+
+    with tempfile.TemporaryDirectory(prefix="tacit-metrics-") as folder:
+        os.environ[METRICS] = folder
+        workers = [begun() for _ in range(0 if stopped() else settings.workers)]
+        starting = settings.workers
+        try:
+            while not stopped():
+                if starting and up.acquire(timeout=0):
+                    starting -= 1
+                    if not starting:
+                        ready()
+                gone = wait([one.sentinel for one in workers], timeout=0.1)
+                if gone and starting:
+                    raise ConfigError("A worker of the service does not start: its log says why.")
+                if gone:
+                    time.sleep(_RESTS)
+                    workers = [begun() if one.sentinel in gone else one for one in workers]
+        finally:
+            end = time.monotonic() + STOPS_WITHIN + LEAVES_WITHIN
+            for one in workers:
+                one.terminate()
+            for one in workers:
+                one.join(max(0.0, end - time.monotonic()))
+                one.kill()
+                one.join()
+
+
+def _worker(settings: Settings, place: tuple[socket.AddressFamily, Any], up: Semaphore) -> None:
+    """It ends with the process above: it would hold the port of the next service."""
+    _spare_memory()
+
+    def watch() -> None:
+        if (above := parent_process()) is not None:
+            above.join()
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        _work(settings, _port(*place), up.release, lambda: False)
+    except TacitError as error:
+        Logger().fault("worker", error)
+        os._exit(1)
+    leave()
+
+
+def _spare_memory() -> None:
+    """glibc gives threads eight arenas for each core, and what one freed the others do not use: as
+    many threads as a service has fill all of them in the end. And it learns to keep ever larger
+    pieces, such as a checkpoint's, among the small ones. Call it before there are threads."""
+    with suppress(OSError, AttributeError):
+        glibc = ctypes.CDLL(None)
+        glibc.mallopt(_ARENAS, 2)
+        glibc.mallopt(_LARGE, 2**18)
+
+
+def leave() -> None:
+    """The interpreter waits for its threads; one that hangs on the store must not keep it."""
+    watch = threading.Timer(LEAVES_WITHIN, os._exit, (0,))
+    watch.daemon = True
+    watch.start()
 
 
 class _Server(uvicorn.Server):
     """Tells when it is up, and ends at once where it was stopped before."""
 
     def __init__(
-        self, config: uvicorn.Config, ready: Callable[[], None], stopped: Callable[[], bool]
+        self, config: uvicorn.Config, ready: Callable[[], object], stopped: Callable[[], bool]
     ) -> None:
         super().__init__(config)
         self._ready, self._stopped = ready, stopped
@@ -186,12 +266,10 @@ class _Server(uvicorn.Server):
             self._ready()
 
 
-def config_of(settings: Settings, app: FastAPI | str, *, factory: bool = False) -> uvicorn.Config:
+def config_of(settings: Settings, app: FastAPI) -> uvicorn.Config:
     """Of one worker."""
     return uvicorn.Config(
         app,
-        factory=factory,
-        workers=settings.workers,
         http=Wire,
         ws="none",
         loop="uvloop",
@@ -202,7 +280,7 @@ def config_of(settings: Settings, app: FastAPI | str, *, factory: bool = False) 
         proxy_headers=settings.behind_tls,
         forwarded_allow_ips="127.0.0.1,::1",
         timeout_keep_alive=30,
-        timeout_graceful_shutdown=workers.STOPS_WITHIN,
+        timeout_graceful_shutdown=STOPS_WITHIN,
     )
 
 
@@ -231,16 +309,10 @@ def _listening(settings: Settings) -> Iterator[socket.socket]:
         bound.close()
 
 
-class _Port(socket.socket):
-    """A port of many workers. Sent to one of them it becomes a socket of its own there: from one
-    socket of all, a worker that happens to be awake would take every connection that waits."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _port, (self.family, self.getsockname())
-
-
-def _port(family: socket.AddressFamily, name: Any) -> _Port:
-    bound = _Port(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+def _port(family: socket.AddressFamily, name: Any) -> socket.socket:
+    """One of many at a port: from one socket of all, a worker that happens to be awake would take
+    every connection that waits."""
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     bound.bind(name)

@@ -6,7 +6,6 @@ from the section [service] of tacit.toml, or else it has its default.
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
@@ -19,9 +18,6 @@ from tacit.ledger.opening import address
 FILE = "tacit.toml"
 SECTION = "service"
 PREFIX = "TACIT_"
-PINNED = "TACIT_PINNED"
-"""In the environment of a service's workers: a folder with tacit.toml as it was at the
-start. One that takes another's place goes on with it, whatever was edited since."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
@@ -154,15 +150,6 @@ class Settings:
             return cls(folder)
         return cls(folder, **{**_in_file(folder), **_in_environment(environment), **flags})
 
-    def environment(self) -> dict[str, str]:
-        """The same settings for the processes that this one starts."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {
-            PREFIX + name.upper(): str(int(value)) if isinstance(value, bool) else str(value)
-            for name, value in values.items()
-            if value is not None
-        }
-
     @property
     def ledger(self) -> str:
         """Where the ledger is."""
@@ -192,42 +179,13 @@ class Settings:
 def kinds_of(settings: type[Any]) -> dict[str, type]:
     """The kind of each line of a class of settings, by name; an optional one's without None."""
     hints = get_type_hints(settings)
-    named = {one.name: hints[one.name] for one in fields(settings) if "meaning" in one.metadata}
-    return {
-        name: next(kind for part in (hint, *get_args(hint)) if (kind := _kind(part)))
-        for name, hint in named.items()
-    }
-
-
-def _kind(hint: Any) -> type | None:
-    found = get_origin(hint) or hint
-    return found if found in (bool, int, float, str, list, dict) else None
-
-
-_KINDS = kinds_of(Settings)
-
-T = TypeVar("T")
-
-
-def read(settings: type[T], where: str, values: Mapping[str, Any]) -> T:
-    """A table of tacit.toml as its class of settings.
-
-    ConfigError for a setting that does not exist, one that is missing, and a value of another kind.
-    """
-    kinds = kinds_of(settings)
-    if unknown := sorted(set(values) - set(kinds)):
-        raise ConfigError(
-            f"{FILE}: {where} has no setting '{unknown[0]}'. There are: {', '.join(sorted(kinds))}."
-        )
-    needed = [one.name for one in fields(settings) if one.default is MISSING]  # type: ignore[arg-type]
-    for name in (*needed, *values):
-        value, kind = values.get(name), kinds[name]
-        if kind is float and type(value) is int:
-            continue
-        if type(value) is not kind or (isinstance(value, int) and value < 0):
-            raise ConfigError(f"{FILE}: {where}.{name} is missing or is {_WRONG[kind]}.")
-    given = {name: float(v) if kinds[name] is float else v for name, v in values.items()}
-    return settings(**given)
+    found = {}
+    for one in fields(settings):
+        if "meaning" in one.metadata:
+            parts = (hints[one.name], *get_args(hints[one.name]))
+            kinds = (get_origin(part) or part for part in parts)
+            found[one.name] = next(kind for kind in kinds if kind in _WRONG)
+    return found
 
 
 _WRONG = {
@@ -238,11 +196,38 @@ _WRONG = {
     list: "no list",
     dict: "no table",
 }
+_KINDS = kinds_of(Settings)
+
+T = TypeVar("T")
+
+
+def read(settings: type[T], where: str, values: Mapping[str, Any]) -> T:
+    """A table of tacit.toml as its class of settings.
+
+    ConfigError for a setting that does not exist, one that is missing, and a value of another kind.
+    """
+    needed = [one.name for one in fields(settings) if one.default is MISSING]  # type: ignore[arg-type]
+    return settings(**_checked(settings, where, {**dict.fromkeys(needed), **values}))
+
+
+def _checked(settings: type[Any], where: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    kinds = kinds_of(settings)
+    if unknown := sorted(set(values) - set(kinds)):
+        raise ConfigError(
+            f"{FILE}: {where} has no setting '{unknown[0]}'. There are: {', '.join(sorted(kinds))}."
+        )
+    found = {}
+    for name, value in values.items():
+        kind = kinds[name]
+        found[name] = float(value) if kind is float and type(value) is int else value
+        if type(found[name]) is not kind or (isinstance(value, int) and value < 0):
+            raise ConfigError(f"{FILE}: {where}.{name} is missing or is {_WRONG[kind]}.")
+    return found
 
 
 def content_of(folder: Path) -> dict[str, Any]:
     """The folder's tacit.toml; ConfigError in a sentence where there is none."""
-    path = Path(os.environ.get(PINNED, folder)) / FILE
+    path = folder / FILE
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
@@ -258,25 +243,11 @@ def _in_file(folder: Path) -> dict[str, Any]:
     section = content_of(folder).get(SECTION, {})
     if not isinstance(section, dict):
         raise ConfigError(f"{FILE}: [{SECTION}] is a section of settings.")
-    found = {name: _checked(name, value) for name, value in section.items()}
+    found = _checked(Settings, SECTION, section)
     for name in ("database", "second"):
         if "://" not in found.get(name, "://"):
             found[name] = str(folder / found[name])
     return found
-
-
-def _checked(name: str, value: Any) -> Any:
-    kind = _KINDS.get(name)
-    if kind is None:
-        raise ConfigError(f"{FILE}: [{SECTION}] has no setting '{name}'. See docs/settings.md.")
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if type(value) is not kind:
-        raise ConfigError(f"{FILE}: [{SECTION}] {name} is no {_SAID[kind]}.")
-    return value
-
-
-_SAID = {str: "text", bool: "true or false", float: "number", int: "whole number"}
 
 
 def _in_environment(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -294,4 +265,4 @@ def _parsed(name: str, kind: type, text: str) -> Any:
             return text.lower() in _TRUE
     except ValueError:
         pass
-    raise ConfigError(f"{PREFIX}{name.upper()} in the environment is no {_SAID[kind]}.")
+    raise ConfigError(f"{PREFIX}{name.upper()} in the environment is {_WRONG[kind]}.")

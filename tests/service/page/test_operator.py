@@ -11,7 +11,7 @@ def opened(person, served):
     """The page with the key typed in."""
     person.page.get_by_label("Operator's key").fill(served.operator)
     person.page.get_by_role("button", name="Open").click()
-    for part in (".health", ".runs", ".curve svg"):
+    for part in (".health", ".runs"):
         person.page.wait_for_selector(part)
 
 

@@ -1,4 +1,4 @@
-/** The operator's view: what was spent, what is promised, what privacy costs. */
+/** The operator's view: what was spent, and what is promised. */
 
 import { useRef, useState } from "preact/hooks";
 
@@ -6,9 +6,8 @@ import { Drafted, Trouble, useDraft } from "../parts/draft";
 import { GuaranteeShown } from "../parts/guarantee";
 import { told } from "../service/asking";
 import { allGuarantees } from "../service/cards";
-import { budgets, curves, log } from "../service/operating";
+import { budgets, log } from "../service/operating";
 import { Budgets } from "./budgets";
-import { CurveShown } from "./curve";
 import { Ledger, Refusals, Runs, Spending, useOverview } from "./running";
 
 export function Operator() {
@@ -63,7 +62,6 @@ function Door({ onKey }: { onKey: (key: string) => void }) {
 function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) {
   const promised = useDraft(allGuarantees, []);
   const logged = useDraft(() => log(apiKey), [apiKey]);
-  const measured = useDraft(() => curves(apiKey), [apiKey]);
   const running = useOverview(apiKey);
   return (
     <section aria-labelledby="operate">
@@ -106,22 +104,6 @@ function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) 
       <section class="panel" aria-labelledby="budgets">
         <h2 id="budgets">Budgets</h2>
         <Budgets apiKey={apiKey} />
-      </section>
-      <section class="panel" aria-labelledby="curves">
-        <h2 id="curves">What privacy costs</h2>
-        <Drafted draft={measured}>
-          {(found) =>
-            found.length === 0 ? (
-              <p>No curves came with what is served here.</p>
-            ) : (
-              <div class="curves">
-                {found.map((each) => (
-                  <CurveShown key={`${each.model} ${each.curve.title}`} {...each} />
-                ))}
-              </div>
-            )
-          }
-        </Drafted>
       </section>
       <section class="panel" aria-labelledby="guarantees">
         <h2 id="guarantees">Guarantees</h2>

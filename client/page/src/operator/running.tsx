@@ -15,7 +15,6 @@ import {
   type Progress,
   type Refusal,
 } from "../service/operating";
-import { when } from "../visitor/letter";
 
 const DAYS = 30;
 
@@ -102,7 +101,6 @@ function Counts({ found }: { found: readonly Refusal[] }) {
 
 export function Ledger({ found, log, apiKey }: { found: Overview; log: Log; apiKey: string }) {
   const { store } = found;
-  const since = log.entries - (store.copied_entries ?? 0);
   return (
     <>
       <dl class="health">
@@ -117,13 +115,6 @@ export function Ledger({ found, log, apiKey }: { found: Overview; log: Log; apiK
         </Fact>
         <Fact name="Verified" good={log.replayed?.sound !== false}>
           {verified(log)}
-        </Fact>
-        <Fact name="Backup" good={store.place !== "file" || store.copied !== null}>
-          {store.copied === null
-            ? store.place === "file"
-              ? "none yet: tacit ledger backup"
-              : "by the tools of PostgreSQL"
-            : `${when(store.copied)}; ${since === 0 ? "nothing" : several(since, "entry", "entries")} since`}
         </Fact>
       </dl>
       <Download apiKey={apiKey} />

@@ -10,29 +10,6 @@ export interface HeldBudget {
   readonly budget: Budget;
 }
 
-export interface Point {
-  readonly epsilon: number;
-  readonly value: number;
-  readonly low: number;
-  readonly high: number;
-}
-
-/** non_private: the value without privacy. made_with: how it was measured. */
-export interface Curve {
-  readonly title: string;
-  readonly x: string;
-  readonly y: string;
-  readonly unit: string;
-  readonly points: readonly Point[];
-  readonly non_private: number;
-  readonly made_with: string;
-}
-
-export interface ModelCurve {
-  readonly model: string;
-  readonly curve: Curve;
-}
-
 /** Where the log of what was spent stands. replayed: null while the first replay runs. */
 export interface Log {
   readonly entries: number;
@@ -58,7 +35,7 @@ export interface Day {
   readonly spent: readonly Spent[];
 }
 
-/** copied: seconds since 1970 of the last backup. read: entries of the log that were added up. */
+/** read: entries of the log that were added up. */
 export interface Overview {
   readonly entries: number;
   readonly read: number;
@@ -67,8 +44,6 @@ export interface Overview {
     readonly place: string;
     readonly second: string;
     readonly apart: boolean;
-    readonly copied: number | null;
-    readonly copied_entries: number | null;
   };
 }
 
@@ -97,10 +72,6 @@ export function log(key: string): Promise<Log> {
 /** One page of budgets; next: where the following page begins, or null. */
 export function budgets(key: string, after: number): Promise<{ budgets: HeldBudget[]; next: number | null }> {
   return askJson(`/api/privacy/budgets?after=${after}&limit=100`, { key });
-}
-
-export async function curves(key: string): Promise<readonly ModelCurve[]> {
-  return (await askJson<{ curves: ModelCurve[] }>("/api/curves", { key })).curves;
 }
 
 /** Asked again until the whole log is added up. */

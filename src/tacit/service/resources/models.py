@@ -1,4 +1,4 @@
-"""Which models are served, the public catalogue of each, what privacy costs there, and lists."""
+"""Which models are served, the public catalogue of each, and lists."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tacit.service.deployment import Service
 from tacit.service.http_bodies import PRINTABLE
 from tacit.service.idempotency import OCTETS
 from tacit.service.keys import NAME, Role
-from tacit.service.models import LONGEST_LIST, CatalogueItem, Curve, ServedModel
+from tacit.service.models import LONGEST_LIST, CatalogueItem, ServedModel
 from tacit.service.people import MOST, Feedback, feedback_state
 from tacit.service.problems import Problem
 
@@ -117,32 +117,6 @@ def _described(served: ServedModel) -> Model:
         learns_from=sorted(domains),
         device=None if served.device_file is None else served.device_file[-32:].hex(),
         scale=Scale(minimum=scale.minimum, maximum=scale.maximum, step=scale.step),
-    )
-
-
-curves_router = APIRouter(route_class=Operation, tags=["curves"])
-
-
-class ModelCurve(BaseModel):
-    """model: which served model it is about."""
-
-    model: str
-    curve: Curve
-
-
-class Curves(BaseModel):
-    curves: list[ModelCurve]
-
-
-@curves_router.get("/api/curves", **allow(Role.OPERATOR, Role.ANALYST))
-def curves(service: Here) -> Curves:
-    """Curves of accuracy over epsilon. Nothing is computed when they are asked for."""
-    return Curves(
-        curves=[
-            ModelCurve(model=name, curve=curve)
-            for name, served in service.deployment.all(ServedModel).items()
-            for curve in served.curves
-        ]
     )
 
 

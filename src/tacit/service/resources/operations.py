@@ -12,7 +12,6 @@ import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from threading import Lock
 from typing import Annotated, Any
 from weakref import WeakKeyDictionary
@@ -21,7 +20,6 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from tacit.ledger import Ledger, Unit
-from tacit.ledger.inspection import last_copy
 from tacit.ledger.opening import together
 from tacit.service.access import Here, Operation, allow
 from tacit.service.keys import Role
@@ -55,14 +53,11 @@ class Day(BaseModel):
 
 class Store(BaseModel):
     """place, second: `file` or `PostgreSQL`. apart: whether the second place is on another device
-    or server; together, a restored backup gives budgets back. copied, copied_entries: the last
-    `tacit ledger backup`, in seconds since 1970; null where there was none."""
+    or server; together, a restored backup gives budgets back."""
 
     place: str
     second: str
     apart: bool
-    copied: int | None
-    copied_entries: int | None
 
 
 class Overview(BaseModel):
@@ -97,14 +92,10 @@ def overview(service: Here) -> Overview:
     book = _BOOKS.setdefault(service.ledger, _Book(service.deployment.tenant))
     days = book.read_on(service.ledger, READS_WITHIN)
     settings = service.settings
-    path = None if "://" in settings.ledger else Path(settings.ledger)
-    copied = None if path is None else last_copy(path)
     store = Store(
         place=_place(settings.ledger),
         second=_place(settings.second or ""),
         apart=not together(settings.ledger, settings.second),
-        copied=copied.at if copied else None,
-        copied_entries=copied.entries if copied else None,
     )
     entries = service.ledger.head.sequence
     return Overview(entries=max(entries, book.seen), read=book.seen, days=days, store=store)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
@@ -12,19 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from tacit.ledger import canonical
 from tacit.randomness import Source
 from tacit.service.access import Asking, Here, IdempotencyKey, Name, Operation, allow, named, own
-from tacit.service.deployment import Service
-from tacit.service.idempotency import Reply, once, refusal, reply, step
-from tacit.service.keys import Caller, Role
+from tacit.service.idempotency import Reply, Step, once, refusal, reply, step
+from tacit.service.keys import Role
 from tacit.service.models import ServedModel
-from tacit.service.people import (
-    MOST,
-    Feedback,
-    Kept,
-    feedback_state,
-    forget_feedback,
-    kept_of,
-    released_by,
-)
+from tacit.service.people import MOST, Feedback, Kept, feedback_state, forget_feedback
 from tacit.service.problems import Problem
 from tacit.service.resources.models import PATTERN, ItemId, Stars, check_ratings
 from tacit.service.resources.privacy import Bound, bounds_of
@@ -140,15 +130,8 @@ async def rate(service: Here, caller: Asking, key: IdempotencyKey, rating: Ratin
             return refusal(409, said), None
         return reply({"done": True}), after.encode(source)
 
-    return await step(
-        service,
-        caller,
-        "feedback",
-        key,
-        canonical(rating.model_dump()),
-        state=feedback_state(caller.name),
-        take=take,
-    )
+    asked = (service, caller, "feedback", key, canonical(rating.model_dump()))
+    return await step(*asked, state=feedback_state(caller.name), take=take)
 
 
 @feedback_router.get("/api/feedback", **allow(Role.SUBJECT))
@@ -175,15 +158,8 @@ def kept(service: Here, caller: Asking) -> KeptRatings:
 async def forget_ratings(service: Here, caller: Asking, key: IdempotencyKey) -> Response:
     """Forget all ratings that one gave; `DELETE /api/users/{user}` forgets everything else too."""
     kept = forget_feedback(caller.name)
-    return await step(
-        service,
-        caller,
-        "forget feedback",
-        key,
-        b"all",
-        state=kept.state,
-        take=lambda source, state: (reply({"done": True}), kept.without(source, state)),
-    )
+    asked = (service, caller, "forget feedback", key, b"all")
+    return await step(*asked, state=kept.state, take=_without(kept))
 
 
 users_router = APIRouter(route_class=Operation, tags=["users"])
@@ -224,43 +200,34 @@ async def forget(service: Here, caller: Asking, user: Name, key: IdempotencyKey)
     on where it stopped; the receipt comes last.
     """
     own(caller, user)
+    asked = service, caller
     payload = canonical({"user": user})
     # First of all: a key that was used for another person is refused before anything is gone.
     begun = f"{OPERATION}: begun"
-    await once(service, caller, begun, key, payload, draw=lambda _: reply({}), apart=True)
-    parts = list(_parts(service, user))
-    for part in parts:
-        await _take_out(service, caller, user, key, part)
-    receipt = reply(_receipt(service, user, parts).model_dump())
-    return await once(service, caller, OPERATION, key, payload, draw=lambda _: receipt, apart=True)
-
-
-def _parts(service: Service, user: str) -> Iterator[Kept]:
-    yield forget_feedback(user)
-    for _, thing in service.deployment.served:
-        yield from kept_of(thing, user)
-
-
-async def _take_out(service: Service, caller: Caller, user: str, key: str, part: Kept) -> None:
-    """Once for this key: a retry that comes late must not take out what they gave since."""
-    await step(
-        service,
-        caller,
-        f"{OPERATION}: {hashlib.sha256(part.state.encode()).hexdigest()[:16]}",
-        key,
-        canonical({"user": user, "state": part.state}),
-        state=part.state,
-        take=lambda source, state: (reply({"done": True}), part.without(source, state)),
-        apart=True,
-    )
-
-
-def _receipt(service: Service, user: str, parts: list[Kept]) -> Receipt:
-    released = (released_by(thing) for _, thing in service.deployment.served)
-    return Receipt(
+    await once(*asked, begun, key, payload, draw=lambda _: reply({}), apart=True)
+    served = service.deployment.served.values()
+    keeping = [thing for thing in served if hasattr(thing, "forget")]
+    parts = [forget_feedback(user), *(part for one in keeping for part in one.forget(user))]
+    for part in parts:  # once for this key: a late retry must not take out what they gave since
+        which = hashlib.sha256(part.state.encode()).hexdigest()[:16]
+        await step(
+            *(*asked, f"{OPERATION}: {which}", key),
+            canonical({"user": user, "state": part.state}),
+            state=part.state,
+            take=_without(part),
+            apart=True,
+        )
+    gone = [str(thing.released()) for thing in served if hasattr(thing, "released")]
+    receipt = Receipt(
         user=user,
         gone=list(dict.fromkeys(part.what for part in parts)),
-        cannot_be_recalled=[*(each for each in released if each is not None), COPIES],
+        cannot_be_recalled=[*gone, COPIES],
         bounded_by=list(bounds_of(service.deployment)),
         kept=list(STAYS),
     )
+    told = reply(receipt.model_dump())
+    return await once(*asked, OPERATION, key, payload, draw=lambda _: told, apart=True)
+
+
+def _without(part: Kept) -> Step:
+    return lambda source, state: (reply({"done": True}), part.without(source, state))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from decimal import Decimal
 from threading import Lock
 from typing import Annotated, Any
@@ -16,9 +15,8 @@ from pydantic import BaseModel
 from tacit.ledger import Balance, Holder, Ledger, Unit, UnknownBudget, Verification
 from tacit.privacy import Guarantee
 from tacit.service.access import Asking, Here, Name, Operation, allow, at_once
-from tacit.service.deployment import Deployment, Service, noun_of
+from tacit.service.deployment import Deployment, Service
 from tacit.service.keys import Role
-from tacit.service.people import holders_of
 from tacit.service.problems import Problem
 
 NOTHING = "This promises no privacy to anybody."
@@ -44,7 +42,7 @@ _OF_A_CARD = ("epsilon", "delta", "lifetime", "lifetime_epsilon", "lifetime_delt
 
 def bounds_of(deployment: Deployment) -> Iterator[Bound]:
     """One for each card, and one for whatever has none."""
-    for place, cards in deployment.guarantees().items():
+    for place, cards in deployment.cards.items():
         if not cards:
             nothing = dict.fromkeys(_OF_A_CARD)
             yield Bound(of=place, sentence=NOTHING, unit=None, **nothing)
@@ -58,7 +56,6 @@ COUNTED_IN = {
     Unit.ZCDP: "rho",
     Unit.APPROXIMATE: "epsilon, in nats, and delta",
 }
-EXPONENTS = {"micro": -6, "atto": -18}
 
 
 class Budget(BaseModel):
@@ -87,9 +84,9 @@ class Budget(BaseModel):
             cap=millionths(cap.amount),
             spent=millionths(balance.spent),
             left=millionths(cap.amount - balance.spent),
-            delta_cap=_decimal(cap.delta, "atto"),
-            delta_spent=_decimal(balance.delta_spent, "atto"),
-            delta_left=_decimal(cap.delta - balance.delta_spent, "atto"),
+            delta_cap=_decimal(cap.delta, -18),
+            delta_spent=_decimal(balance.delta_spent, -18),
+            delta_left=_decimal(cap.delta - balance.delta_spent, -18),
             per_epoch=None if cap.per_epoch is None else millionths(cap.per_epoch),
             spent_in_epoch=millionths(balance.epoch_spent),
         )
@@ -97,13 +94,11 @@ class Budget(BaseModel):
 
 def millionths(steps: int) -> str:
     """As the ledger counts epsilon and rho."""
-    return _decimal(steps, "micro")
+    return _decimal(steps, -6)
 
 
-def _decimal(steps: int, size: str) -> str:
-    if not steps:
-        return "0"
-    return f"{Decimal(steps).scaleb(EXPONENTS[size]).normalize():f}"
+def _decimal(steps: int, exponent: int) -> str:
+    return f"{Decimal(steps).scaleb(exponent).normalize():f}" if steps else "0"
 
 
 promises_router = APIRouter(route_class=Operation, tags=["guarantees"])
@@ -127,7 +122,7 @@ class Promises(BaseModel):
 @promises_router.get("/api/guarantees", **allow(Role.ANONYMOUS))
 def guarantees(service: Here) -> Promises:
     """The guarantees of everything that is served."""
-    found = service.deployment.guarantees().items()
+    found = service.deployment.cards.items()
     return Promises(guarantees=[_promise(place, cards) for place, cards in found])
 
 
@@ -137,7 +132,7 @@ def guarantee(
     service: Here, noun: Annotated[str, Path(pattern="^[a-z]{1,32}$")], name: Name
 ) -> Promise:
     """The guarantee of one thing."""
-    cards = service.deployment.guarantees().get(f"{noun}/{name}")
+    cards = service.deployment.cards.get(f"{noun}/{name}")
     if cards is None:
         raise Problem(404, "There is nothing at this address.")
     return _promise(f"{noun}/{name}", cards)
@@ -250,7 +245,7 @@ def ledger(service: Here) -> Log:
     A long log takes longer to replay than an answer may: then it goes on, and the next answer has
     the result.
     """
-    found = _VERIFIERS.setdefault(service.ledger, _Verifier()).newest(service.ledger, WAIT)
+    found = _replayed(service.ledger)
     head = service.ledger.head
     replayed = None
     if found is not None:
@@ -268,9 +263,9 @@ def ledger(service: Here) -> Log:
 def _own(service: Service, user: str) -> Iterator[OwnBudget]:
     tenant = service.deployment.tenant
     holders = {Holder.subject(tenant, user): "everything that is charged to you alone"}
-    for name, thing in service.deployment.served:
-        for holder in holders_of(thing, user):
-            holders.setdefault(holder, f"{noun_of(thing)}/{name}")
+    for at, thing in service.deployment.served.items():
+        for holder in thing.holders(user) if hasattr(thing, "holders") else ():
+            holders.setdefault(holder, at)
     for holder, of in holders.items():
         try:
             yield OwnBudget(of=of, budget=Budget.of(service.ledger.balance(holder)))
@@ -278,33 +273,22 @@ def _own(service: Service, user: str) -> Iterator[OwnBudget]:
             continue
 
 
-@dataclass(eq=False)
-class _Verifier:
-    """Replays a log at most once at a time, and only if it grew since."""
-
-    worker: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
-    lock: Lock = field(default_factory=Lock)
-    running: Future[Verification] | None = None
-    last: Verification | None = None
-
-    def newest(self, ledger: Ledger, wait: float) -> Verification | None:
-        """The newest result that there is after so many seconds; raises what the replay raised."""
-        running = self._under_way(ledger)
-        try:
-            return self.last if running is None else running.result(wait)
-        except TimeoutError:
-            return self.last
-
-    def _under_way(self, ledger: Ledger) -> Future[Verification] | None:
-        with self.lock:
-            done, self.running = self.running, None
-            if done is not None and not done.done():
-                self.running = done
-            elif done is not None and done.exception() is None:
-                self.last = done.result()
-            if self.running is None and (self.last is None or self.last.head != ledger.head):
-                self.running = self.worker.submit(ledger.verify)
-            return self.running
+def _replayed(ledger: Ledger) -> Verification | None:
+    """The newest result of a replay that there is after `WAIT`; raises what the replay raised. One
+    runs at a time, and only if the log grew since."""
+    with _LOCK:
+        last, running = _REPLAYS.get(ledger, (None, None))
+        if running is not None and running.done():
+            last, running = running.result() if running.exception() is None else last, None
+        if running is None and (last is None or last.head != ledger.head):
+            running = _WORKER.submit(ledger.verify)
+        _REPLAYS[ledger] = last, running
+    try:
+        return last if running is None else running.result(WAIT)
+    except TimeoutError:
+        return last
 
 
-_VERIFIERS: WeakKeyDictionary[Ledger, _Verifier] = WeakKeyDictionary()
+_LOCK, _WORKER = Lock(), ThreadPoolExecutor(1)
+_REPLAYS: WeakKeyDictionary[Ledger, tuple[Verification | None, Future[Verification] | None]]
+_REPLAYS = WeakKeyDictionary()
