@@ -68,6 +68,7 @@ def test_declared_is_imported():
     declared = {Requirement(line).name for line in PROJECT["dependencies"]}
     extras = PROJECT["optional-dependencies"]
     optional = {
+        "accounting": {Requirement(line).name for line in extras["accounting"]},
         "als": {"implicit"},
         "duckdb": {"duckdb"},
         "ledger": {"sqlalchemy"},

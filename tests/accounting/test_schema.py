@@ -19,7 +19,7 @@ def cards():
     for variant in ("sound", "published"):
         for release in ("scheme", "coupling+selection"):
             yield guarantees.for_the_person(
-                attributes=("gender",), release=release, mix=0.9, variant=variant, measurements=()
+                attributes=("gender",), release=release, variant=variant, measurements=()
             )
     yield guarantees.for_the_consenting(epsilon=1.0, contributions=50)
     yield guarantees.for_the_consenting(epsilon=float("inf"), contributions=50)
