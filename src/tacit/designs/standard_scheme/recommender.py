@@ -107,7 +107,6 @@ class StandardScheme:
         changed since, but not none: two models would show what these like.
         """
         checked_ratings(ratings)
-        training.check_use(self)
         former = None if previous is None else previous.people_
         fitted = training.fit(self, ratings, former)
         unlisted = set(self.attributes) - set(self.values)

@@ -65,7 +65,13 @@ class Fitted:
 
 
 def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> Fitted:
-    """Learn with the settings of a model. former: the people of the fit before."""
+    """Learn with the settings of a model. former: the people of the fit before. PrivacyError unless
+    it is stated that the service learns nothing of what is rated otherwise."""
+    if model.variant == "sound" and model.service_sees_items is not False:
+        raise PrivacyError(
+            f"{WHO_MAY_USE_IT} Say service_sees_items=False (--service-sees-items no) if it does "
+            "not."
+        )
     rule, seed = checked_rule(model, ratings.scale), model.random_state
     people, numbers = consenting(ratings, model.attributes, model.values)
     known = people_of(ratings, numbers, former)
@@ -97,15 +103,6 @@ def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> Fitte
 
     ease = fit_ease(people.levels, n_levels, simulate, seed=seed)
     return Fitted(people.n_people, tables, profiles, ease, known)
-
-
-def check_use(model: StandardScheme) -> None:
-    """PrivacyError unless it is stated that the service learns nothing of this otherwise."""
-    if model.variant == "sound" and model.service_sees_items is not False:
-        raise PrivacyError(
-            f"{WHO_MAY_USE_IT} Say service_sees_items=False (--service-sees-items no) if it does "
-            "not."
-        )
 
 
 def check_names(**given: str) -> None:
