@@ -24,7 +24,7 @@ from tacit.designs.standard_scheme.server import UNIT, Ease, Profiles
 from tacit.designs.standard_scheme.training.people import Ints, People, consenting, people_of, unit
 from tacit.designs.standard_scheme.training.population import release
 from tacit.designs.standard_scheme.training.profiles import fit_ease, train_profiles
-from tacit.designs.standard_scheme.training.tables import Tables, estimated
+from tacit.designs.standard_scheme.training.tables import Tables, estimate
 from tacit.errors import ConfigError, PrivacyError
 from tacit.privacy import Measurement
 from tacit.randomness import replay, simulation
@@ -75,7 +75,7 @@ def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> Fitte
     rule, seed = checked_rule(model, ratings.scale), model.random_state
     people, numbers = consenting(ratings, model.attributes, model.values)
     known = people_of(ratings, numbers, former)
-    tables = estimated(
+    tables = estimate(
         people,
         epsilon=model.disclosure_epsilon,
         contributions=model.contributions,
