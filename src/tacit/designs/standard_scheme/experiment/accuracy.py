@@ -107,10 +107,10 @@ class Judge:
     def _belief(self, shown: sparse.csr_array) -> Floats:
         """(people, values) what a frozen linear discriminant believes of released levels."""
         stars = self._experiment.stars(shown)
-        chances = [expit(attack.score(stars)) for attack in self._attacks.values()]
-        if len(chances) == 1:
-            return np.stack([1 - chances[0], chances[0]], axis=1)
-        chances = np.maximum(np.stack(chances, axis=1), 1e-9)
+        found = [expit(attack.score(stars)) for attack in self._attacks.values()]
+        if len(found) == 1:
+            return np.stack([1 - found[0], found[0]], axis=1)
+        chances = np.maximum(np.stack(found, axis=1), 1e-9)
         normed: Floats = chances / chances.sum(axis=1, keepdims=True)
         return normed
 
