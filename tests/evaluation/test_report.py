@@ -219,14 +219,11 @@ def is_cost(row):
 
 
 def test_page_holds_the_rest(whole):
-    """Over time, what breaks it, the trade-off and the manifest."""
-    table, page = whole[0], Page(whole[1])
+    """Over time, what breaks it and the manifest."""
+    page = Page(whole[1])
     assert [cell.strip() for cell in page.row("weeklyepochs")][1].startswith("0.641 ")
     assert page.row("10rateditems")[0].startswith("0.931 ")
     assert page.row("numberofrateditemsknown")[0].startswith("0.941 ")
-    for point in table.tradeoff:
-        shown = [f"{point.rmse:.4f}", *(f"{area:.3f}" for area in point.aucs.values())]
-        assert [c.split()[0].rstrip(",") for c in page.row(f"{point.mix:.0%}")] == shown
     for figure in ("seed 7", "command tacit evaluate", "data.sha256 ab12", "date 1999-01-02"):
         assert figure in page.text
 

@@ -142,7 +142,10 @@ class Letters:
         disclosure, table = self._table(name, int(time.time()) if now is None else now)
         rated = renamed(history, disclosure)
         known = (item for item in disclosure.items if item in rated)
-        levels = {item: _level(disclosure, rated[item]) for item in known}
+        levels = {  # the nearest whole level; of two, the higher, as in every language
+            item: floor((rated[item] - disclosure.minimum) / disclosure.step + 0.5)
+            for item in known
+        }
         try:
             return [item for item, _ in table.rank(disclosure.items, levels)[:n]]
         except ValueError as error:
@@ -247,7 +250,13 @@ class Letters:
                 self._settle(epoch, closed=error.status == 409)
             raise
         scores = decoded(Scores.decode, answer)
-        _check_scores(Disclosure.decode(tables), scores)
+        made_for = Disclosure.decode(tables)
+        if scores.disclosure != made_for.digest:
+            raise ServiceError(
+                "The service's scores cannot be used: they are of another disclosure."
+            )
+        if [item for item, *_ in scores.scores] != list(made_for.items):
+            raise ServiceError("The service's scores cannot be used: they are not of all items.")
         self._settle(epoch, (tables, answer))
 
     def _settle(
@@ -299,15 +308,3 @@ def _due(kept: Kept, secret: bytes, now: int) -> int:
         first, second = (drawing.end(label, state.created, length) for label in (0, 1))
         ended = 0 if now < first else 1 if now < second else drawing.calendar(now, length)
     return drawing.moment(ended, state.created, length, secret)
-
-
-def _level(disclosure: Disclosure, stars: float) -> int:
-    """The nearest whole level; of two, the higher, as in every language."""
-    return floor((stars - disclosure.minimum) / disclosure.step + 0.5)
-
-
-def _check_scores(disclosure: Disclosure, scores: Scores) -> None:
-    if scores.disclosure != disclosure.digest:
-        raise ServiceError("The service's scores cannot be used: they are of another disclosure.")
-    if [item for item, *_ in scores.scores] != list(disclosure.items):
-        raise ServiceError("The service's scores cannot be used: they are not of all items.")

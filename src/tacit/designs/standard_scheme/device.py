@@ -147,12 +147,8 @@ class Device:
                 die < chance for die, chance in zip(dice, self._chances(number), strict=True)
             ):
                 return None
-        return self._rounded(number, level, draw)
-
-    def _rounded(self, number: int, level: int, draw: Draw) -> int:
-        """What is released of a level."""
         level = self._transform(number, level, draw)
-        return self._round(level, draw) if self._disclosure.rule.rounding else level
+        return self._round(level, draw) if rule.rounding else level
 
     def _transform(self, number: int, level: int, draw: Draw) -> int:
         transform = self._disclosure.rule.transform

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -107,7 +107,6 @@ class StandardScheme:
         changed since, but not none: two models would show what these like.
         """
         checked_ratings(ratings)
-        training.check_use(self)
         former = None if previous is None else previous.people_
         fitted = training.fit(self, ratings, former)
         unlisted = set(self.attributes) - set(self.values)
@@ -182,16 +181,15 @@ class StandardScheme:
         """
         self._fitted()
         wanted: dict[str, Any] = {"n": n, "exclude": exclude, "candidates": candidates}
+        wanted["user"] = user
         own = {} if history is None else checked_history(history, self.item_ids_)
         if attributes is not None:
-            made = self.exchange(own, attributes, **wanted).recommendations
-            rows = (replace(row, user_id=user) for row in made)
-            return Recommendations(tuple(rows), made.titles)
+            return self.exchange(own, attributes, **wanted).recommendations
         levels = self._levels(own)
         if self.item_table and levels.nnz:
-            return self.recommend_at_device(own, user=user, **wanted)
+            return self.recommend_at_device(own, **wanted)
         preferences = self.ease_.preferences(levels, self.profiles_.of_everything(levels))[0]
-        return self._listed(preferences, own, user=user, **wanted)
+        return self._listed(preferences, own, **wanted)
 
     def recommend_at_device(
         self,

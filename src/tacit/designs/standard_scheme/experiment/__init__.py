@@ -17,7 +17,7 @@ from tacit.designs.standard_scheme.drawing import FIRST_END, start
 from tacit.designs.standard_scheme.messages import DAY, WEEK
 from tacit.designs.standard_scheme.training.people import Consenting, entry_rows, with_data
 from tacit.designs.standard_scheme.training.population import release
-from tacit.designs.standard_scheme.training.tables import Tables, estimated
+from tacit.designs.standard_scheme.training.tables import Tables, estimate
 from tacit.errors import DataError
 from tacit.randomness import replay
 
@@ -140,7 +140,7 @@ def tables_without(experiment: Experiment, first: int, second: int) -> tuple[Tab
     coupling = any(RELEASES[name].transform == "coupling" for name in experiment.releases)
 
     def of(group: Ints) -> Tables:
-        made = estimated(
+        made = estimate(
             some(experiment.people, group),
             epsilon=experiment.disclosure_epsilon,
             contributions=experiment.contributions,

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
-from tacit.auditing.attacks import ATTACKS, OneVersusRest
+from tacit.auditing.attacks import ATTACKS
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
 from tacit.designs.standard_scheme.experiment import Experiment, Floats, Ints, released, some
 from tacit.designs.standard_scheme.experiment.table import AccuracyRow
@@ -66,10 +66,11 @@ class Judge:
             seed=experiment.seed,
         )
         self._ease = ease(training.levels, experiment.whole_levels, experiment.penalty)
-        self._values = len(experiment.people.values[0])
-        self._attack = OneVersusRest(ATTACKS["lda"], range(self._values)).fit(
-            experiment.stars(experiment.people.levels[train]), experiment.labels[train]
-        )
+        raw, labels = experiment.stars(experiment.people.levels[train]), experiment.labels[train]
+        self._attacks = {
+            target: ATTACKS["lda"]().fit(raw, (labels == target).astype(np.int64))
+            for target in experiment.targets
+        }
         generator = np.random.default_rng([experiment.seed, fold])
         self._seen, self._held = _split(experiment.people.levels[test], generator)
 
@@ -105,13 +106,11 @@ class Judge:
 
     def _belief(self, shown: sparse.csr_array) -> Floats:
         """(people, values) what a frozen linear discriminant believes of released levels."""
-        log_odds = self._attack.score(self._experiment.stars(shown))
-        if self._values == 2:
-            second = expit(log_odds[1])
-            return np.stack([1 - second, second], axis=1)
-        chances = np.full((shown.shape[0], self._values), 1e-9)
-        for value, odds in log_odds.items():
-            chances[:, value] = expit(odds)
+        stars = self._experiment.stars(shown)
+        found = [expit(attack.score(stars)) for attack in self._attacks.values()]
+        if len(found) == 1:
+            return np.stack([1 - found[0], found[0]], axis=1)
+        chances = np.maximum(np.stack(found, axis=1), 1e-9)
         normed: Floats = chances / chances.sum(axis=1, keepdims=True)
         return normed
 

@@ -16,8 +16,8 @@ from tacit.designs.standard_scheme.experiment.table import (
     shown_distance,
     verdict,
 )
-from tacit.evaluation import Table, grouped, plots
-from tacit.evaluation.page import Cell, Figure, Mark, Page, Section, Tile
+from tacit.evaluation import Table, grouped
+from tacit.evaluation.page import Cell, Mark, Page, Section, Tile
 
 LEVELS = (
     (0.02, "guessing"),
@@ -33,22 +33,19 @@ _LEVEL_KEY = [
     Mark(f"{word} ≤ {end:.2f}" if place < TOP else word, level=place)
     for place, (end, word) in enumerate(LEVELS)
 ]
-TIME, BREAKS = "Over time", "What breaks it: items known to be rated, and their number"
-COST = "Releases and what they cost"
 
 
 def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
     """The panel, over time, what breaks it, releases and their cost."""
     judged = table.judged or "none"
     panel = f"The panel on {judged}"
+    breaks = "What breaks it: items known to be rated, and their number"
     sections = [
         Section(panel, [attackers(table)], key=_LEVEL_KEY),
-        Section(TIME, [over_time(table)] if table.over_time else ()),
-        Section(BREAKS, [knowledge(table)] if table.known_items else ()),
-        Section(COST, [releases(table)], notes=read_exactly(table)),
+        Section("Over time", [over_time(table)] if table.over_time else ()),
+        Section(breaks, [knowledge(table)] if table.known_items else ()),
+        Section("Releases and what they cost", [releases(table)], notes=read_exactly(table)),
     ]
-    if table.tradeoff:
-        sections.append(Section("What hiding costs", figures=[_tradeoff(table)]))
     return Page(
         f"How well is {table.attribute} hidden?",
         sections,
@@ -57,7 +54,7 @@ def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
         list(_tiles(table, judged)),
         design="standard scheme",
         package=__package__,
-        facts={"table": table, "panel": panel, "judged": judged},
+        facts={"table": table, "panel": panel},
     )
 
 
@@ -109,7 +106,7 @@ def attackers(table: HidingTable) -> Table:
             *(_attacked(cells.get((*place, attack))) for place in places.values()),
             _attacked(control.get(attack)),
         )
-        for attack in _names(table)
+        for attack in dict.fromkeys(row.attack for row in table.rows)
     ]
     columns = ("attacker", *places, "permuted")
     return Table("AUC of every attacker with its 95% interval", columns, rows)
@@ -204,31 +201,6 @@ def plain(table: Table, *columns: str) -> Table:
 
     rows = [[text(row[place]) for place in places] for row in table.rows]
     return Table(table.title, [table.columns[place] for place in places], rows)
-
-
-def _tradeoff(table: HidingTable) -> Figure:
-    names = _names(table)
-    rows = [
-        (f"{p.mix:.0%}", f"{p.rmse:.4f}", *(_area(p.aucs.get(attack)) for attack in names))
-        for p in table.tradeoff
-    ]
-    key = [
-        Mark(name, plots.ATTACK_COLOURS[place % 4], sign="●■▲◆"[place % 4])
-        for place, name in enumerate(names)
-    ]
-    return Figure(
-        "",
-        "Line plot: error of predictions against AUC of each attacker, for growing shares of "
-        "obfuscated ratings; the table holds the same figures.",
-        (("", plots.tradeoff(table.tradeoff, dict(zip(names, names, strict=True)))),),
-        "Dice are thrown anew for this plot, so its ends differ a little from the tables above.",
-        [*key, Mark("guessing", "var(--ink)", sign="╌")],
-        Table("Table of the trade-off", ("obfuscated", "RMSE", *names), rows),
-    )
-
-
-def _names(table: HidingTable) -> list[str]:
-    return list(dict.fromkeys(row.attack for row in table.rows))
 
 
 def _level(area: float) -> int:

@@ -24,7 +24,7 @@ from tacit.designs.standard_scheme.server import UNIT, Ease, Profiles
 from tacit.designs.standard_scheme.training.people import Ints, People, consenting, people_of, unit
 from tacit.designs.standard_scheme.training.population import release
 from tacit.designs.standard_scheme.training.profiles import fit_ease, train_profiles
-from tacit.designs.standard_scheme.training.tables import Tables, estimated
+from tacit.designs.standard_scheme.training.tables import Tables, estimate
 from tacit.errors import ConfigError, PrivacyError
 from tacit.privacy import Measurement
 from tacit.randomness import replay, simulation
@@ -65,11 +65,17 @@ class Fitted:
 
 
 def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> Fitted:
-    """Learn with the settings of a model. former: the people of the fit before."""
+    """Learn with the settings of a model. former: the people of the fit before. PrivacyError unless
+    it is stated that the service learns nothing of what is rated otherwise."""
+    if model.variant == "sound" and model.service_sees_items is not False:
+        raise PrivacyError(
+            f"{WHO_MAY_USE_IT} Say service_sees_items=False (--service-sees-items no) if it does "
+            "not."
+        )
     rule, seed = checked_rule(model, ratings.scale), model.random_state
     people, numbers = consenting(ratings, model.attributes, model.values)
     known = people_of(ratings, numbers, former)
-    tables = estimated(
+    tables = estimate(
         people,
         epsilon=model.disclosure_epsilon,
         contributions=model.contributions,
@@ -97,15 +103,6 @@ def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> Fitte
 
     ease = fit_ease(people.levels, n_levels, simulate, seed=seed)
     return Fitted(people.n_people, tables, profiles, ease, known)
-
-
-def check_use(model: StandardScheme) -> None:
-    """PrivacyError unless it is stated that the service learns nothing of this otherwise."""
-    if model.variant == "sound" and model.service_sees_items is not False:
-        raise PrivacyError(
-            f"{WHO_MAY_USE_IT} Say service_sees_items=False (--service-sees-items no) if it does "
-            "not."
-        )
 
 
 def check_names(**given: str) -> None:

@@ -48,13 +48,10 @@ from tacit.engine.ridge import alternating_ridge, gram, item_weights
 Simulate = Callable[[sparse.csr_array, Ints], sparse.csr_array]
 """What devices would release of the levels of these people; the second: their numbers."""
 
-_MEAN_PSEUDO_RATINGS = 5.0
 PENALTIES = (50, 150, 400, 500, 1000, 2000)
 MOST_ITEMS = 10_000
 ITEMS_TO_CHOOSE_ON = 2_000
 """The penalty grows with the people and not with the items: it is chosen on the most liked ones."""
-_LEFT_OUT_PEOPLE = 500
-_LEFT_OUT = 0.3
 _LIST = 10
 
 
@@ -104,8 +101,7 @@ def _item_means(items: Ints, residuals: Floats, n_items: int) -> tuple[Floats, N
     sums = np.bincount(items, residuals, minlength=n_items)
     common = counts >= FEWEST
     counts[~common], sums[~common] = counts[~common].sum(), sums[~common].sum()
-    pull = _MEAN_PSEUDO_RATINGS
-    return (sums + pull * float(residuals.mean())) / (counts + pull), common
+    return (sums + 5.0 * float(residuals.mean())) / (counts + 5.0), common
 
 
 def fit_ease(levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, seed: int = 0) -> Ease:
@@ -135,12 +131,12 @@ def choose_penalty(
     """The one of PENALTIES with the best NDCG@10 on left-out likes of left-out people."""
     generator = np.random.default_rng(seed)
     n_people = levels.shape[0]
-    held = generator.permutation(n_people)[: min(_LEFT_OUT_PEOPLE, n_people // 5)]
+    held = generator.permutation(n_people)[: min(500, n_people // 5)]
     weights = weigh(levels, n_levels)
     kept = eligible(weights, ITEMS_TO_CHOOSE_ON)
     together = products(weights[np.setdiff1d(np.arange(n_people), held)][:, kept])
     rated = levels[held]
-    left_out = generator.random(rated.nnz) < _LEFT_OUT
+    left_out = generator.random(rated.nnz) < 0.3
     now, later = chosen(rated, ~left_out), chosen(rated, left_out)
     shown = weigh(simulate(now, held), n_levels)[:, kept].astype(float)
     liked = weigh(later, n_levels)[:, kept].toarray() == LIKED

@@ -80,30 +80,24 @@ class Tables:
         return {name: array for name, array in named.items() if array is not None}
 
 
-def estimated(
+def estimate(
     people: Consenting,
     *,
-    epsilon: float,
-    contributions: int,
-    shrink: bool,
-    coupling: bool,
-    seed: int,
+    epsilon: float = math.inf,
+    contributions: int = 50,
+    shrink: bool = True,
+    coupling: bool = False,
+    seed: int = 0,
 ) -> dict[str, Tables]:
-    """Tables from exact statistics, or where epsilon is finite from private ones."""
-    if math.isinf(epsilon):
-        return estimate(people, shrink=shrink, coupling=coupling, seed=seed)
-    how: dict[str, Any] = {"epsilon": epsilon, "contributions": contributions}
-    return estimate_privately(people, secure(), coupling=coupling, **how)
-
-
-def estimate(
-    people: Consenting, *, shrink: bool = True, coupling: bool = False, seed: int = 0
-) -> dict[str, Tables]:
-    """Tables of every attribute from exact statistics. The seed places people in parts.
+    """Tables of every attribute from exact statistics; from private ones if epsilon is finite. The
+    seed places people in parts.
 
     With several attributes each one's tables are estimated on what the others leave: offsets by
     backfitting (effects add up), shown sets and couplings one after the other.
     """
+    if not math.isinf(epsilon):
+        how: dict[str, Any] = {"contributions": contributions, "coupling": coupling}
+        return estimate_privately(people, secure(), epsilon=epsilon, **how)
     parts = np.random.default_rng(seed).integers(0, PARTS, people.n_people)
     raters = np.bincount(people.levels.indices, minlength=people.levels.shape[1]).astype(float)
     tables: dict[str, Tables] = {}
