@@ -270,7 +270,7 @@ def test_arms_join_and_leave():
     arms = {choice.arm for choice in served(policy, contexts, rewards)}
     assert 4 in arms
     assert 1 not in arms
-    assert (policy.n_own, policy.n_neighbours) == (3, 1)
+    assert (len(policy.own), len(policy.neighbours)) == (3, 1)
 
 
 def test_an_early_epoch_counts_little():

@@ -32,7 +32,7 @@ from tacit.designs.pdap.joint_sums import (
     covariance_of,
     plan,
 )
-from tacit.designs.pdap.policy import Arms, Choice, Grid, Policy, checked_reward, slices_for
+from tacit.designs.pdap.policy import Choice, Grid, Policy, checked_reward, slices_for
 from tacit.errors import ConfigError
 from tacit.mechanisms.samplers import check_epsilon, check_whole
 from tacit.randomness import Source, integers_below
@@ -101,7 +101,7 @@ class Joint(Policy):
     def __init__(self, setting: JointSetting, *, randomness: Source) -> None:
         self.setting = setting
         self.grid = Grid(setting.dimension, setting.grid_slices)
-        self._arms = Arms(setting.videos, setting.neighbours)
+        super().__init__(setting.videos, setting.neighbours)
         self._source = randomness
         self._covariance = covariance_of(self.grid.centres)
         self.seen: list[Observation] = []
@@ -126,7 +126,7 @@ class Joint(Policy):
 
     @property
     def _ranges(self) -> tuple[Floats, Floats]:
-        return self._arms.ranges(self.setting.neighbour_range)
+        return self.ranges(self.setting.neighbour_range)
 
     @property
     def stopped(self) -> bool:
@@ -137,7 +137,7 @@ class Joint(Policy):
         if self.arrivals >= self._next:
             self._release()
         cell = self.grid.number(context)
-        allowed = self._arms.allowed(arms)
+        allowed = self.allowed(arms)
         parts = self._parts[cell, allowed]
         if arms is not None:
             self._planned = False
@@ -159,7 +159,7 @@ class Joint(Policy):
         cell = self.grid.checked(choice.cell)
         kept = self._unanswered.end_one(choice.visit, self.arrivals)
         learned = kept and not self.stopped and choice.phase != "train"
-        if learned and 0 <= choice.arm < self._arms.numbered:
+        if learned and 0 <= choice.arm < len(self.sides):
             low, width = self._ranges
             self._sums.add(cell, choice.arm, (number - low[choice.arm]) / width[choice.arm])
 
@@ -171,19 +171,19 @@ class Joint(Policy):
         Not a visit of its own: public time must not tell whose choice came to nothing.
         instead: of that choice. Whichever of the two is answered, it is one visit.
         """
-        allowed = self._arms.allowed(arms)
+        allowed = self.allowed(arms)
         cell = self.grid.number(context)
         best = allowed[int(self._means[cell, allowed].argmax())]
         return Choice(best, "exploit", cell, visit=instead.visit)
 
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         """(n,) for (n, d) contexts of others' users, the own videos with the best estimates."""
-        best = best_of(self._means, self._arms.own)
+        best = best_of(self._means, self.own)
         return np.asarray(best[[self.grid.number(context) for context in contexts]])
 
     def add_arm(self, *, neighbour: bool = False) -> int:
         """It is tried from the next visit on, as often as what is believed of it says."""
-        arm = self._arms.add(neighbour=neighbour)
+        arm = super().add_arm(neighbour=neighbour)
         self._sums.widen()
         self.seen = [one.widened() for one in self.seen]
         self._restart_epochs()
@@ -192,13 +192,13 @@ class Joint(Policy):
         return arm
 
     def remove_arm(self, arm: int) -> None:
-        self._arms.remove(arm)
+        super().remove_arm(arm)
         self._planned = False
         self._replan()
 
     def estimates(self) -> tuple[Floats, Floats]:
         """Means and variances (cells, arms) of what is believed; made of released sums alone."""
-        return believed(self.seen, self._covariance, self._arms, self._ranges)
+        return believed(self.seen, self._covariance, self, self._ranges)
 
     def kept(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Numbers that JSON can hold, and arrays, to go on from; `exact` among them is private.
@@ -209,9 +209,9 @@ class Joint(Policy):
         seen = self.seen
         tables = [getattr(one, name) for name in ("likes", "visits", "counts") for one in seen]
         numbers = {
-            "own": self._arms.own.copy(),
-            "neighbours": self._arms.neighbours.copy(),
-            "sides": [int(side) for side in self._arms.sides],
+            "own": self.own.copy(),
+            "neighbours": self.neighbours.copy(),
+            "sides": [int(side) for side in self.sides],
             "arrivals": self.arrivals,
             "length": self._length,
             "next": None if self.stopped else int(self._next),
@@ -233,8 +233,8 @@ class Joint(Policy):
     def resume(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become what a Joint of the same setting was when it was `kept`."""
         self._sums.resume(arrays["exact"], numbers["released"])
-        self._arms.own, self._arms.neighbours = list(numbers["own"]), list(numbers["neighbours"])
-        self._arms.sides = [bool(side) for side in numbers["sides"]]
+        self.own, self.neighbours = list(numbers["own"]), list(numbers["neighbours"])
+        self.sides = [bool(side) for side in numbers["sides"]]
         noises = [noise for noise, _, _ in numbers["noises"]]
         self.seen = [Observation(*one) for one in zip(*arrays["seen"], noises, strict=True)]
         self.arrivals, self._length = numbers["arrivals"], numbers["length"]
@@ -270,7 +270,7 @@ class Joint(Policy):
     def _start_period(self) -> None:
         """Sums at zero, whose noise is fresh."""
         self._began = self.arrivals
-        self._sums = EpochSums(len(self.grid), self._arms.numbered, self.setting.noise)
+        self._sums = EpochSums(len(self.grid), len(self.sides), self.setting.noise)
         self._restart_epochs()
 
     def _restart_epochs(self) -> None:
@@ -285,10 +285,10 @@ class Joint(Policy):
 
     def _replan(self) -> None:
         means, variances = self.estimates()
-        allowed = sorted(self._arms.allowed())
+        allowed = sorted(self.allowed())
         self._follow(means, plan(means, variances, allowed, self._source))
 
     def _follow(self, means: Floats, parts: Ints) -> None:
         """These chances (cells, arms), in `PARTS`, until the next release."""
         self._means, self._parts = means, parts
-        self._best = best_of(means, sorted(self._arms.allowed()))
+        self._best = best_of(means, sorted(self.allowed()))

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from tacit.accounting import Event, Exponential, NonPrivate, PrivacyFilter, PureAccountant
 from tacit.accounting.events import compose
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.policy import Arms, Choice, Grid, Policy, checked_reward
+from tacit.designs.pdap.policy import Choice, Grid, Policy, checked_reward
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.randomized_response import KaryResponse
 from tacit.mechanisms.samplers import check_epsilon, check_positive, check_whole
@@ -93,10 +93,10 @@ class Context(Policy):
     def __init__(self, setting: ContextSetting, *, randomness: Source) -> None:
         self.setting = setting
         self.grid = Grid(setting.dimension, setting.slices)
-        self._arms = Arms(setting.videos, setting.neighbours)
+        super().__init__(setting.videos, setting.neighbours)
         self._source = randomness
         self.response = KaryResponse(setting.report_epsilon, 2 * len(self.grid))
-        self._answers = np.zeros((self._arms.numbered, 2 * len(self.grid)), dtype=np.int64)
+        self._answers = np.zeros((len(self.sides), 2 * len(self.grid)), dtype=np.int64)
         self.explore = Fraction(math.ceil(setting.explore * _PARTS), _PARTS)
         self._selections: dict[int, Selection] = {}
         self.visits = 0
@@ -116,7 +116,7 @@ class Context(Policy):
     @property
     def draw_loss(self) -> float:
         """Of one draw among all arms, exactly."""
-        arms = self.n_own + self.n_neighbours
+        arms = len(self.allowed())
         return theory.mixed_loss(self._exponent(arms), arms, float(self.explore))
 
     @property
@@ -131,7 +131,7 @@ class Context(Policy):
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """On the device: from the context and the published means of all cells."""
-        allowed = self._arms.allowed(arms)
+        allowed = self.allowed(arms)
         cell = self.grid.number(context)
         if self.visits >= self._next:
             self._publish()
@@ -147,7 +147,7 @@ class Context(Policy):
 
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         """For others' users, the own video that is best on average: no context is forwarded."""
-        return np.full(len(contexts), self._best_on_average(self._arms.own))
+        return np.full(len(contexts), self._best_on_average(self.own))
 
     def settle(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
@@ -157,7 +157,7 @@ class Context(Policy):
         A second draw from the context would cost a second time. instead: of that draw; who answers
         once, the device says.
         """
-        best = self._best_on_average(self._arms.allowed(arms))
+        best = self._best_on_average(self.allowed(arms))
         return Choice(best, "exploit", self.grid.number(context), visit=instead.visit)
 
     def _best_on_average(self, arms: list[int]) -> int:
@@ -169,7 +169,7 @@ class Context(Policy):
         A fraction becomes a like with that chance: its mean is kept.
         """
         number = checked_reward(reward)
-        low, high = self.setting.neighbour_range if self._arms.sides[choice.arm] else (0.0, 1.0)
+        low, high = self.setting.neighbour_range if self.sides[choice.arm] else (0.0, 1.0)
         if not low <= number <= high:
             raise DataError("the reward is out of its arm's range", expected=f"{low:g} to {high:g}")
         sure = round((number - low) / (high - low) * _PARTS)
@@ -203,18 +203,18 @@ class Context(Policy):
         # An estimate is trusted as far as its visits stand out of the reports' noise.
         pull = self.setting.known + noise / np.maximum(visits, 1.0)
         share = (likes + pull / 2) / (visits + pull)
-        low, width = self._arms.ranges(self.setting.neighbour_range)
+        low, width = self.ranges(self.setting.neighbour_range)
         return np.asarray(np.clip(low + width * share, 0.0, 1.0))
 
     def add_arm(self, *, neighbour: bool = False) -> int:
-        arm = self._arms.add(neighbour=neighbour)
+        arm = super().add_arm(neighbour=neighbour)
         self._answers = np.pad(self._answers, ((0, 1), (0, 0)))
         self._publish()
         return arm
 
     def uniform(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """Any arm, at random: it costs nothing, and is not reported."""
-        allowed = self._arms.allowed(arms)
+        allowed = self.allowed(arms)
         place = int(integers_below(self._source, len(allowed), 1)[0])
         return Choice(allowed[place], "train", self.grid.number(context), 1 / len(allowed))
 
