@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,6 @@ from tacit.mechanisms.samplers import check_epsilon, check_whole
 from tacit.randomness import Source, integers_below
 from tacit.recommenders.base import Unanswered
 
-Ending = Literal["stop", "renew"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class JointSetting:
@@ -49,8 +47,7 @@ class JointSetting:
     neighbour_range: lowest and highest reward that a neighbour sends, see `answer_range`.
     slices: per dimension of the grid; None: by the rule of `slices_for`.
     first: arrivals in the first epoch; growth: how much longer the next one is; 1 for equal ones.
-    at_horizon: "stop" learning and go on choosing by what is known, or "renew": a new period with
-    fresh noise; a visit is in one period only.
+    After the horizon a new period begins, with fresh noise: a visit is in one period only.
     """
 
     videos: int
@@ -62,7 +59,6 @@ class JointSetting:
     slices: int | None = None
     first: int | None = None
     growth: float = 1.5
-    at_horizon: Ending = "stop"
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -73,8 +69,6 @@ class JointSetting:
         low, high = self.neighbour_range
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise ConfigError(f"neighbour_range is a lower and a higher number; got {low}, {high}.")
-        if self.at_horizon not in get_args(Ending):
-            raise ConfigError(f"at_horizon is one of {', '.join(get_args(Ending))}.")
 
     @property
     def grid_slices(self) -> int:
@@ -108,7 +102,7 @@ class Joint(Policy):
         self.arrivals = 0
         self._unanswered = Unanswered()
         self._length = setting.first_epoch
-        self._next: float = setting.first_epoch
+        self._next = setting.first_epoch
         self._sums: EpochSums
         self._planned = True
         """Whether all choices of this epoch follow the chances as they are now."""
@@ -127,11 +121,6 @@ class Joint(Policy):
     @property
     def _ranges(self) -> tuple[Floats, Floats]:
         return self.ranges(self.setting.neighbour_range)
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the horizon is over, and nothing is learned any more."""
-        return math.isinf(self._next)
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         if self.arrivals >= self._next:
@@ -154,12 +143,11 @@ class Joint(Policy):
         return Choice(allowed[place], phase, cell, int(parts[place]) / total, visit)
 
     def update(self, choice: Choice, reward: float) -> None:
-        """Learn from a visit; each once. Visits after the horizon's last one are not learned."""
+        """Learn from a visit; each once, and not too late."""
         number = checked_reward(reward)
         cell = self.grid.checked(choice.cell)
         kept = self._unanswered.end_one(choice.visit, self.arrivals)
-        learned = kept and not self.stopped and choice.phase != "train"
-        if learned and 0 <= choice.arm < len(self.sides):
+        if kept and choice.phase != "train" and 0 <= choice.arm < len(self.sides):
             low, width = self._ranges
             self._sums.add(cell, choice.arm, (number - low[choice.arm]) / width[choice.arm])
 
@@ -214,7 +202,7 @@ class Joint(Policy):
             "sides": [int(side) for side in self.sides],
             "arrivals": self.arrivals,
             "length": self._length,
-            "next": None if self.stopped else int(self._next),
+            "next": self._next,
             "planned": self._planned,
             "began": self._began,
             "released": released,
@@ -238,7 +226,7 @@ class Joint(Policy):
         noises = [noise for noise, _, _ in numbers["noises"]]
         self.seen = [Observation(*one) for one in zip(*arrays["seen"], noises, strict=True)]
         self.arrivals, self._length = numbers["arrivals"], numbers["length"]
-        self._next = math.inf if numbers["next"] is None else numbers["next"]
+        self._next = numbers["next"]
         self._planned, self._began = numbers["planned"], numbers["began"]
         self._unanswered.resume(np.unpackbits(arrays["unanswered"]).astype(np.bool_))
         # Drawn once for an epoch, and not again.
@@ -260,10 +248,8 @@ class Joint(Policy):
         if ended < self.setting.horizon:
             self._length = max(1, math.ceil(self._length * self.setting.growth))
             self._schedule()
-        elif self.setting.at_horizon == "renew":
-            self._start_period()
         else:
-            self._next = math.inf
+            self._start_period()
         self._planned = True
         self._replan()
 
@@ -275,9 +261,8 @@ class Joint(Policy):
 
     def _restart_epochs(self) -> None:
         """Short epochs again, for something new is to be learned."""
-        if not self.stopped:
-            self._length = self.setting.first_epoch
-            self._schedule()
+        self._length = self.setting.first_epoch
+        self._schedule()
 
     def _schedule(self) -> None:
         ends = self.arrivals - self._began + self._length

@@ -142,7 +142,6 @@ class VendorSettings:
             horizon=self.horizon,
             epsilon=self.epsilon,
             slices=self.grid_cells,
-            at_horizon="renew",
         )
 
     @cached_property
