@@ -205,9 +205,9 @@ class ServedVendor:
     def guarantees(self) -> tuple[Guarantee, ...]:
         """For its own users."""
         s = self.settings
-        cards = [sound_guarantees.joint(s.joint, visits_per_person=s.most_learned)]
+        cards = [sound_guarantees.joint(s.joint, visits_per_person=s.most_visits(asks=False))]
         if self.neighbours:
-            asked = s.most_asked or None
+            asked = s.most_visits(asks=True) or None
             cards += [
                 forwarded(s.agreement, visits=asked),
                 learned_about_neighbours(s.caution, visits_per_person=asked),
