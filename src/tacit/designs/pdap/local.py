@@ -28,21 +28,25 @@ from tacit.designs.pdap import theory
 from tacit.designs.pdap.policy import Choice, Grid, Policy, checked_reward
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.randomized_response import KaryResponse
-from tacit.mechanisms.samplers import check_epsilon, check_positive, check_whole
+from tacit.mechanisms.samplers import check_epsilon
 from tacit.mechanisms.selection import Selection, draw_rows
 from tacit.randomness import Source, integers_below
 
 _PARTS = 1 << 20
 """The chance to explore is a whole multiple of 1 / _PARTS."""
+_DRAWING = 0.5
+"""Share of epsilon for the draw; the rest is for the report."""
+_SLICES = 2
+"""Of each feature; few, for a report tells cells apart badly."""
+KNOWN = 10.0
+"""Visits after which a cell's mean counts as much as a half."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContextSetting:
     """epsilon: of one visit, draw and report together.
 
-    explore: chance of a uniform arm. drawing: share of epsilon for the draw, the rest is for the
-    report. slices: per dimension; few, for a report tells cells apart badly. known: visits after
-    which a cell's mean counts as much as a half. neighbour_range: as in `JointSetting`.
+    explore: chance of a uniform arm.
     """
 
     videos: int
@@ -50,23 +54,15 @@ class ContextSetting:
     dimension: int
     epsilon: float
     explore: float = 0.05
-    drawing: float = 0.5
-    slices: int = 2
-    known: float = 10.0
-    neighbour_range: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
-        check_whole("slices", self.slices, least=1)
-        check_positive("known", self.known)
-        if not 0 <= self.explore < 1 or not 0 < self.drawing < 1:
-            raise ConfigError("explore is a chance below 1; drawing a share between 0 and 1.")
-        if not self.neighbour_range[0] < self.neighbour_range[1]:
-            raise ConfigError("neighbour_range is a lower and a higher number.")
+        if not 0 <= self.explore < 1:
+            raise ConfigError(f"explore is a chance below 1; got {self.explore}.")
 
     @property
     def draw_epsilon(self) -> float:
-        return self.epsilon * self.drawing
+        return self.epsilon * _DRAWING
 
     @property
     def report_epsilon(self) -> float:
@@ -92,7 +88,7 @@ class Context(Policy):
 
     def __init__(self, setting: ContextSetting, *, randomness: Source) -> None:
         self.setting = setting
-        self.grid = Grid(setting.dimension, setting.slices)
+        self.grid = Grid(setting.dimension, _SLICES)
         super().__init__(setting.videos, setting.neighbours)
         self._source = randomness
         self.response = KaryResponse(setting.report_epsilon, 2 * len(self.grid))
@@ -164,16 +160,14 @@ class Context(Policy):
         return arms[int(self._published[:, arms].mean(axis=0).argmax())]
 
     def report(self, choice: Choice, reward: float) -> Report:
-        """On the device: what it sends of this visit, and of a reward within the arm's range.
+        """On the device: what it sends of this visit, and of a reward from 0 to 1.
 
         A fraction becomes a like with that chance: its mean is kept.
         """
         number = checked_reward(reward)
-        low, high = self.setting.neighbour_range if self.sides[choice.arm] else (0.0, 1.0)
-        if not low <= number <= high:
-            raise DataError("the reward is out of its arm's range", expected=f"{low:g} to {high:g}")
-        sure = round((number - low) / (high - low) * _PARTS)
-        liked = int(integers_below(self._source, _PARTS, 1)[0]) < sure
+        if not 0 <= number <= 1:
+            raise DataError("the reward is out of range", expected="0 to 1")
+        liked = int(integers_below(self._source, _PARTS, 1)[0]) < round(number * _PARTS)
         truth = 2 * self.grid.checked(choice.cell) + liked
         return Report(choice.arm, int(self.response([truth], self._source)[0]))
 
@@ -201,10 +195,8 @@ class Context(Policy):
         noise = (reports * lie).T / (truth - lie) ** 2
         visits = np.maximum(likes + dislikes, 0.0)
         # An estimate is trusted as far as its visits stand out of the reports' noise.
-        pull = self.setting.known + noise / np.maximum(visits, 1.0)
-        share = (likes + pull / 2) / (visits + pull)
-        low, width = self.ranges(self.setting.neighbour_range)
-        return np.asarray(np.clip(low + width * share, 0.0, 1.0))
+        pull = KNOWN + noise / np.maximum(visits, 1.0)
+        return np.asarray(np.clip((likes + pull / 2) / (visits + pull), 0.0, 1.0))
 
     def add_arm(self, *, neighbour: bool = False) -> int:
         arm = super().add_arm(neighbour=neighbour)

@@ -149,8 +149,7 @@ class Vendor:
 
     def known(self, peer: str) -> Peer:
         """What is known of a neighbour."""
-        if peer not in self._known:
-            raise ConfigError(f"There is no neighbour {peer!r}: it never joined, or has left.")
+        _arm_of(self._peers, peer, "neighbour")  # refuses a stranger
         return self._known[peer]
 
     def choose(self, context: NDArray[np.float64], *, peers: Sequence[str] | None = None) -> Visit:
