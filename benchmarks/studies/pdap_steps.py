@@ -107,13 +107,13 @@ def _made(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> M
         "neighbours": world.vendors - 1,
         "dimension": world.dimension,
         "epsilon": epsilon,
-        "neighbour_range": answer_range(epsilon),
     }
 
     def make(vendor: int) -> Learner:
         source = randomness.replay(f"{seed} {vendor}")
         if name == STEP:
-            return Joint(JointSetting(horizon=visits, **plain), randomness=source)
+            setting = JointSetting(horizon=visits, neighbour_range=answer_range(epsilon), **plain)
+            return Joint(setting, randomness=source)
         if name == "uniform":
             return Uniform(world.videos, world.vendors - 1, randomness=source)
         return Context(ContextSetting(**plain), randomness=source)
@@ -143,7 +143,8 @@ def run(
                 shown = _shown(vendor, choice.arm, context, world, policies)
                 mean = float(world.mean(shown, context)[0])
                 reward = float(generator.random() < mean)
-                if away := choice.arm >= world.videos:
+                # A device sees the click itself.
+                if (away := choice.arm >= world.videos) and name != "sound-context":
                     reward = float(ends[int(bit([int(reward)], source)[0])])
                 policy.update(choice, reward)
                 regret += float(world.best(context)[1][0]) - mean

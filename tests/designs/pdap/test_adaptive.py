@@ -106,7 +106,7 @@ def test_new_video_is_explored_next():
     policy = Dap(setting(neighbours=0))
     play(policy, [1, 1, 1, 1, 1])
     assert policy.add_arm() == 2
-    assert (policy.n_own, policy.n_neighbours) == (3, 0)
+    assert (len(policy.own), len(policy.neighbours)) == (3, 0)
     assert play(policy, [0, 0, 1]) == [("explore", 2), ("explore", 2), ("exploit", 1)]
 
 
@@ -151,7 +151,7 @@ def test_late_answer_is_not_learned():
 def test_cap_keeps_to_itself():
     """CAP has no neighbours, and tries a video while N < ln t: at t = 1 nothing is tried."""
     policy = Cap(setting(videos=2, neighbours=3))
-    assert policy.n_neighbours == 0
+    assert policy.neighbours == []
     seen = play(policy, [0] * 9)
     assert seen[:3] == [("exploit", 0), ("explore", 1), ("explore", 0)]
     assert {arm for _, arm in seen} == {0, 1}

@@ -40,7 +40,7 @@ def test_without_noise_the_reward_is_sent():
 def test_only_own_videos_are_shown():
     """A guest is not forwarded again."""
     policy = ForwardedUsers(setting(), epsilon=math.inf)
-    assert (policy.n_own, policy.n_neighbours) == (2, 0)
+    assert (len(policy.own), len(policy.neighbours)) == (2, 0)
     assert {arm for _, arm, _ in serve(policy, [0] * 50)} == {0, 1}
 
 

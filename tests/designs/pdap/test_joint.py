@@ -173,31 +173,16 @@ def test_it_learns():
     assert right / late > 0.9
 
 
-def test_after_the_horizon_nothing_is_learned():
-    """With "stop" the sums stay as they are, choices go on, and no noise is drawn any more."""
-    policy = joint(horizon=20)
-    contexts, rewards = stream(60)
-    served(policy, contexts[:25], rewards[:25])
-    assert policy.stopped
-    before, _ = released(policy)
-    served(policy, contexts[25:], rewards[25:])
-    after, _ = released(policy)
-    assert len(before) == 2
-    assert np.array_equal(after, before)
-    assert not exact(policy).any()
-
-
 def test_a_new_period_has_new_sums():
-    """With "renew" a visit is in one period: its sums start at zero, with fresh noise, and what
-    was released before is kept."""
-    policy = joint(horizon=20, at_horizon="renew")
+    """A visit is in one period: its sums start at zero, with fresh noise, and what was released
+    before is kept."""
+    policy = joint(horizon=20)
     contexts, rewards = stream(50)
     served(policy, contexts[:21], rewards[:21])
     numbers, _ = policy.kept()
     assert (numbers["began"], numbers["released"]) == (20, 0)
     assert exact(policy).sum() == 16  # one visit, in grains
     served(policy, contexts[21:], rewards[21:])
-    assert not policy.stopped
     assert released(policy)[1].sum() == 40
 
 
@@ -240,22 +225,6 @@ def test_a_choice_in_the_place_of_another_is_the_same_visit():
         policy.update(choice, 1.0)
 
 
-@pytest.mark.parametrize("ending", ["stop", "renew"])
-def test_the_last_visit_of_the_horizon_is_learned(ending):
-    """All T visits are released; with "stop", the T + 1st is served and not learned, nor is an
-    answer that comes after it."""
-    policy = joint(horizon=20, at_horizon=ending)
-    contexts, rewards = stream(20)
-    served(policy, contexts[:19], rewards[:19])
-    late = policy.select(contexts[19])
-    policy.update(late, 1.0)
-    after = policy.select(contexts[0])
-    assert released(policy)[1].sum() == 20
-    policy.update(after, 1.0)
-    assert exact(policy).sum() == GRAIN * (ending == "renew")
-    assert policy.stopped == (ending == "stop")
-
-
 def test_arms_join_and_leave():
     """A new arm takes the next number and is tried at once; one that left is chosen no more, and
     what was learned of the others stays."""
@@ -270,7 +239,7 @@ def test_arms_join_and_leave():
     arms = {choice.arm for choice in served(policy, contexts, rewards)}
     assert 4 in arms
     assert 1 not in arms
-    assert (policy.n_own, policy.n_neighbours) == (3, 1)
+    assert (len(policy.own), len(policy.neighbours)) == (3, 1)
 
 
 def test_an_early_epoch_counts_little():
@@ -360,7 +329,6 @@ def test_answers_of_a_neighbour_are_learned_in_their_range():
         {"neighbour_range": (1.0, 0.0)},
         {"first": 0},
         {"slices": 40},
-        {"at_horizon": "explode"},
     ],
 )
 def test_settings_that_make_no_sense_are_refused(changes):

@@ -26,7 +26,6 @@ def vendor(*, hosting=True, epoch=50, keeps=10, source=None, **changed):
         "neighbour_range": answer_range(1.0),
         "slices": 2,
         "first": 20,
-        "at_horizon": "renew",
         **changed,
     }
     low, high = answer_range(1.0)

@@ -28,7 +28,7 @@ class Claims(Uniform):
     epsilon = 1.0
 
     def select(self, context, arms=None):
-        own, neighbours = self._arms.among(arms)
+        own, neighbours = self.among(arms)
         return super().select(context, neighbours or own)
 
     def settle(self, context, arms, *, instead=None) -> Choice:

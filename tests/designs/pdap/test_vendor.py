@@ -31,8 +31,8 @@ class Steady:
         self.newest = videos + neighbours - 1
         self.learned = []
 
-    n_own = property(lambda self: self.inner.n_own)
-    n_neighbours = property(lambda self: self.inner.n_neighbours)
+    own = property(lambda self: self.inner.own)
+    neighbours = property(lambda self: self.inner.neighbours)
 
     def select(self, context, arms=None):
         allowed = [self.arm] if arms is None or self.arm in arms else arms

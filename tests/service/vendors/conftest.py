@@ -156,8 +156,8 @@ def asking(ready: None, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = Joint.select
 
     def select(self: Joint, context: Any, arms: Any = None) -> Any:
-        allowed = [*self._arms.own, *self._arms.neighbours] if arms is None else arms
-        theirs = [arm for arm in allowed if arm in self._arms.neighbours]
+        allowed = [*self.own, *self.neighbours] if arms is None else arms
+        theirs = [arm for arm in allowed if arm in self.neighbours]
         return chosen(self, context, theirs or arms)
 
     monkeypatch.setattr(Joint, "select", select)

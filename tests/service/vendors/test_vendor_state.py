@@ -11,7 +11,7 @@ import pytest
 from tacit.designs.pdap.forwarding import Forwarder
 from tacit.designs.pdap.messages import Forward, Offer, Refusal, answered
 from tacit.designs.pdap.serve import NAMES, ServedVendor, StateCache, make_two
-from tacit.designs.pdap.serve.state import KEPT, UNLEARNED, VendorState, pack, unpack
+from tacit.designs.pdap.serve.state import KEPT, Ticket, VendorState, pack, unpack
 from tacit.errors import ConfigError
 from tacit.randomness import secure
 from tacit.service.deployment import Deployment
@@ -74,7 +74,7 @@ def test_a_desk_comes_back(settings):
     """Encoded, decoded and encoded again it is the same bytes."""
     desk = VendorState(settings.vendor())
     begun = asked(desk)
-    desk.finish(begun.ticket.number, HERE, None)
+    desk.finish(begun.number, HERE, None)
     kept = desk.encode(settings.lasting)
     again = VendorState.decode(kept, settings.vendor(), settings.lasting)
     assert again.encode(settings.lasting) == kept
@@ -94,7 +94,7 @@ def test_a_late_reward_is_learned_and_a_second_one_is_not(settings):
         desk.begin(HERE, ())
     before = held(desk)
     for reward in (1.0, 1.0, 0.0):
-        desk.clicked(first.ticket, reward)
+        desk.clicked(Ticket.of(first), reward)
     assert held(desk) == before + 1
 
 
@@ -104,23 +104,23 @@ def test_a_neighbours_visit_is_learned_from_its_ticket_once(settings):
     for others in (0, KEPT):
         begun = asked(desk)
         offer = Offer(Forward.decode(begun.forward).request, "theirs").encode()
-        shown = desk.finish(begun.ticket.number, HERE, offer)
+        shown = desk.finish(begun.number, HERE, offer)
         assert (shown.video, shown.peer) == ("theirs", "arthouse")
         for _ in range(others):
             desk.begin(HERE, ())
         before = held(desk)
-        desk.clicked(shown.ticket, 1.0)
-        desk.clicked(shown.ticket, 1.0)
+        desk.clicked(Ticket.of(shown), 1.0)
+        desk.clicked(Ticket.of(shown), 1.0)
         assert held(desk) == before + 1
 
 
 def test_a_visit_that_is_not_learned_teaches_nothing(settings):
     """The ticket of somebody whose budget is spent, and one of an arm that has left."""
     desk = VendorState(settings.vendor())
-    desk.clicked(UNLEARNED, 1.0)
+    desk.clicked(Ticket(0, 0, 0, 0), 1.0)
     begun = desk.begin(HERE, ())
     desk.vendor.remove_video(begun.video)
-    desk.clicked(begun.ticket, 1.0)
+    desk.clicked(Ticket.of(begun), 1.0)
     assert held(desk) == 0
 
 
@@ -130,9 +130,9 @@ def test_a_visit_whose_row_is_gone_still_gets_a_video(settings):
     begun = asked(desk)
     for _ in range(KEPT):
         desk.begin(HERE, ())
-    shown = desk.finish(begun.ticket.number, HERE, None)
+    shown = desk.finish(begun.number, HERE, None)
     assert shown.video in settings.videos
-    assert (shown.peer, shown.ticket) == (None, UNLEARNED)
+    assert (shown.peer, shown.number) == (None, 0)
 
 
 def test_a_guest_is_served_and_not_kept(settings):

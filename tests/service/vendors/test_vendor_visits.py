@@ -193,7 +193,7 @@ def test_a_retry_of_an_own_video_asks_again_with_the_same_bytes(pair, ready, mon
     chosen = Joint.select
 
     def own(self, context, arms=None):
-        return chosen(self, context, list(self._arms.own))
+        return chosen(self, context, list(self.own))
 
     monkeypatch.setattr(Joint, "select", own)
     first, second = (pair.home.visit(key="the-same-key") for _ in range(2))

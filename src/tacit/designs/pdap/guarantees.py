@@ -39,11 +39,7 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
     if math.isinf(setting.epsilon):
         return without_noise("sound-joint")
     epsilon = PureAccountant().add(setting.noise.event).epsilon()
-    lifetime = (
-        f"after {setting.horizon} arrivals nothing more is learned"
-        if setting.at_horizon == "stop"
-        else f"every {setting.horizon} arrivals new sums begin; a visit is in one of them only"
-    )
+    lifetime = f"every {setting.horizon} arrivals new sums begin; a visit is in one of them only"
     limited: tuple[str, ...] = ()
     if visits_per_person is None:
         lifetime += f"; a person with N visits pays N times {epsilon:g}"

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,13 +32,11 @@ from tacit.designs.pdap.joint_sums import (
     covariance_of,
     plan,
 )
-from tacit.designs.pdap.policy import Arms, Choice, Grid, Policy, checked_reward, slices_for
+from tacit.designs.pdap.policy import Choice, Grid, Policy, checked_reward, slices_for
 from tacit.errors import ConfigError
 from tacit.mechanisms.samplers import check_epsilon, check_whole
 from tacit.randomness import Source, integers_below
 from tacit.recommenders.base import Unanswered
-
-Ending = Literal["stop", "renew"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +47,7 @@ class JointSetting:
     neighbour_range: lowest and highest reward that a neighbour sends, see `answer_range`.
     slices: per dimension of the grid; None: by the rule of `slices_for`.
     first: arrivals in the first epoch; growth: how much longer the next one is; 1 for equal ones.
-    at_horizon: "stop" learning and go on choosing by what is known, or "renew": a new period with
-    fresh noise; a visit is in one period only.
+    After the horizon a new period begins, with fresh noise: a visit is in one period only.
     """
 
     videos: int
@@ -62,7 +59,6 @@ class JointSetting:
     slices: int | None = None
     first: int | None = None
     growth: float = 1.5
-    at_horizon: Ending = "stop"
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -73,8 +69,6 @@ class JointSetting:
         low, high = self.neighbour_range
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise ConfigError(f"neighbour_range is a lower and a higher number; got {low}, {high}.")
-        if self.at_horizon not in get_args(Ending):
-            raise ConfigError(f"at_horizon is one of {', '.join(get_args(Ending))}.")
 
     @property
     def grid_slices(self) -> int:
@@ -101,14 +95,14 @@ class Joint(Policy):
     def __init__(self, setting: JointSetting, *, randomness: Source) -> None:
         self.setting = setting
         self.grid = Grid(setting.dimension, setting.grid_slices)
-        self._arms = Arms(setting.videos, setting.neighbours)
+        super().__init__(setting.videos, setting.neighbours)
         self._source = randomness
         self._covariance = covariance_of(self.grid.centres)
         self.seen: list[Observation] = []
         self.arrivals = 0
         self._unanswered = Unanswered()
         self._length = setting.first_epoch
-        self._next: float = setting.first_epoch
+        self._next = setting.first_epoch
         self._sums: EpochSums
         self._planned = True
         """Whether all choices of this epoch follow the chances as they are now."""
@@ -126,18 +120,13 @@ class Joint(Policy):
 
     @property
     def _ranges(self) -> tuple[Floats, Floats]:
-        return self._arms.ranges(self.setting.neighbour_range)
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the horizon is over, and nothing is learned any more."""
-        return math.isinf(self._next)
+        return self.ranges(self.setting.neighbour_range)
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         if self.arrivals >= self._next:
             self._release()
         cell = self.grid.number(context)
-        allowed = self._arms.allowed(arms)
+        allowed = self.allowed(arms)
         parts = self._parts[cell, allowed]
         if arms is not None:
             self._planned = False
@@ -154,12 +143,11 @@ class Joint(Policy):
         return Choice(allowed[place], phase, cell, int(parts[place]) / total, visit)
 
     def update(self, choice: Choice, reward: float) -> None:
-        """Learn from a visit; each once. Visits after the horizon's last one are not learned."""
+        """Learn from a visit; each once, and not too late."""
         number = checked_reward(reward)
         cell = self.grid.checked(choice.cell)
         kept = self._unanswered.end_one(choice.visit, self.arrivals)
-        learned = kept and not self.stopped and choice.phase != "train"
-        if learned and 0 <= choice.arm < self._arms.numbered:
+        if kept and choice.phase != "train" and 0 <= choice.arm < len(self.sides):
             low, width = self._ranges
             self._sums.add(cell, choice.arm, (number - low[choice.arm]) / width[choice.arm])
 
@@ -171,19 +159,19 @@ class Joint(Policy):
         Not a visit of its own: public time must not tell whose choice came to nothing.
         instead: of that choice. Whichever of the two is answered, it is one visit.
         """
-        allowed = self._arms.allowed(arms)
+        allowed = self.allowed(arms)
         cell = self.grid.number(context)
         best = allowed[int(self._means[cell, allowed].argmax())]
         return Choice(best, "exploit", cell, visit=instead.visit)
 
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         """(n,) for (n, d) contexts of others' users, the own videos with the best estimates."""
-        best = best_of(self._means, self._arms.own)
+        best = best_of(self._means, self.own)
         return np.asarray(best[[self.grid.number(context) for context in contexts]])
 
     def add_arm(self, *, neighbour: bool = False) -> int:
         """It is tried from the next visit on, as often as what is believed of it says."""
-        arm = self._arms.add(neighbour=neighbour)
+        arm = super().add_arm(neighbour=neighbour)
         self._sums.widen()
         self.seen = [one.widened() for one in self.seen]
         self._restart_epochs()
@@ -192,13 +180,13 @@ class Joint(Policy):
         return arm
 
     def remove_arm(self, arm: int) -> None:
-        self._arms.remove(arm)
+        super().remove_arm(arm)
         self._planned = False
         self._replan()
 
     def estimates(self) -> tuple[Floats, Floats]:
         """Means and variances (cells, arms) of what is believed; made of released sums alone."""
-        return believed(self.seen, self._covariance, self._arms, self._ranges)
+        return believed(self.seen, self._covariance, self, self._ranges)
 
     def kept(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Numbers that JSON can hold, and arrays, to go on from; `exact` among them is private.
@@ -209,12 +197,12 @@ class Joint(Policy):
         seen = self.seen
         tables = [getattr(one, name) for name in ("likes", "visits", "counts") for one in seen]
         numbers = {
-            "own": self._arms.own.copy(),
-            "neighbours": self._arms.neighbours.copy(),
-            "sides": [int(side) for side in self._arms.sides],
+            "own": self.own.copy(),
+            "neighbours": self.neighbours.copy(),
+            "sides": [int(side) for side in self.sides],
             "arrivals": self.arrivals,
             "length": self._length,
-            "next": None if self.stopped else int(self._next),
+            "next": self._next,
             "planned": self._planned,
             "began": self._began,
             "released": released,
@@ -233,12 +221,12 @@ class Joint(Policy):
     def resume(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Become what a Joint of the same setting was when it was `kept`."""
         self._sums.resume(arrays["exact"], numbers["released"])
-        self._arms.own, self._arms.neighbours = list(numbers["own"]), list(numbers["neighbours"])
-        self._arms.sides = [bool(side) for side in numbers["sides"]]
+        self.own, self.neighbours = list(numbers["own"]), list(numbers["neighbours"])
+        self.sides = [bool(side) for side in numbers["sides"]]
         noises = [noise for noise, _, _ in numbers["noises"]]
         self.seen = [Observation(*one) for one in zip(*arrays["seen"], noises, strict=True)]
         self.arrivals, self._length = numbers["arrivals"], numbers["length"]
-        self._next = math.inf if numbers["next"] is None else numbers["next"]
+        self._next = numbers["next"]
         self._planned, self._began = numbers["planned"], numbers["began"]
         self._unanswered.resume(np.unpackbits(arrays["unanswered"]).astype(np.bool_))
         # Drawn once for an epoch, and not again.
@@ -260,24 +248,21 @@ class Joint(Policy):
         if ended < self.setting.horizon:
             self._length = max(1, math.ceil(self._length * self.setting.growth))
             self._schedule()
-        elif self.setting.at_horizon == "renew":
-            self._start_period()
         else:
-            self._next = math.inf
+            self._start_period()
         self._planned = True
         self._replan()
 
     def _start_period(self) -> None:
         """Sums at zero, whose noise is fresh."""
         self._began = self.arrivals
-        self._sums = EpochSums(len(self.grid), self._arms.numbered, self.setting.noise)
+        self._sums = EpochSums(len(self.grid), len(self.sides), self.setting.noise)
         self._restart_epochs()
 
     def _restart_epochs(self) -> None:
         """Short epochs again, for something new is to be learned."""
-        if not self.stopped:
-            self._length = self.setting.first_epoch
-            self._schedule()
+        self._length = self.setting.first_epoch
+        self._schedule()
 
     def _schedule(self) -> None:
         ends = self.arrivals - self._began + self._length
@@ -285,10 +270,10 @@ class Joint(Policy):
 
     def _replan(self) -> None:
         means, variances = self.estimates()
-        allowed = sorted(self._arms.allowed())
+        allowed = sorted(self.allowed())
         self._follow(means, plan(means, variances, allowed, self._source))
 
     def _follow(self, means: Floats, parts: Ints) -> None:
         """These chances (cells, arms), in `PARTS`, until the next release."""
         self._means, self._parts = means, parts
-        self._best = best_of(means, sorted(self._arms.allowed()))
+        self._best = best_of(means, sorted(self.allowed()))

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import Event, NonPrivate
-from tacit.designs.pdap.policy import Arms
+from tacit.designs.pdap.policy import Policy
 from tacit.errors import PrivacyError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.running import Running, TreeCounter
@@ -190,7 +190,7 @@ def counted(visits: Floats, noise: float, chances: Floats | None) -> Floats:
 
 
 def believed(
-    seen: Sequence[Observation], covariance: Floats, arms: Arms, ranges: tuple[Floats, Floats]
+    seen: Sequence[Observation], covariance: Floats, arms: Policy, ranges: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats]:
     """Means and variances (cells, arms). seen: oldest first. ranges: see `posterior`.
 

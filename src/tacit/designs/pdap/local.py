@@ -25,24 +25,28 @@ from numpy.typing import NDArray
 from tacit.accounting import Event, Exponential, NonPrivate, PrivacyFilter, PureAccountant
 from tacit.accounting.events import compose
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.policy import Arms, Choice, Grid, Policy, checked_reward
+from tacit.designs.pdap.policy import Choice, Grid, Policy, checked_reward
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.randomized_response import KaryResponse
-from tacit.mechanisms.samplers import check_epsilon, check_positive, check_whole
+from tacit.mechanisms.samplers import check_epsilon
 from tacit.mechanisms.selection import Selection, draw_rows
 from tacit.randomness import Source, integers_below
 
 _PARTS = 1 << 20
 """The chance to explore is a whole multiple of 1 / _PARTS."""
+_DRAWING = 0.5
+"""Share of epsilon for the draw; the rest is for the report."""
+_SLICES = 2
+"""Of each feature; few, for a report tells cells apart badly."""
+KNOWN = 10.0
+"""Visits after which a cell's mean counts as much as a half."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContextSetting:
     """epsilon: of one visit, draw and report together.
 
-    explore: chance of a uniform arm. drawing: share of epsilon for the draw, the rest is for the
-    report. slices: per dimension; few, for a report tells cells apart badly. known: visits after
-    which a cell's mean counts as much as a half. neighbour_range: as in `JointSetting`.
+    explore: chance of a uniform arm.
     """
 
     videos: int
@@ -50,23 +54,15 @@ class ContextSetting:
     dimension: int
     epsilon: float
     explore: float = 0.05
-    drawing: float = 0.5
-    slices: int = 2
-    known: float = 10.0
-    neighbour_range: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
-        check_whole("slices", self.slices, least=1)
-        check_positive("known", self.known)
-        if not 0 <= self.explore < 1 or not 0 < self.drawing < 1:
-            raise ConfigError("explore is a chance below 1; drawing a share between 0 and 1.")
-        if not self.neighbour_range[0] < self.neighbour_range[1]:
-            raise ConfigError("neighbour_range is a lower and a higher number.")
+        if not 0 <= self.explore < 1:
+            raise ConfigError(f"explore is a chance below 1; got {self.explore}.")
 
     @property
     def draw_epsilon(self) -> float:
-        return self.epsilon * self.drawing
+        return self.epsilon * _DRAWING
 
     @property
     def report_epsilon(self) -> float:
@@ -92,11 +88,11 @@ class Context(Policy):
 
     def __init__(self, setting: ContextSetting, *, randomness: Source) -> None:
         self.setting = setting
-        self.grid = Grid(setting.dimension, setting.slices)
-        self._arms = Arms(setting.videos, setting.neighbours)
+        self.grid = Grid(setting.dimension, _SLICES)
+        super().__init__(setting.videos, setting.neighbours)
         self._source = randomness
         self.response = KaryResponse(setting.report_epsilon, 2 * len(self.grid))
-        self._answers = np.zeros((self._arms.numbered, 2 * len(self.grid)), dtype=np.int64)
+        self._answers = np.zeros((len(self.sides), 2 * len(self.grid)), dtype=np.int64)
         self.explore = Fraction(math.ceil(setting.explore * _PARTS), _PARTS)
         self._selections: dict[int, Selection] = {}
         self.visits = 0
@@ -116,7 +112,7 @@ class Context(Policy):
     @property
     def draw_loss(self) -> float:
         """Of one draw among all arms, exactly."""
-        arms = self.n_own + self.n_neighbours
+        arms = len(self.allowed())
         return theory.mixed_loss(self._exponent(arms), arms, float(self.explore))
 
     @property
@@ -131,7 +127,7 @@ class Context(Policy):
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """On the device: from the context and the published means of all cells."""
-        allowed = self._arms.allowed(arms)
+        allowed = self.allowed(arms)
         cell = self.grid.number(context)
         if self.visits >= self._next:
             self._publish()
@@ -147,7 +143,7 @@ class Context(Policy):
 
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         """For others' users, the own video that is best on average: no context is forwarded."""
-        return np.full(len(contexts), self._best_on_average(self._arms.own))
+        return np.full(len(contexts), self._best_on_average(self.own))
 
     def settle(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
@@ -157,23 +153,21 @@ class Context(Policy):
         A second draw from the context would cost a second time. instead: of that draw; who answers
         once, the device says.
         """
-        best = self._best_on_average(self._arms.allowed(arms))
+        best = self._best_on_average(self.allowed(arms))
         return Choice(best, "exploit", self.grid.number(context), visit=instead.visit)
 
     def _best_on_average(self, arms: list[int]) -> int:
         return arms[int(self._published[:, arms].mean(axis=0).argmax())]
 
     def report(self, choice: Choice, reward: float) -> Report:
-        """On the device: what it sends of this visit, and of a reward within the arm's range.
+        """On the device: what it sends of this visit, and of a reward from 0 to 1.
 
         A fraction becomes a like with that chance: its mean is kept.
         """
         number = checked_reward(reward)
-        low, high = self.setting.neighbour_range if self._arms.sides[choice.arm] else (0.0, 1.0)
-        if not low <= number <= high:
-            raise DataError("the reward is out of its arm's range", expected=f"{low:g} to {high:g}")
-        sure = round((number - low) / (high - low) * _PARTS)
-        liked = int(integers_below(self._source, _PARTS, 1)[0]) < sure
+        if not 0 <= number <= 1:
+            raise DataError("the reward is out of range", expected="0 to 1")
+        liked = int(integers_below(self._source, _PARTS, 1)[0]) < round(number * _PARTS)
         truth = 2 * self.grid.checked(choice.cell) + liked
         return Report(choice.arm, int(self.response([truth], self._source)[0]))
 
@@ -201,20 +195,18 @@ class Context(Policy):
         noise = (reports * lie).T / (truth - lie) ** 2
         visits = np.maximum(likes + dislikes, 0.0)
         # An estimate is trusted as far as its visits stand out of the reports' noise.
-        pull = self.setting.known + noise / np.maximum(visits, 1.0)
-        share = (likes + pull / 2) / (visits + pull)
-        low, width = self._arms.ranges(self.setting.neighbour_range)
-        return np.asarray(np.clip(low + width * share, 0.0, 1.0))
+        pull = KNOWN + noise / np.maximum(visits, 1.0)
+        return np.asarray(np.clip((likes + pull / 2) / (visits + pull), 0.0, 1.0))
 
     def add_arm(self, *, neighbour: bool = False) -> int:
-        arm = self._arms.add(neighbour=neighbour)
+        arm = super().add_arm(neighbour=neighbour)
         self._answers = np.pad(self._answers, ((0, 1), (0, 0)))
         self._publish()
         return arm
 
     def uniform(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """Any arm, at random: it costs nothing, and is not reported."""
-        allowed = self._arms.allowed(arms)
+        allowed = self.allowed(arms)
         place = int(integers_below(self._source, len(allowed), 1)[0])
         return Choice(allowed[place], "train", self.grid.number(context), 1 / len(allowed))
 

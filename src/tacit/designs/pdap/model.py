@@ -19,7 +19,7 @@ class PDap:
     """fit, partial_fit, predict. arms: names of the videos, whatever is hashable, in their order.
 
     epsilon: nats of one visit, of a log as well. dimension: features of a context, each in [0, 1].
-    horizon: visits that are learned from; those after them are only served. Rewards lie in [0, 1].
+    horizon: visits of one period of learning. Rewards lie in [0, 1].
     ConfigError for settings that `JointSetting` refuses.
     """
 

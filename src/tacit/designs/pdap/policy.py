@@ -58,10 +58,12 @@ class Settles(Protocol):
         """instead: of this choice; both are answered as one visit."""
 
 
-class Arms:
-    """Who may be chosen: own videos and neighbours, in ascending order of their numbers.
+class Policy:
+    """`select`, then `update` with that choice and what came of it.
 
-    sides: whether it is a neighbour, of all numbers that were given out so far.
+    An update may come late or never: a cell that was split in between takes none.
+    own, neighbours: who may be chosen, in ascending order of their numbers. sides: whether it is a
+    neighbour, of all numbers that were given out so far.
     """
 
     def __init__(self, n_own: int, n_neighbours: int) -> None:
@@ -74,25 +76,27 @@ class Arms:
         self.neighbours = list(range(n_own, n_own + n_neighbours))
         self.sides = [False] * n_own + [True] * n_neighbours
 
-    @property
-    def numbered(self) -> int:
-        """How many numbers were given out so far."""
-        return len(self.sides)
+    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        """context: (d,) in [0, 1]. arms: those that may be chosen now; None is all of them."""
+        raise NotImplementedError
 
-    def add(self, *, neighbour: bool = False) -> int:
-        arm = self.numbered
+    def update(self, choice: Choice, reward: float) -> None:
+        """reward: in [0, 1] from an own video; a neighbour's may be noised and lie anywhere."""
+        raise NotImplementedError
+
+    def add_arm(self, *, neighbour: bool = False) -> int:
+        """The number of a new own video, or of a new neighbour. Nothing is known about it yet."""
+        arm = len(self.sides)
         self.sides.append(neighbour)
         (self.neighbours if neighbour else self.own).append(arm)
         return arm
 
-    def remove(self, arm: int) -> None:
+    def remove_arm(self, arm: int) -> None:
         if len(self.own) + len(self.neighbours) == 1:
             raise ConfigError("The last arm stays: a policy without arms has nothing to choose.")
-        for side in (self.own, self.neighbours):
-            if arm in side:
-                side.remove(arm)
-                return
-        raise ConfigError(f"There is no arm {arm}: it never joined, or has left.")
+        if arm not in self.allowed():
+            raise ConfigError(f"There is no arm {arm}: it never joined, or has left.")
+        (self.neighbours if self.sides[arm] else self.own).remove(arm)
 
     def among(self, arms: Sequence[int] | None) -> tuple[list[int], list[int]]:
         """Own videos and neighbours that are allowed; not to be changed by the caller."""
@@ -113,44 +117,12 @@ class Arms:
     def ranges(
         self, neighbours: tuple[float, float]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(numbered,) the lowest reward of each arm, and the width of its range.
+        """(arms,) the lowest reward of each, and the width of its range.
 
         neighbours: lowest and highest reward of a neighbour; those of own videos are 0 and 1.
         """
         (low, high), theirs = neighbours, np.array(self.sides)
         return np.where(theirs, low, 0.0), np.where(theirs, high - low, 1.0)
-
-
-class Policy:
-    """`select`, then `update` with that choice and what came of it.
-
-    An update may come late or never: a cell that was split in between takes none.
-    """
-
-    _arms: Arms
-
-    @property
-    def n_own(self) -> int:
-        return len(self._arms.own)
-
-    @property
-    def n_neighbours(self) -> int:
-        return len(self._arms.neighbours)
-
-    def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        """context: (d,) in [0, 1]. arms: those that may be chosen now; None is all of them."""
-        raise NotImplementedError
-
-    def update(self, choice: Choice, reward: float) -> None:
-        """reward: in [0, 1] from an own video; a neighbour's may be noised and lie anywhere."""
-        raise NotImplementedError
-
-    def add_arm(self, *, neighbour: bool = False) -> int:
-        """The number of a new own video, or of a new neighbour. Nothing is known about it yet."""
-        return self._arms.add(neighbour=neighbour)
-
-    def remove_arm(self, arm: int) -> None:
-        self._arms.remove(arm)
 
 
 def checked_context(context: ArrayLike, dimension: int) -> NDArray[np.float64]:
@@ -185,11 +157,11 @@ class Uniform(Policy):
     epsilon = 0.0
 
     def __init__(self, videos: int, neighbours: int, *, randomness: Source) -> None:
-        self._arms = Arms(videos, neighbours)
+        super().__init__(videos, neighbours)
         self._source = randomness
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        allowed = self._arms.allowed(arms)
+        allowed = self.allowed(arms)
         place = int(integers_below(self._source, len(allowed), 1)[0])
         return Choice(allowed[place], "explore", None, 1 / len(allowed))
 
@@ -198,7 +170,7 @@ class Uniform(Policy):
 
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         """(n,) random own videos."""
-        own = np.array(self._arms.own)
+        own = np.array(self.own)
         return np.asarray(own[integers_below(self._source, len(own), len(contexts))])
 
 

@@ -29,7 +29,7 @@ from tacit.designs.pdap.control import (
     alone,
     uniform_cells,
 )
-from tacit.designs.pdap.policy import Arms, Choice, Policy, checked_context, checked_reward
+from tacit.designs.pdap.policy import Choice, Policy, checked_context, checked_reward
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.running import TreeCounter
 from tacit.mechanisms.samplers import check_epsilon
@@ -45,17 +45,19 @@ class Learner(Policy):
 
     epsilon = math.inf
 
-    def __init__(self, arms: Arms, partition: Partition, controls: Controls) -> None:
-        self._arms = arms
+    def __init__(
+        self, videos: int, neighbours: int, partition: Partition, controls: Controls
+    ) -> None:
+        super().__init__(videos, neighbours)
         self.controls = controls
         self.partition = partition
         self.arrivals = 0
         """Contexts answered so far."""
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        own, neighbours = self._arms.among(arms)
+        own, neighbours = self.among(arms)
         cell, visits = self.partition.find(checked_context(context, self.partition.dimension))
-        visits.hold(self._arms.numbered)
+        visits.hold(len(self.sides))
         level, t = cell.level, self.arrivals + 1
         if own:
             arm = min(own, key=visits.counts.__getitem__)
@@ -73,7 +75,7 @@ class Learner(Policy):
 
     def update(self, choice: Choice, reward: float) -> None:
         number = checked_reward(reward)
-        if choice.arm in self._arms.own and not 0 <= number <= 1:
+        if choice.arm in self.own and not 0 <= number <= 1:
             raise DataError("the reward of an own video is out of range", expected="0 to 1")
         self.arrivals += 1
         visits = self.partition.visits(choice.cell)
@@ -99,8 +101,8 @@ class Dap(Learner):
     """
 
     def __init__(self, setting: Setting, controls: Controls | None = None) -> None:
-        arms = Arms(setting.videos, setting.neighbours)
-        super().__init__(arms, _adaptive_cells(setting), controls or adaptive(setting))
+        cells, controls = _adaptive_cells(setting), controls or adaptive(setting)
+        super().__init__(setting.videos, setting.neighbours, cells, controls)
 
 
 class Cap(Learner):
@@ -108,7 +110,7 @@ class Cap(Learner):
     all vendors; with one vendor's alone, that vendor learns on its own."""
 
     def __init__(self, setting: Setting) -> None:
-        super().__init__(Arms(setting.videos, 0), _adaptive_cells(setting), alone(setting))
+        super().__init__(setting.videos, 0, _adaptive_cells(setting), alone(setting))
 
 
 def _adaptive_cells(setting: Setting) -> Partition:
@@ -185,8 +187,8 @@ class Dup(Learner):
     """DAP with equal cells and control functions that do not know a level."""
 
     def __init__(self, setting: Setting) -> None:
-        arms = Arms(setting.videos, setting.neighbours)
-        super().__init__(arms, equal_cells(setting), uniform_cells(setting))
+        cells, controls = equal_cells(setting), uniform_cells(setting)
+        super().__init__(setting.videos, setting.neighbours, cells, controls)
 
 
 def equal_cells(setting: Setting) -> Partition:
@@ -220,7 +222,7 @@ class ForwardedUsers(Learner):
         cells = equal_cells(setting) if equal else _adaptive_cells(setting)
         controls = uniform_cells(setting) if equal else adaptive(setting)
         own = replace(controls, own=controls.served)
-        super().__init__(Arms(setting.videos, 0), cells, own)
+        super().__init__(setting.videos, 0, cells, own)
         self._setting, self.epsilon = setting, epsilon
         self._reading, self._geometric = reading, geometric
         self._counters: dict[int, TreeCounter] = {}

@@ -98,10 +98,10 @@ class Vendor:
         asks_all: bool = False,
         keeps: int = 10_000,
     ) -> None:
-        if len(videos) != home.n_own or len(peers) != home.n_neighbours:
+        if (len(videos), len(peers)) != (len(home.own), len(home.neighbours)):
             raise ConfigError(
-                f"The policy has {home.n_own} own videos and {home.n_neighbours} neighbours; got "
-                f"{len(videos)} and {len(peers)} names."
+                f"The policy has {len(home.own)} own videos and {len(home.neighbours)} neighbours; "
+                f"got {len(videos)} and {len(peers)} names."
             )
         if len(set(videos)) < len(videos) or len(set(peers)) < len(peers):
             raise ConfigError("Two videos, or two neighbours, have one name.")
@@ -149,8 +149,7 @@ class Vendor:
 
     def known(self, peer: str) -> Peer:
         """What is known of a neighbour."""
-        if peer not in self._known:
-            raise ConfigError(f"There is no neighbour {peer!r}: it never joined, or has left.")
+        _arm_of(self._peers, peer, "neighbour")  # refuses a stranger
         return self._known[peer]
 
     def choose(self, context: NDArray[np.float64], *, peers: Sequence[str] | None = None) -> Visit:

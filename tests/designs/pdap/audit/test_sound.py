@@ -88,7 +88,7 @@ def test_all_that_is_released_moves_by_the_claim_at_most(name, rows, visit):
 def test_all_choices_follow_from_releases(name, rows, visit):
     """With the same releases everybody else is shown the same, by the shipped learner."""
     other = without(rows, visit)
-    told = joint.setting(at_horizon="renew", horizon=4)
+    told = joint.setting(horizon=4)
     assert distinguished(joint.joint(told), rows, other) == ()
 
 

@@ -33,7 +33,7 @@ from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.joint_sums import GRAIN, SumNoise
 from tacit.designs.pdap.local import Context, ContextSetting
 from tacit.designs.pdap.messages import Forward, Reward
-from tacit.designs.pdap.policy import Arms, Choice, Policy
+from tacit.designs.pdap.policy import Choice, Policy
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
 from tacit.randomness import Source, secure
@@ -71,7 +71,7 @@ def shown_law(make: Make, context: NDArray[np.float64]) -> dict[Hashable, Fracti
     """Of the arm that a device asks for."""
     policy = make(Words(rest=_NOT_EXPLORED))
     drawn = law(lambda: policy.select(context).arm)
-    explored, arms = policy.explore, policy.n_own + policy.n_neighbours
+    explored, arms = policy.explore, len(policy.allowed())
     return {
         arm: (1 - explored) * drawn.get(arm, Fraction(0)) + explored / arms for arm in range(arms)
     }
@@ -167,8 +167,6 @@ def answer_law(reward: float) -> Law:
 class _BySide(Policy):
     """A learner that shows its own video on the left, and its last neighbour's on the right."""
 
-    _arms = Arms(1, PEERS)
-
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         return Choice(0 if context[0] < 0.5 else PEERS, "exploit", None)
 
@@ -181,7 +179,7 @@ def sent(
     """Which of `PEERS` neighbours that collude are asked, and what they get, without the random
     number of the request."""
     home = Vendor(
-        _BySide(),
+        _BySide(1, PEERS),
         ["own"],
         peers=[f"peer {number}" for number in range(PEERS)],
         forwarder=Forwarder(agreement, randomness=source),

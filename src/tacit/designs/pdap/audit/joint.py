@@ -182,7 +182,7 @@ def in_epochs() -> Line:
 
 def renewed() -> Line:
     """A second period with noise of its own."""
-    chosen = setting(at_horizon="renew", horizon=_STREAM // 2, epsilon=LARGE)
+    chosen = setting(horizon=_STREAM // 2, epsilon=LARGE)
     return _joint("sound-joint, renewed", chosen, PAIRS[2:3])
 
 

@@ -23,6 +23,7 @@ from tacit.designs.pdap.serve.neighbours import Calls, Neighbour, Reach
 from tacit.designs.pdap.serve.settings import VendorSettings, peers_of
 from tacit.designs.pdap.serve.signatures import new_vendor_key, read_private_key
 from tacit.designs.pdap.serve.state import VERSION, VendorState, unpack
+from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 from tacit.ledger import Balance, Cap, Charge, Holder
 from tacit.privacy import Guarantee
@@ -205,9 +206,9 @@ class ServedVendor:
     def guarantees(self) -> tuple[Guarantee, ...]:
         """For its own users."""
         s = self.settings
-        cards = [sound_guarantees.joint(s.joint, visits_per_person=s.most_learned)]
+        cards = [sound_guarantees.joint(s.joint, visits_per_person=s.most_visits(asks=False))]
         if self.neighbours:
-            asked = s.most_asked or None
+            asked = s.most_visits(asks=True) or None
             cards += [
                 forwarded(s.agreement, visits=asked),
                 learned_about_neighbours(s.caution, visits_per_person=asked),
@@ -242,8 +243,9 @@ class StateCache:
         self._since = time.time_ns()
         self._lock = threading.Lock()
         self._last: tuple[bytes, VendorState] | None = None
+        self._fresh: Vendor | None = settings.vendor()
         self._made = settings.vendor()
-        """Becomes what is kept. Made before anybody waits for it."""
+        """For the first of all states, and what becomes a kept one: before anybody waits."""
 
     def step(self, take: Callable[[VendorState], Reply]) -> Step:
         """For `idempotency.step`: what `take` does with the desk, and the desk after it."""
@@ -264,7 +266,8 @@ class StateCache:
         """What was kept, None for the first; None comes of what has other settings."""
         last, self._last = self._last, None  # whatever fails from here on, it is not used again
         if kept is None:
-            return VendorState(self._settings.vendor(), since=self._since)
+            fresh, self._fresh = self._fresh or self._settings.vendor(), None
+            return VendorState(fresh, since=self._since)
         if last is not None and last[0] == kept:
             return last[1]
         desk = VendorState.decode(kept, self._made, self._settings.lasting)

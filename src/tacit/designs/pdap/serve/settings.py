@@ -142,7 +142,6 @@ class VendorSettings:
             horizon=self.horizon,
             epsilon=self.epsilon,
             slices=self.grid_cells,
-            at_horizon="renew",
         )
 
     @cached_property
@@ -164,15 +163,9 @@ class VendorSettings:
         """Of one person."""
         return Cap.pure(self.lifetime)
 
-    @property
-    def most_learned(self) -> int:
-        """Visits of one person that are learned, at most."""
-        return self.cap.amount // self.costs[False].amount
-
-    @property
-    def most_asked(self) -> int:
-        """Visits of one person that are forwarded, at most."""
-        return self.cap.amount // self.costs[True].amount
+    def most_visits(self, *, asks: bool) -> int:
+        """Of one person, learned or also forwarded, at most."""
+        return self.cap.amount // self.costs[asks].amount
 
     def vendor(self) -> Vendor:
         """A new one that knows nothing. It asks all neighbours at every visit, whatever is chosen:

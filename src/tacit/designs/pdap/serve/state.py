@@ -19,7 +19,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,20 +66,10 @@ class Ticket:
     arm: int
     cell: int
 
-
-UNLEARNED = Ticket(0, 0, 0, 0)
-
-
-@dataclass(frozen=True)
-class Decision:
-    """video: what is shown; None while a neighbour's offer is waited for. peer: whose offer is, or
-    will be, shown. asks: who is sent `forward`, whatever is shown."""
-
-    ticket: Ticket
-    video: str | None
-    peer: str | None = None
-    asks: tuple[str, ...] = ()
-    forward: bytes | None = None
+    @classmethod
+    def of(cls, visit: Visit) -> Self:
+        choice = visit.choice
+        return cls(visit.number, choice.visit, choice.arm, choice.cell)
 
 
 @dataclass
@@ -146,18 +136,18 @@ class VendorState:
         for name in set(self.vendor.peers) - set(peers):
             self.vendor.part(name)
 
-    def begin(self, context: NDArray[np.float64], reached: Sequence[str]) -> Decision:
+    def begin(self, context: NDArray[np.float64], reached: Sequence[str]) -> Visit:
         """One visit more. reached: neighbours that can be asked now."""
         visit = self.vendor.choose(context, peers=reached)
         if visit.peer is not None:
             self._note(visit)
-        return Decision(self._ticket(visit), visit.video, visit.peer, visit.asks, visit.forward)
+        return visit
 
-    def unlearned(self, context: NDArray[np.float64]) -> Decision:
+    def unlearned(self, context: NDArray[np.float64]) -> Visit:
         """An own video for a user from whom nothing more is learned; not counted as a visit."""
-        return Decision(UNLEARNED, self.vendor.unlearned(context))
+        return Visit(context, Choice(0, "exploit", 0, visit=0), self.vendor.unlearned(context))
 
-    def finish(self, number: int, context: NDArray[np.float64], answer: bytes | None) -> Decision:
+    def finish(self, number: int, context: NDArray[np.float64], answer: bytes | None) -> Visit:
         """Of a visit whose neighbour was to be shown. answer: None: there is none.
 
         A visit whose row was given to another meanwhile gets an own video, and is not learned.
@@ -167,7 +157,7 @@ class VendorState:
             return self.unlearned(context)
         self.vendor.offered(visit, answer)
         self._note(visit)
-        return Decision(self._ticket(visit), visit.video, visit.peer)
+        return visit
 
     def clicked(self, ticket: Ticket, reward: float) -> None:
         """What came of a visit; the first time counts.
@@ -188,10 +178,6 @@ class VendorState:
         with suppress(PrivacyError):  # it was answered before
             self._home.update(Choice(ticket.arm, "explore", ticket.cell, None, ticket.turn), reward)
 
-    def _ticket(self, visit: Visit) -> Ticket:
-        choice = visit.choice
-        return Ticket(visit.number, choice.visit, choice.arm, choice.cell)
-
     @property
     def _home(self) -> Joint:
         assert isinstance(self.vendor.home, Joint)
@@ -199,7 +185,7 @@ class VendorState:
 
     def _note(self, visit: Visit) -> None:
         row = self.visits[visit.number % len(self.visits)]
-        ticket = self._ticket(visit)
+        ticket = Ticket.of(visit)
         row["number"], row["turn"] = ticket.number, ticket.turn
         row["arm"], row["cell"] = ticket.arm, ticket.cell
         if visit.peer is not None and visit.peer not in self.names:

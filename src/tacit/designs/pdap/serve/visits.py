@@ -41,7 +41,8 @@ from tacit.designs.pdap.messages import Forward, MessageError, Offer
 from tacit.designs.pdap.serve import ServedVendor
 from tacit.designs.pdap.serve.settings import MOST_FEATURES
 from tacit.designs.pdap.serve.signatures import NotSigned, check, sign
-from tacit.designs.pdap.serve.state import Decision, Ticket, VendorState
+from tacit.designs.pdap.serve.state import Ticket, VendorState
+from tacit.designs.pdap.vendor import Visit
 from tacit.ledger import BudgetExhausted
 from tacit.service import access
 from tacit.service.access import Asking, Here, IdempotencyKey, Octets, allow, allow_octets
@@ -274,7 +275,7 @@ class Visitor:
             shown = None if begun.video is None else self._shown(begun)
             if begun.forward is None:
                 return reply(shown)
-            asks = {"number": begun.ticket.number, "peer": begun.peer, "asks": begun.asks}
+            asks = {"number": begun.number, "peer": begun.peer, "asks": begun.asks}
             return reply({**asks, "forward": begun.forward.hex(), "shown": shown}, _ASKS)
 
         def unlearned(desk: VendorState) -> Reply:
@@ -303,9 +304,9 @@ class Visitor:
             self.service, self.caller, operation, self.key, context, take, **more
         )
 
-    def _shown(self, shown: Decision) -> dict[str, str | None]:
+    def _shown(self, shown: Visit) -> dict[str, str | None]:
         return {
-            "visit": visit_id(self.service, self.vendor, self.caller, shown.ticket),
+            "visit": visit_id(self.service, self.vendor, self.caller, Ticket.of(shown)),
             "video": shown.video,
             "source": "own" if shown.peer is None else "neighbour",
             "vendor": shown.peer or self.vendor.name,
