@@ -25,11 +25,6 @@ def test_rows_are_a_frame(frame):
     assert made["ndcg"][0] == 0.2
 
 
-def test_rows_are_text():
-    """An interval is three columns."""
-    assert RESULT.to_csv().splitlines()[1] == "a_b,0.2,0.1,0.3"
-
-
 def test_html_is_escaped():
     """A name in the data is no markup."""
     assert "&lt;c&gt;" in RESULT._repr_html_()

@@ -5,8 +5,6 @@ Beside the result stands the manifest, by which it can be made again.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import platform
 import sys
@@ -144,14 +142,6 @@ class Result:
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame; ConfigError where pandas is not installed."""
         return self._frame("pandas")
-
-    def to_csv(self) -> str:
-        """The rows, with a header."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self._columns)
-        writer.writerows(row.values() for row in self.rows)
-        return text.getvalue()
 
     def _repr_html_(self) -> str:
         return view("", self._columns, (row.values() for row in self.rows))
