@@ -36,7 +36,6 @@ def compare(
     attacks: Annotated[bool, typer.Option(help="Also attack each by membership.")] = True,
     seeds: Annotated[int, typer.Option(min=1, help="How many splits.")] = 3,
     report: Annotated[Path | None, typer.Option(help="Write one self-contained page.")] = None,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Write the rows.")] = None,
     seed: terminal.Seed = 0,
     workers: terminal.Workers = 0,
     as_json: JSON = False,
@@ -46,7 +45,7 @@ def compare(
     Accuracy, who pays for privacy, and what a membership attack finds. An epsilon belongs to its
     unit and adversary: each has a table of its own. A design that does not fit says why.
     """
-    from tacit.container import check_writable, write_whole
+    from tacit.container import check_writable
     from tacit.design import Comparison, names
     from tacit.design import design as design_of
     from tacit.errors import ConfigError
@@ -56,9 +55,8 @@ def compare(
     if (from_domain is None) != (to_domain is None):
         raise ConfigError("Name both --source and --target, or neither.")
     epsilons = terminal.decimals(epsilon, "--epsilon")
-    for path in (report, csv):
-        if path is not None:
-            check_writable(path)
+    if report is not None:
+        check_writable(report)
     chosen = [design_of(name) for name in (design or names())]
     ratings = source.read()
     entries, left_out = [*comparing.baselines(from_domain, to_domain)], {}
@@ -89,8 +87,6 @@ def compare(
         ratings, seed=seed, command=terminal.command_line(), epsilon=epsilon, delta=delta,
         seeds=seeds, source=from_domain, target=to_domain, attacks=attacks,
     )  # fmt: skip
-    if csv is not None:
-        write_whole(csv, table.to_csv().encode())
     if report is not None:
         from tacit.evaluation.compare_page import page_of
 

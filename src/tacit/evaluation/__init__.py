@@ -5,8 +5,6 @@ Beside the result stands the manifest, by which it can be made again.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import platform
 import sys
@@ -147,11 +145,7 @@ class Result:
 
     def to_csv(self) -> str:
         """The rows, with a header."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self._columns)
-        writer.writerows(row.values() for row in self.rows)
-        return text.getvalue()
+        return str(self.to_polars().write_csv())
 
     def to_latex(self) -> str:
         """The rows as a tabular environment, floats with three decimals."""
