@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -248,11 +248,13 @@ class Private(ItemRecommender):
             "taken": list(self.taken_),
             "feature_names": list(self.feature_names_),
             "context": None if self.joint_ else list(self.context_ids_.tolist()),
-            **storing.released_to_header(self.released_),
+            "version": storing.VERSION,
+            "mode": self.released_.mode,
+            "usefulness": asdict(self.released_.usefulness),
+            "deviation": self.released_.deviation,
             **inputs.items_to_header(self.item_ids_, self.titles_),
         }
-        arrays = storing.to_arrays(self.released_, self.context_features_)
-        return header, arrays | storing.stars_to_arrays(self.stars_)
+        return header, storing.to_arrays(self.released_, self.context_features_, self.stars_)
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Private:

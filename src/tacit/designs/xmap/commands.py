@@ -79,9 +79,12 @@ def fit(settings: FitSettings, run: Run) -> Result:
     own = ("out", "catalogue", "from_domain", "to_domain", *options_of(Where))
     given = {name: value for name, value in vars(settings).items() if name not in own}
     model = XMap(source=settings.from_domain or None, target=settings.to_domain, **given)
+    passes = 5 if settings.stars else 4
+    if variant != "sound":
+        passes = 1 + 7 * len(settings.to_domain)
     with ExitStack() as open_until:
         ratings = open_until.enter_context(run.open(settings, catalogue=settings.catalogue))
-        open_until.enter_context(watched(ratings, run.progress, _passes(settings)))
+        open_until.enter_context(watched(ratings, run.progress, passes))
         model.fit(ratings).save(settings.out)
     card, useful = model.guarantees()[0], usefulness(model)
     exact = variant == "published" and isinstance(ratings, Ratings)
@@ -106,13 +109,6 @@ def fit(settings: FitSettings, run: Run) -> Result:
         "--history my_ratings.csv"
     )
     return Result(data, (said,), after)
-
-
-def _passes(settings: FitSettings) -> int | None:
-    """Over stored ratings, at most; None where it hangs on the ratings."""
-    if settings.variant == "sound":
-        return 5 if settings.stars else 4
-    return 1 + 7 * len(settings.to_domain) if math.isinf(settings.epsilon) else None
 
 
 FIT = Command(FitSettings, fit, ratings=True)
