@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,21 +35,29 @@ class EvaluateSettings:
 
     from_domain: str = option("Domain that people have rated in.", flag="--source")
     to_domain: str = option("Domain to recommend from.", flag="--target")
-    k: tuple[int, ...] = option("Numbers of neighbours, with commas.", default=(10, 20, 50))
-    overlap: tuple[float, ...] = option(
-        "Shares of the people in both domains who stay in training.", default=(1.0,)
+    ks: tuple[int, ...] = option(
+        "Numbers of neighbours, with commas.", default=(10, 20, 50), flag="--k"
     )
-    profile_size: tuple[int, ...] = option(
-        "Ratings in the target that a test person keeps; 0: cold start.", default=(0,)
+    overlaps: tuple[float, ...] = option(
+        "Shares of the people in both domains who stay in training.", default=(1.0,),
+        flag="--overlap",
+    )  # fmt: skip
+    profile_sizes: tuple[int, ...] = option(
+        "Ratings in the target that a test person keeps; 0: cold start.", default=(0,),
+        flag="--profile-size",
+    )  # fmt: skip
+    alphas: tuple[float, ...] = option(
+        "How fast old ratings lose weight in the paper's methods; 0: not at all.",
+        default=(0.0,), flag="--alpha",
+    )  # fmt: skip
+    methods: tuple[str, ...] = option(
+        "Only these methods, with commas.", default=METHODS, flag="--method"
     )
-    alpha: tuple[float, ...] = option(
-        "How fast old ratings lose weight in the paper's item-based methods; 0: not at all.",
-        default=(0.0,),
+    variants: tuple[str, ...] = option(
+        "Of X-Map: sound, published; with commas.", default=VARIANTS, flag="--variant"
     )
-    method: tuple[str, ...] = option("Only these methods, with commas.", default=())
-    variant: tuple[str, ...] = option("Of X-Map: sound, published; with commas.", default=())
-    epsilon: tuple[float, ...] = option(
-        "Epsilon for a person's whole profile, with commas.", default=(1.0,)
+    epsilons: tuple[float, ...] = option(
+        "Epsilon for a person's whole profile, with commas.", default=(1.0,), flag="--epsilon"
     )
     delta: float = option("Of the sound variant, such as 1e-6.", default=1e-6)
     surface: tuple[float, ...] = option(
@@ -80,18 +88,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     from tacit.designs.xmap.experiment import Grid, evaluate_cross_domain, similarities_found
     from tacit.designs.xmap.experiment.report import page_of, verdict
 
-    measured: dict[str, Any] = {
-        "methods": settings.method or METHODS,
-        "ks": settings.k,
-        "overlaps": settings.overlap,
-        "profile_sizes": settings.profile_size,
-        "alphas": settings.alpha,
-        "variants": settings.variant or VARIANTS,
-        "epsilons": settings.epsilon,
-        "delta": settings.delta,
-        "surface": settings.surface,
-        "seeds": settings.seeds,
-    }
+    measured = {each.name: getattr(settings, each.name) for each in fields(Grid)}
     asked = measured | {
         "share": settings.share,
         "options": {"features": settings.features, "stars": settings.stars},
@@ -108,7 +105,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
             **asked,
         )
     pairs = []
-    for overlap in settings.overlap if settings.similarities else ():
+    for overlap in settings.overlaps if settings.similarities else ():
         split = cross_domain_split(
             ratings, **domains, share=settings.share, overlap=overlap, seed=settings.seed
         )
