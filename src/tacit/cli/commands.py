@@ -162,7 +162,8 @@ def _perform(
     for name, field, kind in _fields(command.settings):
         if field.metadata["writes"] and given[name] is not None:
             check_writable(given[name])  # before the hours of work, not after
-        given[name] = _read(given[name], field, f"--{name.replace('_', '-')}", kind)
+        flag = (field.metadata["flag"] or f"--{name.replace('_', '-')}").split()[0]
+        given[name] = _read(given[name], field, flag, kind)
     settings = command.settings(**given)
     result = command.run(settings, Terminal(source, quiet=as_json))
     wrote = [
