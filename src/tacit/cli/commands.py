@@ -199,7 +199,8 @@ def _entries(kind: Any) -> Any:
 
 
 def _read(value: Any, name: str, field: Field[Any], kind: Any) -> Any:
-    entries, flag = _entries(kind), f"--{name.replace('_', '-')}"
+    entries = _entries(kind)
+    flag = (field.metadata["flag"] or f"--{name.replace('_', '-')}").split()[0]
     if entries is None:
         bounded = field.metadata["least"] is not None and isinstance(value, float)
         if bounded and not math.isfinite(value):

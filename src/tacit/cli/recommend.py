@@ -188,11 +188,12 @@ def _of_release(release: Any, computed: str) -> dict[str, Any]:
 
 
 def _reasons(model: Any, item: Any, own: dict[Any, float], *, of_scores: bool) -> dict[str, Any]:
-    """Predicted stars and "because you liked X", from a recommender that can say; else nothing."""
+    """Scores of "because you liked X", or predicted stars, from a recommender that can say; else
+    nothing."""
     if not hasattr(model, "explain"):
         return {}
-    because = model.explain(item, history=own, n=MOST_REASONS)
     if of_scores:
+        because = model.explain(item, history=own, n=MOST_REASONS)
         return {
             "because": [
                 {"item_id": each.name, "title": model.titles_.get(each.name), "score": each.score}
@@ -202,18 +203,7 @@ def _reasons(model: Any, item: Any, own: dict[Any, float], *, of_scores: bool) -
             "features": [each.name for each in because if each.kind == "feature"],
         }
     predicted = float(model.predict([item], history=own)[0])
-    return {
-        "stars": min(max(predicted, model.scale_.minimum), model.scale_.maximum),
-        "because": [
-            {
-                "item_id": reason.item_id,
-                "title": model.titles_.get(reason.item_id),
-                "similarity": reason.similarity,
-                "stars": reason.stars,
-            }
-            for reason in because
-        ],
-    }
+    return {"stars": min(max(predicted, model.scale_.minimum), model.scale_.maximum)}
 
 
 def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict[Any, float], int]:
@@ -287,12 +277,6 @@ def _show(result: dict[str, Any]) -> None:
     if not result["personal"]:
         terminal.say(
             "Everyone gets this list: the model was fitted to too few people for personal lists."
-        )
-    if explained and not all(entry["because"] for entry in rows):
-        terminal.say(
-            "Where a reason is empty, nothing you liked adds to the predicted stars: "
-            "they come from "
-            "the item's own mean and from what you disliked."
         )
     if result["unknown_items"]:
         terminal.say(f"{result['unknown_items']} rated items are not in the model.")

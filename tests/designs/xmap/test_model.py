@@ -163,44 +163,6 @@ def test_own_target_ratings_count(model, world):
     assert (before != after).any()
 
 
-def test_reasons_add_up(model, world):
-    """All contributions together are the prediction minus the item's mean."""
-    person = quiet(world)
-    history = world.history(person)
-    film = model.recommend(person, n=1)[0].item_id
-    reasons = model.boxes_.because(film, model.boxes_.own(person, None))
-    mean = model.predict([film], history={})[0]
-    added = sum(reason.stars for reason in reasons)
-    assert mean + added == pytest.approx(model.predict([film], person)[0])
-    assert {reason.item_id for reason in reasons} <= set(history)
-
-
-def test_explanations_name_likes(model, world):
-    """ "Because you liked X": X is hers, helps, and a book speaks through its image."""
-    person = quiet(world)
-    history = books_of(world, person)
-    shown = [
-        reason
-        for film in model.recommend(history=history, n=10).item_ids
-        for reason in model.explain(film, history=history)
-    ]
-    assert shown
-    for reason in shown:
-        assert reason.item_id in history
-        assert reason.through % 2 == 1
-        assert reason.stars > 0
-        assert reason.similarity > 0
-
-
-def test_explanations_survive_a_file(model, world, tmp_path):
-    """They are made from released numbers: a saved model explains the same."""
-    model.save(tmp_path / "model")
-    history = books_of(world, quiet(world))
-    loaded = load_model(tmp_path / "model")
-    for film in model.recommend(history=history).item_ids:
-        assert loaded.explain(film, history=history) == model.explain(film, history=history)
-
-
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

@@ -13,7 +13,6 @@ from tacit.designs.xmap.generator import Profiles
 from tacit.designs.xmap.recommender import (
     ItemNeighbours,
     item_neighbours,
-    most_similar,
     recency,
 )
 from tacit.engine import Engine
@@ -101,7 +100,7 @@ def test_neighbours_are_the_largest_positive(k):
     table = baseline(sparse.csr_array(stars.astype(float))).table
     every = np.arange(9, dtype=np.int32)
     dense = ENGINE.neighbours(table, of=every, among=every, k=9)
-    found = most_similar(table, k=k, significance=0, engine=ENGINE)
+    found = item_neighbours(table, np.zeros(9), k=k, significance=0, engine=ENGINE)
     for item in range(9):
         positive = [
             (-s, j)

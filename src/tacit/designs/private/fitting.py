@@ -30,11 +30,9 @@ from scipy import sparse
 from tacit.data.domains import Values, item_features
 from tacit.data.ratings import Column, Ratings
 from tacit.designs.private.guarantees import (
-    LEAST_POPULAR,
     Usefulness,
     list_gain,
     people_needed,
-    people_needed_after,
     popular_above_noise,
 )
 from tacit.designs.private.people import People, Sides
@@ -246,8 +244,6 @@ def release(
     items, deviation = item_tastes(people, at, features, counts, along, noises[3], settings)
     if effective is not None:  # what the release itself says about such lists
         popular = popular_above_noise(counts.targets, counts.deviation)
-        if popular < LEAST_POPULAR:
-            needed = people_needed_after(counts.people, popular, sizes[1])
         gain = list_gain(counts.means, items)
         useful = Usefulness(counts.people, effective, needed, popular, gain)
     lists = Tastes(at, along, items, deviation)

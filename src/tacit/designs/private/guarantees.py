@@ -167,16 +167,6 @@ def popular_above_noise(shares: Floats, deviation: float) -> float:
     return float(largest.mean()) / deviation / _largest_noise(len(shares))
 
 
-def people_needed_after(people: float, popular: float, items: int) -> int:
-    """The number of people at which the popular items would stand out, from P below its bound."""
-    from scipy.stats import norm  # takes long to import
-
-    tail = _POPULAR / items
-    alone = float(norm.pdf(norm.isf(tail))) / tail if tail < 0.5 else 0.0  # what noise shows
-    seen = (popular * _largest_noise(items)) ** 2 - alone**2
-    return math.ceil(people * _largest_noise(items) / math.sqrt(max(seen, 0.25)))
-
-
 def _largest_noise(items: int) -> float:
     """About the largest of so many standard normal numbers."""
     return math.sqrt(2 * math.log(max(items, 2)))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,7 @@ class Private(ItemRecommender):
             made = type(self).from_parts(*container.unpack(file))
             self.__dict__ |= {name: what for name, what in vars(made).items() if name[-1] == "_"}
         self.people_ = known
+        self.__dict__.pop("_numbers", None)
         stood = releases.standing(self.releases_, settings.delta, self.lifetime_)
         self.standing_ = replace(stood, repeated=repeated)
         return self
@@ -248,11 +250,13 @@ class Private(ItemRecommender):
             "taken": list(self.taken_),
             "feature_names": list(self.feature_names_),
             "context": None if self.joint_ else list(self.context_ids_.tolist()),
-            **storing.released_to_header(self.released_),
+            "version": storing.VERSION,
+            "mode": self.released_.mode,
+            "usefulness": asdict(self.released_.usefulness),
+            "deviation": self.released_.deviation,
             **inputs.items_to_header(self.item_ids_, self.titles_),
         }
-        arrays = storing.to_arrays(self.released_, self.context_features_)
-        return header, arrays | storing.stars_to_arrays(self.stars_)
+        return header, storing.to_arrays(self.released_, self.context_features_, self.stars_)
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Private:
@@ -292,17 +296,14 @@ class Private(ItemRecommender):
         numbers, low = self._numbers, self.settings_.other_weight
         return of_history(own, *numbers, self.threshold_, low, self.joint_)
 
-    @property
+    @cached_property
     def _numbers(self) -> tuple[dict[Any, int], dict[Any, int]]:
         """Where each id stands among context and target items; made once for a fit."""
-        known = self.__dict__.get("_known")
-        if known is None or known[0] is not self.item_ids_:
-            tables = [
-                {item: place for place, item in enumerate(ids.tolist())}
-                for ids in (self.context_ids_, self.item_ids_)
-            ]
-            known = self._known = (self.item_ids_, tables[0], tables[1])
-        return known[1], known[2]
+        context, targets = (
+            {item: place for place, item in enumerate(ids.tolist())}
+            for ids in (self.context_ids_, self.item_ids_)
+        )
+        return context, targets
 
     def _score(self, history: History) -> Floats:
         profile, settings = self._profile(history), self.settings_

@@ -53,17 +53,9 @@ def settings_from_header(header: Mapping[str, Any]) -> Settings:
     return Settings(**given | {"epsilon": float(header["epsilon"])})
 
 
-def released_to_header(released: Released) -> dict[str, Any]:
-    """The released numbers that are no arrays."""
-    return {
-        "version": VERSION,
-        "mode": released.mode,
-        "usefulness": asdict(released.usefulness),
-        "deviation": released.deviation,
-    }
-
-
-def to_arrays(released: Released, features: sparse.csr_array | None) -> dict[str, NDArray[Any]]:
+def to_arrays(
+    released: Released, features: sparse.csr_array | None, stars: StarModel | None
+) -> dict[str, NDArray[Any]]:
     """features: of the context items, which tastes are made from."""
     arrays: dict[str, NDArray[Any]] = {"means": released.means}
     found = released.lists
@@ -80,23 +72,18 @@ def to_arrays(released: Released, features: sparse.csr_array | None) -> dict[str
             "feature_columns": features.indices.astype(np.int32),
             "feature_values": features.data,
         }
+    if stars is not None:
+        arrays |= {
+            "star_mean": np.array([stars.mean]),
+            "star_effects": stars.effects,
+            "star_loadings": stars.loadings,
+            "star_variances": stars.variances,
+        }
     return arrays
 
 
-def stars_to_arrays(found: StarModel | None) -> dict[str, NDArray[Any]]:
-    """What was released of stars, if anything."""
-    if found is None:
-        return {}
-    return {
-        "star_mean": np.array([found.mean]),
-        "star_effects": found.effects,
-        "star_loadings": found.loadings,
-        "star_variances": found.variances,
-    }
-
-
 def stars_from(arrays: Arrays, targets: int, context: int) -> StarModel:
-    """What `stars_to_arrays` wrote. context: of items in another domain, or 0. A file of before
+    """What `to_arrays` wrote of stars. context: of items in another domain, or 0. A file of before
     has means alone."""
     mean, effects = float(finite(arrays, "star_mean", 1)[0]), finite(arrays, "star_effects", None)
     items = len(effects)

@@ -13,15 +13,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacit.designs.xmap.boxes import Reason
     from tacit.designs.xmap.model import XMap
 
-__all__ = ["Reason", "XMap"]
+__all__ = ["XMap"]
 
 
 def __getattr__(name: str) -> Any:
-    """The names load on first use: commands that list designs need none of them."""
+    """The name loads on first use: commands that list designs do not need it."""
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    home = "model" if name == "XMap" else "boxes"
-    return getattr(import_module(f"{__name__}.{home}"), name)
+    return getattr(import_module(f"{__name__}.model"), name)

@@ -21,7 +21,7 @@ from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored import Given, StoredRatings, in_memory, known_of
 from tacit.designs.xmap import guarantees
 from tacit.designs.xmap.extender import Baseline, centred, extend, means_of_people
-from tacit.designs.xmap.generator import Profiles, alter_egos, drawn_as_published, images, places_of
+from tacit.designs.xmap.generator import Profiles, alter_egos, drawn_as_published, images
 from tacit.designs.xmap.recommender import (
     ItemNeighbours,
     RatedTogether,
@@ -30,7 +30,6 @@ from tacit.designs.xmap.recommender import (
     pattern,
     published_neighbours,
     rated_together,
-    recency,
 )
 from tacit.designs.xmap.settings import Catalogue, Settings
 from tacit.engine import Engine, Numbers, Table
@@ -48,21 +47,6 @@ Rows = Callable[[Ratings], tuple[sparse.csr_array, Floats]]
 
 VERSION = 1
 """Of what a header says."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """ "Because you liked X": one of their own ratings, and what it adds to a prediction.
-
-    through: the target item that X stands for, None where X speaks for itself. similarity: released
-    or public, of X (or what it stands for) with the recommended item. stars: added to the item's
-    mean.
-    """
-
-    item_id: Any
-    through: Any
-    similarity: float
-    stars: float
 
 
 class Own(NamedTuple):
@@ -88,11 +72,6 @@ class Bridge:
     engine: Engine
     lists: RatedTogether | None
 
-    @cached_property
-    def own(self) -> Numbers:
-        """(n_items,) each target item's place in the target."""
-        return places_of(self.targets, len(self.images))
-
     def predict(self, own: Own) -> Floats:
         """(n_target,) predicted stars."""
         stars: Floats = self.neighbours.predict(self._profile(own), self.alpha, self.engine)[0]
@@ -106,25 +85,6 @@ class Bridge:
         support = self.neighbours.support(self._profile(own), self.alpha)[0]
         scores: Floats = support * (self.predict(own) - self.lowest)
         return scores
-
-    def because(self, place: int, own: Own, ids: list[Any]) -> list[Reason]:
-        """What each of a person's ratings adds to the prediction for one target item."""
-        profiles, numbers = self._profile(own), own.stars.indices
-        columns = profiles.stars.indices
-        similar = self.neighbours.similar[[place]].toarray()[0, columns]
-        weights = recency(profiles, self.alpha) * np.abs(similar)
-        found = []
-        for at in np.flatnonzero(weights).tolist():
-            behind = np.flatnonzero(self.own[numbers] == columns[at])  # their rating, or images
-            if not behind.size:
-                behind = np.flatnonzero(self.images[numbers] == columns[at])
-            image = int(self.targets[columns[at]])
-            share = np.sign(similar[at]) * weights[at] / weights.sum() / len(behind)
-            for number, stars in zip(numbers[behind], own.stars.data[behind], strict=True):
-                through = None if number == image else ids[image]
-                added = float(share * (stars - self.item_means[number]))
-                found.append(Reason(ids[number], through, float(similar[at]), added))
-        return found
 
     def _profile(self, own: Own) -> Profiles:
         return alter_egos(
@@ -171,12 +131,6 @@ class Boxes:
         for bridge in self.bridges.values():
             found[bridge.targets] = getattr(bridge, what)(own)
         return found
-
-    def because(self, item: Any, own: Own) -> list[Reason]:
-        """What each of a person's ratings adds to the prediction for an item of a target."""
-        number = self._numbers[item]
-        bridge = next(each for each in self.bridges.values() if each.own[number] >= 0)
-        return bridge.because(int(bridge.own[number]), own, self.ids.tolist())
 
     def card(self) -> Guarantee:
         settings = self.settings

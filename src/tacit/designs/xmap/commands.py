@@ -1,25 +1,34 @@
-"""What `tacit fit xmap` asks, does and shows."""
+"""X-Map's part of `tacit fit`, `evaluate`, `compare` and `demo`."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tacit.design import (
     Command,
+    Entry,
     Run,
+    Tour,
     Where,
     option,
     options_of,
     private_summary,
     promised,
-    summary,
     usefulness,
 )
+from tacit.design import Comparison as Compared
+from tacit.designs.xmap.experiment.methods import METHODS, VARIANTS, Contender
 from tacit.errors import PrivacyError
-from tacit.evaluation import OUT, Result
+from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Interval, Result, Table, manifest
+
+if TYPE_CHECKING:
+    from tacit.designs.xmap.experiment import CrossDomainTable, Point
+    from tacit.designs.xmap.experiment.judging import Comparison
 
 FEATURES = (
     "Columns of public item metadata, with commas; default: genres, tags, categories, price, year "
@@ -66,8 +75,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     The sound variant is the design private, from domain to domain; features and stars are for it.
     k, extender-k and significance are for the variant published only.
     """
-    from tacit.data.ratings import Ratings
-    from tacit.data.stored import known_of, watched
+    from tacit.data.stored import watched
     from tacit.designs.xmap.model import XMap
 
     variant = settings.variant
@@ -79,14 +87,15 @@ def fit(settings: FitSettings, run: Run) -> Result:
     own = ("out", "catalogue", "from_domain", "to_domain", *options_of(Where))
     given = {name: value for name, value in vars(settings).items() if name not in own}
     model = XMap(source=settings.from_domain or None, target=settings.to_domain, **given)
+    passes = 5 if settings.stars else 4
+    if variant != "sound":
+        passes = 1 + 7 * len(settings.to_domain)
     with ExitStack() as open_until:
         ratings = open_until.enter_context(run.open(settings, catalogue=settings.catalogue))
-        open_until.enter_context(watched(ratings, run.progress, _passes(settings)))
+        open_until.enter_context(watched(ratings, run.progress, passes))
         model.fit(ratings).save(settings.out)
     card, useful = model.guarantees()[0], usefulness(model)
-    exact = variant == "published" and isinstance(ratings, Ratings)
-    facts = summary("x-map", settings.out, known_of(ratings)) if exact else {}
-    data = facts | private_summary("x-map", settings.out, len(model.item_ids_))
+    data = private_summary("x-map", settings.out, len(model.item_ids_))
     data |= {
         "source": list(model.routes.sources) or None,
         "target": list(model.routes.targets),
@@ -108,11 +117,231 @@ def fit(settings: FitSettings, run: Run) -> Result:
     return Result(data, (said,), after)
 
 
-def _passes(settings: FitSettings) -> int | None:
-    """Over stored ratings, at most; None where it hangs on the ratings."""
-    if settings.variant == "sound":
-        return 5 if settings.stars else 4
-    return 1 + 7 * len(settings.to_domain) if math.isinf(settings.epsilon) else None
-
-
 FIT = Command(FitSettings, fit, ratings=True)
+
+
+PROFILE = "a person's whole profile, added or removed"
+PRINTED = "a rating, as printed: refuted, see the card"
+LISTS = "everybody who has the lists or the model"
+PEOPLE, ITEMS, EPSILON, FITS = 3000, 80, 3.0, 2
+"""Of the tour; EPSILON: of its private model, for a whole profile."""
+_LEGEND = (
+    "MAE in stars, predictions not rounded; ±: 95 % intervals, of means over splits and of "
+    "differences over people."
+)
+
+
+@dataclass(frozen=True)
+class EvaluateSettings:
+    """Of `tacit evaluate xmap`."""
+
+    from_domain: str = option("Domain that people have rated in.", flag="--source")
+    to_domain: str = option("Domain to recommend from.", flag="--target")
+    ks: tuple[int, ...] = option(
+        "Numbers of neighbours, with commas.", default=(10, 20, 50), flag="--k"
+    )
+    overlaps: tuple[float, ...] = option(
+        "Shares of the people in both domains who stay in training.", default=(1.0,),
+        flag="--overlap",
+    )  # fmt: skip
+    profile_sizes: tuple[int, ...] = option(
+        "Ratings in the target that a test person keeps; 0: cold start.", default=(0,),
+        flag="--profile-size",
+    )  # fmt: skip
+    alphas: tuple[float, ...] = option(
+        "How fast old ratings lose weight in the paper's methods; 0: not at all.",
+        default=(0.0,), flag="--alpha",
+    )  # fmt: skip
+    methods: tuple[str, ...] = option(
+        "Only these methods, with commas.", default=METHODS, flag="--method"
+    )
+    variants: tuple[str, ...] = option(
+        "Of X-Map: sound, published; with commas.", default=VARIANTS, flag="--variant"
+    )
+    epsilons: tuple[float, ...] = option(
+        "Epsilon for a person's whole profile, with commas.", default=(1.0,), flag="--epsilon"
+    )
+    delta: float = option("Of the sound variant, such as 1e-6.", default=1e-6)
+    surface: tuple[float, ...] = option(
+        "Budgets of the published variant: every pair is measured.", default=()
+    )
+    features: tuple[str, ...] | None = option(FEATURES, default=None)
+    stars: bool = option(
+        "The sound variant also releases mean stars, to predict stars.", default=False
+    )
+    similarities: bool = option(
+        "Count the pairs of items with a similarity, at each overlap.", default=False
+    )
+    share: float = option("Share of the people in both who are tested.", default=0.2)
+    seeds: int = option("How many splits.", default=5, least=1)
+    report: Path | None = option(REPORT, default=None, writes=True)
+    seed: int = option(SEED, default=0, least=0)
+    workers: int = option(WORKERS, default=0, least=0)
+
+
+def evaluate(settings: EvaluateSettings, run: Run) -> Result:
+    """Predict stars in a domain new to a person.
+
+    Compares X-Map with and without privacy and its competitors on the same people: error by k,
+    overlap, profile size and budget. Features and stars are the sound variant's; without --stars it
+    is judged by its lists alone.
+    """
+    from tacit.data.domains import cross_domain_split
+    from tacit.designs.xmap.experiment import Grid, evaluate_cross_domain, similarities_found
+    from tacit.designs.xmap.experiment.report import page_of, verdict
+
+    measured = {each.name: getattr(settings, each.name) for each in fields(Grid)}
+    asked = measured | {
+        "share": settings.share,
+        "options": {"features": settings.features, "stars": settings.stars},
+    }
+    steps, ratings = Grid(**measured).steps, run.read()
+    domains: dict[str, Any] = {"source": settings.from_domain, "target": settings.to_domain}
+    with run.progress("Evaluating", steps) as advance:
+        table = evaluate_cross_domain(
+            ratings,
+            **domains,
+            first_seed=settings.seed,
+            workers=settings.workers,
+            progress=advance,
+            **asked,
+        )
+    pairs = []
+    for overlap in settings.overlaps if settings.similarities else ():
+        split = cross_domain_split(
+            ratings, **domains, share=settings.share, overlap=overlap, seed=settings.seed
+        )
+        pairs.append({"overlap": overlap} | similarities_found(split.train, **domains))
+    made_with = manifest(ratings, seed=settings.seed, command=run.command, **domains, **asked)
+    if settings.report is not None:
+        page_of(table, made_with).write(settings.report)
+    found = verdict(table)
+    return Result(
+        table.to_dict() | ({"similarities": pairs} if pairs else {}) | {"manifest": made_with},
+        (
+            f"{found.headline}. {found.sentence}",
+            points(table),
+            *aged(table),
+            *_similarities(pairs),
+            _LEGEND,
+        ),
+        "--report out.html draws it;  --json prints every row.",
+    )
+
+
+def points(table: CrossDomainTable) -> Table:
+    """The base first, then what moves: errors with intervals, and lists."""
+
+    def moved(point: Point) -> str:
+        own = {"k": point.k, **vars(point.setting)}
+        base = {"k": table.base_k, **vars(table.base)}
+        away = [name for name in base if own[name] not in (None, base[name])]
+        return ", ".join(f"{name.replace('_', ' ')} {own[name]:g}" for name in away)
+
+    columns: dict[str, Callable[[Point], object]] = {
+        "method": lambda point: point.contender.method,
+        "privacy": lambda point: _privacy(point.contender),
+        "at": moved,
+        "MAE": lambda point: _with_width(point.mae),
+        "NDCG@10": lambda point: point.ndcg_at_10.mean,
+    }
+    base = table.at_base()
+    return Table.of("", columns, [*base, *(each for each in table.points if each not in base)])
+
+
+def aged(table: CrossDomainTable) -> Iterator[Table]:
+    """Each method with an alpha less itself at the base's."""
+    rows = [
+        (each.method, f"{each.alpha:g}", _with_width(each, "+.5f"))
+        for each in table.comparisons
+        if each.alpha is not None
+    ]
+    if rows:
+        title = f"MAE less that at alpha {table.base.alpha:g}"
+        yield Table(title, ("method", "alpha", "difference"), rows)
+
+
+def _similarities(pairs: Sequence[dict[str, Any]]) -> Iterator[Table]:
+    if pairs:
+        yield Table(
+            "Pairs of an item of each domain with a similarity, first split",
+            ("overlap", "adjusted cosine", "X-Sim, by meta-paths", "all pairs"),
+            [(f"{n:g}", *(f"{x:,}" for x in numbers)) for n, *numbers in map(dict.values, pairs)],
+        )
+
+
+def _privacy(contender: Contender) -> str:
+    if not contender.budget:
+        return "none"
+    if contender.epsilon_prime is not None:
+        return f"published {contender.epsilon:g}, {contender.epsilon_prime:g}"
+    return f"{contender.variant} {contender.epsilon:g}"
+
+
+def _with_width(found: Interval | Comparison | None, sign: str = ".3f") -> str:
+    """The mean and half of its interval, which is as wide on either side."""
+    if found is None:
+        return ""
+    mean, low, high = found if isinstance(found, Interval) else found.interval
+    half = (high - low) / 2
+    return f"{mean:{sign}}" + (f" ± {half:{sign.lstrip('+')}}" if math.isfinite(half) else "")
+
+
+EVALUATE = Command(EvaluateSettings, evaluate, ratings=True)
+
+
+def contenders(asked: Compared) -> tuple[Entry, ...] | str:
+    """X-Map in its variants, for `tacit compare`, where two domains are named."""
+    if asked.source is None or asked.target is None:
+        return "needs two domains: name --source and --target"
+    maker = "tacit.designs.xmap:XMap"
+    routes = {"source": asked.source, "target": asked.target}
+    found = []
+    for epsilon in asked.epsilons:
+        given = routes | {"epsilon": epsilon}
+        if math.isinf(epsilon):
+            plain = given | {"variant": "published", "k": 10}
+            found.append(Entry("xmap", "non-private", epsilon, PROFILE, LISTS, maker, plain, True))
+            continue
+        sound = given | {"variant": "sound", "delta": asked.delta}
+        found.append(Entry("xmap", "sound", epsilon, PROFILE, LISTS, maker, sound, True))
+        printed = given | {"variant": "published", "k": 10}
+        found.append(Entry("xmap", "published", epsilon, PRINTED, LISTS, maker, printed, True))
+    return tuple(found)
+
+
+def tour() -> Tour:
+    """Books to films, and the audit's attack on who was in the data."""
+    from tacit.auditing.attacks.membership import play
+    from tacit.data.synthetic_worlds import generate_domains
+    from tacit.designs.xmap.audit.tables import GAMES
+    from tacit.designs.xmap.model import XMap
+    from tacit.evaluation.lists import judge_lists, list_trial
+    from tacit.recommenders.baselines import Popularity
+
+    ratings = generate_domains(PEOPLE, (ITEMS, ITEMS), 30, seed=1)
+    model = XMap(source="source", target="target", epsilon=EPSILON).fit(ratings)
+    books = [int(item) for item in ratings.item_ids[:3]]
+    best = model.recommend(history=dict.fromkeys(books, 5.0), n=3)
+    read = {row.method: row.auc for game in GAMES for row in play(game, fits=FITS)[:1]}
+    without, private = read["nx-map"], read["x-map-sound"]
+    card = model.guarantees()[0]
+    trial = list_trial(ratings, source="source", target="target", seed=1)
+    ndcg = {
+        "popularity": judge_lists(Popularity(likes=True), trial).ndcg,
+        "private": judge_lists(XMap(source="source", target="target", epsilon=EPSILON), trial).ndcg,
+    }
+    return Tour(
+        asked=f"{PEOPLE:,} generated people rated books and films. A person who rated three books "
+        f"and no film gets {', '.join(f'film {row.item_id}' for row in best)}.",
+        left="From the platform: a few noisy sums over people, released once, and the lists that "
+        "are made of them. The platform itself sees all ratings and must be trusted.",
+        learned="An attacker who makes accounts with one item of a person each, and reads their "
+        f"lists, recognises who was in the data with an AUC of {without:.2f} from the paper's "
+        f"method without noise, and {private:.2f} from the private one. 0.5 is guessing.",
+        cost=f"Epsilon {card.epsilon:.3g}, delta {card.delta:g}, for each person's whole profile "
+        f"in both domains, once for each fit. NDCG@10 of lists for people new to films: "
+        f"{ndcg['private']:.3f}, where popularity has {ndcg['popularity']:.3f}.",
+        read_on="docs/xmap.md",
+        figures={"auc": read, "epsilon": card.epsilon, "delta": card.delta, "ndcg": ndcg},
+    )

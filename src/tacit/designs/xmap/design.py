@@ -127,10 +127,10 @@ DESIGN = Design(
     {
         "audit": "audit:audit",
         "fit": "commands:FIT",
-        "evaluate": "experiment.commands:EVALUATE",
+        "evaluate": "commands:EVALUATE",
         "models": "serve:make_demo",
-        "tour": "experiment.commands:tour",
-        "compare": "experiment.commands:contenders",
+        "tour": "commands:tour",
+        "compare": "commands:contenders",
         "reproduce": "design:PRINTED",
         "useful": "settings:useful",
     },

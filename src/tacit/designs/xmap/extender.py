@@ -106,7 +106,13 @@ def extend(
     find = partial(asked, engine=engine, k=k, significance=significance)
 
     def among(*pairs: tuple[Numbers, Numbers]) -> list[Neighbours]:
-        return [_with_neighbours(found) for found in nearest(base.table, pairs, find, k)]
+        """Without the items that have no neighbour."""
+        lists = nearest(base.table, pairs, find, k)
+        there = [(each.items >= 0).any(axis=1) for each in lists]
+        return [
+            Neighbours(**{name: values[kept] for name, values in vars(each).items()})
+            for each, kept in zip(lists, there, strict=True)
+        ]
 
     both = (sources, targets)
     across = among((sources, targets), (targets, sources))
@@ -167,12 +173,6 @@ def similarities(extension: Extension, starts: Numbers, engine: Engine) -> Float
 def blocks_of(extension: Extension, starts: Numbers) -> list[slice]:
     """Parts of `starts` whose `similarities` are at most some four million pairs."""
     return blocks((len(starts), len(extension.targets)), _CELLS)
-
-
-def _with_neighbours(found: Neighbours) -> Neighbours:
-    """Without the items that have no neighbour."""
-    kept = (found.items >= 0).any(axis=1)
-    return Neighbours(**{name: values[kept] for name, values in vars(found).items()})
 
 
 def _undirected(base: Baseline, one: Neighbours, other: Neighbours) -> _Edges:

@@ -104,13 +104,6 @@ def drawn_as_published(epsilon: float, source: Source) -> Choice:
     return choose
 
 
-def places_of(targets: Numbers, items: int) -> Numbers:
-    """(items,) each target item's place in the target domain, -1: none."""
-    own = np.full(items, -1, dtype=np.int32)
-    own[targets] = np.arange(len(targets))
-    return own
-
-
 def alter_egos(
     stars: sparse.csr_array,
     times: NDArray[np.int64] | None,
@@ -125,7 +118,8 @@ def alter_egos(
     (items,) the place in the target domain of a source item's image, -1: none. targets: sorted
     numbers of that domain's items.
     """
-    own, width = places_of(targets, stars.shape[1]), len(targets)
+    own, width = np.full(stars.shape[1], -1, dtype=np.int32), len(targets)
+    own[targets] = np.arange(width)
     people = np.repeat(np.arange(stars.shape[0], dtype=np.int64), np.diff(stars.indptr))
     deviations = stars.data - item_means[stars.indices]
     moments = np.zeros(len(people), dtype=np.int64) if times is None else times

@@ -16,6 +16,7 @@ from tacit.data.stored import Given, known_of
 from tacit.designs.xmap.settings import (
     VERSION,
     Private,
+    Reason,
     Routes,
     Settings,
     Variant,
@@ -28,7 +29,6 @@ from tacit.designs.xmap.settings import (
     sound_lists,
     without_noise,
 )
-from tacit.designs.xmap.settings import Reason as ListReason
 from tacit.errors import ConfigError, DataError
 from tacit.privacy import Guarantee
 from tacit.recommenders import inputs
@@ -43,7 +43,7 @@ from tacit.recommenders.base import (
 )
 
 if TYPE_CHECKING:
-    from tacit.designs.xmap.boxes import Boxes, Reason
+    from tacit.designs.xmap.boxes import Boxes
     from tacit.engine import Engine
     from tacit.randomness import Source
 
@@ -182,19 +182,13 @@ class XMap(ItemRecommender):
 
     def explain(
         self, item: Any, user: Any = None, *, history: History | None = None, n: int = 3
-    ) -> tuple[Reason, ...] | tuple[ListReason, ...]:
-        """The n likes of theirs that add most to an item's predicted stars, largest first; of the
-        sound variant, as `Private.explain`: own items and features that add most to its score.
-
-        It spends nothing. DataError for an item of no target domain.
-        """
+    ) -> tuple[Reason, ...]:
+        """As `Private.explain`: own items and features that add most to an item's score; nothing of
+        the published variant. It spends nothing. DataError for an item of no target domain."""
         if item not in self._listed(None):
             raise DataError("no such item in a target domain", found=item)
-        if self.boxes_ is None:
-            return self._sound().explain(item, user, history=history, n=n)
-        found = self.boxes_.because(item, self.boxes_.own(user, history))
-        best = sorted(found, key=lambda each: -each.stars)[:n]
-        return tuple(each for each in best if each.stars > 0 and each.similarity > 0)
+        lists = self.sound_
+        return () if lists is None else lists.explain(item, user, history=history, n=n)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card: what other people get to see says this much about one person."""

@@ -73,16 +73,12 @@ class ItemNeighbours:
 def item_neighbours(
     table: Table, means: Floats, *, k: int, significance: int, engine: Engine
 ) -> ItemNeighbours:
-    """Learn from everybody's target profiles, AlterEgos included, centred."""
-    found = most_similar(table, k=k, significance=significance, engine=engine)
-    return ItemNeighbours(means, found.items, found.similarities)
-
-
-def most_similar(table: Table, *, k: int, significance: int, engine: Engine) -> Neighbours:
-    """Every item's k neighbours of the largest positive similarity."""
+    """Every item's k neighbours of the largest positive similarity. table: of everybody's target
+    profiles, AlterEgos included, centred."""
     every = np.arange(table.values.shape[1], dtype=np.int32)
     find = partial(_positive, engine=engine, k=k, significance=significance)
-    return nearest(table, [(every, every)], find, k)[0]
+    found = nearest(table, [(every, every)], find, k)[0]
+    return ItemNeighbours(means, found.items, found.similarities)
 
 
 def _positive(
@@ -198,7 +194,8 @@ def drawn_neighbours(
     chosen = _peeled(exponents, k, source)
     drawn = chosen >= 0
     noisy = np.take_along_axis(similarities, chosen, axis=1)
-    noisy += np.take_along_axis(scales, chosen, axis=1) * unit_laplace(chosen.shape)
+    noise = discrete_laplace(np.zeros(chosen.shape, dtype=np.int64), float(_UNIT)) / _UNIT
+    noisy += np.take_along_axis(scales, chosen, axis=1) * noise
     items = np.where(drawn, np.take_along_axis(numbers, chosen, axis=1), -1)
     return items.astype(np.int32), np.where(drawn, noisy, 0.0)
 
@@ -216,12 +213,6 @@ def _peeled(exponents: Floats, k: int, source: Source) -> NDArray[np.int64]:
         chosen[rows, place] = draw_rows(np.floor(scaled * (1 << _BITS)).astype(np.int64), source)
         left[rows, chosen[rows, place]] = -np.inf
     return chosen
-
-
-def unit_laplace(shape: tuple[int, ...]) -> Floats:
-    """Noise of scale 1, on its grid."""
-    noise = discrete_laplace(np.zeros(int(np.prod(shape)), dtype=np.int64), float(_UNIT))
-    return (noise / _UNIT).reshape(shape)
 
 
 def published_neighbours(

@@ -22,6 +22,7 @@ from tacit import container
 from tacit.auditing.attacks.membership import Game, Scored, study
 from tacit.auditing.claims import Bench, Line
 from tacit.auditing.replays import replay_check
+from tacit.data.domains import on_catalogue
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.private.audit import worlds
 from tacit.designs.private.audit.worlds import (
@@ -87,14 +88,11 @@ def _people(generator: np.random.Generator, people: int, chances: Any) -> list[L
 
 def _ratings(rows: Sequence[Likes]) -> Ratings:
     """On one public catalogue; every rating is a like."""
-    genres = np.empty(ITEMS, object)
-    genres[:] = [f"g{item % GENRES}" for item in range(ITEMS)]
     users = np.repeat(np.arange(len(rows)), RATED)
-    return Ratings(
-        users.astype(np.int32), np.concatenate(rows).astype(np.int32), np.full(len(users), 5.0),
-        None, np.arange(len(rows)), np.arange(ITEMS), RatingScale(1, 5, 1),
-        item_metadata={"genres": genres}, catalogue_given=True, scale_given=True,
-    )  # fmt: skip
+    likes = np.full(len(users), 5.0)
+    made = Ratings.from_arrays(users, np.concatenate(rows), likes, scale=RatingScale(1, 5, 1))
+    genres = {item: f"g{item % GENRES}" for item in range(ITEMS)}
+    return on_catalogue(made, dict.fromkeys(range(ITEMS)), metadata={"genres": genres})
 
 
 _MODES: tuple[Mode, ...] = ("taste", "top-items")

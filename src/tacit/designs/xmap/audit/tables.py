@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tacit.auditing.attacks.membership import FromLists, FromPredictions, Game, Scored, study
+from tacit.data.domains import on_catalogue
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.xmap import XMap
 
@@ -29,27 +30,9 @@ Stars = Mapping[str, float]
 
 def ratings(people: Sequence[Stars], items: Mapping[str, str]) -> Ratings:
     """One row of stars per person. items: every item of the public catalogue to its domain."""
-    names = sorted(items)
-    number = {name: place for place, name in enumerate(names)}
-    cells = [
-        (person, number[name], stars)
-        for person, row in enumerate(people)
-        for name, stars in sorted(row.items())
-    ]
-    users, columns, values = map(np.array, zip(*cells, strict=True))
-    ids = np.empty(len(names), dtype=object)
-    domains = np.empty(len(names), dtype=object)
-    ids[:], domains[:] = names, [items[name] for name in names]
-    return Ratings(
-        users.astype(np.int32),
-        columns.astype(np.int32),
-        values.astype(np.float64),
-        None,
-        np.arange(len(people)),
-        ids,
-        SCALE,
-        item_metadata={"domain": domains},
-    )
+    cells = [(person, *cell) for person, row in enumerate(people) for cell in row.items()]
+    users, names, stars = map(np.array, zip(*cells, strict=True))
+    return on_catalogue(Ratings.from_arrays(users, names, stars, scale=SCALE), dict(items))
 
 
 def strong_among_mild(people: int) -> Tables:

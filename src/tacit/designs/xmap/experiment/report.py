@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tacit.designs.xmap.experiment import CrossDomainTable, Point
 from tacit.designs.xmap.experiment.judging import Comparison
 from tacit.designs.xmap.experiment.methods import NX_MAP, STROKES, X_MAP, Contender
 from tacit.evaluation import Table, Verdict
-from tacit.evaluation.page import Cell, Figure, Line, Mark, Page, Section, interval, moving
+from tacit.evaluation.page import Cell, Line, Mark, Page, Section, interval, moving
 
 BASELINE = "item-average"
 
@@ -18,9 +18,7 @@ def page_of(table: CrossDomainTable, manifest: Mapping[str, Any]) -> Page:
     """Everybody at the base, then what moves."""
     kept = table.base.profile_size
     profile = f"{kept} ratings kept" if kept else "cold start"
-    sections = [Section("Everybody, side by side", [_standings(table)])]
-    if figures := list(_figures(table, profile)):
-        sections.append(Section("One thing at a time", figures=figures, key=_key(table)))
+    sections = [Section("Everybody, side by side", [_standings(table)]), *_moving(table, profile)]
     return Page(
         f"From {table.source} to {table.target}",
         sections,
@@ -55,28 +53,12 @@ def _mark(contender: Contender) -> str:
     return "plain" if contender.method == NX_MAP else ""
 
 
-def _drawn(table: CrossDomainTable) -> list[Contender]:
-    """One budget of each method and variant: the first."""
-    found: dict[tuple[str, str], Contender] = {}
+def _moving(table: CrossDomainTable, profile: str) -> Iterator[Section]:
+    """A figure of each thing that moves, with one budget of each method and variant: the first."""
+    drawn: dict[tuple[str, str], Contender] = {}
     for point in table.points:
         if point.mae is not None:
-            found.setdefault((point.contender.method, point.contender.variant), point.contender)
-    return list(found.values())
-
-
-def _key(table: CrossDomainTable) -> list[Mark]:
-    return [
-        Mark(f"{one.name} ({one.budget})" if one.budget else one.name, *_stroke(one))
-        for one in _drawn(table)
-    ]
-
-
-def _stroke(contender: Contender) -> tuple[str, tuple[int, ...]]:
-    return STROKES[contender.method, contender.variant]
-
-
-def _figures(table: CrossDomainTable, profile: str) -> Iterator[Figure]:
-    """One for each thing that moves."""
+            drawn.setdefault((point.contender.method, point.contender.variant), point.contender)
     where = table.target
     words = (
         ("Error by the number of neighbours", "neighbours, k", "Level lines have no k."),
@@ -85,10 +67,20 @@ def _figures(table: CrossDomainTable, profile: str) -> Iterator[Figure]:
         ("Error by the age of ratings", "alpha", "How fast old ratings lose weight."),
     )
     still = f"Else k = {table.base_k}, overlap {table.base.overlap:g}, {profile}."
+    figures = []
     for (title, axis, said), (points, x_of) in zip(words, table.figures(), strict=True):
+        means = {
+            pair: {x_of(point): point.mae for point in points if point.contender == one}
+            for pair, one in drawn.items()
+        }
+        lines = [
+            Line(one.name, *STROKES[pair], means[pair], one.budget, _mark(one))
+            for pair, one in drawn.items()
+            if means[pair]
+        ]
         figure = moving(
             title,
-            list(_lines(table, points, x_of)),
+            lines,
             axis=axis,
             value="mean absolute error, stars",
             form=".3f",
@@ -96,17 +88,13 @@ def _figures(table: CrossDomainTable, profile: str) -> Iterator[Figure]:
             bars=len(table.seeds) > 2,  # intervals of two splits would fill the plot
             ends=len(table.seeds) > 1,
         )
-        if figure is not None:
-            yield figure
-
-
-def _lines(
-    table: CrossDomainTable, points: Sequence[Point], x_of: Callable[[Point], float | None]
-) -> Iterator[Line]:
-    for each in _drawn(table):
-        means = {x_of(point): point.mae for point in points if point.contender == each}
-        if means:
-            yield Line(each.name, *_stroke(each), means, each.budget, _mark(each))
+        figures += [figure] if figure else []
+    if figures:
+        key = [
+            Mark(f"{one.name} ({one.budget})" if one.budget else one.name, *STROKES[pair])
+            for pair, one in drawn.items()
+        ]
+        yield Section("One thing at a time", figures=figures, key=key)
 
 
 def against(
