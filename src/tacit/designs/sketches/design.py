@@ -113,8 +113,8 @@ DESIGN = Design(
     {
         "audit": "audit:audit",
         "plan": "commands:PLAN",
-        "simulate": "experiment.commands:SIMULATE",
-        "evaluate": "experiment.commands:EVALUATE",
+        "simulate": "commands:SIMULATE",
+        "evaluate": "commands:EVALUATE",
         "tour": "experiment:tour",
         "compare": "experiment.ratings:contenders",
         "reproduce": "design:ITEMS",

@@ -153,9 +153,13 @@ class _Rows:
         return self.frame.mapInArrow(work, schema)
 
     def parted(self, ids: Column, tasks: int) -> Any:
-        """Each person's rows in one task. ids: of the catalogue."""
-        work = partial(workers.packed, used=self.used, scale=self.scale, ids=ids)
-        return _parted(self.frame, work, tasks)
+        """Each person's rows in one task, by buckets, of which there are many more than tasks, so
+        that tasks are equal. ids: of the catalogue."""
+        work = partial(
+            workers.packed, used=self.used, scale=self.scale, ids=ids,
+            buckets=min(workers.HASHES, 64 * tasks),
+        )  # fmt: skip
+        return self.frame.mapInArrow(work, workers.ROWS).repartition(tasks, "bucket")
 
 
 def _rows(
@@ -186,14 +190,6 @@ def _tasks(given: _Rows, asked: int | None) -> int:
     if not rows:
         raise DataError("there is no row")
     return asked or max(_LEAST_TASKS, math.ceil(rows / TASK_ROWS))
-
-
-def _parted(frame: Any, work: Callable[..., Any], tasks: int) -> Any:
-    """What `work` makes of the rows, each of its buckets in one task; there are many more of them
-    than tasks, so that tasks are equal."""
-    buckets = min(workers.HASHES, 64 * tasks)
-    packed = frame.mapInArrow(partial(work, buckets=buckets), workers.ROWS)
-    return packed.repartition(tasks, "bucket")
 
 
 @contextmanager

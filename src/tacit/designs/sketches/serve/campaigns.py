@@ -324,7 +324,7 @@ def make_demo(folder: Path) -> str:
     people = population()
     items = people.item_ids.tolist()
     campaign = new_campaign(items, rated=_DEMO_RATED, epsilon=1.0, liked_from=_DEMO_LIKED)
-    likes = people.matrix.tocsr()
+    likes = people.matrix.copy()
     likes.data = likes.data >= _DEMO_LIKED
     likes.eliminate_zeros()
     copies = likes[np.random.default_rng(3).integers(0, likes.shape[0], _DEMO_PEOPLE)]
