@@ -169,7 +169,7 @@ _LONGEST_ADDRESS = 100
 def copies_of(
     ledger: Ledger, store: Path | None, failed: Callable[[Exception], None]
 ) -> Iterator[None]:
-    """Meanwhile whoever connects to the socket gets the size of a copy, 8 bytes, and its bytes.
+    """Meanwhile a client of the socket gets the size of a copy, 8 bytes, and its bytes.
 
     store: the ledger's file; with None nothing happens. failed: told why there is no copy.
     """
