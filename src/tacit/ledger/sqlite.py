@@ -46,8 +46,6 @@ _ENDS_WITHIN = 30.0
 """Seconds that a disk may take for what has begun when the ledger is closed."""
 COPIED_AT_ONCE = 256
 """Pages of 4 KiB: a commit waits for so many."""
-_RESTS = 0.001
-"""Seconds between them."""
 _NETWORK = (
     "9p", "afs", "beegfs", "ceph", "cifs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4",
     "orangefs", "smb2", "smb3", "smbfs",
@@ -253,7 +251,7 @@ def copy(engine: Engine, target: Path) -> None:
     def give_way(*_: int) -> None:
         nonlocal taken
         taken.close()
-        time.sleep(_RESTS)  # those who wait take it first
+        time.sleep(0.001)  # those who wait take it first
         taken = engine.raw_connection()
 
     try:

@@ -100,17 +100,12 @@ class Wire(HttpToolsProtocol):
 
     def _wait(self) -> None:
         if self._deadline is None:
-            self._deadline = self.loop.call_later(ARRIVES_WITHIN, self._too_slow)
+            self._deadline = self.loop.call_later(ARRIVES_WITHIN, self.transport.close)
 
     def _wait_no_more(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
-
-    def _too_slow(self) -> None:
-        self._deadline = None
-        if not self.transport.is_closing():
-            self.transport.close()
 
 
 def _refused(problem: Problem) -> bytes:
