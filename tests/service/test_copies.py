@@ -25,7 +25,7 @@ def test_a_running_service_is_looked_at(store, capsys, tmp_path):
     assert main(["ledger", "backup", str(store), "--to", str(tmp_path / "copy.db")]) == 0
     assert [file.name for file in store.with_name("budgets.db.owner").iterdir()] == ["socket"]
     assert main(["ledger", "advance", str(store), "--token", "x"]) == 1
-    assert "this process itself" in capsys.readouterr().err
+    assert "in use" in capsys.readouterr().err
 
 
 def test_the_socket_is_for_its_user(store):

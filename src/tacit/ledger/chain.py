@@ -96,7 +96,7 @@ _APART = 4096
 
 
 class HeadStore(Protocol):
-    """Holds the newest head that was ever reported. Never goes back."""
+    """The second place: holds the newest head that was ever reported. Never goes back."""
 
     def read(self) -> Head | None:
         """What was last recorded, or None if nothing ever was."""

@@ -104,12 +104,6 @@ def _inspected(engine: Engine, remembered: Head | None, problem: str) -> Inspect
         )
 
 
-_SERVER = (
-    "This is for ledgers in files. Copy one in PostgreSQL with pg_dump, and restore it with "
-    "pg_restore: it is checked against the second place when it is opened."
-)
-
-
 def backup(where: str | Path, to: Path) -> None:
     """Copy a ledger, as it is at one moment, to a new file that its owner alone may read.
 
@@ -155,7 +149,10 @@ def restore(
 def _path(where: str | Path) -> Path:
     _, path = address(where)
     if path is None:
-        raise ConfigError(_SERVER)
+        raise ConfigError(
+            "This is for ledgers in files. Copy one in PostgreSQL with pg_dump, and restore it "
+            "with pg_restore: it is checked against the second place when it is opened."
+        )
     return path
 
 
@@ -169,7 +166,7 @@ _LONGEST_ADDRESS = 100
 def copies_of(
     ledger: Ledger, store: Path | None, failed: Callable[[Exception], None]
 ) -> Iterator[None]:
-    """Meanwhile whoever connects to the socket gets the size of a copy, 8 bytes, and its bytes.
+    """Meanwhile a client of the socket gets the size of a copy, 8 bytes, and its bytes.
 
     store: the ledger's file; with None nothing happens. failed: told why there is no copy.
     """

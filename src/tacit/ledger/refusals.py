@@ -6,7 +6,6 @@ The store's own errors as sentences, without statements, values or addresses.
 from __future__ import annotations
 
 import errno
-import os
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -93,15 +92,13 @@ class LedgerFailed(LedgerUnavailable):
 
 
 class LedgerHeld(LedgerUnavailable):
-    """Another process, or another ledger of this one, has the file. process: which, if known."""
+    """Another process, or another ledger of this one, has the file."""
 
-    def __init__(self, process: int | None) -> None:
-        mine = "this process itself, which has it open already"
-        who = {None: "another process", os.getpid(): mine}.get(process, f"process {process}")
+    def __init__(self) -> None:
         super().__init__(
-            f"The ledger is in use by {who}. One process owns it at a time. Stop that one, or ask "
-            "the service that runs there.  tacit ledger show | verify | export | backup  work "
-            "beside a service."
+            "The ledger is in use: another process, or this one, has it open. One process owns it "
+            "at a time. Stop that one, or ask the service that runs there.  tacit ledger show | "
+            "verify | export | backup  work beside a service."
         )
 
 

@@ -81,16 +81,11 @@ def follow(read: Read, replayed: LogState) -> Verification:
     """
     while True:
         with read() as connection:
-            if not hear(connection, replayed, _AT_ONCE):
+            rows = entries(connection, replayed.last, _AT_ONCE)
+            for row in rows:
+                replayed.entry(row)
+            if not rows:
                 return _compared(connection, replayed)
-
-
-def hear(connection: Connection, replayed: LogState, most: int) -> bool:
-    """The next entries of the log, at most so many; False if there are no more."""
-    rows = entries(connection, replayed.last, most)
-    for row in rows:
-        replayed.entry(row)
-    return bool(rows)
 
 
 def entries(connection: Connection, last: int, most: int) -> Sequence[Any]:
@@ -127,7 +122,13 @@ def _fitting(connection: Connection, last: int, most: int) -> int:
 
 
 def _compared(connection: Connection, replayed: LogState) -> Verification:
-    _compare_head(connection, replayed)
+    found = [
+        (r.ledger, r.operator, r.epoch, r.sequence, r.hash)
+        for r in connection.execute(select(head))
+    ]
+    stands = (replayed.ledger, replayed.operator, replayed.epoch, replayed.sequence, replayed.hash)
+    if found != [stands]:
+        replayed.problems.append("The head of the ledger is not where its log ends.")
     _compare_budgets(connection, replayed)
     _compare_states(connection, replayed)
     for table, what in ((requests, "requests"), (answers, "answers")):
@@ -169,15 +170,6 @@ _NEXT = _next(
     ),
 )
 _AT_ONE_TIME = _listed(_NEXT.subquery())
-
-
-def _compare_head(connection: Connection, replayed: LogState) -> None:
-    rows = connection.execute(select(head)).all()
-    found = [(r.ledger, r.operator, r.epoch, r.sequence, r.hash) for r in rows]
-    if found != [
-        (replayed.ledger, replayed.operator, replayed.epoch, replayed.sequence, replayed.hash)
-    ]:
-        replayed.problems.append("The head of the ledger is not where its log ends.")
 
 
 def _compare_budgets(connection: Connection, replayed: LogState) -> None:

@@ -7,7 +7,7 @@ and stores each request; `append` adds to the chain; `leave_place` writes where 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,7 +119,7 @@ def open_budget(place: Place, holder: Holder, cap: Cap) -> None:
         return
     number = (_LAST.run(place.connection).rows()[0][0] or 0) + 1
     facts = {
-        **_whose(holder),
+        **vars(holder),
         "unit": cap.unit.value,
         "cap": cap.amount,
         "delta_cap": cap.delta,
@@ -158,7 +158,9 @@ def spend(place: Place, spending: Spending) -> Release | DrawFailed:
     number = place.sequence + 1
     row = {"sequence": number, **_scope(request), "payload": request.digest}
     claimed = _CLAIM.run(place.connection, row)  # no row if the key is taken
-    charges = _in_order(spending.charges)
+    charges = sorted(  # persons by name, then data sets
+        spending.charges, key=lambda charge: (charge.holder.kind == "dataset", charge.holder.name)
+    )
     payments = [_pay(place, charge, number) for charge in charges]
     new, budgets_paid = claimed.rows(), [payment.rows() for payment in payments]
     if not new:
@@ -216,7 +218,7 @@ def balances(connection: sa.Connection, number: int | None = None) -> Iterator[B
 
 def number_of(connection: sa.Connection, holder: Holder) -> tuple[int, str] | None:
     """Row number and unit of a budget: public facts, not what is left of it."""
-    rows = _NUMBER.run(connection, _whose(holder)).rows()
+    rows = _NUMBER.run(connection, vars(holder)).rows()
     return rows[0] if rows else None
 
 
@@ -230,17 +232,12 @@ def _scope(request: Request) -> dict[str, str]:
     }
 
 
-def _whose(holder: Holder) -> dict[str, str]:
-    """What a budget is known by."""
-    return {"tenant": holder.tenant, "kind": holder.kind, "name": holder.name}
-
-
 def _pay(place: Place, charge: Charge, number: int) -> Asked:
     """Take the price from the budget. No row if it does not cover it, or the key was taken."""
     cost = charge.cost
     price = {"in": cost.unit.value, "amount": cost.amount, "delta": cost.delta}
     by = {"now": place.epoch, "by": number}
-    return _PAY.run(place.connection, {**_whose(charge.holder), **price, **by})
+    return _PAY.run(place.connection, {**vars(charge.holder), **price, **by})
 
 
 def _paid(place: Place, charge: Charge, rows: list[Any]) -> list[int]:
@@ -252,11 +249,6 @@ def _paid(place: Place, charge: Charge, rows: list[Any]) -> list[int]:
     if known is None:
         raise UnknownBudget
     raise UnitsDiffer if known[1] != cost.unit.value else BudgetExhausted
-
-
-def _in_order(charges: Sequence[Charge]) -> list[Charge]:
-    """Persons by name, then data sets."""
-    return sorted(charges, key=lambda charge: (charge.holder.kind == "dataset", charge.holder.name))
 
 
 def _drawn(draw: StatefulDraw, before: bytes | None) -> tuple[bytes | None, bytes | None]:

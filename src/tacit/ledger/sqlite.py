@@ -46,8 +46,6 @@ _ENDS_WITHIN = 30.0
 """Seconds that a disk may take for what has begun when the ledger is closed."""
 COPIED_AT_ONCE = 256
 """Pages of 4 KiB: a commit waits for so many."""
-_RESTS = 0.001
-"""Seconds between them."""
 _NETWORK = (
     "9p", "afs", "beegfs", "ceph", "cifs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4",
     "orangefs", "smb2", "smb3", "smbfs",
@@ -61,7 +59,6 @@ _OWNS = {
     "wal_autocheckpoint": 0,
     "temp_store": 2,  # what a savepoint would restore stays in memory, not in a file beside
 }
-_EMPTY = "PRAGMA wal_checkpoint(TRUNCATE)"
 
 
 def engine(path: Path, *, patience: float, owns: bool = True) -> Engine:
@@ -113,7 +110,7 @@ class _Owned(sqlite3.Connection):
         """Move what was committed into the file, sync that, and empty the write-ahead log."""
         self.check()
         try:
-            self.execute(_EMPTY).fetchone()
+            self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         finally:
             if self._path is not None:
                 self._left = _looks(self._path)
@@ -202,35 +199,18 @@ def _settle(raw: _Owned, path: Path, settings: dict[str, Any]) -> None:
         if settings is _OWNS:
             raw.empty()
             raw.leaves(path)
-            _sync_names(path)
+            try:  # SQLite overlooks a folder that could not be synced, and with it the log's name
+                sync_folder(path.parent)
+            except OSError:
+                raise LedgerFailed(FAILED) from None
     except TacitError:
         raw.close()
         raise
     except sqlite3.Error as error:
         raw.close()
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
-            raise LedgerHeld(_holder(path)) from None
+            raise LedgerHeld from None
         raise DBAPIError.instance(None, None, error, sqlite3.Error) from None
-
-
-def _sync_names(path: Path) -> None:
-    """SQLite overlooks a folder that could not be synced, and with it the name of the log."""
-    try:
-        sync_folder(path.parent)
-    except OSError:
-        raise LedgerFailed(FAILED) from None
-
-
-def _holder(path: Path) -> int | None:
-    """The process that has locked the file, where Linux tells."""
-    with suppress(OSError, ValueError, IndexError):
-        place = path.stat()
-        file = f"{os.major(place.st_dev):02x}:{os.minor(place.st_dev):02x}:{place.st_ino}"
-        for line in Path("/proc/locks").read_text("ascii").splitlines():
-            words = line.split()
-            if words[1] == "POSIX" and words[5] == file:
-                return int(words[4])
-    return None
 
 
 def _begin(connection: Connection) -> None:
@@ -271,7 +251,7 @@ def copy(engine: Engine, target: Path) -> None:
     def give_way(*_: int) -> None:
         nonlocal taken
         taken.close()
-        time.sleep(_RESTS)  # those who wait take it first
+        time.sleep(0.001)  # those who wait take it first
         taken = engine.raw_connection()
 
     try:

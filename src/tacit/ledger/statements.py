@@ -77,20 +77,16 @@ class Statement:
 
 @contextmanager
 def queued(connection: sa.Connection) -> Iterator[None]:
-    """Send statements without waiting, until rows are wanted or the queue ends."""
-    driver = _driver(connection)
-    if connection.dialect.name != "postgresql" or not _can_queue():
-        yield
-        return
-    with _translated(connection), driver.pipeline():
-        yield
+    """Send statements without waiting, until rows are wanted or the queue ends: where the client
+    library of PostgreSQL is version 14 or newer."""
+    if connection.dialect.name == "postgresql":
+        from psycopg import Pipeline
 
-
-def _can_queue() -> bool:
-    """Whether the client library of PostgreSQL is version 14 or newer."""
-    from psycopg import Pipeline
-
-    return Pipeline.is_supported()
+        if Pipeline.is_supported():
+            with _translated(connection), _driver(connection).pipeline():
+                yield
+            return
+    yield
 
 
 def _driver(connection: sa.Connection) -> Any:

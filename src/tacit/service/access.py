@@ -99,7 +99,11 @@ class Operation(APIRoute):
     def begin(self, request: Request, call: Callable[[], Any]) -> Future[Response]:
         """In a thread, or on the loop what is a coroutine."""
         if self._waits:
-            return create_task(self._awaited(call))
+
+            async def awaited() -> Response:
+                return self.response(await call())
+
+            return create_task(awaited())
         return in_thread(request, lambda: self.response(call()))
 
     def _given(self, request: Request) -> dict[str, Any]:
@@ -129,9 +133,6 @@ class Operation(APIRoute):
         if errors:
             raise Invalid(errors)
         return values
-
-    async def _awaited(self, call: Callable[[], Any]) -> Response:
-        return self.response(await call())
 
     def response(self, made: Any) -> Response:
         """What the operation made, as the document says it; what does not fit that is a fault."""
@@ -171,11 +172,15 @@ def _queries(text: bytes, known: set[str]) -> dict[str, str]:
 
 def _takes_of(endpoint: Callable[..., Any]) -> dict[str, Callable[[Request], Any]]:
     """What its signature takes `From` a request, by name."""
-    return {
-        name: mark.take
-        for name, parameter in inspect.signature(endpoint, eval_str=True).parameters.items()
-        for mark in _marks(parameter.annotation)
-    }
+    found: dict[str, Callable[[Request], Any]] = {}
+    for name, parameter in inspect.signature(endpoint, eval_str=True).parameters.items():
+        if parameter.annotation is Request:
+            found[name] = lambda request: request
+        elif get_origin(parameter.annotation) is Annotated:
+            for mark in get_args(parameter.annotation)[1:]:
+                if isinstance(mark, From):
+                    found[name] = mark.take
+    return found
 
 
 def _described(endpoint: Callable[..., Any], takes: Mapping[str, Any]) -> Callable[..., Any]:
@@ -191,13 +196,6 @@ def _described(endpoint: Callable[..., Any], takes: Mapping[str, Any]) -> Callab
         parameters=[one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in rest]
     )
     return described
-
-
-def _marks(annotation: Any) -> tuple[From, ...]:
-    if annotation is Request:
-        return (From(lambda request: request),)
-    marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    return tuple(mark for mark in marks if isinstance(mark, From))
 
 
 def find(operations: Iterable[Operation], scope: MutableMapping[str, Any]) -> Operation:

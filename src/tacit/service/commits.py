@@ -57,10 +57,6 @@ class Commits:
         self._between = _LONGEST
         self._together = 0.0
 
-    def begin(self) -> None:
-        """Start the thread, so that no later moment takes its memory."""
-        self._thread.submit(lambda: None)
-
     def close(self) -> None:
         """What was not begun does not begin."""
         self._closed = True
@@ -88,7 +84,7 @@ class Commits:
         return now + min(DELAY, (until - now) / 2) if expected else now
 
     async def _commit_all(self) -> None:
-        """One group after the other, as long as somebody waits."""
+        """One group after the other, as long as changes wait."""
         loop = asyncio.get_running_loop()
         while self._waiting:
             await asyncio.sleep(self._waiting[0].due - loop.time())

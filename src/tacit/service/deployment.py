@@ -1,12 +1,9 @@
 """What is served: read once from the folder's tacit.toml, checked before anybody is answered.
 
-    tenant = "shop"
-
-    [models.films]
-    file = "films.tacit"
-
-Each section is read by the class of its noun. A name stands in an address, so it is short and
-plain; a file is named relative to the folder and lies in it.
+Each section is read by the class of its noun: `SETTINGS` is its class of settings,
+`from_section(section)` makes it, `budgets()` gives the budgets of data sets that it spends from,
+and `guarantees()` its cards. What it may offer besides: `people.py`. A name stands in an address,
+so it is short and plain; a file is named relative to the folder and lies in it.
 """
 
 from __future__ import annotations
@@ -16,13 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from fastapi import Request
 
 from tacit.design import nouns
 from tacit.errors import ConfigError
-from tacit.ledger import Cap, CapChanged, Holder, Ledger, open_ledger
+from tacit.ledger import CapChanged, Ledger, open_ledger
 from tacit.privacy import Guarantee, refuted_first
 from tacit.service.commits import Commits
 from tacit.service.keys import NAME, KeyRing, read_secret
@@ -30,18 +27,6 @@ from tacit.service.limits import Limits, Newcomers
 from tacit.service.settings import FILE, SECTION, Settings, content_of, read
 
 S = TypeVar("S")
-
-
-class Served(Protocol):
-    """Anything that a section of tacit.toml describes. SETTINGS: a frozen class of `setting`s."""
-
-    SETTINGS: ClassVar[type[Any]]
-
-    def budgets(self) -> Iterator[tuple[Holder, Cap]]:
-        """The budgets of data sets that it spends from; opened when the service starts."""
-
-    def guarantees(self) -> tuple[Guarantee, ...]:
-        """Its cards."""
 
 
 @dataclass(frozen=True)

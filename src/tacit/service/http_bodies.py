@@ -1,6 +1,4 @@
-"""What is refused of a request before anybody looks at what it asks for.
-
-How an answer leaves: once, with the headers of every answer, and when its time has come.
+"""What is refused of a request before its operation is looked for, and how an answer leaves.
 
 JSON that has one meaning: no NaN, no infinity, no repeated keys, bounded in every direction.
 

@@ -43,9 +43,9 @@ class Wire(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._wait()
-        mine = network_of(self.client[0]) if self.client else ""
-        others = (one.client for one in self.connections if isinstance(one, HttpToolsProtocol))
-        of_mine = sum(network_of(client[0]) == mine for client in others if client)
+        clients = [one.client for one in self.connections if isinstance(one, HttpToolsProtocol)]
+        networks = [network_of(client[0]) for client in clients if client]
+        of_mine = networks.count(network_of(self.client[0])) if self.client else 0
         most = MOST_CONNECTIONS if self.config.proxy_headers else MOST_OF_ONE_ADDRESS
         if len(self.connections) > MOST_CONNECTIONS or of_mine > most:
             transport.close()
@@ -53,14 +53,6 @@ class Wire(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._wait_no_more()
         super().connection_lost(exc)
-
-    def eof_received(self) -> bool:  # type: ignore[override]
-        """A client that closes its half after a whole request still gets the answer."""
-        if self.cycle is None or self.cycle.response_complete or self.cycle.more_body:
-            self.transport.close()
-            return False
-        self.cycle.keep_alive = False
-        return True
 
     def data_received(self, data: bytes) -> None:
         self._wait()  # also for what begins no request: it ends the rest of the connection
@@ -108,17 +100,12 @@ class Wire(HttpToolsProtocol):
 
     def _wait(self) -> None:
         if self._deadline is None:
-            self._deadline = self.loop.call_later(ARRIVES_WITHIN, self._too_slow)
+            self._deadline = self.loop.call_later(ARRIVES_WITHIN, self.transport.close)
 
     def _wait_no_more(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
-
-    def _too_slow(self) -> None:
-        self._deadline = None
-        if not self.transport.is_closing():
-            self.transport.close()
 
 
 def _refused(problem: Problem) -> bytes:

@@ -10,11 +10,9 @@ go in as hashes under the service's secret, and an answer is stored behind rando
 What is stored for ever is bounded: by the budget that it is charged to, or by how much one person
 may change in a day. Beyond that nothing is asked of the ledger, so a refusal does not grow it.
 
-Steps on a state that many people's answers make, so that the log tells nothing of any of them.
-
-The log keeps the SHA-256 of every state for ever. Anyone who knows the state before could try out
-what the next person said until the hash fits. So each state begins with fresh random bytes, which
-are written over by the next: after that no old hash can be tried against anything.
+The log keeps the SHA-256 of every state too. Anyone who knows the state before could try out what
+the next person said until the hash fits. So each state begins with fresh random bytes, which are
+written over by the next: after that no old hash can be tried against anything.
 """
 
 from __future__ import annotations

@@ -17,12 +17,12 @@ from tacit.errors import TacitError
 from tacit.service import access, http_bodies, problems
 from tacit.service.access import Operation
 from tacit.service.commits import UNTIL
+from tacit.service.deployment import Service
 from tacit.service.http_bodies import Answer
-from tacit.service.keys import Caller, KeyRing
+from tacit.service.keys import Caller
 from tacit.service.limits import Limits
 from tacit.service.monitoring import Logger, Metrics
 from tacit.service.problems import Invalid, Problem
-from tacit.service.settings import Settings
 
 ALWAYS = "/healthz"
 """Answered however many wait: who asks whether the process lives must not hear that it is dead
@@ -35,19 +35,14 @@ class Middleware:
     def __init__(
         self,
         operations: Sequence[Operation],
-        *,
-        settings: Settings,
-        keys: KeyRing,
+        service: Service,
         metrics: Metrics,
         log: Logger,
         names: Collection[str],
     ) -> None:
         self._operations = operations
-        self.settings = settings
-        self._keys = keys
-        self._metrics = metrics
-        self._log = log
-        self._names = names
+        self._keys, self._metrics, self._log, self._names = service.keys, metrics, log, names
+        self.settings = settings = service.settings
         self._limits = Limits(settings.per_second, settings.burst)
         self.room = asyncio.Semaphore(settings.threads)
         self.in_hand: set[asyncio.Future[Response]] = set()
@@ -91,7 +86,10 @@ class Middleware:
         return await self._within(operation, Request(scope))
 
     def _admitted(self, scope: Scope) -> Caller:
-        caller = self._caller(scope)
+        try:
+            caller = self._keys.caller(_key(scope))
+        except (TacitError, OSError):  # the file is being edited by hand
+            raise Problem(503, "Keys cannot be checked now: tell the operator.") from None
         if scope["path"] != ALWAYS:
             self._limits.take(_counted(scope, caller))
             if self._waiting >= self.settings.most_waiting:
@@ -99,12 +97,6 @@ class Middleware:
         if caller is None:
             raise Problem(401, "Nobody is known by this key.")
         return caller
-
-    def _caller(self, scope: Scope) -> Caller | None:
-        try:
-            return self._keys.caller(_key(scope))
-        except (TacitError, OSError):  # the file is being edited by hand
-            raise Problem(503, "Keys cannot be checked now: tell the operator.") from None
 
     async def _within(self, operation: Operation, request: Request) -> Response:
         """The operation's answer, or 503 when it takes too long.

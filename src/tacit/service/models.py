@@ -11,7 +11,7 @@ sends with their question.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -84,9 +84,10 @@ class ServedModel:
         header, _ = container.read(path)
         kind = str(header.get("recommender"))
         variant = header.get("settings", {}).get("variant")
-        _check_variant(where, kind, variant)
+        if reason := _REFUSED.get(variant or "") or _REFUSED.get(kind):
+            raise ConfigError(f"{where} is {reason}")  # before anything is loaded from the file
         model = load_model(path)
-        _check_promise(where, model.guarantees(), given.without_guarantee)
+        _check_promise(where, tuple(model.guarantees()), given.without_guarantee)
         scale = _scale(where, model, given.scale)
         made = cls(section.name, kind, variant, scale, model)
         _ = made.popular, made.places, made.device_file  # not while the first person waits
@@ -167,27 +168,19 @@ class ServedModel:
         return None if place is None else self.items[place].title
 
 
-def _check_variant(where: str, kind: str, variant: str | None) -> None:
-    """Before anything is loaded from the file."""
-    if variant == "published":
-        raise ConfigError(
-            f"{where} is the published variant, made to reproduce what a paper got wrong. It is "
-            "not served. Fit it again with  --variant sound."
-        )
-    if kind == "standard-scheme":
-        raise ConfigError(
-            f"{where} is a standard scheme, whose people send obfuscated ratings from their "
-            "devices; a model here gets true ones. Serve it as [disclosures.NAME]."
-        )
+_REFUSED = {
+    "published": "the published variant, made to reproduce what a paper got wrong. It is not "
+    "served. Fit it again with  --variant sound.",
+    "standard-scheme": "a standard scheme, whose people send obfuscated ratings from their "
+    "devices; a model here gets true ones. Serve it as [disclosures.NAME].",
+}
 
 
-def _check_promise(where: str, cards: Iterable[Guarantee], without: bool) -> None:
+def _check_promise(where: str, cards: tuple[Guarantee, ...], without: bool) -> None:
     """No privacy only where it is asked for by name."""
-    found = tuple(cards)
-    if any(card.basis is Basis.REFUTED for card in found):
+    if any(card.basis is Basis.REFUTED for card in cards):
         raise ConfigError(f"{where} rests on a claim that is refuted. It is not served.")
-    promises = any(card.epsilon is not None for card in found)
-    if not promises and not without:
+    if not without and all(card.epsilon is None for card in cards):
         raise ConfigError(
             f"{where} promises no privacy to the people it was fitted on. Fit one that does, such "
             "as  tacit fit xmap, or write  without_guarantee = true  beside its file."

@@ -11,17 +11,10 @@ import os
 import sys
 import traceback
 from datetime import UTC, datetime
-from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, TextIO
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
-
-_JSON = json.JSONEncoder(sort_keys=True)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat().replace("+00:00", "Z")
 
 
 class Logger:
@@ -30,34 +23,22 @@ class Logger:
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
 
-    def _write(self, event: str, **facts: Any) -> None:
-        self._put(_JSON.encode({**facts, "event": event, "time": _now()}))
-
-    def _put(self, line: str) -> None:
-        self._stream.write(line + "\n")
-        self._stream.flush()
-
     def request(self, request_id: str, operation: str, status: int, seconds: float) -> None:
         """One request that was answered."""
-        self._put(  # as `_write` would, in less time
-            f'{{"event": "request", "milliseconds": {round(1000 * seconds, 1)}, "operation": '
-            f'{quoted(operation)}, "request_id": {quoted(request_id)}, "status": {status}, '
-            f'"time": "{_now()}"}}'
-        )
+        facts = {"operation": operation, "request_id": request_id, "status": status}
+        self.event("request", milliseconds=round(1000 * seconds, 1), **facts)
 
     def fault(self, request_id: str, error: BaseException | None) -> None:
         """Something that broke: its kind and its place in the code, never its message."""
         kind = type(error).__name__
-        self._write("fault", request_id=request_id, kind=kind, place=_place(error))
+        self.event("fault", request_id=request_id, kind=kind, place=_place(error))
 
     def event(self, what: str, **public: Any) -> None:
-        """Start and stop."""
-        self._write(what, **public)
-
-    def library(self, name: str, level: str, error: BaseException | None) -> None:
-        """Something that a library reports: who, how bad, and of what kind."""
-        kind = type(error).__name__ if error is not None else ""
-        self._write("library", name=name, level=level, kind=kind, place=_place(error))
+        """Anything else, such as start and stop, by what is public of it."""
+        now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        line = json.dumps({**public, "event": what, "time": now}, sort_keys=True)
+        self._stream.write(line + "\n")
+        self._stream.flush()
 
 
 def adopt(log: Logger) -> None:
@@ -77,7 +58,9 @@ class _Adopted(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        self._log.library(record.name, record.levelname.lower(), error)
+        kind = type(error).__name__ if error is not None else ""
+        level, place = record.levelname.lower(), _place(error)
+        self._log.event("library", name=record.name, level=level, kind=kind, place=place)
 
 
 def _place(error: BaseException | None) -> str:
@@ -105,19 +88,11 @@ class Metrics:
             registry=self._registry,
             buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2),
         )
-        self._known: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 
     def observe(self, operation: str, status: int, seconds: float) -> None:
         """Count one request."""
-        if (operation, status) not in self._known:
-            count, took = (
-                self._requests.labels(operation, str(status)),
-                self._seconds.labels(operation),
-            )
-            self._known[operation, status] = count, took
-        count, took = self._known[operation, status]
-        count.inc()
-        took.observe(seconds)
+        self._requests.labels(operation, str(status)).inc()
+        self._seconds.labels(operation).observe(seconds)
 
     def text(self) -> bytes:
         """In Prometheus's text format."""

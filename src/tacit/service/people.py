@@ -38,8 +38,6 @@ class Kept:
 MOST = 1000
 """Ratings that are kept of one person, of all models together."""
 
-WHAT = "the ratings that you gave, of every model"
-
 
 @dataclass(frozen=True)
 class Feedback:
@@ -82,4 +80,5 @@ def feedback_state(user: str) -> str:
 
 def forget_feedback(user: str) -> Kept:
     """Everything that a person rated. What stays is a state that says: nothing."""
-    return Kept(feedback_state(user), WHAT, lambda source, _: Feedback({}).encode(source))
+    what = "the ratings that you gave, of every model"
+    return Kept(feedback_state(user), what, lambda source, _: Feedback({}).encode(source))

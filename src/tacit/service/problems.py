@@ -156,11 +156,6 @@ def late() -> Problem:
     )
 
 
-def fault() -> Problem:
-    """Something that should not be."""
-    return Problem(500, "Something broke here. It was recorded without your data.")
-
-
 def of_error(error: Exception) -> Problem:
     """What an error becomes, of the library or not; its own sentence may name things and stays
     inside."""
@@ -169,7 +164,7 @@ def of_error(error: Exception) -> Problem:
     for known, status, detail, kind in _ERRORS:
         if isinstance(error, known):
             return Problem(status, detail, kind=kind)
-    return fault()
+    return Problem(500, "Something broke here. It was recorded without your data.")
 
 
 _ERRORS: tuple[tuple[type[TacitError], int, str, str | None], ...] = (

@@ -64,8 +64,6 @@ def create_app(service: Service, *, log: Logger | None = None) -> Application:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         logger.event("started", serves=len(service.deployment.served), process=os.getpid())
-        _begin_all(threads, settings.threads)
-        service.commits.begin()
         gc.collect()
         gc.freeze()  # what is served stays: looking through it again would hold up everybody
         gc.set_threshold(10_000, 20, 20)  # a request leaves few cycles: 700 allocations is often
@@ -90,14 +88,8 @@ def create_app(service: Service, *, log: Logger | None = None) -> Application:
     for router in _routers():
         app.router.routes.extend(router.routes)
     _describe(app)
-    app.answers = Middleware(
-        [one for one in app.routes if isinstance(one, Operation)],
-        settings=settings,
-        keys=service.keys,
-        metrics=metrics,
-        log=logger,
-        names=names_of(app.openapi()),
-    )
+    operations = [one for one in app.routes if isinstance(one, Operation)]
+    app.answers = Middleware(operations, service, metrics, logger, names_of(app.openapi()))
     return app
 
 
@@ -112,12 +104,6 @@ class Application(FastAPI):
             return
         scope["app"] = self
         await self.answers(scope, receive, send)
-
-
-def _begin_all(threads: ThreadPoolExecutor, count: int) -> None:
-    """All of them now: how much memory the service takes is not left to its busiest moment."""
-    together = threading.Barrier(count)
-    list(threads.map(lambda _: together.wait(), range(count)))
 
 
 def _routers() -> Iterator[APIRouter]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.service.access import (
     Asking,
@@ -19,9 +20,8 @@ from tacit.service.access import (
     named,
     own,
 )
-from tacit.service.deployment import Service
 from tacit.service.http_bodies import PRINTABLE
-from tacit.service.idempotency import OCTETS
+from tacit.service.idempotency import JSON, OCTETS
 from tacit.service.keys import NAME, Role
 from tacit.service.models import LONGEST_LIST, CatalogueItem, ServedModel
 from tacit.service.people import MOST, Feedback, feedback_state
@@ -169,7 +169,8 @@ def recommend(
     model: by default the first that is served.
     """
     own(caller, user)
-    served = _first(service) if model is None else named(service, ServedModel, model)
+    first = next(iter(service.deployment.all(ServedModel)), "")
+    served = named(service, ServedModel, first if model is None else model)
     state = service.ledger.state(f"{service.deployment.tenant}/{feedback_state(user)}")
     return _listed(served, Feedback.decode(state).of.get(served.name, {}), n)
 
@@ -193,12 +194,6 @@ def check_ratings(served: ServedModel, ratings: Mapping[str, float]) -> None:
         )
 
 
-def _first(service: Service) -> ServedModel:
-    for served in service.deployment.all(ServedModel).values():
-        return served
-    raise Problem(404, "There is nothing at this address.")
-
-
 def _listed(served: ServedModel, ratings: Mapping[str, float], n: int) -> Response:
     """A `Listed`, as bytes."""
     kept = served.known(ratings)
@@ -212,7 +207,4 @@ def _listed(served: ServedModel, ratings: Mapping[str, float], n: int) -> Respon
         for row in served.recommend(kept, n)
     ]
     found = {"model": served.name, "personal": bool(kept), "items": lines}
-    return Response(_JSON.dump_json(found), media_type="application/json")
-
-
-_JSON: TypeAdapter[Any] = TypeAdapter(Any)
+    return Response(json.dumps(found), media_type=JSON)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
@@ -123,19 +123,15 @@ def _place(address: str) -> str:
 
 @dataclass(eq=False)
 class _Book:
-    """The log, added up by day as far as it was read."""
+    """The log, added up as far as it was read: charges by day, kind and unit."""
 
     tenant: str
     seen: int = 0
     lock: Lock = field(default_factory=Lock)
     opened: dict[int, tuple[str, str]] = field(default_factory=dict)
     requests: Counter[str] = field(default_factory=Counter)
-    charges: dict[str, Counter[tuple[str, str]]] = field(
-        default_factory=lambda: defaultdict(Counter)
-    )
-    amounts: dict[str, Counter[tuple[str, str]]] = field(
-        default_factory=lambda: defaultdict(Counter)
-    )
+    charges: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    amounts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
     def read_on(self, ledger: Ledger, within: float) -> list[Day]:
         """All days, the oldest first."""
@@ -147,7 +143,15 @@ class _Book:
                 self.seen = rows[-1]["sequence"]
                 if time.monotonic() > end:
                     break
-            return [self._day(day) for day in sorted(self.requests)]
+            days = {
+                day: Day(day=day, requests=count, spent=[])
+                for day, count in sorted(self.requests.items())
+            }
+            for (day, kind, unit), count in sorted(self.charges.items()):
+                amount = millionths(self.amounts[day, kind, unit])
+                spent = Spent(kind=kind, counted_in=unit, charges=count, amount=amount)
+                days[day].spent.append(spent)
+            return list(days.values())
 
     def _add(self, kind: str, facts: dict[str, Any]) -> None:
         if facts.get("tenant") != self.tenant:
@@ -158,16 +162,8 @@ class _Book:
             day = datetime.fromtimestamp(facts["at"], UTC).date().isoformat()
             self.requests[day] += 1
             for number, amount, _ in facts["charges"]:
-                self.charges[day][self.opened[number]] += 1
-                self.amounts[day][self.opened[number]] += amount
-
-    def _day(self, day: str) -> Day:
-        spent = [
-            Spent(kind=kind, counted_in=unit, charges=count, amount=millionths(amounts[kind, unit]))
-            for amounts in [self.amounts[day]]
-            for (kind, unit), count in sorted(self.charges[day].items())
-        ]
-        return Day(day=day, requests=self.requests[day], spent=spent)
+                self.charges[day, *self.opened[number]] += 1
+                self.amounts[day, *self.opened[number]] += amount
 
 
 _BOOKS: WeakKeyDictionary[Ledger, _Book] = WeakKeyDictionary()
