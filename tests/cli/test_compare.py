@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import io
 import json
 
@@ -10,6 +11,8 @@ import pytest
 
 from tacit import generate
 from tacit.cli import app as cli
+from tacit.data.ratings import Ratings
+from tacit.evaluation.compare import baselines, compare
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +39,8 @@ def compared(files, tmp_path_factory):
     words = [
         "compare", files[0], "--users", files[1], "--scale", "1:5:1", "--epsilon", "1,inf",
         "--seeds", "2", "--workers", "1", "--no-attacks",
-        "--report", folder / "c.html", "--json",
+        "--resume", folder / "kept.jsonl", "--csv", folder / "c.csv",
+        "--latex", folder / "c.tex", "--report", folder / "c.html", "--json",
     ]  # fmt: skip
     with contextlib.redirect_stdout(io.StringIO()) as said:
         assert cli.main([str(word) for word in words]) == 0
@@ -71,9 +75,12 @@ def test_numbers_are_those_of_the_single_command(compared, files, capsys):
             assert own["recall@10"] == pytest.approx(single["recall"], abs=1e-12)
 
 
-def test_the_page_is_whole(compared):
-    """A table for each unit, and no script or address."""
+def test_csv_latex_and_page_are_whole(compared):
+    """A row for each metric in both; a page with a table for each unit, no script or address."""
     folder, found = compared
+    rows = list(csv.DictReader((folder / "c.csv").read_text().splitlines()))
+    assert len(rows) == len(found["rows"])
+    assert (folder / "c.tex").read_text().count("\\\\\n") == len(rows) + 1
     units = {row["unit"] for row in found["rows"]}
     page = (folder / "c.html").read_text()
     assert all(f"<h3>{unit.split(chr(39))[0]}" in page for unit in units)
@@ -134,3 +141,32 @@ def test_one_split_has_no_interval(files, capsys):
     code, said, _ = run(capsys, "compare", files[0], *words, "--workers", "1", "--json")
     assert code == 0
     assert {(row["low"], row["high"]) for row in json.loads(said)["rows"]} == {(None, None)}
+
+
+def test_kept_pieces_are_those_of_the_same_domains(tmp_path):
+    """A piece of one domain is none of two, nor one of other item metadata."""
+    made = generate(users=90, items=40, ratings=1500, seed=1)
+
+    def found(halves, **domains):
+        known = {"domain": dict(zip(made.item_ids.tolist(), halves, strict=True))}
+        ids = made.user_ids[made.users], made.item_ids[made.items]
+        ratings = Ratings.from_arrays(*ids, made.values, item_metadata=known)
+        entries = [each for each in baselines(None, None) if each.design == "popularity"]
+        given = {"seeds": [0], "attacks": False, **domains}
+        kept = compare(ratings, entries, kept=tmp_path / "kept.jsonl", **given).rows
+        assert kept == compare(ratings, entries, **given).rows
+        return kept
+
+    halves = ["a"] * 20 + ["b"] * 20
+    one, two = found(halves), found(halves, source="a", target="b")
+    assert one != two
+    assert found(halves[::-1], source="a", target="b") != two
+
+
+def test_a_file_of_another_kind_is_not_added_to(files, capsys):
+    """Its ratings stay as they are."""
+    before = files[0].read_bytes()
+    code, _, error = run(capsys, "compare", files[0], "--seeds", "1", "--resume", files[0])
+    assert code == 2
+    assert "no finished tasks of tacit" in error
+    assert files[0].read_bytes() == before

@@ -43,3 +43,17 @@ def test_nothing_to_do():
 def test_cores():
     """There is at least one processor."""
     assert cores() >= 1
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_finished_tasks_are_not_run_again(tmp_path, workers):
+    """What a file has is read; what is missing runs and is added; a line cut off is no task."""
+    kept, counted = tmp_path / "kept.jsonl", []
+    for tasks in ([(1,), (2,)], [(1,), (2,), (3,)], [(1,), (2,), (3,)]):
+        with Pool(10, workers=workers, kept=kept, identity="data") as pool:
+            assert pool.run(operator.add, tasks, counted.append) == [10 + n for (n,) in tasks]
+        with kept.open("a") as file:
+            file.write('{"key": "cut')
+    assert counted == [1, 1, 2, 1, 3]
+    with Pool(20, workers=1, kept=kept, identity="other data") as pool:
+        assert pool.run(operator.add, [(1,)], counted.append) == [21]

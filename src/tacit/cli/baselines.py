@@ -13,9 +13,11 @@ from tacit.recommenders import baselines
 
 _OPTIONS: dict[str, dict[str, Any]] = {
     "k": {"help": "How many neighbours.", "least": 1},
+    "weighting": {"help": "'cosine' or 'bm25'."},
     "penalty": {"help": "Penalty of the ridge regressions, in likes."},
     "factors": {"help": "Length of an item profile.", "least": 1},
     "regularization": {"help": "Penalty of the profiles, in likes or stars."},
+    "weight": {"help": "Confidence of a like; others have 1."},
     "random_state": {"help": SEED, "least": 0, "flag": "--seed"},
     "damping": {"help": "Pseudo-ratings with the mean, added to each item.", "least": 0},
     "significance": {"help": "Co-raters below which a similarity is scaled down.", "least": 0},
@@ -95,6 +97,7 @@ def _private_popularity(asked: Any, run: Run) -> Result:
 _KINDS = {
     "ease": ("EASE", "Make lists by ridge regressions."),
     "item-item": ("ItemItem", "Make lists by similar items."),
+    "als": ("ALS", "Make lists by implicit factors; needs the extra 'als'."),
     "popularity": ("Popularity", "Recommend what most people rated."),
     "item-mean": ("ItemMean", "Recommend the items with the highest mean rating."),
     "matrix-factorization": ("MatrixFactorization", "Factorise centred ratings."),

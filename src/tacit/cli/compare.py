@@ -36,6 +36,11 @@ def compare(
     attacks: Annotated[bool, typer.Option(help="Also attack each by membership.")] = True,
     seeds: Annotated[int, typer.Option(min=1, help="How many splits.")] = 3,
     report: Annotated[Path | None, typer.Option(help="Write one self-contained page.")] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Write the rows.")] = None,
+    latex: Annotated[Path | None, typer.Option(help="Write the rows as a LaTeX table.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Add finished parts to this file, and go on from it.")
+    ] = None,
     seed: terminal.Seed = 0,
     workers: terminal.Workers = 0,
     as_json: JSON = False,
@@ -45,7 +50,7 @@ def compare(
     Accuracy, who pays for privacy, and what a membership attack finds. An epsilon belongs to its
     unit and adversary: each has a table of its own. A design that does not fit says why.
     """
-    from tacit.container import check_writable
+    from tacit.container import check_writable, write_whole
     from tacit.design import Comparison, names
     from tacit.design import design as design_of
     from tacit.errors import ConfigError
@@ -55,8 +60,9 @@ def compare(
     if (from_domain is None) != (to_domain is None):
         raise ConfigError("Name both --source and --target, or neither.")
     epsilons = terminal.decimals(epsilon, "--epsilon")
-    if report is not None:
-        check_writable(report)
+    for path in (report, csv, latex, resume):
+        if path is not None:
+            check_writable(path)
     chosen = [design_of(name) for name in (design or names())]
     ratings = source.read()
     entries, left_out = [*comparing.baselines(from_domain, to_domain)], {}
@@ -81,12 +87,16 @@ def compare(
             seeds=range(seed, seed + seeds),
             attacks=attacks,
             workers=workers,
+            kept=resume,
             progress=advance,
         )
     made_with = manifest(
         ratings, seed=seed, command=terminal.command_line(), epsilon=epsilon, delta=delta,
         seeds=seeds, source=from_domain, target=to_domain, attacks=attacks,
     )  # fmt: skip
+    for path, write in ((csv, table.to_csv), (latex, table.to_latex)):
+        if path is not None:
+            write_whole(path, write().encode())
     if report is not None:
         from tacit.evaluation.compare_page import page_of
 

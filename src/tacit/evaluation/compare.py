@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -108,16 +109,21 @@ def compare(
     seeds: Sequence[int] = range(3),
     attacks: bool = True,
     workers: int = 1,
+    kept: Path | None = None,
     progress: Progress | None = None,
 ) -> Compared:
     """Every entry on every split, and attacked once; `steps` says how far progress counts.
 
-    ConfigError without a seed; DataError if nothing can be compared on these ratings.
+    kept: as of `Pool`. ConfigError without a seed, or if `kept` is another file; DataError if
+    nothing can be compared on these ratings.
     """
     if not seeds:
         raise ConfigError("A comparison needs at least one seed.")
     reasons, advance = dict(left_out or {}), progress or (lambda _: None)
-    with Pool((ratings, source, target), workers=workers) as pool:
+    columns = {**ratings.user_attributes, **ratings.item_metadata} if kept else {}
+    known = {name: column.tolist() for name, column in columns.items()}
+    identity = f"{ratings.digest} {source} {target} {known}"
+    with Pool((ratings, source, target), workers=workers, kept=kept, identity=identity) as pool:
         found = pool.run(_piece, [(entry, seed) for entry in entries for seed in seeds], advance)
         figures = {
             entry: found[place * len(seeds) : (place + 1) * len(seeds)]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar
+
+from tacit.errors import ConfigError
 
 T = TypeVar("T")
 
@@ -22,16 +28,23 @@ def cores() -> int:
 
 
 class Pool:
-    """Workers that all hold one context (sent once), to which tasks are applied.
+    """Runs the tasks of one experiment in processes that all hold one context, sent once.
 
     workers: 0 for all cores; 1 runs everything in this process. Functions are called as
     function(context, *arguments) and must be importable.
+    kept: a file to which finished tasks are added, and whose tasks are not run again; results are
+    JSON then. identity: what tasks depend on beside their arguments, such as a digest of the data.
+    ConfigError for a file of another kind.
     """
 
-    def __init__(self, context: Any, *, workers: int = 0) -> None:
+    def __init__(
+        self, context: Any, *, workers: int = 0, kept: Path | None = None, identity: str = ""
+    ) -> None:
         self._workers = workers or cores()
         self._context = context
         self._executor: ProcessPoolExecutor | None = None
+        self._kept, self._identity = kept, identity
+        self._known = {} if kept is None else _known(kept)
 
     def __enter__(self) -> Pool:
         if self._workers > 1:
@@ -52,24 +65,54 @@ class Pool:
         self, function: Callable[..., T], arguments: Sequence[tuple[Any, ...]], progress: Progress
     ) -> list[T]:
         """Results in the order of `arguments`."""
-        if self._executor is None:
-            done = (function(self._context, *each) for each in arguments)
-            return list(_counted(done, progress))
-        futures = {
-            self._executor.submit(_apply, function, each): number
-            for number, each in enumerate(arguments)
-        }
-        results: dict[int, T] = {}
-        for future in as_completed(futures):
-            results[futures[future]] = future.result()
+        keys = [self._key(function, each) for each in arguments] if self._kept else []
+        results = {n: self._known[key] for n, key in enumerate(keys) if key in self._known}
+        if results:
+            progress(len(results))
+        missing = [number for number in range(len(arguments)) if number not in results]
+        for number, result in self._finished(function, arguments, missing):
+            results[number] = result
+            if self._kept:
+                line = json.dumps({"key": keys[number], "result": result})
+                with self._kept.open("a", encoding="utf-8") as file:
+                    file.write(f"\n{line}\n")  # begins anew after a line that was cut off
             progress(1)
         return [results[number] for number in range(len(arguments))]
 
+    def _key(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
+        named = f"{self._identity} {function.__module__}.{function.__name__} {arguments!r}"
+        return hashlib.sha256(named.encode()).hexdigest()
 
-def _counted(results: Iterator[T], progress: Progress) -> Iterator[T]:
-    for result in results:
-        progress(1)
-        yield result
+    def _finished(
+        self, function: Callable[..., T], arguments: Sequence[tuple[Any, ...]], numbers: list[int]
+    ) -> Iterator[tuple[int, T]]:
+        """Number and result of each task, as they come."""
+        if self._executor is None:
+            for number in numbers:
+                yield number, function(self._context, *arguments[number])
+            return
+        futures = {self._executor.submit(_apply, function, arguments[n]): n for n in numbers}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+
+
+_BEGINS = '{"key": "'
+
+
+def _known(kept: Path) -> dict[str, Any]:
+    """Results by key; a line that was cut off is none."""
+    found: dict[str, Any] = {}
+    lines = kept.read_text("utf-8", errors="replace").splitlines() if kept.exists() else []
+    for line in lines:
+        if not (line.startswith(_BEGINS) or _BEGINS.startswith(line)):
+            raise ConfigError(
+                f"{kept} holds no finished tasks of tacit. Nothing was added to it. Name a new "
+                "file."
+            )
+        with suppress(ValueError):
+            task = json.loads(line)
+            found[task["key"]] = task["result"]
+    return found
 
 
 def _receive(context: Any) -> None:

@@ -106,8 +106,8 @@ class Curve:
     points: tuple[tuple[float | None, float, float, float], ...]
 
 
-def curves(lines: Sequence[Curve], *, x_title: str, y_title: str) -> str:
-    """Lines over one x, each point with its interval.
+def curves(lines: Sequence[Curve], *, x_title: str, y_title: str, log: bool = False) -> str:
+    """Lines over one x, each point with its interval; log: x on a logarithmic axis.
 
     An interval that reaches far beyond all points is cut at the frame.
     """
@@ -120,7 +120,7 @@ def curves(lines: Sequence[Curve], *, x_title: str, y_title: str) -> str:
     ]
     names = [line.name for line in lines]
     x = alt.X("x:Q").title(x_title).axis(values=known, format="~f", labelOverlap=True)
-    x = x.scale(zero=False, nice=False, padding=14)
+    x = x.scale(type="log" if log else "linear", zero=False, nice=False, padding=14)
     framed = _framed([line.points for line in lines])
     y = alt.Y("y:Q").title(y_title).axis(tickCount=6)
     y = y.scale(domain=framed, zero=False, nice=False, clamp=True)

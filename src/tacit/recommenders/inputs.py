@@ -135,6 +135,7 @@ BASELINES = {
     "remote-user": "RemoteUser",
     "ease": "EASE",
     "item-item": "ItemItem",
+    "als": "ALS",
     "private-popularity": "PrivatePopularity",
     "ridge": "Ridge",
 }

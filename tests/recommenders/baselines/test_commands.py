@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Any:
         (("item-knn", "--k", 5, "--significance", 0), False),
         (("item-knn", "--domain", "films"), True),
         (("ease", "--penalty", 20), False),
-        (("item-item", "--k", 5), False),
+        (("item-item", "--k", 5, "--weighting", "bm25"), False),
         (("private-popularity", "--epsilon", 1), False),
         (("private-popularity", "--epsilon", "inf", "--domain", "films"), True),
         (("remote-user", "--source", "books", "--target", "films", "--k", 5), True),
@@ -70,6 +71,17 @@ def test_private_popularity_is_proved_with_a_catalogue(run: Any, folder: Path) -
     made = run("fit", *words, *given)[1]
     assert made["basis"] == "proved"
     assert not {"people", "ratings", "data"} & set(made)
+
+
+def test_als_names_the_line_that_installs_it(
+    run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the package nothing is written, and the error says what to run."""
+    monkeypatch.setitem(sys.modules, "implicit.als", None)
+    code, _, errors = run("fit", "als", folder / "r.csv", "-o", folder / "m.tacit")
+    assert code == 6
+    assert "pip install 'tacit-rec[als]'" in errors
+    assert not (folder / "m.tacit").exists()
 
 
 def test_an_unknown_domain_is_refused(run: Any, folder: Path) -> None:

@@ -54,6 +54,11 @@ class TestItemItem(RecommenderConformance):
         return ItemItem(k=5)
 
 
+class TestItemItemByBM25(RecommenderConformance):
+    def make(self):
+        return ItemItem(weighting="bm25")
+
+
 class TestPrivatePopularity(RecommenderConformance):
     """Without noise: two noisy fits differ, as they have to."""
 

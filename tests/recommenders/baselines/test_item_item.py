@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit import container
 from tacit.data import Ratings, generate
 from tacit.errors import ConfigError
 from tacit.evaluation.lists import judge_lists, list_trial
-from tacit.recommenders import load_model
 from tacit.recommenders.baselines import ItemItem, ItemKNN, Popularity
-from tacit.recommenders.baselines.likes import nearest
+from tacit.recommenders.baselines.likes import bm25_weights, cosine_weights, nearest
+
+LIKES = sparse.csr_array(np.array([[1.0, 1, 0, 0], [1, 1, 1, 0], [1, 0, 0, 1]]))
 
 
 def test_cosines() -> None:
     """The cosine of two columns of likes is their common people over the root of the product."""
-    likes = [(1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (3, 0), (3, 3)]
-    users, items = zip(*likes, strict=True)
-    found = ItemItem(k=4).fit(Ratings.from_arrays(users, items, np.full(7, 5))).similar_.toarray()
+    found = nearest(cosine_weights(LIKES), 4).toarray()
     assert found[0, 1] == pytest.approx(2 / math.sqrt(3 * 2))
     assert found[1, 2] == pytest.approx(1 / math.sqrt(2))
     assert found[2, 3] == 0
     assert not found.diagonal().any()
+
+
+def test_bm25() -> None:
+    """An entry is 2.2 / (1 + 1.2 (.9 + .1 c / mean c)) times log(items / (1 + likes))."""
+    found = bm25_weights(LIKES).toarray()
+    average = 7 / 4
+    expected = 2.2 / (1 + 1.2 * (0.9 + 0.1 * 3 / average)) * math.log(4 / 3)
+    assert found[0, 0] == pytest.approx(expected)
+    assert found[1, 2] == pytest.approx(2.2 / (1 + 1.2 * (0.9 + 0.1 / average)) * math.log(4 / 4))
 
 
 def test_each_item_keeps_its_own_nearest() -> None:
@@ -68,19 +75,8 @@ def test_votes_make_better_lists_than_predicted_stars() -> None:
     assert votes > popular > stars
 
 
-def test_no_neighbours_are_refused() -> None:
-    """In one sentence."""
-    with pytest.raises(ConfigError, match="at least one neighbour"):
-        ItemItem(k=0)
-
-
-def test_a_file_with_a_weighting_opens(tmp_path: Path) -> None:
-    """Earlier versions wrote which one: what was learned by it is in the file."""
-    ratings = generate(users=60, items=30, ratings=900, seed=1)
-    model = ItemItem().fit(ratings)
-    model.save(tmp_path / "m")
-    header, arrays = container.read(tmp_path / "m")
-    header["settings"]["weighting"] = "bm25"
-    container.write(tmp_path / "old", header, arrays)
-    again = load_model(tmp_path / "old")
-    assert again.recommend(history={3: 5.0}).item_ids == model.recommend(history={3: 5.0}).item_ids
+@pytest.mark.parametrize("bad", [{"k": 0}, {"weighting": "tf-idf"}])
+def test_impossible_settings_are_refused(bad: dict[str, Any]) -> None:
+    """No neighbours, and a weighting that there is not."""
+    with pytest.raises(ConfigError):
+        ItemItem(**bad)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -223,7 +224,8 @@ def _contenders(epsilons: tuple[float, ...], given: dict[str, Any]) -> list[Cont
     found += [
         Contender("private-popularity", of_popularity | {"epsilon": each}, each) for each in popular
     ]
-    return [*found, Contender("ease"), Contender("item-item")]
+    plain = ["ease", "item-item", *(["als"] if find_spec("implicit") else [])]
+    return [*found, *map(Contender, plain)]
 
 
 def _written(epsilon: float | None) -> float | str | None:

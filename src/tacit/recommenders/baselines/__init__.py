@@ -1,6 +1,6 @@
 """Recommenders to compare with: without any privacy, but for `PrivatePopularity`."""
 
-from tacit.recommenders.baselines.likes import EASE, ItemItem, Ridge
+from tacit.recommenders.baselines.likes import ALS, EASE, ItemItem, Ridge
 from tacit.recommenders.baselines.neighbours import ItemKNN, RemoteUser
 from tacit.recommenders.baselines.stars import (
     ItemMean,
@@ -10,6 +10,7 @@ from tacit.recommenders.baselines.stars import (
 )
 
 __all__ = [
+    "ALS",
     "EASE",
     "ItemItem",
     "ItemKNN",
