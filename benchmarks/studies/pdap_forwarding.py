@@ -17,13 +17,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from pdap_answers import Answering, answer_range
 
 from tacit import randomness
 from tacit.accounting import PureAccountant
 from tacit.data.clicks import generate
 from tacit.designs.pdap.experiment import Row, Run
 from tacit.designs.pdap.experiment.policies import Made, World
-from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host, answer_range
+from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.trust import NEVER, TrustSettings
 from tacit.designs.pdap.vendor import Vendor
@@ -69,7 +70,7 @@ def _made(way: str, world: World, epsilon: float, vendor: int, source: Source) -
     made = Vendor(
         home,
         world.videos_of(vendor),
-        guests=Host(home, epsilon=epsilon, randomness=source),
+        guests=Answering(home, epsilon=epsilon, randomness=source),
         peers=tuple(name for number, name in enumerate(world.names) if number != vendor),
         forwarder=Forwarder(Agreement(world.dimension, _SLICES, epsilon), randomness=source),
         caution=TrustSettings(low=low, high=high, share=1.0, epsilon=_CAUTION * epsilon)

@@ -27,12 +27,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pdap_answers import Answering, answer_range
 
 from tacit import randomness
 from tacit.data.clicks import Clicks, generate
 from tacit.designs.pdap.control import Setting
 from tacit.designs.pdap.experiment.policies import Network
-from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder, Host, answer_range
+from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.messages import MICRO, Reward
 from tacit.designs.pdap.policy import Choice
@@ -286,7 +287,7 @@ def _vendor(home: str, lie: str, number: int, world: int, terms: Terms, truth: C
             ),
             randomness=source,
         )
-        guests = Host(learner, epsilon=terms.epsilon, randomness=source)
+        guests = Answering(learner, epsilon=terms.epsilon, randomness=source)
     if lie == "worst" and number == LIAR:
         guests = _Worst(guests, _weakest(truth))
     return Vendor(

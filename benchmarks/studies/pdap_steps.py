@@ -20,10 +20,10 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from pdap_answers import answer_range
 
 from tacit import randomness
 from tacit.data.clicks import Clicks, generate
-from tacit.designs.pdap.forwarding import answer_range
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.local import Context, ContextSetting
 from tacit.designs.pdap.policy import Uniform

@@ -8,7 +8,7 @@ import pytest
 from tacit.auditing.claims import Audit
 from tacit.cli.app import main
 from tacit.designs.pdap import audit as bench
-from tacit.designs.pdap.audit import answers
+from tacit.designs.pdap.audit import forwards
 from tacit.designs.pdap.audit.published import own_visit
 
 
@@ -16,7 +16,7 @@ from tacit.designs.pdap.audit.published import own_visit
 def small(monkeypatch):
     """One published line, one that holds, one bug."""
     monkeypatch.setattr(bench, "PUBLISHED", (own_visit,))
-    monkeypatch.setattr(bench, "SOUND", (answers,))
+    monkeypatch.setattr(bench, "SOUND", (forwards,))
     monkeypatch.setattr(bench, "BUGS", bench.BUGS[2:3])
 
 
@@ -27,7 +27,7 @@ def test_refuted_published_lines_are_a_success(capsys):
     result = json.loads(capsys.readouterr().out)
     keys = {field.name for field in fields(Audit)}
     assert all(set(audit) == keys for audit in result["audits"])
-    assert [audit["unit"] for audit in result["audits"]] == ["visit", "reward"]
+    assert [audit["unit"] for audit in result["audits"]] == ["visit", "context"]
     assert result["refuted_as_expected"] == ["exp-dap, past visit, published"]
     assert [bug["caught"] for bug in result["planted"]] == [True]
     assert [twin["alarm"] for twin in result["clean"]] == [False]
@@ -55,18 +55,18 @@ def test_table_for_a_person(capsys):
 
 def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
     """If the refutation fails the auditor is broken, and the command says so with exit code 1."""
-    lines = (lambda: replace(answers(), published=True),)
+    lines = (lambda: replace(forwards(), published=True),)
     monkeypatch.setattr(bench, "PUBLISHED", lines)
     assert main(["audit", "pdap", "--variant", "published", "--samples", "1000"]) == 1
-    assert "messages, reward:" in capsys.readouterr().out
+    assert "messages, context:" in capsys.readouterr().out
 
 
 def test_a_violated_claim_of_the_library_is_a_failure(capsys, monkeypatch):
     """A sound line must hold; the reason stands below the table."""
-    monkeypatch.setattr(bench, "SOUND", (lambda: replace(answers(), epsilon=0.1),))
+    monkeypatch.setattr(bench, "SOUND", (lambda: replace(forwards(), epsilon=0.1),))
     assert main(["audit", "pdap", "--variant", "sound", "--samples", "1000"]) == 1
     shown = " ".join(capsys.readouterr().out.split())
-    assert "messages, reward: violation" in shown
+    assert "messages, context: violation" in shown
     assert "above the claim" in shown
 
 

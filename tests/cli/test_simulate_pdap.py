@@ -20,11 +20,11 @@ def cards(capsys, *options):
 
 
 def test_sound_cards_state_an_epsilon(capsys):
-    """Sums, answers, forwarded contexts and local draws: each has its card with epsilon near 1;
+    """Sums, forwarded contexts and local draws: each has its card with epsilon near 1;
     caution costs a tenth more."""
     found = cards(capsys)
     caution = found.pop("What is learned about neighbours")
-    assert len(found) == 4
+    assert len(found) == 3
     assert caution["epsilon"] == pytest.approx(0.1)
     assert all(card["epsilon"] == pytest.approx(1.0, rel=1e-3) for card in found.values())
     assert "each visit sends the same" in found["Context that is forwarded"]["sentence"]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pdap_answers import Answering, answer_range
 
 from tacit.designs.pdap import joint as joint_module
-from tacit.designs.pdap.forwarding import Host, answer_range
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.joint_sums import CHANCE, GRAIN, Observation, covariance_of, posterior
 from tacit.designs.pdap.policy import MOST_CELLS, Grid, slices_for
@@ -292,7 +292,7 @@ def test_guests_see_what_was_released_and_leave_nothing():
     the reward is noised from the first one."""
     policy = joint(horizon=1000)
     served(policy, *stream(100))
-    guests = Host(policy, epsilon=1.0, randomness=replay(5))
+    guests = Answering(policy, epsilon=1.0, randomness=replay(5))
     before, arrivals = exact(policy), policy.arrivals
     choice = guests.select(np.array([0.2, 0.7]))
     answers = [guests.answer(choice, 1) for _ in range(2000)]

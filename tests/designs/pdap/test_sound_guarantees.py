@@ -54,17 +54,11 @@ def test_local_card_needs_no_trust():
     assert 0.999 < card.epsilon <= 1.0
 
 
-def test_answer_card():
-    """Randomised response at the chance really used."""
-    assert cards.answer(1.0).epsilon == pytest.approx(1.0, rel=1e-12)
-
-
 def test_without_noise_nothing_is_claimed():
     """epsilon = inf: no epsilon on any card."""
     for card in (
         cards.joint(setting(epsilon=math.inf)),
         cards.context(local(epsilon=math.inf)),
-        cards.answer(math.inf),
     ):
         assert card.epsilon is None
         assert card.basis is Basis.NONE

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pdap_answers import Answering, answer_range
 
 from tacit import randomness
-from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host, answer_range
+from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.messages import Offer, Reward, answered
 from tacit.designs.pdap.serve.state import MOST_SEEN, VendorState, unpack
@@ -33,7 +34,7 @@ def vendor(*, hosting=True, epoch=50, keeps=10, source=None, **changed):
     return Vendor(
         home,
         ["a", "b", "c"],
-        guests=Host(home, epsilon=1.0, randomness=source) if hosting else None,
+        guests=Answering(home, epsilon=1.0, randomness=source) if hosting else None,
         peers=["peer"],
         forwarder=Forwarder(Agreement(2, 2, 1.0), randomness=randomness.secure()),
         caution=TrustSettings(low=low, high=high, share=0.5, epoch=epoch),

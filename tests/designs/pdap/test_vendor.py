@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from pdap_answers import Answering
 
 from tacit import randomness
 from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host
+from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.messages import Forward, Offer, Refusal, Reward, answered
 from tacit.designs.pdap.policy import Uniform
 from tacit.designs.pdap.published import ForwardedUsers
@@ -57,7 +58,7 @@ def vendor(arm=0, *, peers=("b",), epsilon=1.0, videos=("x", "y"), **settings):
     home = Steady(len(videos), len(peers), arm)
     source = randomness.secure()
     forwarder = Forwarder(Agreement(2, 2, epsilon), randomness=source)
-    host = Host(home, epsilon=math.inf, randomness=source)
+    host = Answering(home, epsilon=math.inf, randomness=source)
     return Vendor(
         home,
         videos,

@@ -1,15 +1,14 @@
 """A visitor's context as other vendors may see it, randomised once, and how they serve it.
 
 Source      Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurIPS 2014), for the
-            context's cell; Warner: Randomized response (JASA 1965), for a reward.
+            context's cell.
 Guarantee   epsilon for one randomisation, towards all neighbours together, also if they collude:
             every neighbour and every retry gets the same bytes. Any two contexts are neighbours.
 Not         that a request was made, when, and to whom. A policy that forwards because of where the
             context lies tells the true cell by it, unless the `Vendor` asks all at every visit.
 
-With a `Host` a vendor shows others' users what its own learner's `serve_many` says, and learns
-nothing: a forwarded visit is learned once, by the vendor that forwarded it. Its rewards are noised
-from the first one, and stretched so that their mean is right: nobody needs the exact one.
+With a `Host` a vendor shows others' users what its own learner's `serve_many` says, and neither
+learns of their clicks nor reports any: a visit is learned once, by the vendor that forwarded it.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ from tacit.designs.pdap.messages import (
     Forward,
 )
 from tacit.designs.pdap.policy import Choice, checked_context
-from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.randomized_response import MOST_CATEGORIES, BitRelease, KaryResponse
+from tacit.errors import ConfigError
+from tacit.mechanisms.randomized_response import MOST_CATEGORIES, KaryResponse
 from tacit.mechanisms.samplers import check_epsilon, check_whole
 from tacit.randomness import Source
 
@@ -141,29 +140,10 @@ class Serves(Protocol):
 
 
 class Host:
-    """A policy over one's own videos that never learns; `answer` is what the other is sent.
+    """A policy over one's own videos that never learns. home: one's own learner."""
 
-    home: one's own learner. epsilon: of one answer, about its reward; inf sends it as it is.
-    """
-
-    def __init__(self, home: Serves, *, epsilon: float, randomness: Source) -> None:
+    def __init__(self, home: Serves) -> None:
         self.home = home
-        self.epsilon = epsilon
-        self.bit = BitRelease(epsilon)
-        self._range = answer_range(epsilon)
-        self._source = randomness
 
     def select(self, context: NDArray[np.float64]) -> Choice:
         return Choice(int(self.home.serve_many(context[None, :])[0]), "exploit", None)
-
-    def answer(self, choice: Choice, reward: float) -> float:
-        """For a reward of 0 or 1, one of the two ends of `answer_range`."""
-        if reward not in (0, 1):
-            raise DataError("the reward of a guest is neither 0 nor 1")
-        return self._range[int(self.bit([int(reward)], self._source)[0])]
-
-
-def answer_range(epsilon: float) -> tuple[float, float]:
-    """What is sent for a released 0 and for a released 1, so that the mean is the reward."""
-    truth = float(BitRelease(epsilon).truth)
-    return -(1 - truth) / (2 * truth - 1), truth / (2 * truth - 1)

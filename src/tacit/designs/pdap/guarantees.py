@@ -12,7 +12,6 @@ from tacit.designs.pdap.local import Context
 from tacit.designs.pdap.published_guarantees import without_noise as without_noise
 from tacit.designs.pdap.trust import TrustSettings, release_for
 from tacit.errors import ConfigError
-from tacit.mechanisms.randomized_response import BitRelease
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.randomness import secure
 
@@ -89,29 +88,6 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
             "Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS 2018)",
             "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020), for the sampler",
         ),
-    )
-
-
-def answer(epsilon: float) -> Guarantee:
-    """What a vendor sends back about a forwarded user's reward."""
-    if math.isinf(epsilon):
-        return without_noise("host")
-    exact = PureAccountant().add(BitRelease(epsilon).event).epsilon()
-    return _proved(
-        exact,
-        name="Noised reward of a forwarded visit",
-        sentence=f"One answer is {exact:g}-differentially private for the reward it is about.",
-        protects="one reward that a video of this vendor got",
-        adjacency=Adjacency("reward", "replace"),
-        against="the vendor that forwarded, with all it was ever sent",
-        lifetime="one answer per forwarded visit; n rewards of one video are n answers",
-        assumptions=("the reward is 0 or 1, and is sent by randomised response from the first on",),
-        not_covered=(
-            "the video itself, which is shown to the forwarded user",
-            "how popular a video is: that takes many answers, and their costs add up",
-            "the context of the user who was forwarded, which this vendor sees",
-        ),
-        sources=("Warner: Randomized response (JASA 1965)",),
     )
 
 

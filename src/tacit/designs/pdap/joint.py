@@ -44,7 +44,7 @@ class JointSetting:
     """epsilon: of one visit of a user, whether an own video or a neighbour is chosen.
 
     videos, neighbours, dimension, horizon: as in `Setting`.
-    neighbour_range: lowest and highest reward that a neighbour sends, see `answer_range`.
+    neighbour_range: lowest and highest reward of a neighbour.
     slices: per dimension of the grid; None: by the rule of `slices_for`.
     first: arrivals in the first epoch; growth: how much longer the next one is; 1 for equal ones.
     After the horizon a new period begins, with fresh noise: a visit is in one period only.

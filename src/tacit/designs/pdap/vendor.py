@@ -266,9 +266,10 @@ class Vendor:
         return self._videos[self.guests.select(context).arm]
 
     def guest_clicked(self, peer: str, request: bytes, reward: float) -> bytes | None:
-        """The Reward to send for a guest, 0 or 1; the same bytes each time. None: no such guest."""
+        """The Reward to send for a guest, 0 or 1; the same bytes each time. None: no such guest, or
+        no answers."""
         guest = self._open_guests.get((peer, request))
-        if guest is None or self.guests is None:
+        if guest is None or not hasattr(self.guests, "answer"):
             return None
         if guest.reward is None:
             guest.reward = Reward.of(request, self.guests.answer(guest.choice, reward)).encode()

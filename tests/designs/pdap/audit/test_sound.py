@@ -42,7 +42,7 @@ def test_laws_of_a_visit_are_whole():
     assert len(found) == 2 * 4
 
 
-@pytest.mark.parametrize("make", local.SOUND[:3], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", local.SOUND[:2], ids=lambda make: make.__name__)
 def test_what_leaves_at_random_keeps_its_claim(make):
     """By exact chances the claim is met, to the rounding of chances; no more is seen in samples."""
     audit = run(make(), samples=SAMPLES)

@@ -28,11 +28,11 @@ from tacit.auditing.output_distributions import Law, Words, check_of, law, respo
 from tacit.auditing.sampler_spy import laplace_loss, moves
 from tacit.designs.pdap.audit import joint, published
 from tacit.designs.pdap.audit.joint import Rows, distinguished, released, without
-from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host
+from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.joint_sums import GRAIN, SumNoise
 from tacit.designs.pdap.local import Context, ContextSetting
-from tacit.designs.pdap.messages import Forward, Reward
+from tacit.designs.pdap.messages import Forward
 from tacit.designs.pdap.policy import Choice, Policy
 from tacit.designs.pdap.trust import TrustSettings
 from tacit.designs.pdap.vendor import Vendor
@@ -134,34 +134,6 @@ def forwards() -> Line:
 
     checks = (check(1, 2, 2), check(2, 3, 5))
     return Line("messages, context", EPSILON, checks, unit="context", adjacency="any other")
-
-
-def answers() -> Line:
-    """The bytes about a guest's reward, from the first one on."""
-    check = check_of(
-        "clicked, or not",
-        lambda: (answer_law(1.0), answer_law(0.0)),
-        (partial(answered, 1.0, secure()), partial(answered, 0.0, secure())),
-    )
-    return Line("messages, reward", EPSILON, (check,), unit="reward", adjacency="0 or 1")
-
-
-class _Shows:
-    """A learner with one video."""
-
-    def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
-        return np.zeros(len(contexts), dtype=np.int64)
-
-
-def answered(reward: float, source: Source) -> Hashable:
-    """What a vendor that has just opened sends about its first guest."""
-    host = Host(_Shows(), epsilon=EPSILON, randomness=source)
-    return Reward.of(_REQUEST, host.answer(host.select(LEFT), reward)).encode()
-
-
-def answer_law(reward: float) -> Law:
-    truth = Host(_Shows(), epsilon=EPSILON, randomness=secure()).bit.truth
-    return responses(partial(answered, reward), None, truth)
 
 
 class _BySide(Policy):
@@ -299,7 +271,7 @@ BUGS: tuple[Bug, ...] = (
 
 SAMPLES = 5_000
 PUBLISHED: tuple[Callable[[], Line], ...] = published.LINES
-SOUND: tuple[Callable[[], Line], ...] = (visits, forwards, answers, *joint.LINES)
+SOUND: tuple[Callable[[], Line], ...] = (visits, forwards, *joint.LINES)
 
 
 def audit() -> Bench:

@@ -156,7 +156,7 @@ def _hosting(name: str, epsilon: float, world: World, vendor: int, source: Sourc
     made = Vendor(
         home,
         world.videos_of(vendor),
-        guests=Host(home, epsilon=epsilon, randomness=source),
+        guests=Host(home),
         peers=world.others(vendor),
         forwarder=forwarder,
         caution=TrustSettings(believed=False, share=1.0, failures=NEVER),  # no words to believe

@@ -176,7 +176,7 @@ class VendorSettings:
         return Vendor(
             home,
             self.videos,
-            guests=Host(home, epsilon=self.epsilon, randomness=source),
+            guests=Host(home),
             peers=tuple(self.peers or ()),
             forwarder=Forwarder(self.agreement, randomness=source) if self.peers else None,
             agreement=self.agreement,
