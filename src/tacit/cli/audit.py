@@ -57,14 +57,15 @@ def audit(
     an audit was weak although --samples was not below its default. Published claims that are known
     to be false are expected to be refuted: it is a failure if one is not.
     """
-    if everything:
-        if what is not None or variant is not None or samples is not None:
-            raise ConfigError("--all audits everything as it is by default: leave out the rest.")
-        terminal.show(_all(planted=planted, as_json=as_json), as_json=as_json)
-        return
-    if what is None:
+    if not everything and what is None:
         raise ConfigError(f"Say what to audit, such as  tacit audit {ALL}, or --all.")
-    terminal.show(_audit(what, samples, variant, planted=planted, quiet=as_json), as_json=as_json)
+    if what is not None and not everything:
+        found = _audit(what, samples, variant, planted=planted, quiet=as_json)
+    elif what is None and variant is None and samples is None:
+        found = _all(planted=planted, as_json=as_json)
+    else:
+        raise ConfigError("--all audits everything as it is by default: leave out the rest.")
+    terminal.show(found, as_json=as_json)
 
 
 def audits() -> tuple[str, ...]:
@@ -77,17 +78,16 @@ def audits() -> tuple[str, ...]:
 def _all(*, planted: bool, as_json: bool) -> Result:
     """Every audit in turn, and how long it took; it fails if one of them did."""
     found: dict[str, Any] = {}
-    failed, began = [], time.perf_counter()
+    failed = []
     for what in audits():
         started = time.perf_counter()
         one = _audit(what, None, None, planted=planted, quiet=as_json)
         found[what] = {"seconds": time.perf_counter() - started, **one.data}
-        if one.failed:
-            failed.append(what)
+        failed += [what] if one.failed else []
         if not as_json:
             terminal.console.rule(what)
             terminal.render(one)
-    seconds = time.perf_counter() - began
+    seconds = sum(one["seconds"] for one in found.values())
     rows = [
         (name, one["seconds"], "FAILED" if name in failed else "as it should be")
         for name, one in found.items()
@@ -211,32 +211,33 @@ def _sizes(cases: int | None, *, planted: bool, quiet: bool) -> Result:
     found, bugs = [], []
     with terminal.progress("Auditing", len(BENCH) + len(faults), quiet=quiet) as advance:
         for profile in BENCH:
-            found.append(asdict(one := examine(profile, seed=seed, cases=cases)))
-            found[-1]["violation"] = one.violation
+            one = examine(profile, seed=seed, cases=cases)
+            found.append(asdict(one) | {"violation": one.violation})
             advance(1)
         for fault in faults:
-            caught = (one := fault.found(seed)).violation and not one.failed
+            one = fault.found(seed)
+            caught = one.violation and not one.failed
             bugs.append({"bug": fault.name, "kind": fault.kind, "caught": caught} | asdict(one))
             advance(1)
-    columns = {
-        "artefact": lambda one: one["artefact"],
-        "cases": lambda one: one["cases"],
-        "worst": lambda one: one["worst"],
-        "seconds": lambda one: one["seconds"],
-        "verdict": lambda one: (
-            (one["failed"] or "violation") if one["violation"] else "no violation found"
-        ),
-    }
-    shown = [Table.of(f"loss over claim, worst of random cases (seed {seed})", columns, found)]
-    columns = {
-        "planted bug": lambda one: one["bug"],
-        "kind": lambda one: one["kind"],
-        "artefact": lambda one: one["artefact"],
-        "result": lambda one: "caught" if one["caught"] else "MISSED",
-        "at case": lambda one: one["cases"],
-        "loss over claim": lambda one: one["worst"],
-    }
-    shown += [Table.of("", columns, bugs)] if planted else []
+    shown = [
+        Table(
+            f"loss over claim, worst of random cases (seed {seed})",
+            ("artefact", "cases", "worst", "seconds", "verdict"),
+            [
+                (*(one[name] for name in ("artefact", "cases", "worst", "seconds")),
+                 (one["violation"] and (one["failed"] or "violation")) or "no violation found")
+                for one in found
+            ],
+        )
+    ]  # fmt: skip
+    if planted:
+        columns = ("planted bug", "kind", "artefact", "result", "at case", "loss over claim")
+        rows = [
+            (one["bug"], one["kind"], one["artefact"], "caught" if one["caught"] else "MISSED",
+             one["cases"], one["worst"])
+            for one in bugs
+        ]  # fmt: skip
+        shown.append(Table("", columns, rows))
     wrong = any(one["violation"] for one in found) or not all(one["caught"] for one in bugs)
     after = "" if planted else "tacit audit sizes --planted  shows what is caught."
     data = {"seed": seed, "artefacts": found} | ({"planted": bugs} if planted else {})

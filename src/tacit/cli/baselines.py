@@ -99,14 +99,14 @@ def _private_popularity(asked: Any, run: Run) -> Result:
 _KINDS = {
     "ease": ("EASE", "Make lists by ridge regressions."),
     "item-item": ("ItemItem", "Make lists by similar items."),
-    "als": ("ALS", "Make lists by implicit factors; needs the extra 'als'."),
+    "als": ("ALS", "Make lists by implicit factors (extra 'als')."),
     "popularity": ("Popularity", "Recommend what most people rated."),
     "item-mean": ("ItemMean", "Recommend the items with the highest mean rating."),
     "matrix-factorization": ("MatrixFactorization", "Factorise centred ratings."),
     "user-average": ("UserAverage", "Predict each person's own mean."),
     "user-item-mean": ("UserItemMean", "Predict from means of items and people."),
     "item-knn": ("ItemKNN", "Predict from similar items, also of one domain."),
-    "remote-user": ("RemoteUser", "Predict from similar people elsewhere. Holds ratings."),
+    "remote-user": ("RemoteUser", "Predict from similar people in another domain."),
 }
 FITS = {name: _baseline(name, *kind) for name, kind in _KINDS.items()}
 FITS["private-popularity"] = Command(

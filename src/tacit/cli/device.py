@@ -61,11 +61,19 @@ def explain(
     The device is new, has its own secret and forgets the answer. Nothing is sent.
     Exit code 5 if it refuses.
     """
+    import numpy as np
+
+    from tacit.data.tabular import read_history
     from tacit.designs.sketches import Device, Limits, Refused, new_secret
     from tacit.designs.sketches import explain as explained
 
     asked, items = _campaign(campaign, catalogue, epsilon, questions)
-    own = _history(history, items, made_up=campaign is None)
+    if history is not None:
+        own = read_history(history, item_ids=np.array(items))
+    elif campaign is None:
+        own = _HISTORY
+    else:
+        raise ConfigError("The device needs the person's own ratings: add --history FILE.")
     try:
         limits = Limits(epsilon=limit, lifetime=max(limit, Limits().lifetime))
     except ValueError:
@@ -88,7 +96,9 @@ def explain(
 def _campaign(
     path: Path | None, catalogue: Path | None, epsilon: float, questions: int
 ) -> tuple[Campaign, list[Any]]:
-    from tacit.designs.sketches import Campaign, MessageError, new_campaign
+    """The campaign, and its ids: texts, or the integers they are written like."""
+    from tacit.designs.sketches import new_campaign
+    from tacit.designs.sketches.messages import catalogue_digest
 
     if path is None:
         if catalogue is not None:
@@ -97,35 +107,19 @@ def _campaign(
         return new_campaign(items, rated=_RATED, epsilon=epsilon, questions=questions), items
     if catalogue is None:
         raise ConfigError("A campaign names its items by number: add --catalogue FILE.")
-    try:
-        asked = Campaign.decode(path.read_bytes())
-    except MessageError as error:
-        raise DataError("is no campaign of sketches", path=path, fix=f"It says: {error}.") from None
-    return asked, _items(asked, catalogue)
-
-
-def _items(asked: Campaign, catalogue: Path) -> list[Any]:
-    """The ids as the campaign has them: texts, or the integers they are written like."""
-    from tacit.designs.sketches.messages import catalogue_digest
-
+    asked = _decoded(path)
     texts: list[Any] = terminal.ids_in([f"@{catalogue}"])
+    whole = [int(text) if text.lstrip("-").isdecimal() else text for text in texts]
+    return asked, whole if catalogue_digest(whole) == asked.catalogue else texts
+
+
+def _decoded(path: Path) -> Campaign:
+    from tacit.designs.sketches.messages import Campaign, MessageError
+
     try:
-        whole: list[Any] = [int(text) for text in texts]
-    except ValueError:
-        return texts
-    return whole if catalogue_digest(whole) == asked.catalogue else texts
-
-
-def _history(path: Path | None, items: list[Any], *, made_up: bool) -> dict[Any, float]:
-    if path is None:
-        if not made_up:
-            raise ConfigError("The device needs the person's own ratings: add --history FILE.")
-        return _HISTORY
-    import numpy as np
-
-    from tacit.data.tabular import read_history
-
-    return read_history(path, item_ids=np.array(items))
+        return Campaign.decode(path.read_bytes())
+    except MessageError as error:
+        raise DataError("is no campaign of sketches", path=path, fix=f"{error}.") from None
 
 
 def _fields(asked: Campaign) -> dict[str, Any]:
@@ -139,9 +133,7 @@ def _fields(asked: Campaign) -> dict[str, Any]:
         "truth": asked.truth / WHOLE,
         "bytes": asked.encode(),
     }
-    return {
-        name: value.hex() if isinstance(value, bytes) else value for name, value in fields.items()
-    }
+    return {name: one.hex() if isinstance(one, bytes) else one for name, one in fields.items()}
 
 
 def _show(result: dict[str, Any], *, own: dict[Any, float]) -> None:
@@ -204,15 +196,11 @@ def fold(
     not be sent to a server that goes on from its counts.
     """
     from tacit.container import check_writable
-    from tacit.designs.sketches.messages import Campaign, MessageError
     from tacit.designs.sketches.server import TICKET, Server, counts_of, server_of
 
     check_writable(out)
     where = Where(engine=engine, remote=remote, tasks=tasks)
-    try:
-        known = Campaign.decode(campaign.read_bytes())
-    except (OSError, MessageError) as error:
-        raise DataError("is no campaign of sketches", path=campaign, fix=f"{error}.") from None
+    known = _decoded(campaign)
     now, text = int(time.time()), known.encode()
     if where.remote is not None:
         from tacit.engine.spark import fold_reports

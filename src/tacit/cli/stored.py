@@ -62,14 +62,12 @@ def opened(
     from tacit.data.tabular import items_beside
 
     given = source.columns
-    for name in _NOT_STORED:
-        if given[name] is not None:
-            raise ConfigError(
-                f"--{name.replace('_', '-')} is for ratings in memory, and not for --engine spark "
-                "or --memory."
-            )
-    if source.per_item > 1:
-        raise ConfigError("--per-item is for ratings in memory.")
+    odd = [name for name in _NOT_STORED if given[name] is not None]
+    for name in (*odd, *(["per_item"] if source.per_item > 1 else [])):
+        raise ConfigError(
+            f"--{name.replace('_', '-')} is for ratings in memory, and not for --engine spark "
+            "or --memory."
+        )
     scale, path = given["scale"], source.path
     public = Public(
         scale=None if scale is None else RatingScale.parse(scale),
@@ -118,13 +116,12 @@ def for_all(
         raise ConfigError("--all is for models of  tacit fit private  and of the sound X-Map.")
     if out is None:
         raise ConfigError("--all writes many lists: name a Parquet file, or folder, with --out.")
-    make = partial(lists_for, model=lists, n=n)
+    make, people = partial(lists_for, model=lists, n=n), None
     if where.remote is None:
-        people: int | None = _here(lists, ratings, out, asked, make)
+        people = _here(lists, ratings, out, asked, make)
     else:
         from tacit.engine.spark import write_lists
 
-        people = None
         write_lists(str(ratings), where.remote, asked, lists, make, str(out), tasks=where.tasks)
     said = "Lists" if people is None else f"Lists of {people:,} people"
     terminal.answer(
@@ -145,11 +142,9 @@ def _here(
     from tacit.data.tabular import load
 
     check_writable(out)
-    ids = dict.fromkeys(model.history_ids_.tolist())
-    events = model.scale_ == EVENTS
-    scale = None if events else model.scale_
-    named: dict[str, Any] = dict(asked.items())
-    ratings = on_catalogue(load(path, scale=scale, events=events or None, **named), ids)
+    known: dict[str, Any] = {"events": True} if model.scale_ == EVENTS else {"scale": model.scale_}
+    read = load(path, **known, **asked)
+    ratings = on_catalogue(read, dict.fromkeys(model.history_ids_.tolist()))
     found = make(ratings)
     columns = {
         "user": ratings.user_ids[found.people],
