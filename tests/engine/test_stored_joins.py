@@ -10,10 +10,9 @@ import pytest
 from stored_world import blocks_of, local, public
 
 import tacit
-from tacit.data.tables.buckets import open_parquet
 from tacit.designs.xmap import private_neighbours
 from tacit.engine import item_item
-from tacit.errors import ClusterError, ConfigError
+from tacit.errors import ClusterError
 from tacit.randomness import replay, simulation
 
 SAIL = "pysail is not installed: pip install 'tacit-rec[spark]' pysail"
@@ -128,8 +127,8 @@ def test_draws_and_noise_are_made_here_once(files, remote, monkeypatch):
 
 
 def test_the_command_and_what_is_not_supported(files, remote, tmp_path, capsys):
-    """`fit xmap --engine spark` writes a model that recommends. The constant variant and streaming
-    say what to do, and write nothing."""
+    """`fit xmap --engine spark` writes a model that recommends. The constant variant
+    says what to do, and writes nothing."""
     from tacit.cli import app as cli
 
     out = str(tmp_path / "m.tacit")
@@ -138,8 +137,6 @@ def test_the_command_and_what_is_not_supported(files, remote, tmp_path, capsys):
     cluster = ["--engine", "spark", "--remote", remote]
     assert cli.main([*words, "--variant", "constant", *cluster]) == 2
     assert "leave out --engine" in capsys.readouterr().err
-    assert cli.main([*words, "--variant", "published", "--memory", "1GiB"]) == 2
-    assert "--engine spark" in capsys.readouterr().err
     assert not (tmp_path / "m.tacit").exists()
     assert cli.main([*words, "--variant", "published", *cluster]) == 0
     pl.DataFrame({"item": [1, 3], "rating": [5.0, 4.0]}).write_csv(tmp_path / "own.csv")
@@ -147,11 +144,6 @@ def test_the_command_and_what_is_not_supported(files, remote, tmp_path, capsys):
     capsys.readouterr()
     assert cli.main(asked) == 0
     assert '"item' in capsys.readouterr().out
-    with (
-        open_parquet(files[0], {}, public(files[1]), 2**30, events=False) as ratings,
-        pytest.raises(ConfigError, match="joins items"),
-    ):
-        tacit.XMap(**MADE).fit(ratings)
 
 
 @pytest.mark.parametrize("lost", [False, True])

@@ -148,7 +148,7 @@ _START = 2.0  # seconds of a process
 _STREAMED, _OF_CLUSTER = 0.6e-6, 2.2e-6  # core seconds for a rating, of a fit of four passes
 _OF_CELL = 2e-9  # for a cell of a task's table, made, sent and added
 _STARS = 1.7  # a fit with stars over one without
-_ROW, _ON_DISK = 22, 44  # bytes of a rating that is shuffled; that is parted on disk
+_ROW = 22  # bytes of a rating that is shuffled
 _TASK_ROW, _PROCESS = 150, 0.45e9  # bytes of a rating in a task; of a process without any
 
 
@@ -156,7 +156,7 @@ _TASK_ROW, _PROCESS = 150, 0.45e9  # bytes of a rating in a task; of a process w
 class Cost:
     """passes: over everyone's rows. tasks: that people are parted in. tiles: of the largest table,
     65,536 cells each, or of two parts of the items. shuffle_bytes: on a cluster. worker_bytes: of
-    one task. disk_bytes: while streaming, 0 where nothing streams. streaming_hours,
+    one task. streaming_hours,
     cluster_core_hours: of a processor core, without a cluster and on one."""
 
     passes: int
@@ -164,7 +164,6 @@ class Cost:
     tiles: int
     shuffle_bytes: int
     worker_bytes: int
-    disk_bytes: int
     streaming_hours: float
     cluster_core_hours: float
 
@@ -177,11 +176,7 @@ class Cost:
             f"{_size(self.worker_bytes)} of memory for each task at work, about "
             f"{self.cluster_core_hours:.2g} core hours."
         )
-        streamed = f", and {_size(self.disk_bytes)} of disk" if self.disk_bytes else ""
-        alone = (
-            f"On one machine {'with --memory' if streamed else 'in memory'}: about "
-            f"{self.streaming_hours:.2g} core hours{streamed}."
-        )
+        alone = f"On one machine, in memory: about {self.streaming_hours:.2g} core hours."
         return cluster, alone
 
 
@@ -199,7 +194,6 @@ def cost(ratings: float, items: int, *, stars: bool = False) -> Cost:
         tiles=math.ceil(cells / PIECE),
         shuffle_bytes=int(_ROW * ratings + more * 8 * tasks * sums),
         worker_bytes=int(_PROCESS + _TASK_ROW * min(ratings, TASK_ROWS) + 3 * 8 * cells),
-        disk_bytes=int(_ON_DISK * ratings),
         streaming_hours=(_START + more * _STREAMED * ratings) / 3600,
         cluster_core_hours=(_START + more * _OF_CLUSTER * ratings + table_seconds) / 3600,
     )
