@@ -175,14 +175,14 @@ def test_several_files_of_ratings_are_one(write: Write, run: Import, tmp_path: P
     assert load(tmp_path / "out").history("1") == {"x": 4.0, "y": 5.0}
 
 
-def test_a_recbole_folder(run: Import, tmp_path: Path) -> None:
-    """Interactions, items and users by their endings."""
+def test_files_of_recbole(run: Import, tmp_path: Path) -> None:
+    """Interactions, items and users; the types in headers are no part of the names."""
     folder = tmp_path / "ml"
     folder.mkdir()
     (folder / "ml.inter").write_text(RECBOLE)
     (folder / "ml.item").write_text("item_id:token\ttitle:token_seq\nx\tA\ny\tB\n")
     (folder / "ml.user").write_text("user_id:token\tage:token\n1\t24\n2\t30\n")
-    run(folder)
+    run(*sorted(folder.iterdir()))
     read = load(tmp_path / "out")
     assert read.history(1) == {"x": 4.0}
     assert list(read.item_metadata) == ["title"]

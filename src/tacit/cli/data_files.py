@@ -30,8 +30,8 @@ def import_(
         list[Path],
         typer.Argument(
             metavar="FILE",
-            help="CSV, JSON lines, Parquet, SQLite, or a folder of MovieLens or RecBole; files of "
-            "items or people beside the ratings.",
+            help="CSV, JSON lines, Parquet, SQLite, or a folder of MovieLens; files of items or "
+            "people beside the ratings.",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")],

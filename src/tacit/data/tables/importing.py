@@ -2,7 +2,7 @@
 
 Ratings    a table with people and items; several are read as one
 Items      a table with items and no people, or `items`: titles and so on. Users likewise
-Folders    MovieLens in three layouts, RecBole (NAME.inter, .item, .user)
+Folders    MovieLens in three layouts
 Catalogue  `catalogue`, a list from elsewhere, is public; what is read off the ratings is not,
            unless the caller says that it is.
 """
@@ -68,10 +68,19 @@ def plan(
             if len(files) > 1 or any(asked.values()):
                 raise ConfigError(f"{path}: import a MovieLens folder alone, without columns.")
             return Plan(movielens=path)
-        opened += _recbole(path) if path.is_dir() else [
+        if is_folder(path):
+            raise DataError(
+                "this folder was imported already", path=path, fix="Every command takes it."
+            )
+        if path.is_dir():
+            raise DataError(
+                "this folder is of no known kind", path=path, expected="MovieLens",
+                fix="Name its files instead.",
+            )  # fmt: skip
+        opened.append(
             open_table(path, delimiter=delimiter, encoding=encoding, header=header, table=table,
                        asked=[*asked.values()])
-        ]  # fmt: skip
+        )  # fmt: skip
     made = Plan()
     given = [_own(each, asked) for each in opened]
     found = [set(guess(each, own, contents=False).places)
@@ -99,26 +108,6 @@ def _own(table: Table, asked: Asked) -> dict[Role, str | None]:
     if own.get("domain") is None:
         own.pop("domain", None)
     return own
-
-
-def _recbole(path: Path) -> list[Table]:
-    """The tables of a RecBole folder."""
-    found = sorted(file for file in path.iterdir() if file.suffix in (".inter", ".item", ".user"))
-    if is_folder(path):
-        raise DataError(
-            "this folder was imported already", path=path, fix="Every command takes it."
-        )
-    if not any(file.suffix == ".inter" for file in found):
-        raise DataError(
-            "this folder is of no known kind",
-            path=path,
-            expected="MovieLens or RecBole (NAME.inter)",
-            fix="Name its files instead.",
-        )
-    tables = [open_table(file, delimiter="\t", header=True) for file in found]
-    for each in tables:  # their types, as in title:token_seq, are no part of the names
-        each.frame.columns = [name.partition(":")[0] for name in each.headers]
-    return tables
 
 
 def carry_out(

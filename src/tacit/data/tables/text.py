@@ -10,6 +10,7 @@ import csv
 import gzip
 import io
 import itertools
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,6 +27,7 @@ DELIMITERS = (",", "\t", ";", "|", "::")
 _OPEN = "unexpected end of data"
 _SAMPLE = 20  # lines looked at to find the delimiter
 _FORMS = "CSV or other delimited text, JSON lines, Parquet or SQLite"
+_TYPED = re.compile(r":(?:token|float)(?:_seq)?$")
 Record = list[str] | str
 """The cells of a row, or why there are none."""
 
@@ -151,6 +153,8 @@ def _dialect(
         header = any(squeezed(cell) in wanted for cell in first) or not any(
             map(looks_like_time, first)
         )
+    if all(_TYPED.search(cell) for cell in first):  # of RecBole; no part of the names
+        first = [_TYPED.sub("", cell) for cell in first]
     numbers = [str(at) for at in range(1, len(first) + 1)]
     if not header:
         return Dialect(chosen, tuple(numbers), above, quote)
