@@ -83,7 +83,6 @@ class LazyGroup(TyperGroup):
             return name, listed, rest
         module, _, attribute = PLACES.get(name, f"{name}:app").partition(":")
         command = get_command(getattr(import_module(f"tacit.cli.{module}"), attribute))
-        command.params = [p for p in command.params if not (p.name or "").endswith("_completion")]
         return name, plain_help(command), rest
 
 
@@ -104,11 +103,14 @@ _PAIRS = ("about", "values")
 def plain_help(command: Any) -> Any:
     """Help without boxes, which cut the names of options and values where a terminal is narrow."""
     command.rich_markup_mode = None
+    command.params = [p for p in command.params if not (p.name or "").endswith("_completion")]
     for each in command.params:
-        listed = each.type_descriptor.is_list and each.bare_type() == "list[str]"
-        if listed and each.name not in _PAIRS:
-            each.callback = _with_commas(each.callback)
-        kind = "<NAME=VALUE>" if listed and each.name in _PAIRS else None
+        kind = None
+        if each.type_descriptor.is_list and each.bare_type() == "list[str]":
+            if each.name in _PAIRS:
+                kind = "<NAME=VALUE>"
+            else:
+                each.callback = _with_commas(each.callback)
         each.display_type = _kind_of(each.display_type, kind)
     for inner in getattr(command, "commands", {}).values():
         plain_help(inner)
@@ -191,10 +193,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _report(error: Exception, *, as_json: bool) -> int:
     message, code = _explain(error)
     if as_json:
-        fields = {key: _plain(value) for key, value in vars(error).items() if key[0] != "_"}
-        named = fields if isinstance(error, TacitError) else {}
-        body = {**named, "type": type(error).__name__, "message": message, "exit_code": code}
-        typer.echo(json.dumps({"error": body}), err=True)
+        named = vars(error) if isinstance(error, TacitError) else {}
+        body = {key: value for key, value in named.items() if key[0] != "_"}
+        body |= {"type": type(error).__name__, "message": message, "exit_code": code}
+        typer.echo(json.dumps({"error": body}, default=str), err=True)
     elif message:
         from tacit.terminal import complain
 
@@ -221,10 +223,6 @@ def _explain(error: Exception) -> tuple[str, int]:
         return "There is not enough memory for this. Try fewer ratings.", 1
     what = f"{type(error).__name__}: {error}"
     return f"This is a bug in tacit ({what}). {HOW_TO_REPORT}", BUG
-
-
-def _plain(value: object) -> object:
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 if __name__ == "__main__":

@@ -99,14 +99,14 @@ def reproduce(
     Every table, figure and bound that the papers print: what became of it, the command that makes
     our figure, and the reason where there is none. docs/results.md has both figures.
     """
-    rows = [row for row in index() if paper is None or row["paper"] == paper]
+    every = index()
+    rows = [row for row in every if paper in (None, row["paper"])]
     if not rows:
-        known = ", ".join(dict.fromkeys(row["paper"] for row in index()))
+        known = ", ".join(dict.fromkeys(row["paper"] for row in every))
         raise ConfigError(f"No paper '{paper}'. Known: {known}.")
-    if item is not None:
-        rows = [row for row in rows if row["item"] == item]
-        if not rows:
-            raise ConfigError(f"{paper} has no item '{item}'. See: tacit reproduce {paper} --list")
+    rows = [row for row in rows if item in (None, row["item"])]
+    if not rows:
+        raise ConfigError(f"{paper} has no item '{item}'. See: tacit reproduce {paper} --list")
     if listed or not (everything or item):
         terminal.emit({"rows": rows}, as_json=as_json, render=_listed)
         return

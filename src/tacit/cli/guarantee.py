@@ -118,7 +118,7 @@ def _declare() -> None:
     parameters = [inspect.Parameter("what", kind, annotation=what)]
     for key, meanings in meant.items():
         said = " ".join(f"{', '.join(each)}: {meaning}" for meaning, each in meanings.items())
-        option = Annotated[types[key], typer.Option(help=said)]
+        option: Any = Annotated[types[key], typer.Option(help=said)]
         parameters.append(inspect.Parameter(key, kind, default=None, annotation=option))
     parameters.append(inspect.Parameter("as_json", kind, default=False, annotation=JSON))
     guarantee.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -103,7 +103,8 @@ def _here(
 
     check_writable(out)
     known: dict[str, Any] = {"events": True} if model.scale_ == EVENTS else {"scale": model.scale_}
-    read = load(path, **known, **asked)
+    named: dict[str, Any] = dict(asked.items())
+    read = load(path, **known, **named)
     ratings = on_catalogue(read, dict.fromkeys(model.history_ids_.tolist()))
     found = make(ratings)
     columns = {

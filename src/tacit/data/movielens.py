@@ -68,7 +68,8 @@ def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> Reading:
             fix="Unpack the official archive, or run  tacit data get ml-100k --to FOLDER",
         )
     people: Table = {}
-    headers, scale = _HEADERS, WHOLE_STARS
+    headers: tuple[str, ...] | None = _HEADERS
+    scale = WHOLE_STARS
     if name == "u.data":
         delimiter = "\t"
         people = _people(folder / "u.user", "|", _PEOPLE)

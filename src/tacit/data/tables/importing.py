@@ -131,7 +131,8 @@ def carry_out(
     for table, found in made.ratings:
         if rules.scale is not None and (events or found.why.get("plays") == "asked"):
             raise ConfigError("Events and plays have no stars, so --scale has no meaning for them.")
-        for role in ("user", "item", *(["rating"] if rules.scale is not None else [])):
+        needed: tuple[Role, ...] = ("user", "item")
+        for role in (*needed, "rating") if rules.scale is not None else needed:
             if role not in found.places:
                 raise missing(role, table.headers, None, table.path)
     if made.movielens is not None:
@@ -155,8 +156,8 @@ def carry_out(
         )
     _check_guesses(made, ratings)
     for each in made.users if users is None else [users]:
-        found = matched(each, "user", None, ratings)
-        ratings = replace(ratings, user_attributes={**ratings.user_attributes, **found})
+        people = matched(each, "user", None, ratings)
+        ratings = replace(ratings, user_attributes={**ratings.user_attributes, **people})
     if catalogue is not None:
         before = len(ratings)
         columns = read_catalogue(catalogue, domain=domain, domains=False)

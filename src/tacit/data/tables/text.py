@@ -75,7 +75,8 @@ def text_table(
     def lines() -> Iterator[int]:
         return (at for at, cells in _records(data, dialect) if dialect.fits(cells))
 
-    frame, torn = fast_pass(data, dialect), ()
+    frame = fast_pass(data, dialect)
+    torn: tuple[DataError, ...] = ()
     if frame is None:
         frame, torn = careful_pass(data, dialect)
         for each in torn:
