@@ -160,11 +160,10 @@ def assemble(
         values, scale = np.ones(len(user_numbers)), scale or EVENTS
     stars = _stars(values, scale)
     times = None if timestamps is None else _times(timestamps)
-    columns = (user_numbers, item_numbers, stars, *(() if times is None else (times,)))
-    if len({len(column) for column in columns}) != 1:
+    moments = () if times is None else (times,)
+    if len({len(column) for column in (user_numbers, item_numbers, stars, *moments)}) != 1:
         raise DataError("users, items, ratings and times must have the same length")
-    pairs = user_numbers * np.int64(len(item_ids)) + item_numbers
-    kept = latest(pairs, *(() if times is None else (times,)))
+    kept = latest(user_numbers * np.int64(len(item_ids)) + item_numbers, *moments)
     return Ratings(
         users=user_numbers[kept].astype(np.int32),
         items=item_numbers[kept].astype(np.int32),

@@ -68,26 +68,26 @@ def plan(
             if len(files) > 1 or any(asked.values()):
                 raise ConfigError(f"{path}: import a MovieLens folder alone, without columns.")
             return Plan(movielens=path)
-        if is_folder(path):
-            raise DataError(
-                "this folder was imported already", path=path, fix="Every command takes it."
-            )
         if path.is_dir():
+            imported = is_folder(path)
             raise DataError(
-                "this folder is of no known kind", path=path, expected="MovieLens",
-                fix="Name its files instead.",
-            )  # fmt: skip
+                "this folder was imported already" if imported else "this is no MovieLens folder",
+                path=path,
+                fix="Every command takes it." if imported else "Name its files instead.",
+            )
         opened.append(
             open_table(path, delimiter=delimiter, encoding=encoding, header=header, table=table,
                        asked=[*asked.values()])
         )  # fmt: skip
-    made = Plan()
-    given = [_own(each, asked) for each in opened]
-    found = [set(guess(each, own, contents=False).places)
-             for each, own in zip(opened, given, strict=True)]  # fmt: skip
+    made, found = Plan(), []
+    for each in opened:  # what was asked for, as far as this table has it
+        has = {role: find(role, each.headers, name) is not None for role, name in asked.items()}
+        own = {role: name if has[role] else None for role, name in asked.items()
+               if role != "domain" or (name and has[role])}  # fmt: skip
+        found.append((each, own, set(guess(each, own, contents=False).places)))
     both = {"user", "item"}
-    some = any(both <= roles for roles in found)
-    for each, own, roles in zip(opened, given, found, strict=True):
+    some = any(both <= roles for _, _, roles in found)
+    for each, own, roles in found:
         if both <= roles or len(opened) == 1 or not (some or (each.header and both & roles)):
             made.ratings.append((each, guess(each, own, events=events)))
         else:
@@ -99,15 +99,6 @@ def plan(
     if not made.ratings:
         raise missing("user", opened[0].headers, None, opened[0].path)
     return made
-
-
-def _own(table: Table, asked: Asked) -> dict[Role, str | None]:
-    """What was asked for, as far as this table has it."""
-    own = {role: name if find(role, table.headers, name) is not None else None
-           for role, name in asked.items()}  # fmt: skip
-    if own.get("domain") is None:
-        own.pop("domain", None)
-    return own
 
 
 def carry_out(

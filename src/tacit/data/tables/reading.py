@@ -96,9 +96,9 @@ def ratings_of(
         for table, where in tables
         if "time" in where
     )
-    counted = rules.scale is not None or "rating" not in places
+    given = rules.scale is not None or "rating" not in places
     return Reading(
-        replace(made, scale_given=counted, dates_given=dates_given),
+        replace(made, scale_given=given, dates_given=dates_given),
         sum(part.read for part in parts),
         dropped,
         {role: first.headers[at] for role, at in places.items()},
