@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -310,10 +309,5 @@ def _show_list(rows: list[dict[str, Any]], useful: str | None) -> None:
 
     shown = [[cell(row, name) for name in columns.values()] for row in rows]
     terminal.table("", list(columns), shown)
-    if explained and any(a["stars"] < b["stars"] for a, b in pairwise(rows)):
-        terminal.say(
-            "The order is not that of stars: it also depends on how many people rate an item at "
-            "all."
-        )
     if useful:
         terminal.console.print(useful, style="dim", markup=False)

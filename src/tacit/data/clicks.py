@@ -1,20 +1,14 @@
 """Contexts and clicks, made from ratings or generated: for experiments with vendors of videos.
 
-From ratings
-Context  the leading singular vectors of the people x items matrix of ratings, centred by person,
-         each scaled by rank to [0, 1]: every feature is uniform, whatever the factors look like.
-Click    a rating of `liked` stars or more.
+From ratings   A context is made of the leading singular vectors of the ratings, centred by person,
+         each scaled by rank to [0, 1]. A click is a rating of `liked` stars or more. Nothing here
+         protects anybody, and contexts are made of the clicks too: results are somewhat too good.
 Source   Li, Chu, Langford, Wang: Unbiased offline evaluation of contextual-bandit-based news
          article recommendation algorithms (WSDM 2011), for the replay that these are made for.
-         Contexts are made of ratings without noise, the clicks among them: nothing here protects
-         anybody, and results on them are somewhat too good.
-
-Generated, with a known optimum
-Model    Video k is liked most at its own point c_k of [0, 1]^d:  mean = low + h_k b(|x - c_k| / w)
-         with the bump b(r) = (1 + cos(pi r)) / 2 up to r = 1 and 0 beyond. Widths are such that the
-         mean changes by at most L per unit of distance: it is Lipschitz with the constant L.
-Rewards  a click with that chance, independent of everything else. A result on generated clicks is
-         no evidence about people.
+Generated   Video k is liked most at its own point c_k of [0, 1]^d:  mean = low + h_k b(|x - c_k| /
+         w)  with the bump b(r) = (1 + cos(pi r)) / 2 up to r = 1 and 0 beyond. Widths are such that
+         the mean is Lipschitz with the constant L. A click comes with that chance. A result on
+         generated clicks is no evidence about people.
 """
 
 from __future__ import annotations

@@ -7,10 +7,9 @@ Domains    are item metadata under the name 'domain'. Every item has exactly one
            domains is refused: 17 among the books and 17 among the films are two items, with two
            ids.
 Genres     cut one catalogue into two domains, to try recommenders across domains.
-Source     Guerraoui, Kermarrec, Lin and Patra, Heterogeneous recommendations: what you might like
-           to read after watching Interstellar (PVLDB 2017), its test within one kind of items:
-           genres sorted by their number of items are dealt to the two domains in turn, and an item
-           goes where most of its genres are. What to do with a tie is ours.
+Source     Guerraoui, Kermarrec, Lin and Patra, Heterogeneous recommendations (PVLDB 2017), its test
+           within one kind of items: genres sorted by their number of items are dealt to the two
+           domains in turn, and an item goes where most of its genres are. The rule of ties is ours.
 """
 
 from __future__ import annotations

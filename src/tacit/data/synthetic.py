@@ -5,15 +5,11 @@ Model    r = m_i + <v_i, x_u> + x0 g_i + noise, rounded to the scale and clipped
          The first latent factor weighs the same on every item: how mild a person judges.
 Who rates what   Each person draws their items without replacement, an item's weight being
          exp(popularity + taste + x0 l_i / 2): l_i is the item's gap in log-odds.
-Figures  Popularity, activity, the spread of stars and both gaps are as measured on MovieLens 100K
-         (the sampling error taken off): gap in log-odds of sd 0.4 over the items, half gap in stars
-         of sd 0.1, their correlation 0.5.
-Labels   such as genres: what a shop would know of its items beforehand. A label is a unit direction
-         in the space of tastes. Its score at an item is TELLING <k_i, direction> / sd +
-         sqrt(1 - TELLING^2) normal, k_i being why people choose the item and sd the standard
-         deviation of the first term over the items. An item carries the one, two or three labels
-         with the highest scores, each number with the same chance.
-Use      Demonstrations, tests, timing. A result on generated ratings is no evidence about people.
+Figures  Popularity, activity, the spread of stars and both gaps are as measured on MovieLens 100K.
+Labels   such as genres: unit directions in the space of tastes. An item carries the one to three
+         with the highest scores TELLING <k_i, direction> / sd + sqrt(1 - TELLING^2) normal, k_i
+         being why people choose the item.
+A result on generated ratings is no evidence about people.
 """
 
 from __future__ import annotations
