@@ -71,7 +71,6 @@ def test_declared_is_imported():
         "accounting": {Requirement(line).name for line in extras["accounting"]},
         "als": {"implicit"},
         "dev": {"hypothesis"},
-        "duckdb": {"duckdb"},
         "ledger": {"sqlalchemy"},
         "postgres": {"psycopg"},
         "service": {Requirement(line).name for line in extras["service"]} - {"httptools", "uvloop"},
