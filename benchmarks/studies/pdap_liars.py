@@ -205,7 +205,7 @@ def _learned(learner: Any, number: int, truth: Clicks, generator: np.random.Gene
     done = 0
     while done < _TOGETHER:
         size = min(_TOGETHER - done, learner.until_release())
-        contexts = generator.random((size, truth.dimension))
+        contexts = generator.random((size, truth.centres.shape[1]))
         choices = learner.select_many(contexts)
         own = choices.arms < truth.videos
         shown = truth.of(number).start + np.where(own, choices.arms, 0)

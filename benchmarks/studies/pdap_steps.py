@@ -113,7 +113,7 @@ def _rival(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> 
     plain: dict[str, Any] = {
         "videos": world.videos,
         "neighbours": world.vendors - 1,
-        "dimension": world.dimension,
+        "dimension": world.centres.shape[1],
         "epsilon": epsilon,
         "neighbour_range": answer_range(epsilon),
     }
@@ -125,7 +125,7 @@ def _rival(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> 
             return LinUCB(horizon=visits, **plain)
         sees: Sees = "contexts" if name == "sound-context-shown" else "reports"
         # A grid as fine as the joint learner's where cells are seen; a coarse one in reports.
-        slices = slices_for(visits, world.dimension, world.videos + world.vendors - 1)
+        slices = slices_for(visits, world.centres.shape[1], world.videos + world.vendors - 1)
         setting = ContextSetting(
             vendor_sees=sees, slices=slices if sees == "contexts" else 2, **plain
         )
@@ -162,7 +162,7 @@ def _joint(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> 
         plain = JointSetting(
             videos=world.videos,
             neighbours=world.vendors - 1,
-            dimension=world.dimension,
+            dimension=world.centres.shape[1],
             horizon=visits,
             epsilon=epsilon,
             neighbour_range=answer_range(epsilon),
@@ -194,7 +194,7 @@ def run(
         while done < visits:
             size = min(visits - done, 1 << 13, *(policy.until_release() for policy in policies))
             for vendor, policy in enumerate(policies):
-                contexts = generator.random((size, world.dimension))
+                contexts = generator.random((size, world.centres.shape[1]))
                 choices = policy.select_many(contexts)
                 shown = _shown(vendor, choices.arms, contexts, world, policies)
                 means = world.mean(shown, contexts)

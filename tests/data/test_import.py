@@ -121,7 +121,6 @@ FORMS = {
     "pipes.txt": "user|item|rating\n1|x|4\n2|y|2\n",
     "no-header.csv": "1,x,4,978300760\n2,y,2,978300761\n1,x,4,978300760\n2,y,2,978300761\n",
     "ratings.dat": "1::x::4::978300760\n2::y::2::978300761\n",
-    "quoted.csv": "'user','item','rating'\n'1','x','4'\n'2','y','2'\n",
     "excel.csv": "sep=;\nuser;item;rating\n1;x;4\n2;y;2\n",
     "trailing.csv": "user,item,rating\n1,x,4,\n2,y,2,\n",
     "index.csv": ",user,item,rating\n0,1,x,4\n1,2,y,2\n",

@@ -85,16 +85,6 @@ class LazyGroup(TyperGroup):
         return name, plain_help(command), rest
 
 
-_KINDS = {
-    "<str>": "<text>",
-    "<int>": "<whole number>",
-    "<int range>": "<whole number>",
-    "<float>": "<number>",
-    "<float range>": "<number>",
-    "<list[str]>": "<names, separated by commas>",
-    "<list[Path]>": "<paths>",
-}
-"""What help says a value is, in place of Python's types."""
 _PAIRS = ("about", "values")
 """Options that take NAME=VALUE, once for each; all other lists may have commas."""
 
@@ -104,24 +94,12 @@ def plain_help(command: Any) -> Any:
     command.rich_markup_mode = None
     command.params = [p for p in command.params if not (p.name or "").endswith("_completion")]
     for each in command.params:
-        kind = None
-        if each.type_descriptor.is_list and each.bare_type() == "list[str]":
-            if each.name in _PAIRS:
-                kind = "<NAME=VALUE>"
-            else:
-                each.callback = _with_commas(each.callback)
-        each.display_type = _kind_of(each.display_type, kind)
+        listed = each.type_descriptor.is_list and each.bare_type() == "list[str]"
+        if listed and each.name not in _PAIRS:
+            each.callback = _with_commas(each.callback)
     for inner in getattr(command, "commands", {}).values():
         plain_help(inner)
     return command
-
-
-def _kind_of(usual: Callable[..., str | None], kind: str | None) -> Callable[..., str | None]:
-    def shown(ctx: Any) -> str | None:
-        found = usual(ctx=ctx)
-        return kind or _KINDS.get(found or "", found)
-
-    return shown
 
 
 def _with_commas(usual: Callable[..., Any] | None) -> Callable[..., Any]:

@@ -219,26 +219,22 @@ def _sizes(cases: int | None, *, planted: bool, quiet: bool) -> Result:
             caught = one.violation and not one.failed
             bugs.append({"bug": fault.name, "kind": fault.kind, "caught": caught} | asdict(one))
             advance(1)
-    shown = [
-        Table(
-            f"loss over claim, worst of random cases (seed {seed})",
-            ("artefact", "cases", "worst", "seconds", "verdict"),
-            [
-                (*(one[name] for name in ("artefact", "cases", "worst", "seconds")),
-                 (one["violation"] and (one["failed"] or "violation")) or "no violation found")
-                for one in found
-            ],
-        )
-    ]  # fmt: skip
+    names = ("artefact", "cases", "worst", "seconds")
+    rows = []
+    for row in found:
+        bad = (row["failed"] or "violation") if row["violation"] else "no violation found"
+        rows.append((*(row[name] for name in names), bad))
+    title = f"loss over claim, worst of random cases (seed {seed})"
+    shown = [Table(title, (*names, "verdict"), rows)]
+    data = {"seed": seed, "artefacts": found}
     if planted:
-        columns = ("planted bug", "kind", "artefact", "result", "at case", "loss over claim")
+        own = ("bug", "kind", "artefact", "cases", "worst")
         rows = [
-            (one["bug"], one["kind"], one["artefact"], "caught" if one["caught"] else "MISSED",
-             one["cases"], one["worst"])
-            for one in bugs
-        ]  # fmt: skip
+            (*(row[name] for name in own), "caught" if row["caught"] else "MISSED") for row in bugs
+        ]
+        columns = ("planted bug", "kind", "artefact", "at case", "loss over claim", "result")
         shown.append(Table("", columns, rows))
+        data["planted"] = bugs
     wrong = any(one["violation"] for one in found) or not all(one["caught"] for one in bugs)
     after = "" if planted else "tacit audit sizes --planted  shows what is caught."
-    data = {"seed": seed, "artefacts": found} | ({"planted": bugs} if planted else {})
     return Result(data, shown, after, failed=wrong)

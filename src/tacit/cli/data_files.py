@@ -223,13 +223,9 @@ def check_files(*paths: Path | None) -> None:
 
 
 def _write(
-    made: Ratings,
-    out: Path,
-    about_items: Path | None,
-    facts: dict[str, Any],
-    said: tuple[str, str],
-    as_json: bool,
-) -> None:
+    made: Ratings, out: Path, about_items: Path | None, facts: dict[str, Any],
+    said: tuple[str, str], as_json: bool,
+) -> None:  # fmt: skip
     """said: what else was written, and the option that reads it."""
     from tacit.data.tables.folder import write_items, write_ratings
 

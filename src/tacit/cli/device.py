@@ -33,9 +33,7 @@ _ITEMS, _RATED = 40, 10
 _HISTORY = {"film 3": 5.0, "film 8": 4.5, "film 12": 2.0, "film 19": 5.0, "film 33": 1.0}
 
 
-@app.callback()
-def _commands() -> None:
-    """One sub-command so far."""
+app.callback()(lambda: None)  # without it, typer makes no group of one command
 
 
 @app.command()
@@ -138,17 +136,15 @@ def _fields(asked: Campaign) -> dict[str, Any]:
 
 def _show(result: dict[str, Any], *, own: dict[Any, float]) -> None:
     asked = result["campaign"]
-    terminal.table(
-        "What the recommender asks everybody",
-        ("", "", ""),
-        [
-            *((name, str(asked[name]), meaning) for name, meaning in _SHOWN),
-            ("epsilon", f"{asked['epsilon']:g}", "nats that the answer costs"),
-            ("truth", f"{asked['truth']:.4f}", "chance that a bit is sent as it is"),
-            ("seed", asked["seed"][:16] + "…", "from it and a ticket follow the questions"),
-        ],
-    )
     from tacit.designs.sketches.device import shown
+
+    rows = [
+        *((name, str(asked[name]), meaning) for name, meaning in _SHOWN),
+        ("epsilon", f"{asked['epsilon']:g}", "nats that the answer costs"),
+        ("truth", f"{asked['truth']:.4f}", "chance that a bit is sent as it is"),
+        ("seed", asked["seed"][:16] + "…", "from it and a ticket follow the questions"),
+    ]
+    terminal.table("What the recommender asks everybody", ("", "", ""), rows)
 
     rated = ", ".join(f"{shown(item)}: {stars:g}" for item, stars in list(own.items())[:8])
     more = f" and {len(own) - 8} more" if len(own) > 8 else ""
@@ -167,9 +163,7 @@ _AT_ONCE = 1 << 17
 counting = typer.Typer(help="Count reports of sketches.", no_args_is_help=True)
 
 
-@counting.callback()
-def _group() -> None:
-    """Count reports of sketches."""
+counting.callback()(lambda: None)
 
 
 @counting.command()

@@ -111,9 +111,9 @@ def _first_list(model: Private, key: str) -> str:
     """A command that asks for a list, from the stars of the two most popular items."""
     popular = [str(row.item_id) for row in model.recommend(history={}, n=2)]
     body = {"model": "lists", "history": dict.fromkeys(popular, model.scale_.maximum), "n": 10}
-    words = (f"Authorization: Bearer {key}", "Content-Type: application/json", json.dumps(body))
-    headers = " -H ".join(map(shlex.quote, words[:2]))
-    return f"curl -H {headers} -d {shlex.quote(words[2])} http://127.0.0.1:8000/api/recommend"
+    headers = (f"Authorization: Bearer {key}", "Content-Type: application/json")
+    words = ["curl", *(word for each in headers for word in ("-H", each)), "-d", json.dumps(body)]
+    return shlex.join([*words, "http://127.0.0.1:8000/api/recommend"])
 
 
 def _show(result: dict[str, Any]) -> None:

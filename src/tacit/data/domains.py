@@ -155,24 +155,29 @@ def domain_names(ratings: Ratings) -> tuple[str, ...]:
     return tuple(sorted(set(domain_of(ratings).tolist())))
 
 
-def items_in(ratings: Ratings, domain: str) -> NDArray[np.int64]:
-    """(k,) numbers of a domain's items, sorted; never none, as an unknown domain is refused."""
-    numbers = np.flatnonzero(domain_of(ratings) == domain)
-    if not numbers.size:
+def _members(ratings: Ratings, domain: str) -> NDArray[np.bool_]:
+    """(n_items,) which are of a domain; never none, as an unknown domain is refused."""
+    member = np.asarray(domain_of(ratings) == domain)
+    if not member.any():
         raise DataError(
             "no such domain", found=domain, expected="one of " + ", ".join(domain_names(ratings))
         )
-    return numbers
+    return member
+
+
+def items_in(ratings: Ratings, domain: str) -> NDArray[np.int64]:
+    """(k,) numbers of a domain's items, sorted; never none, as an unknown domain is refused."""
+    return np.flatnonzero(_members(ratings, domain))
 
 
 def of_domain(ratings: Ratings, domain: str) -> Ratings:
     """The ratings of one domain's items; people and items keep their numbers."""
-    return ratings.where(_members(items_in(ratings, domain), ratings.n_items)[ratings.items])
+    return ratings.where(_members(ratings, domain)[ratings.items])
 
 
 def within(ratings: Ratings, domain: str) -> Ratings:
     """Only the items of one domain, renumbered; people keep their numbers."""
-    return ratings.of_items(_members(items_in(ratings, domain), ratings.n_items))
+    return ratings.of_items(_members(ratings, domain))
 
 
 def straddlers(ratings: Ratings, source: str, target: str) -> NDArray[np.int64]:
@@ -211,7 +216,7 @@ def cross_domain_split(
         raise ConfigError(f"Test people keep 0 to {least - 1} of {least} ratings; got {keep}.")
     if not 0 <= overlap <= 1:
         raise ConfigError(f"The overlap is a share, 0 to 1; got {overlap}.")
-    in_target = _members(items_in(ratings, target), ratings.n_items)[ratings.items]
+    in_target = _members(ratings, target)[ratings.items]
     rng = np.random.default_rng(seed)
     people = rng.permutation(straddlers(ratings, source, target))
     enough = np.diff(ratings.where(in_target).offsets)[people] >= least
@@ -222,18 +227,12 @@ def cross_domain_split(
             found=f"{int(enough.sum())} people with a rating in {source} and {least} in {target}",
             fix="Hold out a larger share, or ask for fewer ratings.",
         )
-    others = people[~_members(testers, ratings.n_users)[people]]
-    absent = _members(others[round(overlap * len(others)) :], ratings.n_users)[ratings.users]
-    owned = in_target & _members(testers, ratings.n_users)[ratings.users]
+    others = people[~np.isin(people, testers)]
+    absent = np.isin(ratings.users, others[round(overlap * len(others)) :])
+    owned = in_target & np.isin(ratings.users, testers)
     keys = np.where(owned, rng.random(len(ratings)), np.inf)  # what is not in question comes last
     held = owned & (rank_in_person(ratings, keys) >= keep)
     return Split(train=ratings.where(~held & ~absent), test=ratings.where(held))
-
-
-def _members(numbers: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
-    member = np.zeros(size, dtype=bool)
-    member[numbers] = True
-    return member
 
 
 def split_by_genre(

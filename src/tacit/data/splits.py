@@ -92,10 +92,10 @@ def k_fold_users(
     number = people if isinstance(people, int) else people.n_users
     if not 2 <= folds <= number:
         raise ConfigError(f"{number} people make 2 to {number} folds; got {folds}.")
-    if labels is not None and len(labels) != number:
-        raise ConfigError(f"{number} people need as many labels; got {len(labels)}.")
     order = np.random.default_rng(seed).permutation(number)
     if labels is not None:
+        if len(labels) != number:
+            raise ConfigError(f"{number} people need as many labels; got {len(labels)}.")
         kinds = {kind: place for place, kind in enumerate(dict.fromkeys(labels))}
         coded = np.array([kinds[kind] for kind in labels])
         order = order[np.argsort(coded[order], kind="stable")]

@@ -39,7 +39,6 @@ class Dialect:
     delimiter: str
     headers: tuple[str, ...]
     header_line: int
-    quote: str = '"'
 
     def fits(self, cells: Record) -> bool:
         return not isinstance(cells, str) and len(cells) == len(self.headers)
@@ -146,10 +145,9 @@ def _dialect(
     ):  # comments and titles above the table
         above = sample.pop(0)[0]
         del texts[0], widths[0]
-    quote = "'" if all(text.count("'") > 2 for text in texts) else '"'
-    first = [cell.strip() for cell in _split(texts[0], chosen, quote)]
+    first = [cell.strip() for cell in _split(texts[0], chosen)]
     if headers is not None:
-        return Dialect(chosen, tuple(headers), above, quote)
+        return Dialect(chosen, tuple(headers), above)
     if header is None:
         header = any(squeezed(cell) in wanted for cell in first) or not any(
             map(looks_like_time, first)
@@ -158,13 +156,13 @@ def _dialect(
         first = [_TYPED.sub("", cell) for cell in first]
     numbers = [str(at) for at in range(1, len(first) + 1)]
     if not header:
-        return Dialect(chosen, tuple(numbers), above, quote)
+        return Dialect(chosen, tuple(numbers), above)
     names = [cell or number for cell, number in zip(first, numbers, strict=True)]
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise DataError("two columns have the same name", path=path, row=sample[0][0],
                         column=min(repeated), fix="Rename one of them.")  # fmt: skip
-    return Dialect(chosen, tuple(names), sample[0][0], quote)
+    return Dialect(chosen, tuple(names), sample[0][0])
 
 
 def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
@@ -173,7 +171,7 @@ def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
     if separator == "::":
         data, separator = data.replace(b"::", b"\x1f"), "\x1f"  # polars splits at one byte
     # Polars drops an empty cell too many at the very end, and a quote that is never closed.
-    if data.endswith(separator.encode()) or data.count(dialect.quote.encode()) % 2:
+    if data.endswith(separator.encode()) or data.count(b'"') % 2:
         return None
     try:
         frame = pl.read_csv(
@@ -181,7 +179,7 @@ def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
             has_header=False,
             skip_lines=dialect.header_line,
             separator=separator,
-            quote_char=None if dialect.delimiter == "::" else dialect.quote,
+            quote_char=None if dialect.delimiter == "::" else '"',
             schema=dict.fromkeys(dialect.headers, pl.String),
         )
     except pl.exceptions.PolarsError:
@@ -237,7 +235,7 @@ def _raw_records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, Record]]:
     if dialect.delimiter == "::":
         yield from ((at, text.rstrip("\r\n").split("::")) for at, text in enumerate(texts, 1))
         return
-    reader = csv.reader(texts, delimiter=dialect.delimiter, quotechar=dialect.quote, strict=True)
+    reader = csv.reader(texts, delimiter=dialect.delimiter, strict=True)
     while True:
         start = reader.line_num + 1  # a quoted cell may span lines: a record is named by its first
         try:
@@ -248,12 +246,12 @@ def _raw_records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, Record]]:
             yield start, str(error)
 
 
-def _split(text: str, delimiter: str, quote: str = '"') -> list[str]:
+def _split(text: str, delimiter: str) -> list[str]:
     text = text.rstrip("\r\n")
     if delimiter == "::":
         return text.split("::")
     try:
-        return next(csv.reader([text], delimiter=delimiter, quotechar=quote), [])
+        return next(csv.reader([text], delimiter=delimiter), [])
     except csv.Error:  # a cell without end: no table at all, and no delimiter to find
         return [text]
 
