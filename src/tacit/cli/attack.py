@@ -60,7 +60,6 @@ def model(
     shadows: Annotated[int, typer.Option(min=4, help="Fits that the attacker learns from.")] = 16,
     victims: Annotated[int, typer.Option(min=1, help="Fits that are attacked.")] = 8,
     canaries: Annotated[int, typer.Option(min=8, help="Made-up people of each kind.")] = 400,
-    length: Annotated[int, typer.Option(min=1, help="Length of the lists that are used.")] = 100,
     seed: terminal.Seed = 0,
     as_json: JSON = False,
 ) -> None:
@@ -86,7 +85,6 @@ def model(
         "shadows": shadows,
         "victims": victims,
         "canaries": canaries,
-        "length": length,
     }
     people = terminal.ids_in(members) if members else None
     with terminal.progress("Attacking", None, quiet=as_json) as advance:

@@ -190,12 +190,14 @@ def align(columns: Mapping[str, Mapping[Any, Any]] | None, ids: Column) -> dict[
 
 def number_ids(ids: Any, kind: str) -> tuple[Column, NDArray[np.int64]]:
     """Sorted distinct ids (int64, or str as objects) and the number of each row's id."""
-    column = np.asarray(ids) if hasattr(ids, "__array__") else list(ids)
-    if isinstance(column, np.ndarray) and column.dtype.kind in "iu" and column.ndim == 1:
-        if column.size and int(column.max()) > _BIGGEST_ID:
-            raise unfit(kind)
-        return _number_integers(column.astype(np.int64))
-    entries = column if isinstance(column, list) else column.tolist()
+    if hasattr(ids, "__array__"):
+        column = np.asarray(ids)
+        if column.dtype.kind in "iu" and column.ndim == 1:
+            if column.size and int(column.max()) > _BIGGEST_ID:
+                raise unfit(kind)
+            return _number_integers(column.astype(np.int64))
+        ids = column.tolist()
+    entries = list(ids)
     if _all_strings(entries, kind):
         return _number_strings(entries, kind)
     try:

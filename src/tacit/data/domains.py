@@ -204,11 +204,10 @@ def cross_domain_split(
     Test people are a random `share` of those with at least `at_least` target ratings (default:
     keep + 1). What they rated elsewhere stays in training. overlap: the share of the other people
     in both domains who stay in training; the rest leave it with all their ratings.
-    The draws are nested. With one seed, a smaller overlap leaves out more of the same people, and
+    The draws are nested: with one seed, a smaller overlap leaves out more of the same people, and
     with one `at_least`, a smaller `keep` holds out more ratings of the same test people.
-    Leaks: time. Later ratings help to predict earlier ones, a test person's own of the source
-    domain and everybody's of the target domain. Test people are known from training by what they
-    rated in the source domain. ConfigError for shares out of range, DataError if nobody is left.
+    Leaks: time. Later ratings help to predict earlier ones. Test people are known from training by
+    what they rated in the source. ConfigError for shares out of range, DataError if nobody is left.
     """
     least = keep + 1 if at_least is None else at_least
     refuse_share(share)

@@ -126,7 +126,6 @@ def table_of(
     source: Path | Table,
     role: Role,
     asked: str | None,
-    delimiter: str | None = None,
     *,
     fewest: int = 2,
 ) -> tuple[list[Any], dict[str, list[str | None]]]:
@@ -137,7 +136,7 @@ def table_of(
     """
     table = source
     if not isinstance(table, Table):
-        table = open_table(table, delimiter=delimiter, asked=(asked,))
+        table = open_table(table, asked=(asked,))
     headers = table.whole().headers
     number = None if asked is None else find(role, headers, asked)
     if number is None:

@@ -52,10 +52,7 @@ def open_table(
     else:
         raw = unpacked(path)
         if raw[:4096].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] not in (b"{", b"["):
-            return text_table(
-                path, raw, delimiter=delimiter, headers=headers, header=header, asked=asked,
-                encoding=encoding,
-            )  # fmt: skip
+            return text_table(path, raw, delimiter, headers, header, asked, encoding)
         opened = _json(path, raw)
     if not len(opened.frame):
         raise DataError("the table has no rows", path=path)

@@ -60,12 +60,11 @@ def unpacked(path: Path) -> bytes:
 def text_table(
     path: Path,
     raw: bytes,
-    *,
-    delimiter: str | None = None,
-    headers: Sequence[str] | None = None,
-    header: bool | None = None,
-    asked: Sequence[str | None] = (),
-    encoding: str | None = None,
+    delimiter: str | None,
+    headers: Sequence[str] | None,
+    header: bool | None,
+    asked: Sequence[str | None],
+    encoding: str | None,
 ) -> Table:
     """headers: names given from outside. header: whether the first line holds them; None: looks."""
     data = _utf8(raw, path, encoding)

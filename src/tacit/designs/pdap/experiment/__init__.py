@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import randomness
-from tacit.data.clicks import Clicks, Log, contexts, generate
+from tacit.data.clicks import LOW, Clicks, Log, contexts, generate
 from tacit.designs.pdap.experiment.policies import WITH_EPSILON, Made, Network, Shown, World, make
 from tacit.errors import ConfigError
 from tacit.evaluation import Interval, mean_interval
@@ -219,7 +219,7 @@ class Run(_Vendors):
             width, height = self._bumps[number]
             apart = math.dist(where, self._centres[number]) / width
             bump = (1 + math.cos(math.pi * min(apart, 1.0))) / 2
-            return float(chance < self.truth.low + height * bump)
+            return float(chance < LOW + height * bump)
 
         return click
 
