@@ -169,8 +169,11 @@ def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
     separator = dialect.delimiter
     if separator == "::":
         data, separator = data.replace(b"::", b"\x1f"), "\x1f"  # polars splits at one byte
-    # Polars drops an empty cell too many at the very end, and a quote that is never closed.
-    if data.endswith(separator.encode()) or data.count(b'"') % 2:
+    # Polars drops an empty cell too many at the very end, and reads quotes in its own way unless
+    # they stand around a cell.
+    end = re.escape(separator.encode())
+    cell = re.compile(b'(?<![^%b\n])"(?:[^"]|"")*+"(?![^%b\r\n])' % (end, end))
+    if data.endswith(separator.encode()) or (b'"' in data and b'"' in cell.sub(b"", data)):
         return None
     try:
         frame = pl.read_csv(
