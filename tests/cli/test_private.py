@@ -200,29 +200,18 @@ def test_a_catalogue_without_domains_makes_it_proved(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["basis"] == "proved"
 
 
-def test_streaming_and_a_cluster_are_options(tacit, ratings, tmp_path):
-    """--memory fits from Parquet, with the card of memory; what does not go together is refused."""
-    polars = pytest.importorskip("polars")
-    path, items = ratings
-    parquet, model = tmp_path / "r.parquet", tmp_path / "m.tacit"
-    polars.read_csv(path).write_parquet(parquet)
-    asked = ("--items", items, "-o", model, "--epsilon", 2, "--scale", "1:5:1", "--json")
-    code, out, _ = tacit("fit", "private", parquet, *asked, "--memory", "1GiB")
-    streamed = json.loads(out)
-    code, out, _ = tacit("fit", "private", path, *asked)
-    kept = ("epsilon", "features", "protects", "basis")
-    assert {name: streamed[name] for name in kept if name in streamed} == {
-        name: json.loads(out)[name] for name in kept if name in streamed
-    }
+def test_a_cluster_is_an_option(tacit, ratings, tmp_path):
+    """What does not go together is refused, and a server that is not there is said."""
+    asked = ("--items", ratings[1], "-o", tmp_path / "m.tacit", "--epsilon", 2, "--scale", "1:5:1")
+    server = ("--engine", "spark", "--remote", "sc://127.0.0.1:1")
     for words, said in (
         (("--engine", "spark"), "--remote"),
         (("--engine", "flink"), "'local' or 'spark'"),
-        (("--memory", "much"), "4GiB"),
-        (("--memory", "1GiB", "--delimiter", ","), "--delimiter"),
-        (("--memory", "1GiB", "--tasks", "3"), "--tasks"),
-        (("--engine", "spark", "--remote", "sc://127.0.0.1:1"), "No Spark Connect server"),
+        (("--tasks", "3"), "--tasks"),
+        ((*server, "--delimiter", ","), "--delimiter"),
+        (server, "No Spark Connect server"),
     ):
-        code, _, err = tacit("fit", "private", parquet, *asked[:-1], *words)
+        code, _, err = tacit("fit", "private", ratings[0], *asked, *words)
         assert code in (1, 2)
         assert said in err
 
@@ -230,7 +219,7 @@ def test_streaming_and_a_cluster_are_options(tacit, ratings, tmp_path):
 @pytest.mark.parametrize("design", ["private", "xmap"])
 def test_plan_says_what_a_fit_costs(tacit, design):
     """Passes, tasks and tiles; ten times the ratings take about ten times the hours; with stars
-    more passes. Measured: 100 million streamed ratings of 27,000 items took 68 core seconds."""
+    more passes. Measured: 100 million ratings of 27,000 items took 68 core seconds."""
 
     def priced(*words: str) -> dict[str, float]:
         asked = ("plan", design, "--users", "1e8", "--items", "1e6", "--json", *words)
@@ -239,9 +228,9 @@ def test_plan_says_what_a_fit_costs(tacit, design):
     cost, less = priced("--ratings", "1e9"), priced("--ratings", "1e8")
     assert (cost["passes"], cost["tasks"]) == (4, 500)
     assert priced("--ratings", "1e9", "--stars")["passes"] == 7
-    for name in ("streaming_hours", "cluster_core_hours", "shuffle_bytes"):
+    for name in ("core_hours", "cluster_core_hours", "shuffle_bytes"):
         assert 7 < cost[name] / less[name] < 12
-    assert 0.5 < less["streaming_hours"] * 3600 / 68.1 < 2
+    assert 0.5 < less["core_hours"] * 3600 / 68.1 < 2
     code, out, _ = tacit("plan", design, "--users", "1e8", "--items", "1e6", "--ratings", "1e9")
     assert code == 0
     assert "On a cluster: 4 passes in 500 tasks" in " ".join(out.split())
@@ -265,6 +254,6 @@ def test_plan_of_the_published_x_map_is_near_what_was_measured(tacit, ratings, h
     """Within a factor of 2 of the core seconds in memory and on pysail, 145 ratings a person."""
     asked = ("plan", "xmap", "--variant", "published", "--items", 27_000, "--people", ratings / 145)
     cost = json.loads(tacit(*asked, "--ratings", ratings, "--json")[1])["cost"]
-    assert 0.5 < cost["streaming_hours"] * 3600 / here < 2
+    assert 0.5 < cost["core_hours"] * 3600 / here < 2
     assert 0.5 < cost["cluster_core_hours"] * 3600 / there < 2
     assert tacit(*asked)[0] == 2

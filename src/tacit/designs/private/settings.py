@@ -145,7 +145,7 @@ def step(size: float) -> float:
 
 TASK_ROWS, PIECE = 2_000_000, 1 << 16  # as tacit.engine.spark has them
 _START = 2.0  # seconds of a process
-_STREAMED, _OF_CLUSTER = 0.6e-6, 2.2e-6  # core seconds for a rating, of a fit of four passes
+_ALONE, _OF_CLUSTER = 0.6e-6, 2.2e-6  # core seconds for a rating, of a fit of four passes
 _OF_CELL = 2e-9  # for a cell of a task's table, made, sent and added
 _STARS = 1.7  # a fit with stars over one without
 _ROW = 22  # bytes of a rating that is shuffled
@@ -156,15 +156,14 @@ _TASK_ROW, _PROCESS = 150, 0.45e9  # bytes of a rating in a task; of a process w
 class Cost:
     """passes: over everyone's rows. tasks: that people are parted in. tiles: of the largest table,
     65,536 cells each, or of two parts of the items. shuffle_bytes: on a cluster. worker_bytes: of
-    one task. streaming_hours,
-    cluster_core_hours: of a processor core, without a cluster and on one."""
+    one task. core_hours, cluster_core_hours: of a processor core, without a cluster and on one."""
 
     passes: int
     tasks: int
     tiles: int
     shuffle_bytes: int
     worker_bytes: int
-    streaming_hours: float
+    core_hours: float
     cluster_core_hours: float
 
     @property
@@ -176,7 +175,7 @@ class Cost:
             f"{_size(self.worker_bytes)} of memory for each task at work, about "
             f"{self.cluster_core_hours:.2g} core hours."
         )
-        alone = f"On one machine, in memory: about {self.streaming_hours:.2g} core hours."
+        alone = f"On one machine, in memory: about {self.core_hours:.2g} core hours."
         return cluster, alone
 
 
@@ -194,7 +193,7 @@ def cost(ratings: float, items: int, *, stars: bool = False) -> Cost:
         tiles=math.ceil(cells / PIECE),
         shuffle_bytes=int(_ROW * ratings + more * 8 * tasks * sums),
         worker_bytes=int(_PROCESS + _TASK_ROW * min(ratings, TASK_ROWS) + 3 * 8 * cells),
-        streaming_hours=(_START + more * _STREAMED * ratings) / 3600,
+        core_hours=(_START + more * _ALONE * ratings) / 3600,
         cluster_core_hours=(_START + more * _OF_CLUSTER * ratings + table_seconds) / 3600,
     )
 

@@ -61,7 +61,7 @@ def cost(ratings: float, people: float, items: float) -> Cost:
         tiles=parts**2 + parts * (parts + 1) // 2,
         shuffle_bytes=int(_ROW * ratings + _STRIP * sent),
         worker_bytes=int(_PROCESS + 150 * min(ratings, max(2 * PART, TASK_ROWS))),
-        streaming_hours=alone / 3600,
+        core_hours=alone / 3600,
         cluster_core_hours=(alone + more) / 3600,
     )
 
