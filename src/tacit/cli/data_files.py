@@ -155,6 +155,7 @@ def generate(
     users: Annotated[int, typer.Option(help="How many people.")] = 1000,
     items: Annotated[int, typer.Option(help="How many items.")] = 500,
     ratings: Annotated[int, typer.Option(help="How many ratings in total.")] = 60_000,
+    share: Annotated[float, typer.Option(help="Part of the people with 'F', 0 to 1.")] = 0.3,
     which: Annotated[
         float, typer.Option(help="How much the attribute decides which items are rated; 0: none.")
     ] = 1.0,
@@ -176,8 +177,9 @@ def generate(
     people, about_items = beside(out, "users"), beside(out, "items") if labels else None
     check_files(out, people, about_items)
     made = synthetic.generate(
-        users=users, items=items, ratings=ratings, which=which, how=how, labels=labels, seed=seed
-    )
+        users=users, items=items, ratings=ratings, share=share, which=which, how=how,
+        labels=labels, seed=seed,
+    )  # fmt: skip
     write_users(made, people)
     facts = {"seed": seed, "users_file": str(people), "attribute": "gender"}
     said = (f"their gender in {people}", f"--users {people}")
