@@ -219,7 +219,6 @@ def test_the_place_of_the_model_is_checked_first(tacit, tmp_path, recommender, o
     "words",
     [
         ("fit", "standard-scheme", "r.csv", "-o", "m"),
-        ("evaluate", "baselines", "r.csv"),
         ("attack", "standard-scheme", "r.csv"),
         ("data", "generate", "r.csv"),
     ],
@@ -311,15 +310,3 @@ def test_about_has_no_meaning_for_a_baseline(folder, tacit, tmp_path):
     code, _, err = tacit(*words, "--about", "gender=F")
     assert code == 2
     assert "hides no attribute" in err
-
-
-def test_evaluate_baselines(folder, as_json):
-    """The yardsticks' table has a row each; popularity has no error in stars."""
-    rows = as_json("evaluate", "baselines", folder / "r.csv")["rows"]
-    assert [row["recommender"] for row in rows] == [
-        "popularity",
-        "item-mean",
-        "matrix-factorization",
-    ]
-    assert rows[0]["rmse"] is None
-    assert rows[2]["rmse"] < rows[1]["rmse"]

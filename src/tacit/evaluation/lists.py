@@ -27,13 +27,12 @@ from scipy import sparse
 
 from tacit.data.domains import cross_domain_split, items_in, straddlers
 from tacit.data.ratings import Ratings
-from tacit.data.splits import Split, default_split, random_per_user
+from tacit.data.splits import Split, random_per_user
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import LEAST_SEEDS, mean_interval
-from tacit.evaluation.metrics import mae, ranking_metrics, rmse
+from tacit.evaluation.metrics import ranking_metrics, rmse
 from tacit.evaluation.parallel import Pool, Progress
 from tacit.recommenders.base import Recommender
-from tacit.recommenders.baselines import ItemMean, MatrixFactorization, Popularity
 from tacit.recommenders.inputs import model_kinds, model_reader
 
 SHARE = 0.2
@@ -270,43 +269,3 @@ def _row(contender: Contender, figures: Sequence[ListFigures], floor: float, top
         interval.high,
         None if gain is None else gain / (top - floor),
     )
-
-
-def judge(recommender: Recommender, split: Split, *, n: int = 10) -> dict[str, float | None]:
-    """Fit on `split.train`; errors on the held-out ratings and metrics of lists of n.
-
-    Relevant is a held-out rating in the top quarter of the scale. RMSE and MAE are of scores in
-    stars; for a recommender whose scores are not stars (popularity) they are left out.
-    """
-    train, test = split.train, split.test
-    people = np.flatnonzero((np.diff(test.offsets) > 0) & (np.diff(train.offsets) > 0))
-    if not len(people):
-        raise DataError("nobody has ratings on both sides of the split", fix="Use more ratings.")
-    recommender.fit(train)
-    lists = lists_of(recommender, train, people, n=n)
-    found = ranking_metrics(lists, top_quarter(test, people))
-    in_stars = not isinstance(recommender, Popularity)
-    stars = stars_of(recommender, train, test, people) if in_stars else None
-    return {
-        "rmse": None if stars is None else rmse(*stars),
-        "mae": None if stars is None else mae(*stars),
-        **{name: getattr(found, name) for name in ("ndcg", "recall", "mrr", "coverage")},
-    }
-
-
-def evaluate_baselines(
-    ratings: Ratings, *, n: int, seed: int, progress: Progress
-) -> tuple[str, list[dict[str, Any]]]:
-    """The split that was used, and a row per baseline."""
-    split = default_split(ratings, seed=seed)
-    rows = []
-    recommenders: dict[str, Recommender] = {
-        "popularity": Popularity(),
-        "item-mean": ItemMean(),
-        "matrix-factorization": MatrixFactorization(random_state=seed),
-    }
-    for name, recommender in recommenders.items():
-        rows.append({"recommender": name, **judge(recommender, split, n=n)})
-        progress(1)
-    timed = ratings.timestamps is not None
-    return ("the last 20 % in time" if timed else "a random 20 % of each person's ratings"), rows
