@@ -68,13 +68,6 @@ def temporal(ratings: Ratings, share: float = 0.2) -> Split:
     return _split(ratings, ratings.timestamps > cut)
 
 
-def default_split(ratings: Ratings, share: float = 0.2, *, seed: int) -> Split:
-    """`temporal` where times exist, else `random_per_user`; what leaks is said there."""
-    if ratings.timestamps is not None:
-        return temporal(ratings, share)
-    return random_per_user(ratings, share, seed=seed)
-
-
 def k_fold_users(
     people: Ratings | int,
     folds: int = 10,
