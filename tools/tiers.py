@@ -46,7 +46,6 @@ FILES = frozenset(
         "auditing/test_shipped.py",
         "data/test_command.py",
         "data/test_contexts.py",
-        "data/test_download.py",
         "data/test_genres.py",
         "data/test_import.py",
         "data/test_movielens.py",
