@@ -102,13 +102,14 @@ def recommend(
         for_all(fitted, all_, out, where, asked, n, as_json=as_json)
         return
     lists = fitted.sound_ if isinstance(fitted, XMap) else fitted
-    for given, kinds, lacks, option in (
-        (about, StandardScheme, "hides no attribute", "--about"),
-        (at_device, StandardScheme | Private, "has no item table", "--at-device"),
-        (target, XMap, "has no target domains", "--target"),
-    ):
-        if given and not isinstance(fitted if option == "--target" else lists, kinds):
-            raise ConfigError(f"{model} {lacks}, so {option} has no meaning here.")
+    for given, able, lacks in (
+        ("--about" if about else "", isinstance(fitted, StandardScheme), "hides no attribute"),
+        ("--at-device" if at_device else "", isinstance(lists, StandardScheme | Private),
+         "has no item table"),
+        ("--target" if target else "", isinstance(fitted, XMap), "has no target domains"),
+    ):  # fmt: skip
+        if given and not able:
+            raise ConfigError(f"{model} {lacks}, so {given} has no meaning here.")
     if at_device and about:
         raise ConfigError("--at-device releases nothing, so --about has no meaning beside it.")
     own, unknown = _history(history, fitted, item=item, rating=rating, delimiter=delimiter)
