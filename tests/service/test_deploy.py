@@ -126,11 +126,7 @@ def test_the_steps_of_the_image(tmp_path):
     rows = [f"{person},{item},{1 + person % 5}" for person in range(40) for item in range(9)]
     ratings.write_text("user,item,rating\n" + "\n".join(rows) + "\n")
     tacit = f"{tmp_path}/tacit/bin/tacit"
-    (tmp_path / "data").mkdir()
-    fit = [tacit, "fit", "private", ratings, "--epsilon", "1", "-o", tmp_path / "data" / "m.tacit"]
-    subprocess.run(fit, check=True, cwd=tmp_path)
-    toml = 'tenant = "shop"\n[models.lists]\nfile = "m.tacit"\n'
-    (tmp_path / "data" / "tacit.toml").write_text(toml)
+    subprocess.run([tacit, "init", f"{tmp_path}/data", ratings], check=True, cwd=tmp_path)
     words = [f"{tmp_path}{word}" if word[0] == "/" else word for word in json.loads(line_of("CMD"))]
     for place in ("head", "tmp"):
         (tmp_path / place).mkdir()

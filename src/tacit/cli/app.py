@@ -36,6 +36,7 @@ COMMANDS = {
     "device": "Show what a device sends, and what it means.",
     "sketches": "Count reports of sketches.",
     "data": "Import, describe or generate ratings.",
+    "init": "Make a folder that a service starts from, with its first model.",
     "serve": "Serve recommendations over HTTP, with stored budgets.",
     "keys": "Issue and revoke the keys of a service.",
     "ledger": "Set privacy budgets, and show what was spent.",

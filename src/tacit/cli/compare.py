@@ -68,9 +68,10 @@ def compare(
     entries, left_out = [*comparing.baselines(from_domain, to_domain)], {}
     asked = Comparison(ratings, epsilons, delta, from_domain, to_domain)
     for each in chosen:
-        found: Any = "it does not say how it is compared"
-        if "compare" in each.parts:
-            found = each.part("compare")(asked)
+        if "compare" not in each.parts:
+            left_out[each.name] = "it does not say how it is compared"
+            continue
+        found = each.part("compare")(asked)
         if isinstance(found, str):
             left_out[each.name] = found
         else:
@@ -93,14 +94,14 @@ def compare(
         ratings, seed=seed, command=terminal.command_line(), epsilon=epsilon, delta=delta,
         seeds=seeds, source=from_domain, target=to_domain, attacks=attacks,
     )  # fmt: skip
-    for path, text in ((csv, table.to_csv), (latex, table.to_latex)):
+    for path, text in ((csv, table.to_csv()), (latex, table.to_latex())):
         if path is not None:
-            write_whole(path, text().encode())
+            write_whole(path, text.encode())
     if report is not None:
         from tacit.evaluation.compare_page import page_of
 
         page_of(table, made_with).write(report)
-    rows = [row | {"epsilon": "inf"} if row["epsilon"] == math.inf else row for row in table.rows]
+    rows = [row | {"epsilon": _written(row["epsilon"])} for row in table.rows]
 
     def show(_: dict[str, Any]) -> None:
         for unit, against, metrics, lines in table.tables():
@@ -116,5 +117,12 @@ def compare(
             "Next:  --report out.html draws one page;  --json has intervals and groups."
         )
 
-    result = {"rows": rows, "left_out": table.left_out, "manifest": made_with}
-    terminal.emit(result, as_json=as_json, render=show)
+    terminal.emit(
+        {"rows": rows, "left_out": table.left_out, "manifest": made_with},
+        as_json=as_json,
+        render=show,
+    )
+
+
+def _written(epsilon: float | None) -> float | str | None:
+    return "inf" if epsilon is not None and math.isinf(epsilon) else epsilon

@@ -80,12 +80,13 @@ def explain(
         report = Device(new_secret(), {}, limits).report(asked, items, own)
     except Refused as refused:
         raise PrivacyError(f"The device does not answer: {refused}. Nothing was sent.") from None
-    sent, meant = report.encode(), explained(asked, report, items)
     result = {
         "campaign": _fields(asked),
-        "report": sent.hex(),
-        "size": len(sent),
-        "bytes": [{"bytes": data, "meaning": meaning} for data, meaning in meant],
+        "report": report.encode().hex(),
+        "size": len(report.encode()),
+        "bytes": [
+            {"bytes": data, "meaning": meaning} for data, meaning in explained(asked, report, items)
+        ],
     }
     terminal.emit(result, as_json=as_json, render=partial(_show, own=own))
 

@@ -9,29 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import terminal
-from tacit.cli.ledger_changes import (
-    Second,
-    Where,
-    advance,
-    again,
-    budget_row,
-    create,
-    emit,
-    open_budget,
-    show_budgets,
-    token,
-)  # fmt: skip
+from tacit.cli import ledger_changes
+from tacit.cli.ledger_changes import Second, Where, again, budget_row, emit, show_budgets
 from tacit.errors import PrivacyError
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
     from tacit.ledger import Inspection
 
-app = typer.Typer(
-    help="Set privacy budgets, in exact decimals, and show what was spent.", no_args_is_help=True
-)
-for change in (create, open_budget, advance, token):
-    app.command()(change)
+app = typer.Typer(help="Set privacy budgets, and show what was spent.", no_args_is_help=True)
+for change in ("create", "open_budget", "advance", "token"):
+    app.command()(getattr(ledger_changes, change))
+
+
+@app.callback()
+def _commands() -> None:
+    """Amounts are exact decimals: `--epsilon 0.1` is a tenth."""
 
 
 @app.command()

@@ -11,8 +11,9 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,7 +29,6 @@ keys = typer.Typer(help="Issue and revoke the keys of a service.", no_args_is_he
 
 Folder = Annotated[Path, typer.Argument(help="The service's folder, with its tacit.toml.")]
 Name = Annotated[str, typer.Argument(help="Whose key it is: of a-z, 0-9, _ and -.")]
-Staff = Literal["operator", "analyst", "auditor", "vendor"]
 FILE = "keys.json"
 
 
@@ -169,6 +169,20 @@ def _show(result: dict[str, Any]) -> None:
         terminal.next_step("Keys are made by:  tacit keys add FOLDER NAME --role operator")
 
 
+class Staff(StrEnum):
+    """The roles that have keys in the file."""
+
+    OPERATOR = "operator"
+    ANALYST = "analyst"
+    AUDITOR = "auditor"
+    VENDOR = "vendor"
+
+
+@keys.callback()
+def _commands() -> None:
+    """A running service notices a changed file at the next request."""
+
+
 @keys.command()
 def add(
     folder: Folder,
@@ -181,9 +195,9 @@ def add(
     from tacit.service.keys import Role, add_key
 
     tenant = tenant_of(folder)
-    key = add_key(folder / FILE, name, Role(role), tenant)
+    key = add_key(folder / FILE, name, Role(role.value), tenant)
     terminal.answer(
-        {"name": name, "role": role, "tenant": tenant, "key": key},
+        {"name": name, "role": role.value, "tenant": tenant, "key": key},
         key,
         after=f"Hand it to '{name}'; it is not shown again. It goes into a header:  "
         "Authorization: Bearer KEY",

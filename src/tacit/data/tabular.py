@@ -18,7 +18,7 @@ from typing import Any
 from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.movielens import is_movielens, read_movielens
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.tables import Role, Table, choose, find, missing
+from tacit.data.tables import Role, Table, choose, find
 from tacit.data.tables.cleaning import OnBad, Rules
 from tacit.data.tables.folder import is_folder, read_folder, refuse_private_list
 from tacit.data.tables.reading import columns_of, matched, ratings_of, table_of
@@ -121,9 +121,9 @@ def read_catalogue(
     headers = tuple(columns)
     position = find("domain", headers, domain)
     if position is None:
-        position = find("domain", headers, DOMAIN)
-    if position is None and domains:
-        raise missing("domain", headers, DOMAIN, path)
+        position = choose("domain", headers, DOMAIN, path=path) if domains else find(
+            "domain", headers, DOMAIN
+        )  # fmt: skip
     named = [None] * len(ids) if position is None else columns.pop(headers[position])
     found = {DOMAIN: named} | columns
     return {name: dict(zip(ids, values, strict=True)) for name, values in found.items()}
