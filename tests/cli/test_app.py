@@ -36,13 +36,13 @@ def _env(settings: dict[str, str]) -> dict[str, str]:
 
 @pytest.fixture
 def broken(monkeypatch):
-    """Put a command in the place of `compare` that raises what the test gives it."""
+    """Put a command in the place of `doctor` that raises what the test gives it."""
 
     def put(error: BaseException) -> None:
         stand_in = typer.Typer()
 
         @stand_in.command()
-        def compare(as_json: bool = typer.Option(False, "--json")) -> None:
+        def doctor(as_json: bool = typer.Option(False, "--json")) -> None:
             raise error
 
         monkeypatch.setattr(cli, "import_module", lambda name: SimpleNamespace(app=stand_in))
@@ -101,7 +101,7 @@ def test_help_cuts_nothing_on_a_narrow_terminal(words):
 def test_completion_is_offered_once():
     """Shell completion is installed for `tacit` as a whole, not command by command."""
     assert "--install-completion" in run("--help").stdout
-    assert "--install-completion" not in run("compare", "--help").stdout
+    assert "--install-completion" not in run("doctor", "--help").stdout
 
 
 def test_version():
@@ -114,13 +114,13 @@ def test_version():
 def test_own_error_is_one_paragraph(broken, capsys):
     """A TacitError gives its sentence on stderr, its own exit code, and no traceback."""
     broken(DataError("a rating is not a number", path="r.csv", row=3, found="x"))
-    assert cli.main(["compare"]) == 3
+    assert cli.main(["doctor"]) == 3
     output = capsys.readouterr()
     assert output.out == ""
     assert output.err == "Error: r.csv, row 3: a rating is not a number; found 'x'.\n"
 
 
-@pytest.mark.parametrize("words", [["--debug", "compare"], ["compare", "--debug"]])
+@pytest.mark.parametrize("words", [["--debug", "doctor"], ["doctor", "--debug"]])
 def test_debug_shows_the_traceback(broken, capsys, words):
     """`--debug`, before or after the command, adds the traceback and keeps the exit code."""
     broken(PrivacyError("Refused."))
@@ -132,14 +132,14 @@ def test_debug_by_environment(broken, capsys, monkeypatch):
     """TACIT_DEBUG=1 does what `--debug` does."""
     monkeypatch.setenv("TACIT_DEBUG", "1")
     broken(PrivacyError("Refused."))
-    cli.main(["compare"])
+    cli.main(["doctor"])
     assert "Traceback" in capsys.readouterr().err
 
 
 def test_error_as_json(broken, capsys):
     """With `--json` an error is one JSON object on stderr and stdout stays empty."""
     broken(DataError("a rating is not a number", path="r.csv", row=3))
-    assert cli.main(["compare", "--json"]) == 3
+    assert cli.main(["doctor", "--json"]) == 3
     output = capsys.readouterr()
     error = json.loads(output.err)["error"]
     assert output.out == ""
@@ -149,7 +149,7 @@ def test_error_as_json(broken, capsys):
 def test_a_bug_says_so(broken, capsys):
     """An error nobody foresaw exits with 70 and tells how to report it, without a traceback."""
     broken(ZeroDivisionError("division by zero"))
-    assert cli.main(["compare"]) == 70
+    assert cli.main(["doctor"]) == 70
     message = capsys.readouterr().err
     assert "bug in tacit" in message
     assert "--debug" in message
@@ -159,7 +159,7 @@ def test_a_bug_says_so(broken, capsys):
 def test_unwritable_path_is_no_bug(broken, capsys):
     """A path the system refuses is named with the system's reason."""
     broken(PermissionError(13, "Permission denied", "/no/m.tacit"))
-    assert cli.main(["compare"]) == 1
+    assert cli.main(["doctor"]) == 1
     assert "/no/m.tacit: Permission denied" in capsys.readouterr().err
 
 
@@ -173,15 +173,15 @@ def test_a_size_that_no_machine_has_is_no_bug(capsys, tmp_path):
 def test_interrupt(broken, capsys):
     """Ctrl-C exits with 130 and no traceback."""
     broken(KeyboardInterrupt())
-    assert cli.main(["compare"]) == 130
+    assert cli.main(["doctor"]) == 130
     assert "Traceback" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["compere"], "Did you mean 'compare'"),
-        (["compare", "--nonsense"], "tacit compare --help"),
+        (["docter"], "Did you mean 'doctor'"),
+        (["doctor", "--nonsense"], "tacit doctor --help"),
     ],
 )
 def test_wrong_usage(words, says):
@@ -193,12 +193,12 @@ def test_wrong_usage(words, says):
 
 def test_wrong_usage_as_json():
     """Wrong usage under `--json` is JSON on stderr too."""
-    answer = run("compare", "--json", "--nonsense")
+    answer = run("doctor", "--json", "--nonsense")
     assert (answer.returncode, answer.stdout) == (2, "")
     assert json.loads(answer.stderr)["error"]["exit_code"] == 2
 
 
-@pytest.mark.parametrize("words", ["--help", "reproduce", "reproduce --list --json"])
+@pytest.mark.parametrize("words", ["--help", "doctor", "doctor --json"])
 def test_closed_pipe_is_quiet(words):
     """A reader that stops reading, as in `tacit ... | head -1`, leads to no complaint."""
     command = f"{sys.executable} -m tacit.cli.app {words} | true"

@@ -40,6 +40,7 @@ COMMANDS = {
     "serve": "Serve recommendations over HTTP, with stored budgets.",
     "keys": "Issue and revoke the keys of a service.",
     "ledger": "Set privacy budgets, and show what was spent.",
+    "doctor": "Check that everything tacit needs works on this machine.",
 }
 
 PLACES = {

@@ -1,0 +1,148 @@
+"""`tacit doctor`: does everything tacit needs work here, and if not, what to do."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any, Literal
+
+import typer
+
+from tacit.terminal import JSON, emit, progress, say, table
+
+DISTRIBUTION = "tacit-rec"
+
+
+app = typer.Typer()
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of the report. advice: what to do; empty where all is well."""
+
+    name: str
+    state: Literal["ok", "warn", "fail"]
+    found: str
+    advice: str = ""
+
+
+@app.command()
+def doctor(as_json: JSON = False) -> None:
+    """Check that everything tacit needs works on this machine.
+
+    Exit code 1 if something that tacit requires does not work.
+    """
+    checks = []
+    with progress("Examining", None, quiet=as_json) as advance:
+        for check in examine():
+            checks.append(check)
+            advance(1)
+    healthy = all(check.state != "fail" for check in checks)
+    emit({"healthy": healthy, "checks": checks}, as_json=as_json, render=_show)
+    if not healthy:
+        raise typer.Exit(1)
+
+
+def examine() -> Iterator[Check]:
+    """Every check in the order it is shown; one that breaks is itself a finding."""
+    for check in (python, packages, randomness, kernel, extras):
+        try:
+            yield check()
+        except Exception as error:
+            found = f"{type(error).__name__}: {error}".splitlines()[0]
+            advice = f"Run  pip install --force-reinstall {DISTRIBUTION}"
+            yield Check(check.__name__, "fail", found, advice)
+
+
+def python() -> Check:
+    machine, cores = platform.platform(terse=True), os.cpu_count()
+    found = f"{platform.python_version()} on {machine}, {cores} cores"
+    if (3, 11) <= sys.version_info[:2] <= (3, 13):
+        return Check("python", "ok", found)
+    return Check("python", "fail", found, "Use Python 3.11, 3.12 or 3.13.")
+
+
+def packages() -> Check:
+    """The packages that tacit itself declares, with the version that is installed."""
+    versions = {name: version_of(name) for name in _required(extra=None)}
+    missing = [name for name, version in versions.items() if version is None]
+    found = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
+    if missing:
+        advice = f"Missing: {', '.join(missing)}. Run  pip install {DISTRIBUTION}"
+        return Check("packages", "fail", found, advice)
+    return Check("packages", "ok", found)
+
+
+def randomness() -> Check:
+    """A release needs the operating system's generator; without it nothing may leave."""
+    from tacit.randomness import secure
+
+    first, second = (secure().words(4).tolist() for _ in range(2))
+    if first == second:
+        found, advice = "the operating system repeats itself", "Release nothing from this machine."
+        return Check("randomness", "fail", found, advice)
+    return Check("randomness", "ok", "the operating system's generator answers")
+
+
+def kernel() -> Check:
+    """The compiled kernel gives the textbook's answer, and its machine code can be kept."""
+    import numpy as np
+    from scipy import sparse
+
+    from tacit import engine
+    from tacit.engine.ridge import solve
+    from tacit.engine.ridge_compiled import LANES
+    from tacit.engine.ridge_compiled import kernel as compiled
+
+    factors = np.eye(LANES)
+    answer = solve(sparse.csr_array(np.ones((1, LANES))), factors, 1.0)
+    if not np.allclose(answer, 0.5):  # (I + I)^-1 1
+        return Check("kernel", "fail", "wrong result", "Reinstall numba and llvmlite.")
+    stats: Any = getattr(compiled(LANES), "stats", None)
+    folder = getattr(stats, "cache_path", None)
+    if engine.for_this_run or folder is None or not os.access(folder, os.W_OK):
+        advice = "Every run compiles anew (seconds). Set NUMBA_CACHE_DIR to a folder you can write."
+        return Check("kernel", "warn", "compiles, but the machine code cannot be kept", advice)
+    return Check("kernel", "ok", f"compiles; machine code is kept in {folder}")
+
+
+def extras() -> Check:
+    """What is installed of the optional parts; none of them is needed for the commands."""
+    parts = []
+    for extra in metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or []:
+        names = _required(extra=extra)
+        installed = sum(version_of(name) is not None for name in names)
+        parts.append(f"{extra}: {installed} of {len(names)} packages")
+    return Check("extras", "ok", "; ".join(parts))
+
+
+def _required(*, extra: str | None) -> list[str]:
+    """Names of the packages that tacit declares, for itself or for one extra."""
+    names = []
+    for line in metadata.requires(DISTRIBUTION) or []:
+        requirement, _, marker = line.partition(";")
+        if (f"extra == '{extra}'" in marker.replace('"', "'")) if extra else "extra" not in marker:
+            names.append(re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0])
+    return sorted(names)
+
+
+def version_of(name: str) -> str | None:
+    """Of an installed package; None where it is missing."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _show(result: dict[str, Any]) -> None:
+    rows = [
+        (check.name, check.state, f"{check.found}\n{check.advice}".strip())
+        for check in result["checks"]
+    ]
+    table("", ("check", "state", "found"), rows)
+    say("All is well." if result["healthy"] else "Something has to be put right first.")
