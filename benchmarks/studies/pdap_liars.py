@@ -251,7 +251,7 @@ def _click(means: NDArray[np.float64], chance: float) -> Callable[[str], float]:
 
 def _learned(learner: Any, number: int, truth: Clicks, generator: np.random.Generator) -> None:
     """From some visitors of a neighbour's own; nothing comes of one that it would forward."""
-    for context in generator.random((_TOGETHER, truth.dimension)):
+    for context in generator.random((_TOGETHER, truth.centres.shape[1])):
         choice = learner.select(context)
         mean = 0.0
         if choice.arm < truth.videos:

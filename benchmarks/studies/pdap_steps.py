@@ -105,7 +105,7 @@ def _made(name: str, epsilon: float, world: Clicks, visits: int, seed: int) -> M
     plain: dict[str, Any] = {
         "videos": world.videos,
         "neighbours": world.vendors - 1,
-        "dimension": world.dimension,
+        "dimension": world.centres.shape[1],
         "epsilon": epsilon,
     }
 
@@ -138,7 +138,7 @@ def run(
         regret, forwarded, curve = 0.0, 0, []
         for done in range(1, visits + 1):
             for vendor, policy in enumerate(policies):
-                context = generator.random((1, world.dimension))
+                context = generator.random((1, world.centres.shape[1]))
                 choice = policy.select(context[0])
                 shown = _shown(vendor, choice.arm, context, world, policies)
                 mean = float(world.mean(shown, context)[0])

@@ -206,20 +206,6 @@ def test_closed_pipe_is_quiet(words):
     assert answer.stderr == ""
 
 
-@pytest.mark.parametrize("name", cli.COMMANDS)
-def test_help_names_no_python_type(name, capsys):
-    """A number, a text, names: what a value is stands in words, of every command below, too."""
-    seen = [[name]]
-    while seen:
-        words = seen.pop()
-        assert cli.main([*words, "--help"]) == 0
-        shown = capsys.readouterr().out
-        assert not re.search(r"<(str|int|float|list|bool)\b", shown), words
-        if "\nCommands:\n" in shown:
-            listed = re.findall(r"^  ([a-z-]+)  ", shown.split("\nCommands:\n")[1], re.MULTILINE)
-            seen += [[*words, each] for each in listed]
-
-
 def test_lists_may_have_commas(capsys):
     """Every list of names: `--method a,b` is `--method a --method b`."""
     words = [

@@ -200,29 +200,18 @@ def test_a_catalogue_without_domains_makes_it_proved(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["basis"] == "proved"
 
 
-def test_streaming_and_a_cluster_are_options(tacit, ratings, tmp_path):
-    """--memory fits from Parquet, with the card of memory; what does not go together is refused."""
-    polars = pytest.importorskip("polars")
-    path, items = ratings
-    parquet, model = tmp_path / "r.parquet", tmp_path / "m.tacit"
-    polars.read_csv(path).write_parquet(parquet)
-    asked = ("--items", items, "-o", model, "--epsilon", 2, "--scale", "1:5:1", "--json")
-    code, out, _ = tacit("fit", "private", parquet, *asked, "--memory", "1GiB")
-    streamed = json.loads(out)
-    code, out, _ = tacit("fit", "private", path, *asked)
-    kept = ("epsilon", "features", "protects", "basis")
-    assert {name: streamed[name] for name in kept if name in streamed} == {
-        name: json.loads(out)[name] for name in kept if name in streamed
-    }
+def test_a_cluster_is_an_option(tacit, ratings, tmp_path):
+    """What does not go together is refused, and a server that is not there is said."""
+    asked = ("--items", ratings[1], "-o", tmp_path / "m.tacit", "--epsilon", 2, "--scale", "1:5:1")
+    server = ("--engine", "spark", "--remote", "sc://127.0.0.1:1")
     for words, said in (
         (("--engine", "spark"), "--remote"),
         (("--engine", "flink"), "'local' or 'spark'"),
-        (("--memory", "much"), "4GiB"),
-        (("--memory", "1GiB", "--delimiter", ","), "--delimiter"),
-        (("--memory", "1GiB", "--tasks", "3"), "--tasks"),
-        (("--engine", "spark", "--remote", "sc://127.0.0.1:1"), "No Spark Connect server"),
+        (("--tasks", "3"), "--tasks"),
+        ((*server, "--delimiter", ","), "--delimiter"),
+        (server, "No Spark Connect server"),
     ):
-        code, _, err = tacit("fit", "private", parquet, *asked[:-1], *words)
+        code, _, err = tacit("fit", "private", ratings[0], *asked, *words)
         assert code in (1, 2)
         assert said in err
 

@@ -217,7 +217,6 @@ def test_the_place_of_the_model_is_checked_first(tacit, tmp_path, recommender, o
     "words",
     [
         ("fit", "standard-scheme", "r.csv", "-o", "m"),
-        ("evaluate", "private", "r.csv"),
         ("attack", "standard-scheme", "r.csv"),
         ("data", "generate", "r.csv"),
     ],

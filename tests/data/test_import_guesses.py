@@ -56,7 +56,7 @@ def test_answers_in_words_are_likes(imported, header, yes, no):
 def test_a_basket_in_one_cell_is_refused(imported):
     """Every cell would be an item of its own."""
     rows = [f'{number},"{number} {number + 1} {number + 2}"' for number in range(60)]
-    error = imported(["basket_id,items", *rows])["message"]
+    error = imported(["customer,sku", *rows])["message"]
     assert "every item has one row" in error
     assert "--item" in error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from tacit.data import (
     Ratings,
     Split,
-    default_split,
     generate,
     k_fold_users,
     random_per_user,
@@ -95,14 +93,6 @@ def test_temporal_needs_times() -> None:
     """Without times the error names the way out."""
     with pytest.raises(DataError, match=r"no times.*--time.*random per user"):
         temporal(Ratings.from_arrays([1], [1], [1]))
-
-
-def test_the_default_follows_the_data(ratings: Ratings) -> None:
-    """By time where there are times, else at random per user."""
-    assert default_split(ratings, seed=1).test.digest == temporal(ratings).test.digest
-    timeless = replace(generate(users=40, items=50, ratings=1200, seed=1), timestamps=None)
-    chosen = default_split(timeless, seed=1).test.digest
-    assert chosen == random_per_user(timeless, seed=1).test.digest
 
 
 def test_both_halves_keep_the_numbers(ratings: Ratings) -> None:

@@ -83,7 +83,7 @@ def test_crowds_are_unequal_and_stay_in_the_cube():
 
 @pytest.mark.parametrize(
     "change",
-    [{"vendors": 0}, {"dimension": 0}, {"low": 0.9, "high": 0.9}, {"high": 1.1}, {"lipschitz": 0}],
+    [{"vendors": 0}, {"dimension": 0}, {"lipschitz": 0}],
 )
 def test_nonsense_is_refused(change):
     """A world that cannot be is refused."""

@@ -35,7 +35,7 @@ COMMANDS = {
     "replay": "Run a design on recorded data.",
     "device": "Show what a device sends, and what it means.",
     "sketches": "Count reports of sketches.",
-    "data": "Describe, download or generate ratings.",
+    "data": "Import, describe or generate ratings.",
     "init": "Make a folder that a service starts from, with its first model.",
     "serve": "Serve recommendations over HTTP, with stored budgets.",
     "keys": "Issue and revoke the keys of a service.",
@@ -57,7 +57,7 @@ PLACES = {
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 bad data, 4 bad model file, "
-    "5 refused to protect privacy, 6 optional package missing, 7 download failed, "
+    "5 refused to protect privacy, 6 optional package missing, "
     "70 a bug in tacit, 130 interrupted."
 )
 HOW_TO_REPORT = (
@@ -83,20 +83,9 @@ class LazyGroup(TyperGroup):
             return name, listed, rest
         module, _, attribute = PLACES.get(name, f"{name}:app").partition(":")
         command = get_command(getattr(import_module(f"tacit.cli.{module}"), attribute))
-        command.params = [p for p in command.params if not (p.name or "").endswith("_completion")]
         return name, plain_help(command), rest
 
 
-_KINDS = {
-    "<str>": "<text>",
-    "<int>": "<whole number>",
-    "<int range>": "<whole number>",
-    "<float>": "<number>",
-    "<float range>": "<number>",
-    "<list[str]>": "<names, separated by commas>",
-    "<list[Path]>": "<paths>",
-}
-"""What help says a value is, in place of Python's types."""
 _PAIRS = ("about", "values")
 """Options that take NAME=VALUE, once for each; all other lists may have commas."""
 
@@ -104,23 +93,14 @@ _PAIRS = ("about", "values")
 def plain_help(command: Any) -> Any:
     """Help without boxes, which cut the names of options and values where a terminal is narrow."""
     command.rich_markup_mode = None
+    command.params = [p for p in command.params if not (p.name or "").endswith("_completion")]
     for each in command.params:
         listed = each.type_descriptor.is_list and each.bare_type() == "list[str]"
         if listed and each.name not in _PAIRS:
             each.callback = _with_commas(each.callback)
-        kind = "<NAME=VALUE>" if listed and each.name in _PAIRS else None
-        each.display_type = _kind_of(each.display_type, kind)
     for inner in getattr(command, "commands", {}).values():
         plain_help(inner)
     return command
-
-
-def _kind_of(usual: Callable[..., str | None], kind: str | None) -> Callable[..., str | None]:
-    def shown(ctx: Any) -> str | None:
-        found = usual(ctx=ctx)
-        return kind or _KINDS.get(found or "", found)
-
-    return shown
 
 
 def _with_commas(usual: Callable[..., Any] | None) -> Callable[..., Any]:
@@ -191,10 +171,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _report(error: Exception, *, as_json: bool) -> int:
     message, code = _explain(error)
     if as_json:
-        fields = {key: _plain(value) for key, value in vars(error).items() if key[0] != "_"}
-        named = fields if isinstance(error, TacitError) else {}
-        body = {**named, "type": type(error).__name__, "message": message, "exit_code": code}
-        typer.echo(json.dumps({"error": body}), err=True)
+        named = vars(error) if isinstance(error, TacitError) else {}
+        body = {key: value for key, value in named.items() if key[0] != "_"}
+        body |= {"type": type(error).__name__, "message": message, "exit_code": code}
+        typer.echo(json.dumps({"error": body}, default=str), err=True)
     elif message:
         from tacit.terminal import complain
 
@@ -221,10 +201,6 @@ def _explain(error: Exception) -> tuple[str, int]:
         return "There is not enough memory for this. Try fewer ratings.", 1
     what = f"{type(error).__name__}: {error}"
     return f"This is a bug in tacit ({what}). {HOW_TO_REPORT}", BUG
-
-
-def _plain(value: object) -> object:
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 if __name__ == "__main__":

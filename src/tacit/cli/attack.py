@@ -60,7 +60,6 @@ def model(
     shadows: Annotated[int, typer.Option(min=4, help="Fits that the attacker learns from.")] = 16,
     victims: Annotated[int, typer.Option(min=1, help="Fits that are attacked.")] = 8,
     canaries: Annotated[int, typer.Option(min=8, help="Made-up people of each kind.")] = 400,
-    length: Annotated[int, typer.Option(min=1, help="Length of the lists that are used.")] = 100,
     seed: terminal.Seed = 0,
     as_json: JSON = False,
 ) -> None:
@@ -86,14 +85,14 @@ def model(
         "shadows": shadows,
         "victims": victims,
         "canaries": canaries,
-        "length": length,
-        "seed": seed,
     }
     people = terminal.ids_in(members) if members else None
     with terminal.progress("Attacking", None, quiet=as_json) as advance:
-        found = any_model.attack(made, ratings, members=people, progress=advance, **settings)
-    given = {name: value for name, value in settings.items() if name != "seed"} | {"model": model}
-    made_with = manifest(ratings, seed=seed, command=terminal.command_line(), **given)
+        found = any_model.attack(
+            made, ratings, members=people, progress=advance, seed=seed, **settings
+        )
+    command = terminal.command_line()
+    made_with = manifest(ratings, seed=seed, command=command, model=model, **settings)
     terminal.emit(found.to_dict() | {"manifest": made_with}, as_json=as_json, render=_show)
 
 
@@ -107,7 +106,7 @@ def named(text: str, settings: list[str]) -> Any:
         known = f"It has no '{name}'." if colon else f"Known: {', '.join(model_kinds())}."
         raise ConfigError(f"--model {text}: no such recommender. {known}")
     given = {key: _value(value) for key, value in terminal.pairs(settings, "--set").items()}
-    if not given and not (isinstance(found, type) and not colon):
+    if not given and (colon or not isinstance(found, type)):
         return found
     try:
         found(**given)
@@ -119,19 +118,17 @@ def named(text: str, settings: list[str]) -> Any:
 
 
 def _module(home: str) -> Any:
+    if home.endswith(".py") and not Path(home).is_file():
+        raise DataError("there is no such file", path=home)
     try:
         if not home.endswith(".py"):
             return importlib.import_module(home)
-        if not Path(home).is_file():
-            raise DataError("there is no such file", path=home)
         spec = importlib.util.spec_from_file_location("model_to_attack", home)
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
-    except (DataError, KeyboardInterrupt):
-        raise
     except Exception as error:
         raise ConfigError(
             f"--model {home} cannot be imported ({type(error).__name__}: {error}). Correct it, or "
@@ -149,24 +146,14 @@ def _value(text: str) -> Any:
 
 
 def _show(result: dict[str, Any]) -> None:
-    def cell(row: dict[str, Any], name: str) -> str | None:
-        return None if row[name] is None else f"{row[name]:.3f}"
-
-    terminal.table(
-        f"Attacks on {result['model']}",
-        ("attack", "AUC", "95 % interval", "TPR at 0.1 %", "at 1 %", "epsilon at least"),
-        [
-            (
-                row["attack"],
-                row["auc"],
-                f"{row['low']:.3f} to {row['high']:.3f}",
-                cell(row, "tpr_at_fpr_0.001"),
-                cell(row, "tpr_at_fpr_0.01"),
-                cell(row, "epsilon_lower_bound"),
-            )
-            for row in result["rows"]
-        ],
-    )
+    columns = ("attack", "AUC", "95 % interval", "TPR at 0.1 %", "at 1 %", "epsilon at least")
+    more = ("tpr_at_fpr_0.001", "tpr_at_fpr_0.01", "epsilon_lower_bound")
+    rows = [
+        (row["attack"], row["auc"], f"{row['low']:.3f} to {row['high']:.3f}",
+         *(None if row[name] is None else f"{row[name]:.3f}" for name in more))
+        for row in result["rows"]
+    ]  # fmt: skip
+    terminal.table(f"Attacks on {result['model']}", columns, rows)
     for line in result["left_out"]:
         terminal.say(f"Not made: {line}.")
     bound = f"epsilon at least {result['epsilon_lower_bound']:.3f} (all bounds: 95 %)"

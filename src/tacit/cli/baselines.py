@@ -40,16 +40,13 @@ def _settings(kind: str, *more: tuple[str, Any, Any]) -> type[Any]:
     """A dataclass of the options of a class of `tacit.recommenders.baselines`."""
     made = getattr(baselines, kind)
     hints, given = get_type_hints(made.__init__), inspect.signature(made).parameters
-    fields = [
-        (
-            f"of_{name}" if name in ("source", "domain") else name,
-            hints[name],
-            option(**meant, default=MISSING if default is inspect.Parameter.empty else default),
-        )
-        for name, meant in _OPTIONS.items()
-        if name in given and (default := given[name].default, True)
-    ]
-    return make_dataclass(f"{kind}Settings", [_OUT, *fields, *more], frozen=True, kw_only=True)
+    fields = [_OUT]
+    for name in [name for name in _OPTIONS if name in given]:
+        default = given[name].default
+        default = MISSING if default is inspect.Parameter.empty else default
+        field = f"of_{name}" if name in ("source", "domain") else name
+        fields.append((field, hints[name], option(**_OPTIONS[name], default=default)))
+    return make_dataclass(f"{kind}Settings", [*fields, *more], frozen=True, kw_only=True)
 
 
 def _fitted(kind: str, asked: Any, run: Run, **reading: Any) -> tuple[Any, Any]:
@@ -97,12 +94,12 @@ def _private_popularity(asked: Any, run: Run) -> Result:
 _KINDS = {
     "ease": ("EASE", "Make lists by ridge regressions."),
     "item-item": ("ItemItem", "Make lists by similar items."),
-    "als": ("ALS", "Make lists by implicit factors; needs the extra 'als'."),
+    "als": ("ALS", "Make lists by implicit factors (extra 'als')."),
     "popularity": ("Popularity", "Recommend what most people rated."),
     "item-mean": ("ItemMean", "Recommend the items with the highest mean rating."),
     "matrix-factorization": ("MatrixFactorization", "Factorise centred ratings."),
     "item-knn": ("ItemKNN", "Predict from similar items, also of one domain."),
-    "remote-user": ("RemoteUser", "Predict from similar people elsewhere. Holds ratings."),
+    "remote-user": ("RemoteUser", "Predict from similar people in another domain."),
 }
 FITS = {name: _baseline(name, *kind) for name, kind in _KINDS.items()}
 FITS["private-popularity"] = Command(

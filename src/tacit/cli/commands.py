@@ -127,7 +127,7 @@ def _command_of(found: Design, part: str) -> Command:
 def _made(name: str, command: Command) -> Any:
     from tacit.cli.app import plain_help
 
-    app = typer.Typer(rich_markup_mode=None, add_completion=False)
+    app = typer.Typer(rich_markup_mode=None)
     app.command(name)(declared(command))
     return plain_help(get_command(app))
 

@@ -25,30 +25,16 @@ _WHY = {"asked": "you said so", "name": "its name", "content": "what stands in i
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same ratings.")]
 
 
+@terminal.reads_ratings
 def import_(
-    files: Annotated[
-        list[Path],
+    source: terminal.Source,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")],
+    more: Annotated[
+        list[Path] | None,
         typer.Argument(
             metavar="FILE",
-            help="CSV, JSON lines, Parquet, SQLite, or a folder of MovieLens or RecBole; files of "
-            "items or people beside the ratings.",
+            help="More ratings, items or people. Each is CSV, JSON lines, Parquet or SQLite.",
         ),
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")],
-    user: terminal.User = None,
-    item: terminal.Item = None,
-    rating: terminal.Stars = None,
-    plays: terminal.Plays = None,
-    time: terminal.Time = None,
-    domain: Annotated[
-        str | None, typer.Option("--domain-column", help="Column of the item's domain.")
-    ] = None,
-    events: Annotated[
-        bool, typer.Option("--events", help="Every row is an event, and so a like.")
-    ] = False,
-    least_plays: Annotated[float, typer.Option(help="This many plays or more are a like.")] = 1,
-    scale: Annotated[
-        str | None, typer.Option(help="MIN:MAX:STEP, which is then public; else detected.")
     ] = None,
     catalogue: Annotated[
         Path | None,
@@ -57,8 +43,6 @@ def import_(
     public_items: Annotated[
         bool, typer.Option("--public-items", help="Everybody may know which items were rated.")
     ] = False,
-    items: terminal.Items = None,
-    users: terminal.Users = None,
     on_bad: Annotated[
         str | None,
         typer.Option(help="refuse or drop bad rows; left out: drop, if they are not most rows."),
@@ -66,7 +50,6 @@ def import_(
     dates: Annotated[
         str | None, typer.Option(help="dayfirst or monthfirst, where no date tells.")
     ] = None,
-    delimiter: terminal.Delimiter = None,
     encoding: Annotated[
         str | None, typer.Option(help="Such as cp1252; UTF-8, else cp1252, if left out.")
     ] = None,
@@ -79,7 +62,7 @@ def import_(
     """Write the files you have as one clean folder that commands read.
 
     Columns are guessed by their names and contents, and shown: name one where the guess is wrong.
-    What was dropped, and by which rule, is reported.
+    What was dropped, and by which rule, is reported. A scale that is given is then public.
     """
     from tacit.data.ratings import RatingScale
     from tacit.data.tables.cleaning import Rules
@@ -87,26 +70,38 @@ def import_(
     from tacit.data.tables.importing import carry_out, plan
 
     check_folder(out)
-    given = None if scale is None else RatingScale.parse(scale)
-    rules = Rules(on_bad or "drop", given, least_plays, dates, guessing=True)  # type: ignore[arg-type]
-    asked = dict(zip(_MEANS, (user, item, rating, plays, time, domain), strict=True))
-    made = plan(files, asked, events=events, delimiter=delimiter, encoding=encoding,
-                header=header, table=table)  # fmt: skip
+    given = source.columns
+    rules = Rules(
+        on_bad=on_bad or "drop",  # type: ignore[arg-type]
+        scale=None if given["scale"] is None else RatingScale.parse(given["scale"]),
+        least_plays=1 if given["least_plays"] is None else given["least_plays"],
+        dates=dates,  # type: ignore[arg-type]
+        guessing=True,
+    )
+    asked = {role: given[role] for role in _MEANS}
+    made = plan(
+        [source.path, *(more or [])], asked, events=bool(given["events"]), encoding=encoding,
+        delimiter=given["delimiter"], header=header, table=table,
+    )  # fmt: skip
     if not as_json:
         _show_guess(made)
     done = carry_out(
-        made, rules, on_bad=on_bad, events=events, users=users, items=items,  # type: ignore[arg-type]
-        catalogue=catalogue, public_items=public_items, domain=domain,
+        made, rules, on_bad=on_bad, events=bool(given["events"]), users=given["users"],  # type: ignore[arg-type]
+        items=given["items"], catalogue=catalogue, public_items=public_items,
+        domain=given["domain"],
     )  # fmt: skip
-    write_folder(done.ratings, out)
+    ratings = done.ratings
+    if source.per_item > 1:
+        ratings = ratings.at_least(per_item=source.per_item)
+    write_folder(ratings, out)
     result = {
         "read": done.read,
-        "kept": len(done.ratings),
+        "kept": len(ratings),
         "dropped": [{"rule": rule, "rows": rows} for rule, rows in done.dropped.items()],
         "columns": done.columns,
         "folder": str(out),
     }
-    terminal.emit(result, as_json=as_json, render=lambda it: _show_import(it, done.ratings))
+    terminal.emit(result, as_json=as_json, render=lambda it: _show_import(it, ratings))
 
 
 def _show_guess(made: Plan) -> None:
@@ -160,6 +155,7 @@ def generate(
     users: Annotated[int, typer.Option(help="How many people.")] = 1000,
     items: Annotated[int, typer.Option(help="How many items.")] = 500,
     ratings: Annotated[int, typer.Option(help="How many ratings in total.")] = 60_000,
+    share: Annotated[float, typer.Option(help="Part of the people with 'F', 0 to 1.")] = 0.3,
     which: Annotated[
         float, typer.Option(help="How much the attribute decides which items are rated; 0: none.")
     ] = 1.0,
@@ -181,8 +177,9 @@ def generate(
     people, about_items = beside(out, "users"), beside(out, "items") if labels else None
     check_files(out, people, about_items)
     made = synthetic.generate(
-        users=users, items=items, ratings=ratings, which=which, how=how, labels=labels, seed=seed
-    )
+        users=users, items=items, ratings=ratings, share=share, which=which, how=how,
+        labels=labels, seed=seed,
+    )  # fmt: skip
     write_users(made, people)
     facts = {"seed": seed, "users_file": str(people), "attribute": "gender"}
     said = (f"their gender in {people}", f"--users {people}")
@@ -228,13 +225,9 @@ def check_files(*paths: Path | None) -> None:
 
 
 def _write(
-    made: Ratings,
-    out: Path,
-    about_items: Path | None,
-    facts: dict[str, Any],
-    said: tuple[str, str],
-    as_json: bool,
-) -> None:
+    made: Ratings, out: Path, about_items: Path | None, facts: dict[str, Any],
+    said: tuple[str, str], as_json: bool,
+) -> None:  # fmt: skip
     """said: what else was written, and the option that reads it."""
     from tacit.data.tables.folder import write_items, write_ratings
 

@@ -32,9 +32,7 @@ _ITEMS, _RATED = 40, 10
 _HISTORY = {"film 3": 5.0, "film 8": 4.5, "film 12": 2.0, "film 19": 5.0, "film 33": 1.0}
 
 
-@app.callback()
-def _commands() -> None:
-    """One sub-command so far."""
+app.callback()(lambda: None)  # without it, typer makes no group of one command
 
 
 @app.command()
@@ -60,11 +58,19 @@ def explain(
     The device is new, has its own secret and forgets the answer. Nothing is sent.
     Exit code 5 if it refuses.
     """
+    import numpy as np
+
+    from tacit.data.tabular import read_history
     from tacit.designs.sketches import Device, Limits, Refused, new_secret
     from tacit.designs.sketches import explain as explained
 
     asked, items = _campaign(campaign, catalogue, epsilon, questions)
-    own = _history(history, items, made_up=campaign is None)
+    if history is not None:
+        own = read_history(history, item_ids=np.array(items))
+    elif campaign is None:
+        own = _HISTORY
+    else:
+        raise ConfigError("The device needs the person's own ratings: add --history FILE.")
     try:
         limits = Limits(epsilon=limit, lifetime=max(limit, Limits().lifetime))
     except ValueError:
@@ -87,7 +93,9 @@ def explain(
 def _campaign(
     path: Path | None, catalogue: Path | None, epsilon: float, questions: int
 ) -> tuple[Campaign, list[Any]]:
-    from tacit.designs.sketches import Campaign, MessageError, new_campaign
+    """The campaign, and its ids: texts, or the integers they are written like."""
+    from tacit.designs.sketches import new_campaign
+    from tacit.designs.sketches.messages import catalogue_digest
 
     if path is None:
         if catalogue is not None:
@@ -96,35 +104,19 @@ def _campaign(
         return new_campaign(items, rated=_RATED, epsilon=epsilon, questions=questions), items
     if catalogue is None:
         raise ConfigError("A campaign names its items by number: add --catalogue FILE.")
-    try:
-        asked = Campaign.decode(path.read_bytes())
-    except MessageError as error:
-        raise DataError("is no campaign of sketches", path=path, fix=f"It says: {error}.") from None
-    return asked, _items(asked, catalogue)
-
-
-def _items(asked: Campaign, catalogue: Path) -> list[Any]:
-    """The ids as the campaign has them: texts, or the integers they are written like."""
-    from tacit.designs.sketches.messages import catalogue_digest
-
+    asked = _decoded(path)
     texts: list[Any] = terminal.ids_in([f"@{catalogue}"])
+    whole = [int(text) if text.lstrip("-").isdecimal() else text for text in texts]
+    return asked, whole if catalogue_digest(whole) == asked.catalogue else texts
+
+
+def _decoded(path: Path) -> Campaign:
+    from tacit.designs.sketches.messages import Campaign, MessageError
+
     try:
-        whole: list[Any] = [int(text) for text in texts]
-    except ValueError:
-        return texts
-    return whole if catalogue_digest(whole) == asked.catalogue else texts
-
-
-def _history(path: Path | None, items: list[Any], *, made_up: bool) -> dict[Any, float]:
-    if path is None:
-        if not made_up:
-            raise ConfigError("The device needs the person's own ratings: add --history FILE.")
-        return _HISTORY
-    import numpy as np
-
-    from tacit.data.tabular import read_history
-
-    return read_history(path, item_ids=np.array(items))
+        return Campaign.decode(path.read_bytes())
+    except MessageError as error:
+        raise DataError("is no campaign of sketches", path=path, fix=f"{error}.") from None
 
 
 def _fields(asked: Campaign) -> dict[str, Any]:
@@ -138,24 +130,20 @@ def _fields(asked: Campaign) -> dict[str, Any]:
         "truth": asked.truth / WHOLE,
         "bytes": asked.encode(),
     }
-    return {
-        name: value.hex() if isinstance(value, bytes) else value for name, value in fields.items()
-    }
+    return {name: one.hex() if isinstance(one, bytes) else one for name, one in fields.items()}
 
 
 def _show(result: dict[str, Any], *, own: dict[Any, float]) -> None:
     asked = result["campaign"]
-    terminal.table(
-        "What the recommender asks everybody",
-        ("", "", ""),
-        [
-            *((name, str(asked[name]), meaning) for name, meaning in _SHOWN),
-            ("epsilon", f"{asked['epsilon']:g}", "nats that the answer costs"),
-            ("truth", f"{asked['truth']:.4f}", "chance that a bit is sent as it is"),
-            ("seed", asked["seed"][:16] + "…", "from it and a ticket follow the questions"),
-        ],
-    )
     from tacit.designs.sketches.device import shown
+
+    rows = [
+        *((name, str(asked[name]), meaning) for name, meaning in _SHOWN),
+        ("epsilon", f"{asked['epsilon']:g}", "nats that the answer costs"),
+        ("truth", f"{asked['truth']:.4f}", "chance that a bit is sent as it is"),
+        ("seed", asked["seed"][:16] + "…", "from it and a ticket follow the questions"),
+    ]
+    terminal.table("What the recommender asks everybody", ("", "", ""), rows)
 
     rated = ", ".join(f"{shown(item)}: {stars:g}" for item, stars in list(own.items())[:8])
     more = f" and {len(own) - 8} more" if len(own) > 8 else ""
@@ -174,9 +162,7 @@ _AT_ONCE = 1 << 17
 counting = typer.Typer(help="Count reports of sketches.", no_args_is_help=True)
 
 
-@counting.callback()
-def _group() -> None:
-    """Count reports of sketches."""
+counting.callback()(lambda: None)
 
 
 @counting.command()
@@ -218,7 +204,7 @@ def fold(
 
 def _messages(path: Path, column: str, width: int) -> Iterator[list[bytes]]:
     """Reports of a file, many at a time."""
-    from tacit.data.tables.buckets import column_of
+    from tacit.data.tables.sources import column_of
 
     with path.open("rb") as file:
         if file.read(4) == b"PAR1":

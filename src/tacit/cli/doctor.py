@@ -60,9 +60,8 @@ def examine() -> Iterator[Check]:
 
 
 def python() -> Check:
-    found = (
-        f"{platform.python_version()} on {platform.platform(terse=True)}, {os.cpu_count()} cores"
-    )
+    machine, cores = platform.platform(terse=True), os.cpu_count()
+    found = f"{platform.python_version()} on {machine}, {cores} cores"
     if (3, 11) <= sys.version_info[:2] <= (3, 13):
         return Check("python", "ok", found)
     return Check("python", "fail", found, "Use Python 3.11, 3.12 or 3.13.")

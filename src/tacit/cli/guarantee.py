@@ -35,17 +35,33 @@ _COLOURS = {
 
 def guarantee(what: str, *, as_json: bool, **given: Any) -> None:
     """Print the guarantee cards of a model file, a design before it is fitted, or a mechanism."""
-    from tacit.design import names
-    from tacit.mechanisms.guarantees import NAMES
+    from tacit.auditing.shipped import BENCH
+    from tacit.design import design_of, names, usefulness
+    from tacit.mechanisms.guarantees import NAMES, guarantee_of
     from tacit.privacy import refuted_first
+    from tacit.recommenders import load_model
 
     given = {name: value for name, value in given.items() if value is not None}
+    cards: tuple[Guarantee, ...]
+    following, useful = "", None
     if what in NAMES:
-        cards, following, useful = _of_mechanism(what, given), _audit_of(what), None
+        _only(what, given, ("epsilon", "delta"), needed=("epsilon",))
+        cards = (guarantee_of(what, epsilon=given["epsilon"], delta=given.get("delta")),)
+        if what in BENCH:
+            following = f"tacit audit {what}  looks for violations of it."
     elif what in names():
         cards, following, useful = _of_design(what, given)
+    elif Path(what).exists():
+        _only("a model file", given, ())
+        model = load_model(what)
+        found = design_of(model)
+        following = "" if found is None else found.after_cards
+        cards, useful = tuple(model.guarantees()), usefulness(model)
     else:
-        cards, following, useful = _of_file(Path(what), given)
+        raise ConfigError(
+            f"No model file '{what}', and no design or mechanism of that name. "
+            f"Designs: {', '.join(names())}. Mechanisms: {', '.join(NAMES)}."
+        )
     terminal.emit(
         {"guarantees": [card.to_dict() for card in refuted_first(cards)], "useful": useful},
         as_json=as_json,
@@ -53,8 +69,37 @@ def guarantee(what: str, *, as_json: bool, **given: Any) -> None:
     )
 
 
-def _options() -> dict[str, inspect.Parameter]:
-    """The options of every design's cards: one each, with what it means for which design."""
+def _of_design(
+    name: str, given: Mapping[str, Any]
+) -> tuple[tuple[Guarantee, ...], str, str | None]:
+    from tacit.design import design, options_of
+
+    found = design(name)
+    fields = options_of(found.card_settings)
+    needed = [key for key, field in fields.items() if field.default is MISSING]
+    _only(name, given, tuple(fields), needed=needed)
+    for key, field in fields.items():
+        least = field.metadata["least"]
+        if least is not None and given.get(key, least) < least:
+            raise ConfigError(f"--{key} of {name} is at least {least}; got {given[key]}.")
+    return found.cards(found.card_settings(**given)), found.after_cards, found.works_from
+
+
+def _only(
+    what: str, given: Mapping[str, Any], known: Sequence[str], *, needed: Sequence[str] = ()
+) -> None:
+    """ConfigError if an option was given that `what` does not have, or one is missing."""
+    for key in given:
+        if key not in known:
+            has = ", ".join(f"--{each}" for each in known) or "none: its card is in the file"
+            raise ConfigError(f"--{key} is no option of {what}. Its options: {has}.")
+    for key in needed:
+        if key not in given:
+            raise ConfigError(f"What {what} promises depends on its {key}: add --{key}, such as 1.")
+
+
+def _declare() -> None:
+    """Make the command: an option for each field of designs' cards, and what it means for which."""
     from tacit.design import design, names, options_of
 
     meant: dict[str, dict[str, list[str]]] = {}
@@ -67,96 +112,21 @@ def _options() -> dict[str, inspect.Parameter]:
             meaning = field.metadata["help"] + default
             meant.setdefault(key, {}).setdefault(meaning, []).append(name)
             types[key] = hints[key] | None
-    return {
-        key: inspect.Parameter(
-            key,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[types[key], typer.Option(help=_meanings(meant[key]))],
-        )
-        for key in meant
-    }
-
-
-def _meanings(meant: dict[str, list[str]]) -> str:
-    return " ".join(f"{', '.join(designs)}: {meaning}" for meaning, designs in meant.items())
-
-
-def _declare() -> None:
-    """Make the command, with one option for each of `_options`."""
-    from tacit.design import names
-
     about = f"A model file, a mechanism, or a design: {', '.join(names())}."
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    kind = inspect.Parameter.KEYWORD_ONLY
     what = Annotated[str, typer.Argument(help=about)]
-    parameters = [
-        inspect.Parameter("what", kind, annotation=what),
-        *_options().values(),
-        inspect.Parameter("as_json", kind.KEYWORD_ONLY, default=False, annotation=JSON),
-    ]
+    parameters = [inspect.Parameter("what", kind, annotation=what)]
+    for key, meanings in meant.items():
+        said = " ".join(f"{', '.join(each)}: {meaning}" for meaning, each in meanings.items())
+        option: Any = Annotated[types[key], typer.Option(help=said)]
+        parameters.append(inspect.Parameter(key, kind, default=None, annotation=option))
+    parameters.append(inspect.Parameter("as_json", kind, default=False, annotation=JSON))
     guarantee.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     guarantee.__annotations__ = {each.name: each.annotation for each in parameters}
     app.command()(guarantee)
 
 
 _declare()
-
-
-def _of_design(
-    name: str, given: Mapping[str, Any]
-) -> tuple[tuple[Guarantee, ...], str, str | None]:
-    from tacit.design import design, options_of
-
-    found = design(name)
-    fields = options_of(found.card_settings)
-    _only(name, given, tuple(fields))
-    for key, field in fields.items():
-        if field.default is MISSING and key not in given:
-            raise ConfigError(f"What {name} promises depends on its {key}: add --{key}, such as 1.")
-        least = field.metadata["least"]
-        if least is not None and given.get(key, least) < least:
-            raise ConfigError(f"--{key} of {name} is at least {least}; got {given[key]}.")
-    return found.cards(found.card_settings(**given)), found.after_cards, found.works_from
-
-
-def _of_mechanism(name: str, given: Mapping[str, Any]) -> tuple[Guarantee, ...]:
-    from tacit.mechanisms.guarantees import guarantee_of
-
-    _only(name, given, ("epsilon", "delta"))
-    if "epsilon" not in given:
-        raise ConfigError(f"What {name} promises depends on its epsilon: add --epsilon, such as 1.")
-    return (guarantee_of(name, epsilon=given["epsilon"], delta=given.get("delta")),)
-
-
-def _audit_of(mechanism: str) -> str:
-    from tacit.auditing.shipped import BENCH
-
-    return f"tacit audit {mechanism}  looks for violations of it." if mechanism in BENCH else ""
-
-
-def _of_file(path: Path, given: Mapping[str, Any]) -> tuple[tuple[Guarantee, ...], str, str | None]:
-    from tacit.design import design_of, names, usefulness
-    from tacit.mechanisms.guarantees import NAMES
-    from tacit.recommenders import load_model
-
-    if not path.exists():
-        raise ConfigError(
-            f"No model file '{path}', and no design or mechanism of that name. "
-            f"Designs: {', '.join(names())}. Mechanisms: {', '.join(NAMES)}."
-        )
-    _only("a model file", given, ())
-    model = load_model(path)
-    found = design_of(model)
-    following = "" if found is None else found.after_cards
-    return tuple(model.guarantees()), following, usefulness(model)
-
-
-def _only(what: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
-    """ConfigError if an option was given that `what` does not have."""
-    for key in given:
-        if key not in known:
-            has = ", ".join(f"--{each}" for each in known) or "none: its card is in the file"
-            raise ConfigError(f"--{key} is no option of {what}. Its options: {has}.")
 
 
 def _show(result: dict[str, Any], *, following: str) -> None:
@@ -173,56 +143,43 @@ def _show(result: dict[str, Any], *, following: str) -> None:
 
 
 def _text(card: dict[str, Any]) -> Text:
+    from tacit.privacy import Measurement
+
+    epsilon, lifetime, unit = card["epsilon"], card["lifetime"], card["adjacency"]
+    stated = "none"
+    if epsilon is not None:
+        stated = (
+            f"epsilon {epsilon:g}, delta {card['delta']:g}, {unit['change']} one {unit['unit']}"
+        )
+    if card["lifetime_epsilon"] is not None:
+        most = f"epsilon {card['lifetime_epsilon']:g}, delta {card['lifetime_delta']:g}"
+        lifetime = f"{most}: {lifetime}"
     text = Text()
     text.append(card["first_line"] + "\n\n", style=_COLOURS[card["basis"]])
     text.append(card["sentence"] + "\n\n", style="bold")
-    epsilon = card["epsilon"]
-    stated = (
-        f"epsilon {epsilon:g}, delta {card['delta']:g}, {card['adjacency']['change']} one "
-        f"{card['adjacency']['unit']}"
-        if epsilon is not None
-        else "none"
-    )
     for name, value in (
         ("Protects", card["protects"]),
         ("Against", card["against"]),
         ("Who must be trusted", card["trust"]),
         ("Basis", card["basis"]),
         ("Epsilon", stated),
-        ("Over a lifetime", _lifetime(card)),
+        ("Over a lifetime", lifetime),
     ):
         text.append(f"{name}: ", style="dim")
         text.append(f"{value}\n")
     holds = "The refuted claim assumed" if card["basis"] == "refuted" else "It holds if"
-    _list(text, holds, card["assumptions"])
-    _list(text, "Measured", [_measured(entry) for entry in card["measurements"]])
-    for claim in card["claims"]:
-        _list(
-            text,
-            f"Published claim: {claim['text']}. Verdict: {claim['verdict']}",
-            claim["evidence"],
-        )
-    _list(text, "It does not cover", card["not_covered"])
-    _list(text, "Sources", card["sources"])
+    claims = [
+        (f"Published claim: {claim['text']}. Verdict: {claim['verdict']}", claim["evidence"])
+        for claim in card["claims"]
+    ]
+    for title, lines in (
+        (holds, card["assumptions"]),
+        ("Measured", [Measurement(**entry) for entry in card["measurements"]]),
+        *claims,
+        ("It does not cover", card["not_covered"]),
+        ("Sources", card["sources"]),
+    ):
+        if lines:
+            text.append(f"\n{title}\n", style="bold")
+            text.append("".join(f"  - {line}\n" for line in lines))
     return text
-
-
-def _lifetime(card: dict[str, Any]) -> str:
-    if card["lifetime_epsilon"] is None:
-        return str(card["lifetime"])
-    epsilon, delta = card["lifetime_epsilon"], card["lifetime_delta"]
-    return f"epsilon {epsilon:g}, delta {delta:g}: {card['lifetime']}"
-
-
-def _measured(entry: dict[str, Any]) -> str:
-    from tacit.privacy import Measurement
-
-    return str(Measurement(**entry))
-
-
-def _list(text: Text, title: str, lines: list[str]) -> None:
-    if not lines:
-        return
-    text.append(f"\n{title}\n", style="bold")
-    for line in lines:
-        text.append(f"  - {line}\n")

@@ -63,14 +63,19 @@ def init(
     """
     from tacit.designs.private.model import Private
 
-    tenant = _tenant(folder)
+    name = re.sub(r"[^a-z0-9_-]+", "-", folder.absolute().name.lower()).strip("-_")[:64]
     model = Private(epsilon, delta)
     _ = model.settings  # refuses bad ones before the file is read
-    _check_free(folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(f"{folder}: is not an empty folder. Name a new one.")
     ratings = source.read(catalogue=catalogue, domains=False)
     with terminal.progress("Fitting", None, quiet=as_json):
         model.fit(ratings)
-    keys = _write(folder, tenant, model)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".tacit-init-", dir=folder.parent) as beside:
+        made = Path(beside) / "folder"  # the whole folder at once
+        keys = _fill(made, name or "shop", model)
+        made.rename(folder)
     (card,) = model.guarantees()
     result = {
         "folder": folder,
@@ -87,49 +92,28 @@ def init(
     terminal.emit(result, as_json=as_json, render=_show)
 
 
-def _tenant(folder: Path) -> str:
-    """The folder's name as a tenant may be written."""
-    name = re.sub(r"[^a-z0-9_-]+", "-", folder.absolute().name.lower()).strip("-_")[:64]
-    return name or "shop"
-
-
-def _check_free(folder: Path) -> None:
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigError(f"{folder}: is not an empty folder. Name a new one.")
-
-
-def _write(folder: Path, tenant: str, model: Private) -> dict[str, str]:
-    """The whole folder at once: it is made beside its place and then renamed."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".tacit-init-", dir=folder.parent) as beside:
-        made = Path(beside) / "folder"
-        made.mkdir()
-        keys = _fill(made, tenant, model)
-        made.rename(folder)
-    return keys
-
-
 def _fill(made: Path, tenant: str, model: Private) -> dict[str, str]:
     from tacit.service.keys import KeyRing, Role, add_key, read_secret
     from tacit.service.settings import FILE
 
+    made.mkdir()
     model.save(made / MODEL)
     without = "" if math.isfinite(model.epsilon) else "without_guarantee = true\n"
     text = _TOML.format(tenant=tenant, model=MODEL, epsilon=model.epsilon, without=without)
     (made / FILE).write_text(text, "utf-8")
     keys = made / "keys.json"
-    operator = add_key(keys, Role.OPERATOR.value, Role.OPERATOR, tenant)
+    operator = add_key(keys, "operator", Role.OPERATOR, tenant)
     person = KeyRing(keys, read_secret(made / "service.secret"), tenant).person_key(PERSON)
-    return {Role.OPERATOR.value: operator, PERSON: person}
+    return {"operator": operator, PERSON: person}
 
 
 def _first_list(model: Private, key: str) -> str:
     """A command that asks for a list, from the stars of the two most popular items."""
     popular = [str(row.item_id) for row in model.recommend(history={}, n=2)]
     body = {"model": "lists", "history": dict.fromkeys(popular, model.scale_.maximum), "n": 10}
-    words = (f"Authorization: Bearer {key}", "Content-Type: application/json", json.dumps(body))
-    headers = " -H ".join(map(shlex.quote, words[:2]))
-    return f"curl -H {headers} -d {shlex.quote(words[2])} http://127.0.0.1:8000/api/recommend"
+    headers = (f"Authorization: Bearer {key}", "Content-Type: application/json")
+    words = ["curl", *(word for each in headers for word in ("-H", each)), "-d", json.dumps(body)]
+    return shlex.join([*words, "http://127.0.0.1:8000/api/recommend"])
 
 
 def _show(result: dict[str, Any]) -> None:

@@ -51,10 +51,9 @@ def emit(
 
 def again(where: str, second: str | None) -> str:
     """The ledger as it is typed in the next command; an address may hold a password."""
-    shown = where if "://" not in where else "LEDGER"
-    if second is None:
-        return shown
-    return f"{shown} --second {second if '://' not in second else 'SECOND'}"
+    shown = "LEDGER" if "://" in where else where
+    more = "SECOND" if second and "://" in second else second
+    return f"{shown} --second {more}" if more else shown
 
 
 def budget_row(balance: Balance) -> dict[str, Any]:

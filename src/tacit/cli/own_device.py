@@ -53,12 +53,15 @@ def answered(
     model.predict((), history=history)  # and so is a star off the scale
     now = int(time.time())
     _renew(memory)
-    account: Account = FileAccount(memory.with_name(memory.name + ".account"), now)
-    kept: Memory = FileMemory(memory)
+    account = FileAccount(memory.with_name(memory.name + ".account"), now)
+    kept = FileMemory(memory)
     made = _ask(model, account, kept, values, history, now)
     if at is None:
         return made
-    return _ask(model, *_copies(account, kept), values, history, int(at.timestamp()))
+    trial, forgetful = Account(account.secret, account.created, account.spoken), Memory()
+    with kept.turn() as held, forgetful.turn() as copy:
+        vars(copy).update(vars(Kept(**vars(held))) | {"tried": 0})
+    return _ask(model, trial, forgetful, values, history, int(at.timestamp()))
 
 
 def _ask(
@@ -86,13 +89,6 @@ def _ask(
         datetime.fromtimestamp(due, UTC),
         notice,
     )
-
-
-def _copies(account: Account, memory: Memory) -> tuple[Account, Memory]:
-    trial, forgetful = Account(account.secret, account.created, account.spoken), Memory()
-    with memory.turn() as kept, forgetful.turn() as copy:
-        vars(copy).update(vars(Kept(**vars(kept))) | {"tried": 0})
-    return trial, forgetful
 
 
 def _renew(memory: Path) -> None:

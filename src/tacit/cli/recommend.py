@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -104,25 +102,36 @@ def recommend(
         for_all(fitted, all_, out, where, asked, n, as_json=as_json)
         return
     lists = fitted.sound_ if isinstance(fitted, XMap) else fitted
-    if about and not isinstance(fitted, StandardScheme):
-        raise ConfigError(f"{model} hides no attribute, so --about has no meaning here.")
-    if at_device and not isinstance(lists, StandardScheme | Private):
-        raise ConfigError(f"{model} has no item table, so --at-device has no meaning here.")
+    for given, able, lacks in (
+        ("--about" if about else "", isinstance(fitted, StandardScheme), "hides no attribute"),
+        ("--at-device" if at_device else "", isinstance(lists, StandardScheme | Private),
+         "has no item table"),
+        ("--target" if target else "", isinstance(fitted, XMap), "has no target domains"),
+    ):  # fmt: skip
+        if given and not able:
+            raise ConfigError(f"{model} {lacks}, so {given} has no meaning here.")
     if at_device and about:
         raise ConfigError("--at-device releases nothing, so --about has no meaning beside it.")
-    if target is not None and not isinstance(fitted, XMap):
-        raise ConfigError(f"{model} has no target domains, so --target has no meaning here.")
     own, unknown = _history(history, fitted, item=item, rating=rating, delimiter=delimiter)
+    known = {str(key): key for key in fitted.item_ids_.tolist()}
+
+    def ids(texts: list[str]) -> list[Any]:
+        """As the model writes them; unknown ones stay text and match nothing."""
+        return [known.get(text, text) for text in terminal.ids_in(texts)]
+
     wanted: dict[str, Any] = {
         "n": n,
-        "exclude": _known(fitted, terminal.ids_in(exclude or [])),
-        "candidates": _known(fitted, terminal.ids_in(candidates)) if candidates else None,
+        "exclude": ids(exclude or []),
+        "candidates": ids(candidates) if candidates else None,
         **({} if target is None else {"target": target}),
     }
     sent: dict[str, Any] = {"computed": "here"}
     if about:
+        if history is None:
+            raise ConfigError("--about obfuscates a history: name one with --history FILE.")
         values = terminal.pairs(about, "--about")
-        found, sent = _from_letter(fitted, own, values, memory or _beside(history), at, wanted)
+        kept = memory or history.with_name(history.name + ".released.json")
+        found, sent = _from_letter(fitted, own, values, kept, at, wanted)
     elif isinstance(lists, Private):  # its file is public: wherever it is, nothing is sent
         found = fitted.recommend(history=own, **wanted)
         sent = {"computed": "at the device", "personal": lists.released_.serves_lists}
@@ -130,7 +139,6 @@ def recommend(
         found, sent = fitted.recommend_at_device(own, **wanted), {"computed": "at the device"}
     else:
         found = fitted.recommend(history=own, **wanted)
-    titles = fitted.titles_
     result = {
         "model": str(model),
         "rated": len(own),
@@ -146,7 +154,7 @@ def recommend(
             {
                 "rank": row.rank,
                 "item_id": row.item_id,
-                "title": titles.get(row.item_id),
+                "title": fitted.titles_.get(row.item_id),
                 "score": row.score,
                 **_reasons(fitted, row.item_id, own, of_scores=isinstance(lists, Private)),
             }
@@ -169,22 +177,19 @@ def _from_letter(
     """The list of the last letter's scores, or the popular one before it; and what to say of it."""
     from tacit.cli.own_device import answered
 
+    def facts(release: Any) -> dict[str, Any]:
+        text = release.encode().decode()
+        return {"computed": "from the release", "shown": len(release.ratings), "release": text}
+
     if model.variant == "published":
         made = model.exchange(own, values, **wanted)
-        return made.recommendations, _of_release(made.release, "from the release")
+        return made.recommendations, facts(made.release)
     held = answered(model, own, values, memory, at and at.replace(tzinfo=UTC))
-    due, notice = held.due.isoformat(), held.notice or None
-    sent = {"due": due, "notice": notice, "memory": str(memory)}
+    sent = {"due": held.due.isoformat(), "notice": held.notice or None, "memory": str(memory)}
     if held.letter is None or held.scores is None:
         wanted = wanted | {"exclude": [*wanted["exclude"], *own]}
         return model.recommend(**wanted), sent | {"computed": "before the first letter"}
-    found = model.ranked(held.scores, own, **wanted)
-    return found, _of_release(held.letter, "from the release") | sent
-
-
-def _of_release(release: Any, computed: str) -> dict[str, Any]:
-    text = release.encode().decode()
-    return {"computed": computed, "shown": len(release.ratings), "release": text}
+    return model.ranked(held.scores, own, **wanted), facts(held.letter) | sent
 
 
 def _reasons(model: Any, item: Any, own: dict[Any, float], *, of_scores: bool) -> dict[str, Any]:
@@ -208,13 +213,15 @@ def _reasons(model: Any, item: Any, own: dict[Any, float], *, of_scores: bool) -
 
 def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict[Any, float], int]:
     """The person's ratings under the model's own ids, and how many items it does not know."""
+    from tacit.data.columns import EVENTS
     from tacit.data.tabular import read_history
 
     if path is None:
         return {}, 0
-    given: dict[str, Any] = {name: value for name, value in columns.items() if value is not None}
     ids = getattr(model, "history_ids_", model.item_ids_)
-    own = read_history(path, item_ids=ids, events=_of_events(model), **given)
+    liked_from = getattr(model, "liked_from_", None)  # a model of events needs no stars
+    events = getattr(model, "scale_", None) == EVENTS or liked_from == EVENTS.liked_from
+    own = read_history(path, item_ids=ids, events=events, **columns)
     known = set(ids.tolist())
     unknown = sum(item not in known for item in own)
     if own and unknown == len(own):
@@ -228,52 +235,8 @@ def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict
     return own, unknown
 
 
-def _of_events(model: Any) -> bool:
-    """Whether the model was fitted to events: then a history needs no stars."""
-    from tacit.data.columns import EVENTS
-
-    liked_from = getattr(model, "liked_from_", None)
-    return getattr(model, "scale_", None) == EVENTS or liked_from == EVENTS.liked_from
-
-
-def _known(model: Any, ids: Sequence[str]) -> list[Any]:
-    """Ids typed as text, as the model writes them; unknown ones stay text and match nothing."""
-    known = {str(item): item for item in model.item_ids_.tolist()}
-    return [known.get(text, text) for text in ids]
-
-
-def _beside(history: Path | None) -> Path:
-    if history is None:
-        raise ConfigError("--about obfuscates a history: name one with --history FILE.")
-    return history.with_name(history.name + ".released.json")
-
-
-def _entry_of(row: dict[str, Any], name: str) -> object:
-    if name != "because you liked":
-        return row[name]
-    return ", ".join(str(each["title"] or each["item_id"]) for each in row["because"]) or None
-
-
 def _show(result: dict[str, Any]) -> None:
-    rows = result["items"]
-    titled = any(entry["title"] for entry in rows)
-    reasons = any("because" in entry for entry in rows)
-    explained = any("stars" in entry for entry in rows)
-    names = ["rank", "item_id", *(["title"] if titled else [])]
-    names += ["stars"] if explained else ["score"]
-    names += ["because you liked"] if reasons else []
-    terminal.table(
-        "",
-        ["item" if name == "item_id" else name for name in names],
-        [[_entry_of(row, name) for name in names] for row in rows],
-    )
-    if explained and any(a["stars"] < b["stars"] for a, b in pairwise(rows)):
-        terminal.say(
-            "The order is not that of stars: it also depends on how many people rate an "
-            "item at all."
-        )
-    if result["useful"]:
-        terminal.console.print(result["useful"], style="dim", markup=False)
+    _show_list(result["items"], result["useful"])
     if not result["personal"]:
         terminal.say(
             "Everyone gets this list: the model was fitted to too few people for personal lists."
@@ -289,32 +252,48 @@ def _show(result: dict[str, Any]) -> None:
         )
     if result["computed"] == "before the first letter":
         terminal.say(
-            "This is what most people like: this device has sent no letter yet. The "
-            "first one is due at "
-            f"{result['due']}, whatever is rated until then."
+            "This is what most people like: this device has sent no letter yet. The first one is "
+            f"due at {result['due']}, whatever is rated until then."
         )
-        terminal.next_step(f"Next:  --as-of {result['due'][:19]} --show-release  shows it now.")
-        return
-    if result["shown"] is None:
+        after = [f"--as-of {result['due'][:19]} --show-release  shows it now."]
+    elif result["shown"] is None:
         terminal.say(
             f"Computed {result['computed']} from {result['rated']} ratings; nothing was sent "
             "anywhere."
         )
-        if any("because" in entry for entry in result["items"]):
-            terminal.next_step(f"Next:  tacit guarantee {result['model']}  shows who is protected.")
+        after = []
+        if any("because" in row for row in result["items"]):
+            after.append(f"tacit guarantee {result['model']}  shows who is protected.")
         if result["item_table"] and result["computed"] == "here":
-            terminal.next_step(
-                "Next:  --at-device makes the list as a device does: nothing leaves."
-            )
+            after.append("--at-device makes the list as a device does: nothing leaves.")
         elif result["hides"]:
-            terminal.next_step(
-                "Next:  --about NAME=VALUE makes the list from an obfuscated release."
-            )
-        return
-    terminal.say(f"Made from {result['shown']} obfuscated stars, out of {result['rated']} ratings.")
-    if result["release"] is None:
-        terminal.next_step("Next:  --show-release prints the bytes that would leave the device.")
-        return
-    terminal.say("The letter, byte for byte:")
-    terminal.say(result["release"])
-    terminal.next_step(f"Next:  tacit guarantee {result['model']}  shows what they hide.")
+            after.append("--about NAME=VALUE makes the list from an obfuscated release.")
+    else:
+        terminal.say(
+            f"Made from {result['shown']} obfuscated stars, out of {result['rated']} ratings."
+        )
+        after = ["--show-release prints the bytes that would leave the device."]
+        if result["release"] is not None:
+            terminal.say("The letter, byte for byte:")
+            terminal.say(result["release"])
+            after = [f"tacit guarantee {result['model']}  shows what they hide."]
+    for step in after:
+        terminal.next_step(f"Next:  {step}")
+
+
+def _show_list(rows: list[dict[str, Any]], useful: str | None) -> None:
+    explained = any("stars" in row for row in rows)
+    columns = {"rank": "rank", "item": "item_id"}
+    columns |= {"title": "title"} if any(row["title"] for row in rows) else {}
+    columns |= {"stars": "stars"} if explained else {"score": "score"}
+    columns |= {"because you liked": "because"} if any("because" in row for row in rows) else {}
+
+    def cell(row: dict[str, Any], name: str) -> object:
+        if name != "because":
+            return row[name]
+        return ", ".join(str(each["title"] or each["item_id"]) for each in row[name]) or None
+
+    shown = [[cell(row, name) for name in columns.values()] for row in rows]
+    terminal.table("", list(columns), shown)
+    if useful:
+        terminal.console.print(useful, style="dim", markup=False)

@@ -91,32 +91,42 @@ def serve(
         warnings = list(_warnings(settings))
         for warning in () if as_json else warnings:  # with --json they stand in the object
             typer.echo(f"Warning: {warning}", err=True)
-        run(settings, lambda address: _tell(settings, address, made, warnings, as_json=as_json))
+
+        def tell(address: str) -> None:
+            result = {
+                "address": address,
+                "openapi": f"{address}/api/openapi.json",
+                "folder": settings.folder,
+                "workers": settings.workers,
+                "process": os.getpid(),
+                "keys": made,
+                "warnings": warnings,
+            }
+            if as_json:
+                # One line, so that a program that started the service knows where it ends.
+                sys.stdout.write(json.dumps(terminal.plain(result)) + "\n")
+            else:
+                _show(result)
+            sys.stdout.flush()
+
+        run(settings, tell)
 
 
 @contextmanager
 def _folder(folder: Path | None, *, demo: bool) -> Iterator[tuple[Path, dict[str, str]]]:
-    """The folder, and the keys that were made for a demonstration."""
-    if not demo:
-        if folder is None:
-            raise ConfigError(
-                "Say which model file or folder is served, or  tacit serve --demo  for generated "
-                "data."
-            )
-        if folder.is_file():
-            from tacit.service.demo import serve_model
+    """The folder, and the keys that were made for it."""
+    from tacit.service.demo import make_demo, serve_model
 
-            yield serve_model(folder)
-        else:
-            yield folder, {}
-        return
-    from tacit.service.demo import make_demo
-
-    if folder is not None:
-        yield folder, make_demo(folder).keys
-        return
-    with tempfile.TemporaryDirectory(prefix="tacit-demo-") as made:
-        yield Path(made), make_demo(Path(made)).keys
+    if demo:
+        with tempfile.TemporaryDirectory(prefix="tacit-demo-") as made:
+            folder = folder or Path(made)
+            yield folder, make_demo(folder).keys
+    elif folder is None:
+        raise ConfigError(
+            "Say which model file or folder is served, or  tacit serve --demo  for generated data."
+        )
+    else:
+        yield serve_model(folder) if folder.is_file() else (folder, {})
 
 
 def _warnings(settings: Settings) -> Iterator[str]:
@@ -142,26 +152,6 @@ def _warnings(settings: Settings) -> Iterator[str]:
             f"to a person by {', '.join(counted)} holds for each name. Let visitors into a "
             "demonstration only; otherwise issue keys yourself and use --no-visitors."
         )
-
-
-def _tell(
-    settings: Settings, address: str, keys: dict[str, str], warnings: list[str], *, as_json: bool
-) -> None:
-    result = {
-        "address": address,
-        "openapi": f"{address}/api/openapi.json",
-        "folder": settings.folder,
-        "workers": settings.workers,
-        "process": os.getpid(),
-        "keys": keys,
-        "warnings": warnings,
-    }
-    if as_json:
-        # One line, so that a program that started the service knows where the object ends.
-        sys.stdout.write(json.dumps(terminal.plain(result)) + "\n")
-    else:
-        _show(result)
-    sys.stdout.flush()
 
 
 def _show(result: dict[str, Any]) -> None:
@@ -224,7 +214,19 @@ def list_keys(folder: Folder, as_json: JSON = False) -> None:
     tenant_of(folder)
     columns = ("name", "role", "tenant", "revoked")
     rows = [{name: getattr(key, name) for name in columns} for key in read_keys(folder / FILE)]
-    terminal.emit({"folder": folder, "keys": rows}, as_json=as_json, render=_listed)
+
+    def show(_: object) -> None:
+        if not rows:
+            terminal.say("There is no key yet.")
+            terminal.next_step(f"tacit keys add {folder} NAME --role operator")
+            return
+        shown = [
+            (row["name"], row["role"], row["tenant"], "revoked" if row["revoked"] else "in use")
+            for row in rows
+        ]
+        terminal.table("Keys", ("name", "role", "tenant", "state"), shown)
+
+    terminal.emit({"folder": folder, "keys": rows}, as_json=as_json, render=show)
 
 
 @keys.command()
@@ -258,15 +260,3 @@ def vendor(
         "which stays here, as key in  [vendors.YOURS].",
         as_json=as_json,
     )
-
-
-def _listed(result: dict[str, Any]) -> None:
-    if not result["keys"]:
-        terminal.say("There is no key yet.")
-        terminal.next_step(f"tacit keys add {result['folder']} NAME --role operator")
-        return
-    rows = [
-        (key["name"], key["role"], key["tenant"], "revoked" if key["revoked"] else "in use")
-        for key in result["keys"]
-    ]
-    terminal.table("Keys", ("name", "role", "tenant", "state"), rows)

@@ -1,17 +1,15 @@
-"""Ratings where they are: in memory, in files that are streamed, or on a cluster.
+"""Ratings on a cluster.
 
 And `tacit recommend MODEL --all RATINGS`: a list for each of their people, as a table in Parquet.
 """
 
 from __future__ import annotations
 
-import re
-import signal
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from tacit import terminal
 from tacit.design import Where
@@ -23,79 +21,39 @@ if TYPE_CHECKING:
     from tacit.data.tables import Role
     from tacit.designs.private.model import Private
 
-_UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 _NOT_STORED = ("plays", "least_plays", "delimiter", "users")
 
 
-def bytes_in(text: str) -> int:
-    """`"4GiB"` as a number of bytes."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMG]I?B)?", text.strip().upper())
-    if found is None:
-        raise ConfigError(f"--memory is written as 4GiB or 500MB; got {text!r}.")
-    return int(float(found[1]) * _UNITS[found[2] or ""])
-
-
-@contextmanager
-def ending() -> Iterator[None]:
-    """SIGTERM and SIGHUP end the work as an error does, so that what lies on disk is removed."""
-
-    def end(number: int, _: object) -> NoReturn:
-        raise SystemExit(128 + number)
-
-    heard = [each for each in (signal.SIGTERM, signal.SIGHUP)
-             if signal.getsignal(each) is not signal.SIG_IGN]  # fmt: skip
-    before = {each: signal.signal(each, end) for each in heard}
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-
-
-@contextmanager
 def opened(
     source: Source, where: Where, *, catalogue: Path | None, domains: bool
-) -> Iterator[StoredRatings]:
-    """What `Source.read` reads, in files or on a cluster. Closed at the end."""
+) -> AbstractContextManager[StoredRatings]:
+    """What `Source.read` reads, on a cluster. Closed at the end."""
     from tacit.data.ratings import RatingScale
     from tacit.data.stored import Public
     from tacit.data.tabular import items_beside
+    from tacit.engine.spark import open_spark
 
     given = source.columns
-    for name in _NOT_STORED:
-        if given[name] is not None:
-            raise ConfigError(
-                f"--{name.replace('_', '-')} is for ratings in memory, and not for --engine spark "
-                "or --memory."
-            )
-    if source.per_item > 1:
-        raise ConfigError("--per-item is for ratings in memory.")
-    scale, path = given["scale"], source.path
+    odd = [name for name in _NOT_STORED if given[name] is not None]
+    for name in (*odd, *(["per_item"] if source.per_item > 1 else [])):
+        raise ConfigError(
+            f"--{name.replace('_', '-')} is for ratings in memory, and not for --engine spark."
+        )
     public = Public(
-        scale=None if scale is None else RatingScale.parse(scale),
+        scale=None if given["scale"] is None else RatingScale.parse(given["scale"]),
         catalogue=catalogue,
-        items=given["items"] or items_beside(path),
+        items=given["items"] or items_beside(source.path),
         item=given["item"],
         domain=given["domain"],
         domains=domains,
     )
     roles: tuple[Role, ...] = ("user", "item", "rating", "time")
     asked: dict[Role, str | None] = {role: given[role] for role in roles}
-    events = bool(given["events"])
-    if where.remote is not None:
-        from tacit.engine.spark import open_spark
-
-        with open_spark(
-            str(path), where.remote, asked, public, events=events, tasks=where.tasks
-        ) as found:
-            yield found
-        return
-    from tacit.data.tables.buckets import open_parquet
-
-    assert where.memory is not None
-    memory = bytes_in(where.memory)
-    with ending(), open_parquet(path, asked, public, memory, events=events) as streamed:
-        yield streamed
+    assert where.remote is not None
+    return open_spark(
+        str(source.path), where.remote, asked, public, events=bool(given["events"]),
+        tasks=where.tasks,
+    )  # fmt: skip
 
 
 def for_all(
@@ -118,13 +76,12 @@ def for_all(
         raise ConfigError("--all is for models of  tacit fit private  and of the sound X-Map.")
     if out is None:
         raise ConfigError("--all writes many lists: name a Parquet file, or folder, with --out.")
-    make = partial(lists_for, model=lists, n=n)
+    make, people = partial(lists_for, model=lists, n=n), None
     if where.remote is None:
-        people: int | None = _here(lists, ratings, out, asked, make)
+        people = _here(lists, ratings, out, asked, make)
     else:
         from tacit.engine.spark import write_lists
 
-        people = None
         write_lists(str(ratings), where.remote, asked, lists, make, str(out), tasks=where.tasks)
     said = "Lists" if people is None else f"Lists of {people:,} people"
     terminal.answer(
@@ -145,11 +102,10 @@ def _here(
     from tacit.data.tabular import load
 
     check_writable(out)
-    ids = dict.fromkeys(model.history_ids_.tolist())
-    events = model.scale_ == EVENTS
-    scale = None if events else model.scale_
+    known: dict[str, Any] = {"events": True} if model.scale_ == EVENTS else {"scale": model.scale_}
     named: dict[str, Any] = dict(asked.items())
-    ratings = on_catalogue(load(path, scale=scale, events=events or None, **named), ids)
+    read = load(path, **known, **named)
+    ratings = on_catalogue(read, dict.fromkeys(model.history_ids_.tolist()))
     found = make(ratings)
     columns = {
         "user": ratings.user_ids[found.people],

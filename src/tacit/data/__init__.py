@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from tacit.data.ratings import Ratings as Ratings
     from tacit.data.ratings import RatingScale as RatingScale
     from tacit.data.splits import Split as Split
-    from tacit.data.splits import default_split as default_split
     from tacit.data.splits import k_fold_users as k_fold_users
     from tacit.data.splits import random_per_user as random_per_user
     from tacit.data.splits import temporal as temporal
@@ -38,17 +37,19 @@ if TYPE_CHECKING:
     from tacit.data.tabular import with_items as with_items
 
 _HOMES = {
-    "ratings": "RatingScale Ratings",
-    "domains": "cross_domain_split domain_names domain_of item_features items_in of_domain "
-    "on_catalogue split_by_genre straddlers with_domains within",
-    "frames": "ratings_from",
-    "movielens": "is_movielens read_movielens",
-    "splits": "Split default_split k_fold_users random_per_user temporal",
-    "synthetic": "generate",
-    "tables.folder": "write_items write_ratings write_users",
-    "tabular": "load read_catalogue read_history read_ratings with_items",
-}
-_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+    "ratings": ("RatingScale", "Ratings"),
+    "domains": (
+        "cross_domain_split", "domain_names", "domain_of", "item_features", "items_in", "of_domain",
+        "on_catalogue", "split_by_genre", "straddlers", "with_domains", "within",
+    ),
+    "frames": ("ratings_from",),
+    "movielens": ("is_movielens", "read_movielens"),
+    "splits": ("Split", "k_fold_users", "random_per_user", "temporal"),
+    "synthetic": ("generate",),
+    "tables.folder": ("write_items", "write_ratings", "write_users"),
+    "tabular": ("load", "read_catalogue", "read_history", "read_ratings", "with_items"),
+}  # fmt: skip
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = list(_HOME)
 
 

@@ -1,6 +1,6 @@
 """Generated contexts and clicks, with a known optimum: for experiments with vendors of videos.
 
-Model    Video k is liked most at its own point c_k of [0, 1]^d:  mean = low + h_k b(|x - c_k| / w)
+Model    Video k is liked most at its own point c_k of [0, 1]^d:  mean = LOW + h_k b(|x - c_k| / w)
          with the bump b(r) = (1 + cos(pi r)) / 2 up to r = 1 and 0 beyond. Widths are such that the
          mean changes by at most L per unit of distance: it is Lipschitz with the constant L.
 Rewards  a click with that chance, independent of everything else. A result on generated clicks is
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tacit.errors import ConfigError
 
 Floats = NDArray[np.float64]
+LOW, HIGH = 0.1, 0.9  # chances of a click: far from a video's point, and the largest there may be
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,13 +26,12 @@ class Clicks:
     """Videos of several vendors, none in common. Video v * videos + i is vendor v's i-th.
 
     centres: (vendors * videos, d) where each is liked most. heights: (vendors * videos,) by how
-    much its best mean is above `low`. lipschitz: L, in chance per unit of Euclidean distance.
+    much its best mean is above LOW. lipschitz: L, in chance per unit of Euclidean distance.
     """
 
     vendors: int
     centres: Floats
     heights: Floats
-    low: float
     lipschitz: float
 
     @property
@@ -59,7 +59,7 @@ class Clicks:
         """
         apart = np.linalg.norm(contexts - self.centres[arms], axis=1) / self.widths[arms]
         bump = (1 + np.cos(math.pi * np.minimum(apart, 1.0))) / 2
-        return np.asarray(self.low + self.heights[arms] * bump, dtype=np.float64)
+        return np.asarray(LOW + self.heights[arms] * bump, dtype=np.float64)
 
     def best(self, contexts: Floats) -> tuple[NDArray[np.int64], Floats]:
         """(n,) the best video of all vendors, the first of equals, and its mean."""
@@ -82,20 +82,15 @@ def generate(
     videos: int = 20,
     dimension: int = 2,
     lipschitz: float = 2.0,
-    low: float = 0.1,
-    high: float = 0.9,
     seed: int,
 ) -> Clicks:
     """`vendors` times `videos` videos, liked most at random points of the cube.
 
-    low: chance of a click far from a video's point. high: the largest that there may be; videos
-    reach between half of the way there and all of it. lipschitz: the larger, the narrower a
-    video's audience.
+    The chance of a click is LOW far from a video's point, and at it between half of the way to HIGH
+    and all of it. lipschitz: the larger, the narrower a video's audience.
     """
     if min(vendors, videos, dimension) < 1:
         raise ConfigError("Vendors, videos and features are each at least 1.")
-    if not 0 <= low < high <= 1:
-        raise ConfigError(f"Chances are 0 <= low < high <= 1; got {low} and {high}.")
     if not (math.isfinite(lipschitz) and lipschitz > 0):
         raise ConfigError(f"lipschitz is a finite number above 0; got {lipschitz}.")
     where, how_high = np.random.SeedSequence(seed).spawn(2)
@@ -104,8 +99,7 @@ def generate(
     return Clicks(
         vendors=vendors,
         centres=np.random.default_rng(where).random((count, dimension)),
-        heights=shares * (high - low),
-        low=low,
+        heights=shares * (HIGH - LOW),
         lipschitz=lipschitz,
     )
 

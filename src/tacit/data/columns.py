@@ -160,11 +160,10 @@ def assemble(
         values, scale = np.ones(len(user_numbers)), scale or EVENTS
     stars = _stars(values, scale)
     times = None if timestamps is None else _times(timestamps)
-    columns = (user_numbers, item_numbers, stars, *(() if times is None else (times,)))
-    if len({len(column) for column in columns}) != 1:
+    moments = () if times is None else (times,)
+    if len({len(column) for column in (user_numbers, item_numbers, stars, *moments)}) != 1:
         raise DataError("users, items, ratings and times must have the same length")
-    pairs = user_numbers * np.int64(len(item_ids)) + item_numbers
-    kept = latest(pairs, *(() if times is None else (times,)))
+    kept = latest(user_numbers * np.int64(len(item_ids)) + item_numbers, *moments)
     return Ratings(
         users=user_numbers[kept].astype(np.int32),
         items=item_numbers[kept].astype(np.int32),
@@ -191,12 +190,14 @@ def align(columns: Mapping[str, Mapping[Any, Any]] | None, ids: Column) -> dict[
 
 def number_ids(ids: Any, kind: str) -> tuple[Column, NDArray[np.int64]]:
     """Sorted distinct ids (int64, or str as objects) and the number of each row's id."""
-    column = np.asarray(ids) if hasattr(ids, "__array__") else list(ids)
-    if isinstance(column, np.ndarray) and column.dtype.kind in "iu" and column.ndim == 1:
-        if column.size and int(column.max()) > _BIGGEST_ID:
-            raise unfit(kind)
-        return _number_integers(column.astype(np.int64))
-    entries = column if isinstance(column, list) else column.tolist()
+    if hasattr(ids, "__array__"):
+        column = np.asarray(ids)
+        if column.dtype.kind in "iu" and column.ndim == 1:
+            if column.size and int(column.max()) > _BIGGEST_ID:
+                raise unfit(kind)
+            return _number_integers(column.astype(np.int64))
+        ids = column.tolist()
+    entries = list(ids)
     if _all_strings(entries, kind):
         return _number_strings(entries, kind)
     try:

@@ -7,10 +7,9 @@ Domains    are item metadata under the name 'domain'. Every item has exactly one
            domains is refused: 17 among the books and 17 among the films are two items, with two
            ids.
 Genres     cut one catalogue into two domains, to try recommenders across domains.
-Source     Guerraoui, Kermarrec, Lin and Patra, Heterogeneous recommendations: what you might like
-           to read after watching Interstellar (PVLDB 2017), its test within one kind of items:
-           genres sorted by their number of items are dealt to the two domains in turn, and an item
-           goes where most of its genres are. What to do with a tie is ours.
+Source     Guerraoui, Kermarrec, Lin and Patra, Heterogeneous recommendations (PVLDB 2017), its test
+           within one kind of items: genres sorted by their number of items are dealt to the two
+           domains in turn, and an item goes where most of its genres are. The rule of ties is ours.
 """
 
 from __future__ import annotations
@@ -156,24 +155,29 @@ def domain_names(ratings: Ratings) -> tuple[str, ...]:
     return tuple(sorted(set(domain_of(ratings).tolist())))
 
 
-def items_in(ratings: Ratings, domain: str) -> NDArray[np.int64]:
-    """(k,) numbers of a domain's items, sorted; never none, as an unknown domain is refused."""
-    numbers = np.flatnonzero(domain_of(ratings) == domain)
-    if not numbers.size:
+def _members(ratings: Ratings, domain: str) -> NDArray[np.bool_]:
+    """(n_items,) which are of a domain; never none, as an unknown domain is refused."""
+    member = np.asarray(domain_of(ratings) == domain)
+    if not member.any():
         raise DataError(
             "no such domain", found=domain, expected="one of " + ", ".join(domain_names(ratings))
         )
-    return numbers
+    return member
+
+
+def items_in(ratings: Ratings, domain: str) -> NDArray[np.int64]:
+    """(k,) numbers of a domain's items, sorted; never none, as an unknown domain is refused."""
+    return np.flatnonzero(_members(ratings, domain))
 
 
 def of_domain(ratings: Ratings, domain: str) -> Ratings:
     """The ratings of one domain's items; people and items keep their numbers."""
-    return ratings.where(_members(items_in(ratings, domain), ratings.n_items)[ratings.items])
+    return ratings.where(_members(ratings, domain)[ratings.items])
 
 
 def within(ratings: Ratings, domain: str) -> Ratings:
     """Only the items of one domain, renumbered; people keep their numbers."""
-    return ratings.of_items(_members(items_in(ratings, domain), ratings.n_items))
+    return ratings.of_items(_members(ratings, domain))
 
 
 def straddlers(ratings: Ratings, source: str, target: str) -> NDArray[np.int64]:
@@ -200,11 +204,10 @@ def cross_domain_split(
     Test people are a random `share` of those with at least `at_least` target ratings (default:
     keep + 1). What they rated elsewhere stays in training. overlap: the share of the other people
     in both domains who stay in training; the rest leave it with all their ratings.
-    The draws are nested. With one seed, a smaller overlap leaves out more of the same people, and
+    The draws are nested: with one seed, a smaller overlap leaves out more of the same people, and
     with one `at_least`, a smaller `keep` holds out more ratings of the same test people.
-    Leaks: time. Later ratings help to predict earlier ones, a test person's own of the source
-    domain and everybody's of the target domain. Test people are known from training by what they
-    rated in the source domain. ConfigError for shares out of range, DataError if nobody is left.
+    Leaks: time. Later ratings help to predict earlier ones. Test people are known from training by
+    what they rated in the source. ConfigError for shares out of range, DataError if nobody is left.
     """
     least = keep + 1 if at_least is None else at_least
     refuse_share(share)
@@ -212,7 +215,7 @@ def cross_domain_split(
         raise ConfigError(f"Test people keep 0 to {least - 1} of {least} ratings; got {keep}.")
     if not 0 <= overlap <= 1:
         raise ConfigError(f"The overlap is a share, 0 to 1; got {overlap}.")
-    in_target = _members(items_in(ratings, target), ratings.n_items)[ratings.items]
+    in_target = _members(ratings, target)[ratings.items]
     rng = np.random.default_rng(seed)
     people = rng.permutation(straddlers(ratings, source, target))
     enough = np.diff(ratings.where(in_target).offsets)[people] >= least
@@ -223,18 +226,12 @@ def cross_domain_split(
             found=f"{int(enough.sum())} people with a rating in {source} and {least} in {target}",
             fix="Hold out a larger share, or ask for fewer ratings.",
         )
-    others = people[~_members(testers, ratings.n_users)[people]]
-    absent = _members(others[round(overlap * len(others)) :], ratings.n_users)[ratings.users]
-    owned = in_target & _members(testers, ratings.n_users)[ratings.users]
+    others = people[~np.isin(people, testers)]
+    absent = np.isin(ratings.users, others[round(overlap * len(others)) :])
+    owned = in_target & np.isin(ratings.users, testers)
     keys = np.where(owned, rng.random(len(ratings)), np.inf)  # what is not in question comes last
     held = owned & (rank_in_person(ratings, keys) >= keep)
     return Split(train=ratings.where(~held & ~absent), test=ratings.where(held))
-
-
-def _members(numbers: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
-    member = np.zeros(size, dtype=bool)
-    member[numbers] = True
-    return member
 
 
 def split_by_genre(

@@ -31,8 +31,6 @@ def ratings_from(
     scale: RatingScale | None = None,
     on_bad: OnBad = "refuse",
     dates: Dates | None = None,
-    user_attributes: Mapping[str, Mapping[Any, Any]] | None = None,
-    item_metadata: Mapping[str, Mapping[Any, Any]] | None = None,
 ) -> Ratings:
     """Ratings, or events where no column holds ratings.
 
@@ -53,12 +51,7 @@ def ratings_from(
     if not len(table.frame):
         raise DataError("there is no rating", expected="at least one row")
     found = columns_of(table, asked, rules, events=events, contents=True)
-    return ratings_of(
-        [(table, found.places)],
-        rules,
-        user_attributes=user_attributes,
-        item_metadata=item_metadata,
-    ).ratings
+    return ratings_of([(table, found.places)], rules).ratings
 
 
 def to_frame(columns: Mapping[str, Any], backend: Literal["pandas", "polars"]) -> Any:

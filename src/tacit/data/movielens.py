@@ -65,10 +65,11 @@ def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> Reading:
             "this is not a MovieLens folder",
             path=folder,
             expected="ratings.csv and movies.csv, or u.data, or ratings.dat",
-            fix="Unpack the official archive, or run  tacit data get ml-100k --to FOLDER",
+            fix="Unpack an archive of https://grouplens.org/datasets/movielens, name its folder.",
         )
     people: Table = {}
-    headers, scale = _HEADERS, WHOLE_STARS
+    headers: tuple[str, ...] | None = _HEADERS
+    scale = WHOLE_STARS
     if name == "u.data":
         delimiter = "\t"
         people = _people(folder / "u.user", "|", _PEOPLE)

@@ -277,18 +277,9 @@ class Ratings:
 
     def compact(self) -> Ratings:
         """Drop people and items without a rating, and renumber."""
-        users, new_users = np.unique(self.users, return_inverse=True)
-        items, new_items = np.unique(self.items, return_inverse=True)
-        return replace(
-            self,
-            users=new_users.astype(np.int32),
-            items=new_items.astype(np.int32),
-            user_ids=self.user_ids[users],
-            item_ids=self.item_ids[items],
-            user_attributes={k: v[users] for k, v in self.user_attributes.items()},
-            item_metadata={k: v[items] for k, v in self.item_metadata.items()},
-            catalogue_given=False,  # what is left now depends on who rated what
-        )
+        rated = np.bincount(self.items, minlength=self.n_items) > 0
+        left = self.of_users(np.unique(self.users)).of_items(rated)
+        return replace(left, catalogue_given=False)  # what is left depends on who rated what
 
     def at_least(self, *, per_user: int = 1, per_item: int = 1) -> Ratings:
         """Drop people and items with fewer ratings until none is left to; DataError if none stay.

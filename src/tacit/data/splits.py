@@ -68,13 +68,6 @@ def temporal(ratings: Ratings, share: float = 0.2) -> Split:
     return _split(ratings, ratings.timestamps > cut)
 
 
-def default_split(ratings: Ratings, share: float = 0.2, *, seed: int) -> Split:
-    """`temporal` where times exist, else `random_per_user`; what leaks is said there."""
-    if ratings.timestamps is not None:
-        return temporal(ratings, share)
-    return random_per_user(ratings, share, seed=seed)
-
-
 def k_fold_users(
     people: Ratings | int,
     folds: int = 10,
@@ -92,10 +85,10 @@ def k_fold_users(
     number = people if isinstance(people, int) else people.n_users
     if not 2 <= folds <= number:
         raise ConfigError(f"{number} people make 2 to {number} folds; got {folds}.")
-    if labels is not None and len(labels) != number:
-        raise ConfigError(f"{number} people need as many labels; got {len(labels)}.")
     order = np.random.default_rng(seed).permutation(number)
     if labels is not None:
+        if len(labels) != number:
+            raise ConfigError(f"{number} people need as many labels; got {len(labels)}.")
         kinds = {kind: place for place, kind in enumerate(dict.fromkeys(labels))}
         coded = np.array([kinds[kind] for kind in labels])
         order = order[np.argsort(coded[order], kind="stable")]

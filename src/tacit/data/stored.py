@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -44,17 +44,17 @@ class StoredRatings(ABC):
 
     def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> Lines:
         """What `work(tile, rows, beside)` gives of each tile, by line: how many tiles gave some,
-        and what `merge` makes of that: PRIVATE. ConfigError where only sums are made.
+        and what `merge` makes of that: PRIVATE.
 
         cut: from a block to (people, items) stars and a number beside each person. tiles: sorted
         numbers of items. rows: of everybody with one of them, in the order of the people's ids;
         these columns alone are filled.
         """
-        raise ConfigError(_JOIN)
+        raise NotImplementedError
 
     def spread(self, work: Callable[[slice], NDArray[Any]], parts: list[slice]) -> Arrays:
         """As `map`, where the ratings are."""
-        raise ConfigError(_JOIN)
+        raise NotImplementedError
 
 
 Advance = Callable[[float], object]
@@ -64,10 +64,6 @@ Work = Callable[[int, Any, NDArray[np.float64]], Iterable[tuple[int, bytes]]]
 Merge = Callable[[list[bytes]], bytes]
 Lines = dict[int, tuple[int, bytes]]
 Arrays = Iterator[NDArray[Any]]
-_JOIN = (
-    "Streaming makes sums over people alone, and this joins items: leave out --memory, or use "
-    "--engine spark."
-)
 Given = Ratings | StoredRatings
 
 
@@ -93,7 +89,7 @@ def known_of(ratings: Given) -> Ratings:
 def in_memory(ratings: Given) -> Ratings:
     """The same, if they are; ConfigError otherwise."""
     if isinstance(ratings, StoredRatings):
-        raise ConfigError("This needs all ratings in memory: leave out --engine and --memory.")
+        raise ConfigError("This needs all ratings in memory: leave out --engine.")
     return ratings
 
 
@@ -160,25 +156,37 @@ class Public:
     ) -> Ratings:
         """The catalogue without people. rated: ids of the rated items, asked for where no
         catalogue is given. stars: all different ones, if no scale is given; None for events."""
-        scale = self.scale_of(stars)
+        columns: dict[str, dict[Any, Any]] = {}
         if self.catalogue is None:
-            made = without_people(rated(), {}, scale)
+            ids = list(rated())
         else:
             columns = read_catalogue(
                 self.catalogue, item=self.item, domain=self.domain, domains=self.domains
             )
+            ids = list(columns[DOMAIN])
             if not any(columns[DOMAIN].values()):
-                made = without_people([*columns.pop(DOMAIN)], columns, scale)
-            else:
-                made = without_people([*columns[DOMAIN]], columns, scale)
-                domain_of(made)
-            made = replace(made, catalogue_given=True)
+                del columns[DOMAIN]
+        item_ids, _ = number_ids(ids, "item")
+        made = Ratings(
+            users=np.zeros(0, np.int32),
+            items=np.zeros(0, np.int32),
+            values=np.zeros(0),
+            timestamps=None,
+            user_ids=np.zeros(0, np.int64),
+            item_ids=item_ids,
+            scale=self._scale(stars),
+            item_metadata=align(columns, item_ids),
+            scale_given=stars is None or self.scale is not None,
+            catalogue_given=self.catalogue is not None,
+        )
+        if DOMAIN in columns:
+            domain_of(made)
         if self.items is not None:
             domain = None if self.catalogue is not None else self.domain
             made = with_items(made, self.items, item=self.item, domain=domain)
-        return replace(made, scale_given=stars is None or self.scale is not None)
+        return made
 
-    def scale_of(self, stars: NDArray[np.float64] | None) -> RatingScale:
+    def _scale(self, stars: NDArray[np.float64] | None) -> RatingScale:
         """The scale that is given, or of these (k,) different stars; DataError if none fits."""
         if stars is None:
             if self.scale is not None:
@@ -197,23 +205,6 @@ class Public:
         return scale
 
 
-def without_people(
-    items: Sequence[Any], metadata: Mapping[str, Mapping[Any, Any]], scale: RatingScale
-) -> Ratings:
-    """Items and their scale, and no rating."""
-    ids, _ = number_ids(items, "item")
-    return Ratings(
-        users=np.zeros(0, np.int32),
-        items=np.zeros(0, np.int32),
-        values=np.zeros(0),
-        timestamps=None,
-        user_ids=np.zeros(0, np.int64),
-        item_ids=ids,
-        scale=scale,
-        item_metadata=align(metadata, ids),
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Whole people's rows, in any order. people: from 0, each number in use. items: of the
@@ -224,12 +215,11 @@ class Rows:
     values: NDArray[np.float64]
     times: NDArray[Any] | None
 
-    def block(self, items: int, *, ordered: bool) -> Block:
-        """By person, then item. Of repeats the latest counts; of equally late ones the last row if
-        rows are `ordered`, else the most stars, because a cluster keeps no order."""
+    def block(self, items: int) -> Block:
+        """By person, then item. Of repeats the latest counts; of equally late ones that with the
+        most stars, because a cluster keeps no order."""
         pairs = self.people.astype(np.int64) * (items + 1) + self.items + 1
-        keys = [*([] if ordered else [self.values]), *([] if self.times is None else [self.times])]
-        kept = latest(pairs, *keys)
+        kept = latest(pairs, self.values, *(() if self.times is None else (self.times,)))
         kept = kept[self.items[kept] >= 0]
         # A person without an item of the catalogue stays in, and is counted like all others.
         count = np.bincount(self.people[kept], minlength=int(self.people.max()) + 1)

@@ -5,15 +5,11 @@ Model    r = m_i + <v_i, x_u> + x0 g_i + noise, rounded to the scale and clipped
          The first latent factor weighs the same on every item: how mild a person judges.
 Who rates what   Each person draws their items without replacement, an item's weight being
          exp(popularity + taste + x0 l_i / 2): l_i is the item's gap in log-odds.
-Figures  Popularity, activity, the spread of stars and both gaps are as measured on MovieLens 100K
-         (the sampling error taken off): gap in log-odds of sd 0.4 over the items, half gap in stars
-         of sd 0.1, their correlation 0.5.
-Labels   such as genres: what a shop would know of its items beforehand. A label is a unit direction
-         in the space of tastes. Its score at an item is telling <k_i, direction> / sd +
-         sqrt(1 - telling^2) normal, k_i being why people choose the item and sd the standard
-         deviation of the first term over the items. An item carries the one, two or three labels
-         with the highest scores, each number with the same chance.
-Use      Demonstrations, tests, timing. A result on generated ratings is no evidence about people.
+Figures  Popularity, activity, the spread of stars and both gaps are as measured on MovieLens 100K.
+Labels   such as genres: unit directions in the space of tastes. An item carries the one to three
+         with the highest scores TELLING <k_i, direction> / sd + sqrt(1 - TELLING^2) normal, k_i
+         being why people choose the item.
+A result on generated ratings is no evidence about people.
 """
 
 from __future__ import annotations
@@ -36,7 +32,7 @@ MEAN, NOISE = 3.05, 0.82  # of an item before selection; sd of a single rating: 
 PULL = 0.35  # change of an item's log-odds per unit of taste times profile, for each latent factor
 TASTE = 0.6  # sd of what all latent tastes but mildness add to a rating, stars
 ALONG_TASTE = 0.95  # correlation of the gap in log-odds with what one latent taste prefers
-MOST_OF_AN_ITEM = 3  # labels
+MOST_OF_AN_ITEM, TELLING = 3, 0.8  # labels; how much they say of tastes, from 0 to 1
 _CELLS = 2_000_000  # weights held at once while drawing
 _SHARE_OF_ITEMS = 0.7  # the most active person rates at most this share, if room is left
 _START, _SPAN = 956_703_932, 3 * 365 * 86_400  # first second and length of the period, in seconds
@@ -54,7 +50,6 @@ def generate(
     which: float = 1.0,
     how: float = 0.1,
     labels: int = 0,
-    telling: float = 0.8,
     seed: int,
 ) -> Ratings:
     """Exactly `ratings` ratings, at least 20 a person where there are enough, and times.
@@ -62,7 +57,7 @@ def generate(
     share      of people with the first of the attribute's two values, "F" and "M", 0 to 1
     which      0: the attribute has no say in which items are rated; 1: as much as in MovieLens 100K
     how        sd over items of half the gap in stars; 0: the attribute has no say in the stars
-    labels, telling   item metadata "genres", as in `generate_domains`; they change nothing else
+    labels     item metadata "genres", as in `generate_domains`; they change nothing else
     The ids are 1, 2, ...; every item is rated at least once where there are enough ratings. The
     same arguments and seed give the same ratings; with which=how=0 they do not depend on `share`.
     ConfigError for numbers out of range.
@@ -74,9 +69,8 @@ def generate(
         )
     if not 0 <= share <= 1:
         raise ConfigError(f"share is a part of the people, from 0 to 1; got {share}.")
-    if not (np.isfinite([which, how]).all() and min(which, how) >= 0):
-        raise ConfigError("which and how are finite numbers of 0 or more.")
-    check_labels(labels, telling)
+    if not (np.isfinite([which, how]).all() and min(which, how, labels) >= 0):
+        raise ConfigError("which, how and labels are finite numbers of 0 or more.")
     of_world, *streams, of_stars, of_times, of_labels = np.random.SeedSequence(seed).spawn(7)
     of_activity, of_choices, of_cover = streams
     person, item = map(np.random.default_rng, of_world.spawn(2))
@@ -109,7 +103,7 @@ def generate(
         stars += tastes[rows, factor] * profiles[columns, factor]
     metadata = {"title": {number: f"Item {number}" for number in range(1, items + 1)}}
     if labels:
-        texts = label_items(pulls, labels, telling, of_labels)
+        texts = label_items(pulls, labels, of_labels)
         metadata["genres"] = dict(enumerate(texts.tolist(), 1))
     return Ratings.from_arrays(
         rows + 1,
@@ -196,18 +190,15 @@ def _times(rows: NDArray[np.int64], users: int, seed: np.random.SeedSequence) ->
     return (_START + np.minimum(passed, _SPAN)).astype(np.int64)
 
 
-def label_items(kinds: Floats, labels: int, telling: float, seed: np.random.SeedSequence) -> Column:
-    """(items,) texts such as "label 2|label 5", from (items, factors) kinds.
-
-    telling: 0, labels say nothing of tastes; 1, they are directions of taste without noise.
-    """
+def label_items(kinds: Floats, labels: int, seed: np.random.SeedSequence) -> Column:
+    """(items,) texts such as "label 2|label 5", from (items, factors) kinds."""
     generator = np.random.default_rng(seed)
     directions = generator.standard_normal((labels, kinds.shape[1]))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     along = kinds @ directions.T
     along /= np.maximum(along.std(axis=0), 1e-12)
     noise = generator.standard_normal(along.shape)
-    order = np.argsort(-(telling * along + np.sqrt(1 - telling**2) * noise), axis=1, kind="stable")
+    order = np.argsort(-(TELLING * along + np.sqrt(1 - TELLING**2) * noise), axis=1, kind="stable")
     counts = generator.integers(1, min(MOST_OF_AN_ITEM, labels) + 1, len(kinds))
     texts = np.empty(len(kinds), dtype=object)
     texts[:] = [
@@ -215,11 +206,3 @@ def label_items(kinds: Floats, labels: int, telling: float, seed: np.random.Seed
         for row, count in zip(order.tolist(), counts.tolist(), strict=True)
     ]
     return texts
-
-
-def check_labels(labels: int, telling: float) -> None:
-    """ConfigError unless these can be asked for."""
-    if labels < 0:
-        raise ConfigError(f"The number of labels is 0 or more; got {labels}.")
-    if not 0 <= telling <= 1:
-        raise ConfigError(f"telling lies between 0 and 1; got {telling}.")

@@ -1,25 +1,21 @@
 """Generated ratings: of one population with classes and clusters, and in two domains of items.
 
-Populations like items by class and cluster: a bipartite stochastic block model.
-
-Model    Each person belongs to one class and each item to one cluster; a person has rated a random
-         set of items, all sets of the size equally likely, and likes a rated item with a chance
-         that depends on their class and the item's cluster alone.
+Populations like items by class and cluster, a bipartite stochastic block model: each person belongs
+to one class and each item to one cluster; a person has rated a random set of items, all sets of the
+size equally likely, and likes a rated item with a chance that depends on class and cluster alone.
 Source   Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines
          (2012), section 2.
-Use      Experiments. A result on generated people is no evidence about people.
 
-Two domains of items that share people and tastes.
-
+Two domains of items that share people and tastes:
 Model    r = m_i + b_u + <q_i, x_u> + noise, rounded to 1..5 stars. x_u: one standard normal taste
          per factor, the same in both domains; q_i: Gaussian, the variance of factor f in proportion
-         to f^-decay, all factors together `taste` stars (standard deviation); b_u: how mild a
-         person judges.
+         to f^-DECAY, all factors together one star (standard deviation); b_u: how mild a person
+         judges. Popular items are rated a little higher.
 Who rates what   A person's number of ratings is 5 or more, log-normal above it. They draw items
-         without replacement, an item's weight being (rank + shift)^-skew * exp(pull <k_i, x_u>),
+         without replacement, an item's weight being (rank + shift)^-SKEW * exp(pull <k_i, x_u>),
          with ranks from 1 within each domain (Zipf-Mandelbrot) and k_i correlated with q_i: people
          rate what they like. A person of one domain only draws from that one.
-Popular items are rated a little higher. A result on generated ratings is no evidence about people.
+A result on generated people is no evidence about people.
 """
 
 from __future__ import annotations
@@ -32,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.synthetic import check_labels, draw_items, label_items
+from tacit.data.synthetic import draw_items, label_items
 from tacit.errors import ConfigError
 
 Floats = NDArray[np.float64]
@@ -127,56 +123,25 @@ def draw(
             f"People are at least 1 and rate 1 to {len(labels)} items; got {users} and {rated}."
         )
     generator = np.random.default_rng(seed)
-    again = rated * (rated - 1) <= 2 * len(labels)  # then at least one set in e is kept
-    most = max(1, min(users, _CELLS // (rated if again else len(labels))))
-    # Any order of the items is as good a start as any other: one array serves all parts.
-    order = None if again else np.tile(np.arange(len(labels), dtype=np.int32), (most, 1))
-    chances = blocks.likes[:, labels].ravel().astype(np.float32)
+    most = max(1, min(users, _CELLS // len(labels)))
+    chances = blocks.likes[:, labels].astype(np.float32)
     for start in range(0, users, most):
         part = min(most, users - start)
-        if order is None:
-            chosen = _drawn_again(len(labels), (part, rated), generator)
-        else:
-            chosen = _swapped(order[:part], rated, generator)
+        every = np.tile(np.arange(len(labels)), (part, 1))
+        chosen = generator.permuted(every, axis=1)[:, :rated]
         classes = np.searchsorted(np.cumsum(blocks.people), generator.random(part), side="right")
         classes = np.minimum(classes, len(blocks.people) - 1)
-        own = chosen if len(blocks.people) == 1 else chosen + classes[:, None] * len(labels)
-        liked = generator.random(chosen.shape, dtype=np.float32) < chances[own]
+        own = chances[classes[:, None], chosen]
+        liked = generator.random(chosen.shape, dtype=np.float32) < own
         starts = np.concatenate([[0], np.cumsum(np.count_nonzero(liked, axis=1))])
-        rated_items = chosen.astype(np.int64)
-        yield Likes(starts, rated_items[liked], classes, rated_items)
-
-
-def _drawn_again(
-    items: int, shape: tuple[int, int], generator: np.random.Generator
-) -> NDArray[np.int32]:
-    """Random sets of a few items, all equally likely: numbers are drawn with replacement, and again
-    for a person who got one of them twice. What is left is as random as before."""
-    chosen = np.empty(shape, dtype=np.int32)
-    open_rows = np.arange(shape[0])
-    while len(open_rows):
-        drawn = generator.integers(items, size=(len(open_rows), shape[1]), dtype=np.int32)
-        chosen[open_rows] = drawn
-        drawn.sort(axis=1)
-        open_rows = open_rows[(drawn[:, 1:] == drawn[:, :-1]).any(axis=1)]
-    return chosen
-
-
-def _swapped(
-    order: NDArray[np.int32], count: int, generator: np.random.Generator
-) -> NDArray[np.int32]:
-    """The same for many of the items, by the swaps of Fisher and Yates; order: (people, items)."""
-    rows = np.arange(len(order))
-    if count < order.shape[1]:
-        for place in range(count):
-            other = generator.integers(place, order.shape[1], size=len(order))
-            order[rows, other], order[:, place] = order[:, place].copy(), order[rows, other]
-    return order[:, :count]
+        yield Likes(starts, chosen[liked], classes, chosen)
 
 
 SCALE = RatingScale(1, 5, 1)
 DOMAINS = ("source", "target")
-MEAN, MEAN_SPREAD = 3.4, 0.5  # of items, stars
+MEAN, MEAN_SPREAD, NOISE = 3.4, 0.5, 0.5  # of items; sd of what chance adds: stars
+FACTORS, DECAY = 10, 1.5  # of tastes; how fast they weaken
+SKEW = 1.2  # of popularity
 ALONG_FAME = 0.36  # correlation of an item's mean with its log popularity
 MILDNESS = 0.42  # sd over people, stars
 ALONG_TASTE = 0.6  # correlation of why an item is chosen and how it is liked
@@ -186,7 +151,6 @@ FILMS: Mapping[str, Any] = {
     "items": (1500, 1500),
     "ratings_per_user": 80.0,
     "pull": 0.35,
-    "skew": 1.2,
     "shift": 20.0,
     "labels": 18,
 }
@@ -198,62 +162,46 @@ def generate_domains(
     items: tuple[int, int] = (1000, 1000),
     ratings_per_user: float = 30.0,
     *,
-    factors: int = 10,
-    taste: float = 1.0,
-    decay: float = 1.5,
-    noise: float = 0.5,
-    skew: float = 1.2,
     shift: float = 0.0,
     pull: float = 0.1,
     overlap: float = 1.0,
     labels: int = 0,
-    telling: float = 0.8,
     seed: int,
 ) -> Ratings:
     """Ratings with item_metadata["domain"], "source" for the first items and "target" for the rest.
 
     ratings_per_user  mean over people, in both domains together
-    decay             how fast the factors weaken; 0: all alike
-    taste, noise      sd of what the factors and chance add to a rating, stars
-    skew, shift       popularity is (rank + shift)^-skew; skew 0: all items alike; shift: about so
-                      many items at the top are alike, 0: none
+    shift             about so many items at the top are equally popular; 0: none
     pull              how far tastes decide what is rated; 0: not at all
     overlap           share of people who rate in both domains; the others are split evenly
     labels            how many labels there are; with 1 or more, item_metadata["genres"] has one to
                       three of each item, joined by '|'. Labels change nothing else
-    telling           how much labels say about why items are chosen; 0: nothing, 1: all
     The ids are 0, 1, ...; an item that nobody chose has no rating and still is in the catalogue.
     """
-    if users < 1 or len(items) != 2 or min(items) < 1 or factors < 1:
-        raise ConfigError("People, the items of either domain and factors are 1 or more.")
+    if users < 1 or len(items) != 2 or min(items) < 1 or labels < 0:
+        raise ConfigError("People and items of either domain are 1 or more, labels 0 or more.")
     if not FEWEST <= ratings_per_user <= min(items):
         raise ConfigError(
             f"ratings_per_user lies between {FEWEST} and the items of the smaller domain; got "
             f"{ratings_per_user}."
         )
-    strengths = (taste, decay, noise, skew, shift, pull)
-    if not (np.isfinite(strengths).all() and min(strengths) >= 0):
-        raise ConfigError(
-            "taste, decay, noise, skew, shift and pull are finite numbers of 0 or more."
-        )
-    if not 0 <= overlap <= 1:
-        raise ConfigError(f"overlap is a share between 0 and 1; got {overlap}.")
-    check_labels(labels, telling)
+    if not (np.isfinite([shift, pull]).all() and min(shift, pull) >= 0 and 0 <= overlap <= 1):
+        raise ConfigError("shift and pull are finite and 0 or more, overlap is a share of 1.")
     of_world, of_choices, of_stars, of_labels = np.random.SeedSequence(seed).spawn(4)
     person, item = map(np.random.default_rng, of_world.spawn(2))
-    kinds = item.standard_normal((sum(items), factors))
+    kinds = item.standard_normal((sum(items), FACTORS))
     pulls = pull * kinds  # log weight per unit of taste
     liked = ALONG_TASTE * kinds + np.sqrt(1 - ALONG_TASTE**2) * item.standard_normal(kinds.shape)
     ranks = np.concatenate([item.permutation(number) for number in items])
-    popularity = -skew * np.log(ranks + 1 + shift)
+    popularity = -SKEW * np.log(ranks + 1 + shift)
     fame = (popularity - popularity.mean()) / max(float(popularity.std()), 1e-12)
     means = ALONG_FAME * fame + np.sqrt(1 - ALONG_FAME**2) * item.standard_normal(sum(items))
     extra = person.lognormal(-(ACTIVITY**2) / 2, ACTIVITY, users) * (ratings_per_user - FEWEST)
     counts = np.clip(np.round(FEWEST + extra), 1, min(items)).astype(np.int64)
-    weakening = np.arange(1, factors + 1, dtype=np.float64) ** -decay
-    profiles = liked * taste * np.sqrt(weakening / weakening.sum())  # stars per unit of taste
+    weakening = np.arange(1, FACTORS + 1, dtype=np.float64) ** -DECAY
+    profiles = liked * np.sqrt(weakening / weakening.sum())  # stars per unit of taste
     single = person.random(users) >= overlap
-    tastes = person.standard_normal((users, factors))
+    tastes = person.standard_normal((users, FACTORS))
     barred = np.where(single, person.integers(0, 2, users), -1)  # never rated in
     domain = np.repeat(np.arange(2), items)
 
@@ -265,13 +213,13 @@ def generate_domains(
     columns = draw_items(keys, sum(items), counts, of_choices, in_order=True)
     rows = np.repeat(np.arange(users), counts)
     generator = np.random.default_rng(of_stars)
-    stars = (MEAN + MEAN_SPREAD * means)[columns] + noise * generator.standard_normal(len(rows))
+    stars = (MEAN + MEAN_SPREAD * means)[columns] + NOISE * generator.standard_normal(len(rows))
     stars += MILDNESS * generator.standard_normal(users)[rows]
-    for factor in range(factors):  # one at a time: (ratings, factors) would be big
+    for factor in range(FACTORS):  # one at a time: (ratings, factors) would be big
         stars += tastes[rows, factor] * profiles[columns, factor]
     metadata: dict[str, Column] = {"domain": np.array(DOMAINS, dtype=object)[domain]}
     if labels:
-        metadata["genres"] = label_items(pulls, labels, telling, of_labels)
+        metadata["genres"] = label_items(pulls, labels, of_labels)
     return Ratings(
         users=rows.astype(np.int32),
         items=columns.astype(np.int32),

@@ -107,7 +107,6 @@ def read_catalogue(
     *,
     item: str | None = None,
     domain: str | None = None,
-    delimiter: str | None = None,
     domains: bool = True,
 ) -> dict[str, dict[Any, str | None]]:
     """A public list of items: 'domain', and every other column, each item id to value.
@@ -118,7 +117,7 @@ def read_catalogue(
     domains: whether a file without that column is refused; otherwise every domain is None.
     """
     path = refuse_private_list(Path(path))
-    ids, columns = table_of(path, "item", item, delimiter, fewest=1)
+    ids, columns = table_of(path, "item", item, fewest=1)
     headers = tuple(columns)
     position = find("domain", headers, domain)
     if position is None:
@@ -152,12 +151,6 @@ def read_history(
     ratings = ratings_of([(opened, places)], Rules(), person=0).ratings
     known = {} if item_ids is None else {str(key): key for key in item_ids.tolist()}
     return {known.get(str(key), key): stars for key, stars in ratings.history(0).items()}
-
-
-_OPTIONS = (
-    "--user, --item, --rating, --plays, --least-plays, --time, --domain-column, --delimiter, "
-    "--scale, --users and --items"
-)
 
 
 def load(path: str | Path, **options: Any) -> Ratings:
@@ -199,7 +192,7 @@ def load(path: str | Path, **options: Any) -> Ratings:
     if given:
         raise DataError(
             f"{kind} names its own columns", path=path, found=", ".join(sorted(given)),
-            fix=f"Leave out {_OPTIONS}, or name the file of ratings itself.",
+            fix="Leave these options out, or name the file of ratings itself.",
         )  # fmt: skip
     if not path.is_dir():
         ratings = known[str(path)].load()()

@@ -74,7 +74,7 @@ def read_votes(path: str | Path) -> VoteRounds:
         raise DataError("the file has no votes", path=path, expected="rows with a voter")
     rounds, candidates = table.ids("round"), table.ids("candidate")
     found = table.ids("voter", cast)
-    voters = np.zeros(len(cast), dtype=found.dtype)
+    voters = np.zeros(len(cast), dtype=found.dtype)  # of the rows that are votes
     voters[cast] = found
     order: dict[Id, tuple[list[int], list[int]]] = {
         name: ([], []) for name in sorted(set(rounds.tolist()))

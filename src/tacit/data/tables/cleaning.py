@@ -9,6 +9,7 @@ Numbers   with a decimal point or comma, each cell by itself; a cell with both i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -88,8 +89,9 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
     """The rows of a table, with what was dropped; DataError names the first bad row if refused."""
     values: dict[Role, pl.Series] = {}
     problems: list[Problem] = []
+    scale = EVENTS if "plays" in places else None
     for role, at in places.items():
-        name = table.headers[at]
+        name, expected = table.headers[at], _EXPECTED[role]
         try:
             values[role], missing = _READERS[role](table.frame[:, at], table.text, rules)
         except DataError as error:
@@ -97,14 +99,11 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
         lacking = missing.to_numpy()
         unread = values[role].is_null().to_numpy() & ~lacking
         said = "number of plays" if role == "plays" else role
-        problems += [
-            Problem(f"the {role} is missing", name, _EXPECTED[role], lacking),
-            Problem(f"not a valid {said}", name, _EXPECTED[role], unread),
-        ]
-    scale = EVENTS if "plays" in places else None
-    if "rating" in places:
-        scale, off = _scale(table, values["rating"], table.headers[places["rating"]], rules)
-        problems.append(off)
+        problems.append(Problem(f"the {role} is missing", name, expected, lacking))
+        problems.append(Problem(f"not a valid {said}", name, expected, unread))
+        if role == "rating":
+            scale, off = _scale(table, values[role].to_numpy(), name, rules)
+            problems.append(off)
     bad, dropped = _settled(table, problems, rules)
     kept = ~bad
     if "plays" in values:
@@ -122,12 +121,10 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
     columns: dict[str, Any] = {}
     for role, series in values.items():
         column = series.filter(pl.Series(kept))
-        if column.dtype != pl.String:
-            columns[role] = column.to_numpy()
-        elif table.text and role in ("user", "item"):
+        if table.text and role in ("user", "item"):
             columns[role] = ids_of(column)
         else:
-            columns[role] = column.to_list()
+            columns[role] = column.to_list() if column.dtype == pl.String else column.to_numpy()
     if "plays" in columns:
         columns["rating"] = (columns.pop("plays") >= rules.least_plays).astype(np.float64)
     return Clean(columns, scale, dropped, len(table.frame) + len(table.torn))
@@ -193,20 +190,17 @@ def _settled(
         if errors:
             raise min(errors, key=lambda each: each.row or 0).placed(path=table.path)
     bad = np.zeros(len(table.frame), dtype=bool)
-    dropped: dict[str, int] = {}
-    for torn in table.torn:
-        what = torn.what.partition(" (")[0]
-        dropped[what] = dropped.get(what, 0) + 1
+    dropped = Counter(torn.what.partition(" (")[0] for torn in table.torn)
     for each in problems:
-        if new := int((each.rows & ~bad).sum()):
-            dropped[each.what] = dropped.get(each.what, 0) + new
+        dropped[each.what] += int((each.rows & ~bad).sum())
         bad |= each.rows
-    return bad, dropped
+    return bad, dict(+dropped)
 
 
-def _scale(table: Table, column: pl.Series, name: str, rules: Rules) -> tuple[RatingScale, Problem]:
+def _scale(
+    table: Table, stars: NDArray[np.float64], name: str, rules: Rules
+) -> tuple[RatingScale, Problem]:
     """The scale, and which ratings are off it."""
-    stars = column.to_numpy()
     known = ~np.isnan(stars)
     scale = rules.scale
     if scale is None and not known.any():
@@ -214,13 +208,11 @@ def _scale(table: Table, column: pl.Series, name: str, rules: Rules) -> tuple[Ra
     elif scale is None:
         scale, odd = RatingScale.nearest(stars[known])
         if odd and (rules.on_bad == "refuse" or odd > _MOST_ODD * known.sum()):
-            places = np.flatnonzero(known & ~scale.holds(stars))
-            line = table.line(int(places[0])) if odd < known.sum() else None
+            first = int(np.flatnonzero(known & ~scale.holds(stars))[0])
+            line = table.line(first) if odd < known.sum() else None
             raise RatingScale.unfit(scale, row=line).placed(path=table.path, column=name)
-    off = known & ~scale.holds(stars)
-    return scale, Problem(
-        f"the rating is off the scale {scale}", name, f"a rating on the scale {scale}", off
-    )
+    what, expected = f"the rating is off the scale {scale}", f"a rating on the scale {scale}"
+    return scale, Problem(what, name, expected, known & ~scale.holds(stars))
 
 
 Read = tuple[pl.Series, pl.Series]

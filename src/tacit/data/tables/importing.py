@@ -2,7 +2,7 @@
 
 Ratings    a table with people and items; several are read as one
 Items      a table with items and no people, or `items`: titles and so on. Users likewise
-Folders    MovieLens in three layouts, RecBole (NAME.inter, .item, .user)
+Folders    MovieLens in three layouts
 Catalogue  `catalogue`, a list from elsewhere, is public; what is read off the ratings is not,
            unless the caller says that it is.
 """
@@ -68,17 +68,26 @@ def plan(
             if len(files) > 1 or any(asked.values()):
                 raise ConfigError(f"{path}: import a MovieLens folder alone, without columns.")
             return Plan(movielens=path)
-        opened += _recbole(path) if path.is_dir() else [
+        if path.is_dir():
+            imported = is_folder(path)
+            raise DataError(
+                "this folder was imported already" if imported else "this is no MovieLens folder",
+                path=path,
+                fix="Every command takes it." if imported else "Name its files instead.",
+            )
+        opened.append(
             open_table(path, delimiter=delimiter, encoding=encoding, header=header, table=table,
                        asked=[*asked.values()])
-        ]  # fmt: skip
-    made = Plan()
-    given = [_own(each, asked) for each in opened]
-    found = [set(guess(each, own, contents=False).places)
-             for each, own in zip(opened, given, strict=True)]  # fmt: skip
+        )  # fmt: skip
+    made, found = Plan(), []
+    for each in opened:  # what was asked for, as far as this table has it
+        has = {role: find(role, each.headers, name) is not None for role, name in asked.items()}
+        own = {role: name if has[role] else None for role, name in asked.items()
+               if role != "domain" or (name and has[role])}  # fmt: skip
+        found.append((each, own, set(guess(each, own, contents=False).places)))
     both = {"user", "item"}
-    some = any(both <= roles for roles in found)
-    for each, own, roles in zip(opened, given, found, strict=True):
+    some = any(both <= roles for _, _, roles in found)
+    for each, own, roles in found:
         if both <= roles or len(opened) == 1 or not (some or (each.header and both & roles)):
             made.ratings.append((each, guess(each, own, events=events)))
         else:
@@ -90,35 +99,6 @@ def plan(
     if not made.ratings:
         raise missing("user", opened[0].headers, None, opened[0].path)
     return made
-
-
-def _own(table: Table, asked: Asked) -> dict[Role, str | None]:
-    """What was asked for, as far as this table has it."""
-    own = {role: name if find(role, table.headers, name) is not None else None
-           for role, name in asked.items()}  # fmt: skip
-    if own.get("domain") is None:
-        own.pop("domain", None)
-    return own
-
-
-def _recbole(path: Path) -> list[Table]:
-    """The tables of a RecBole folder."""
-    found = sorted(file for file in path.iterdir() if file.suffix in (".inter", ".item", ".user"))
-    if is_folder(path):
-        raise DataError(
-            "this folder was imported already", path=path, fix="Every command takes it."
-        )
-    if not any(file.suffix == ".inter" for file in found):
-        raise DataError(
-            "this folder is of no known kind",
-            path=path,
-            expected="MovieLens or RecBole (NAME.inter)",
-            fix="Name its files instead.",
-        )
-    tables = [open_table(file, delimiter="\t", header=True) for file in found]
-    for each in tables:  # their types, as in title:token_seq, are no part of the names
-        each.frame.columns = [name.partition(":")[0] for name in each.headers]
-    return tables
 
 
 def carry_out(
@@ -142,7 +122,8 @@ def carry_out(
     for table, found in made.ratings:
         if rules.scale is not None and (events or found.why.get("plays") == "asked"):
             raise ConfigError("Events and plays have no stars, so --scale has no meaning for them.")
-        for role in ("user", "item", *(["rating"] if rules.scale is not None else [])):
+        needed: tuple[Role, ...] = ("user", "item")
+        for role in (*needed, "rating") if rules.scale is not None else needed:
             if role not in found.places:
                 raise missing(role, table.headers, None, table.path)
     if made.movielens is not None:
@@ -166,8 +147,8 @@ def carry_out(
         )
     _check_guesses(made, ratings)
     for each in made.users if users is None else [users]:
-        found = matched(each, "user", None, ratings)
-        ratings = replace(ratings, user_attributes={**ratings.user_attributes, **found})
+        people = matched(each, "user", None, ratings)
+        ratings = replace(ratings, user_attributes={**ratings.user_attributes, **people})
     if catalogue is not None:
         before = len(ratings)
         columns = read_catalogue(catalogue, domain=domain, domains=False)

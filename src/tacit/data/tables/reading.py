@@ -96,9 +96,9 @@ def ratings_of(
         for table, where in tables
         if "time" in where
     )
-    counted = rules.scale is not None or "rating" not in places
+    given = rules.scale is not None or "rating" not in places
     return Reading(
-        replace(made, scale_given=counted, dates_given=dates_given),
+        replace(made, scale_given=given, dates_given=dates_given),
         sum(part.read for part in parts),
         dropped,
         {role: first.headers[at] for role, at in places.items()},
@@ -126,7 +126,6 @@ def table_of(
     source: Path | Table,
     role: Role,
     asked: str | None,
-    delimiter: str | None = None,
     *,
     fewest: int = 2,
 ) -> tuple[list[Any], dict[str, list[str | None]]]:
@@ -137,7 +136,7 @@ def table_of(
     """
     table = source
     if not isinstance(table, Table):
-        table = open_table(table, delimiter=delimiter, asked=(asked,))
+        table = open_table(table, asked=(asked,))
     headers = table.whole().headers
     number = None if asked is None else find(role, headers, asked)
     if number is None:

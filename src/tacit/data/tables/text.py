@@ -10,6 +10,7 @@ import csv
 import gzip
 import io
 import itertools
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,6 +27,7 @@ DELIMITERS = (",", "\t", ";", "|", "::")
 _OPEN = "unexpected end of data"
 _SAMPLE = 20  # lines looked at to find the delimiter
 _FORMS = "CSV or other delimited text, JSON lines, Parquet or SQLite"
+_TYPED = re.compile(r":(?:token|float)(?:_seq)?$")
 Record = list[str] | str
 """The cells of a row, or why there are none."""
 
@@ -37,7 +39,6 @@ class Dialect:
     delimiter: str
     headers: tuple[str, ...]
     header_line: int
-    quote: str = '"'
 
     def fits(self, cells: Record) -> bool:
         return not isinstance(cells, str) and len(cells) == len(self.headers)
@@ -59,12 +60,11 @@ def unpacked(path: Path) -> bytes:
 def text_table(
     path: Path,
     raw: bytes,
-    *,
-    delimiter: str | None = None,
-    headers: Sequence[str] | None = None,
-    header: bool | None = None,
-    asked: Sequence[str | None] = (),
-    encoding: str | None = None,
+    delimiter: str | None,
+    headers: Sequence[str] | None,
+    header: bool | None,
+    asked: Sequence[str | None],
+    encoding: str | None,
 ) -> Table:
     """headers: names given from outside. header: whether the first line holds them; None: looks."""
     data = _utf8(raw, path, encoding)
@@ -73,7 +73,8 @@ def text_table(
     def lines() -> Iterator[int]:
         return (at for at, cells in _records(data, dialect) if dialect.fits(cells))
 
-    frame, torn = fast_pass(data, dialect), ()
+    frame = fast_pass(data, dialect)
+    torn: tuple[DataError, ...] = ()
     if frame is None:
         frame, torn = careful_pass(data, dialect)
         for each in torn:
@@ -143,23 +144,24 @@ def _dialect(
     ):  # comments and titles above the table
         above = sample.pop(0)[0]
         del texts[0], widths[0]
-    quote = "'" if all(text.count("'") > 2 for text in texts) else '"'
-    first = [cell.strip() for cell in _split(texts[0], chosen, quote)]
+    first = [cell.strip() for cell in _split(texts[0], chosen)]
     if headers is not None:
-        return Dialect(chosen, tuple(headers), above, quote)
+        return Dialect(chosen, tuple(headers), above)
     if header is None:
         header = any(squeezed(cell) in wanted for cell in first) or not any(
             map(looks_like_time, first)
         )
+    if all(_TYPED.search(cell) for cell in first):  # of RecBole; no part of the names
+        first = [_TYPED.sub("", cell) for cell in first]
     numbers = [str(at) for at in range(1, len(first) + 1)]
     if not header:
-        return Dialect(chosen, tuple(numbers), above, quote)
+        return Dialect(chosen, tuple(numbers), above)
     names = [cell or number for cell, number in zip(first, numbers, strict=True)]
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise DataError("two columns have the same name", path=path, row=sample[0][0],
                         column=min(repeated), fix="Rename one of them.")  # fmt: skip
-    return Dialect(chosen, tuple(names), sample[0][0], quote)
+    return Dialect(chosen, tuple(names), sample[0][0])
 
 
 def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
@@ -167,8 +169,11 @@ def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
     separator = dialect.delimiter
     if separator == "::":
         data, separator = data.replace(b"::", b"\x1f"), "\x1f"  # polars splits at one byte
-    # Polars drops an empty cell too many at the very end, and a quote that is never closed.
-    if data.endswith(separator.encode()) or data.count(dialect.quote.encode()) % 2:
+    # Polars drops an empty cell too many at the very end, and reads quotes in its own way unless
+    # they stand around a cell.
+    end = re.escape(separator.encode())
+    cell = re.compile(b'(?<![^%b\n])"(?:[^"]|"")*+"(?![^%b\r\n])' % (end, end))
+    if data.endswith(separator.encode()) or (b'"' in data and b'"' in cell.sub(b"", data)):
         return None
     try:
         frame = pl.read_csv(
@@ -176,7 +181,7 @@ def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
             has_header=False,
             skip_lines=dialect.header_line,
             separator=separator,
-            quote_char=None if dialect.delimiter == "::" else dialect.quote,
+            quote_char=None if dialect.delimiter == "::" else '"',
             schema=dict.fromkeys(dialect.headers, pl.String),
         )
     except pl.exceptions.PolarsError:
@@ -232,7 +237,7 @@ def _raw_records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, Record]]:
     if dialect.delimiter == "::":
         yield from ((at, text.rstrip("\r\n").split("::")) for at, text in enumerate(texts, 1))
         return
-    reader = csv.reader(texts, delimiter=dialect.delimiter, quotechar=dialect.quote, strict=True)
+    reader = csv.reader(texts, delimiter=dialect.delimiter, strict=True)
     while True:
         start = reader.line_num + 1  # a quoted cell may span lines: a record is named by its first
         try:
@@ -243,12 +248,12 @@ def _raw_records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, Record]]:
             yield start, str(error)
 
 
-def _split(text: str, delimiter: str, quote: str = '"') -> list[str]:
+def _split(text: str, delimiter: str) -> list[str]:
     text = text.rstrip("\r\n")
     if delimiter == "::":
         return text.split("::")
     try:
-        return next(csv.reader([text], delimiter=delimiter, quotechar=quote), [])
+        return next(csv.reader([text], delimiter=delimiter), [])
     except csv.Error:  # a cell without end: no table at all, and no delimiter to find
         return [text]
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from tacit import randomness
-from tacit.data.clicks import Clicks, contexts, generate
+from tacit.data.clicks import LOW, Clicks, contexts, generate
 from tacit.designs.pdap.experiment.policies import WITH_EPSILON, Made, Network, World, make
 from tacit.errors import ConfigError
 from tacit.evaluation import Interval, mean_interval
@@ -85,7 +85,7 @@ class Run:
         self._contexts, self._tests = mixed.reshape(*size, world.dimension), drawn[learned:]
         self._chances = np.random.default_rng([seed, 2]).random(size)
         self._best = truth.best(mixed)[1].reshape(size)
-        self._low, self._centres = truth.low, truth.centres.tolist()
+        self._centres = truth.centres.tolist()
         self._bumps = list(zip(truth.widths.tolist(), truth.heights.tolist(), strict=True))
 
     def until(self, arrivals: int) -> None:
@@ -139,7 +139,7 @@ class Run:
         """As `Clicks.mean`, of one context at a time."""
         width, height = self._bumps[int(video)]
         apart = math.dist(context, self._centres[int(video)]) / width
-        return float(self._low + height * (1 + math.cos(math.pi * min(apart, 1.0))) / 2)
+        return float(LOW + height * (1 + math.cos(math.pi * min(apart, 1.0))) / 2)
 
 
 def simulate(
