@@ -40,7 +40,6 @@ def backup(
     from tacit.ledger import inspection
 
     inspection.backup(where, to)
-    inspection.note_copy(Path(where), to)
     lost = f"If the ledger is lost:  tacit ledger restore {where} --source {to}"
     terminal.answer({"ledger": where, "written": to}, after=f"Wrote {to}. {lost}", as_json=as_json)
 
