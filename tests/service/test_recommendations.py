@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tacit.service.access import Operation
 from tacit.service.models import ServedModel
 from tacit.service.people import feedback_state
 
@@ -159,14 +158,3 @@ def test_an_unknown_model_of_the_query(shared_shop):
     """A model that is not served is nothing at this address."""
     assert shared_shop.get("subject", "/api/recommend/ann?model=books").status_code == 404
     assert shared_shop.get("subject", "/api/recommend/ann?model=Films!").status_code == 422
-
-
-def test_a_list_wakes_a_thread_only_where_it_has_to(shared_shop, monkeypatch):
-    """One from ratings in memory is made on the loop; one that has to be read is not."""
-    name, woken, begin = new_person(shared_shop), [], Operation.begin
-    monkeypatch.setattr(
-        Operation, "begin", lambda self, *given: (woken.append(self.name), begin(self, *given))[1]
-    )
-    lists = [shared_shop.get(name, f"/api/recommend/{name}").json() for _ in range(3)]
-    assert lists[0] == lists[1] == lists[2]
-    assert woken == ["recommend"]

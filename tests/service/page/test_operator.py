@@ -32,7 +32,6 @@ def test_what_an_operator_sees(visit, served):
     opened(person, served)
     assert "an unknown address or key" in panel(person, "Refused, and why")
     assert "401: " in panel(person, "Refused, and why")
-    assert "none yet: tacit ledger backup" in panel(person, "The ledger")
     assert "on the device or server of the ledger" in panel(person, "The ledger")
     assert "of 12 rounds opened" in panel(person, "Rounds and campaigns")
     assert "releases nothing about anyone" in person.page.inner_text("main")
