@@ -30,14 +30,14 @@ class TestStandardScheme(RecommenderConformance):
     keeps_people = False
 
     def make(self):
-        return StandardScheme(factors=3, sweeps=3, service_sees_items=False)
+        return StandardScheme(factors=3, service_sees_items=False)
 
 
 class FromFarAway(StandardScheme):
     """Lists made from what a device sends; movie averages, because that release is not random."""
 
     def __init__(self):
-        super().__init__(factors=3, sweeps=3, release="movie-average", service_sees_items=False)
+        super().__init__(factors=3, release="movie-average", service_sees_items=False)
 
     def recommend(self, user=None, **arguments):
         return super().recommend(user, attributes={"gender": "F"}, **arguments)
