@@ -242,7 +242,7 @@ def replay(
             _record(server, client, told)
     for client, told in transcripts.items():
         found = server.transcript(client) if client in server.clients else None
-        joined = told.joined or (found and found.joined)
+        joined = told.joined or (found.joined if found else None)
         if found != replace(told, joined=joined) or len(told.entries) > settings.rounds:
             raise DataError(
                 "a transcript does not fit the rounds that were given",
