@@ -9,7 +9,7 @@ recommendation systems (2015).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -116,7 +116,7 @@ def colluding_clients(kind: type[PRec]) -> list[Computed]:
     wanted, most = settings_for(0.5, rounds=3), 0.0
     for votes in hostile_set(wanted, 8, rounds=3):
         sides = walked_pair(kind, wanted, votes).views()
-        both = [  # each draws for themselves
+        both: list[dict[Hashable, float]] = [  # each draws for themselves
             {(a, b): p * q for a, p in side.items() for b, q in side.items()} for side in sides
         ]
         most = max(most, beyond(both[0], both[1], 2 * wanted.plan.epsilon))
