@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from tacit import load
 from tacit.data.ratings import Ratings
-from tacit.designs.prec.experiment.methods import ABSTAINS, METHODS, PRIVATE, Game, player
+from tacit.designs.prec.experiment.methods import ABSTAINS, METHODS, PRIVATE, player
+from tacit.designs.prec.experiment.worlds import Game
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import Interval, grouped, mean_interval
 from tacit.evaluation.parallel import Pool, Progress

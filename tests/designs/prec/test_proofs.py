@@ -14,9 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tacit.designs.prec import PRec, PRecSettings
-from tacit.designs.prec.audit.walk import pattern as pattern_of
-from tacit.designs.prec.audit.walk import walked_pair
+from tacit.designs.prec import Entry, PRec, PRecSettings, Round, Transcript, replay
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.planner import floor_epsilon
 from tacit.randomness import secure
@@ -218,17 +216,26 @@ def test_leaving_abstainers_out_would_break_the_chain() -> None:
 def test_one_voter_moves_what_the_gate_is_asked_by_one(
     diversity: int, radius: int, data: st.DataObject
 ) -> None:
-    """Along any transcript credit // c is 0 or 1 higher with them."""
+    """Along any transcript: who else counts is the same, and credit // c is 0 or 1 higher."""
     voters, size = data.draw(st.integers(1, 10)), 3
     cells = st.lists(st.integers(0, size - 1), min_size=voters, max_size=voters)
     pattern = np.array(data.draw(st.lists(cells, min_size=1, max_size=6)))
-    answers = st.lists(st.integers(0, 1), min_size=size, max_size=size)
-    votes = pattern_of(pattern, np.array([data.draw(answers) for _ in pattern]))
-    path = tuple(data.draw(st.integers(0, size - 1)) for _ in pattern)
+    entries = [
+        Entry(number + 1, data.draw(st.integers(0, size - 1)), data.draw(st.booleans()))
+        for number in range(len(pattern))
+    ]
     wanted = PRecSettings(40, 3, 50, epsilon=math.inf, diversity=diversity, radius=radius)
-    pair = walked_pair(PRec, wanted, votes, [path], peers=0)
-    for more, less in zip(pair.beside[0].drawn, pair.without[0].drawn, strict=True):
-        assert more.survivors - less.survivors in (0, 1)
+    states = []
+    for last in (voters, voters - 1):
+        rounds = [Round(range(size), (np.arange(last), votes[:last])) for votes in pattern]
+        rounds.append(Round([0], ([], [])))
+        server = replay(
+            wanted, rounds, {"ann": Transcript(1, tuple(entries))}, number=1, randomness=secure()
+        )
+        states.append((server.survivors("ann"), server.credit_left("ann") // wanted.credit))
+    (beside, more), (without, less) = states
+    assert beside - {voters - 1} == without
+    assert more - less in (0, 1)
 
 
 def test_recommendations_are_drawn_from_the_law_of_the_state() -> None:

@@ -1,4 +1,4 @@
-"""A run in a file: the same state, and nothing twice."""
+"""A run in a file, and a run from its transcripts: the same state, and nothing twice."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ import numpy as np
 import pytest
 
 from tacit import container
-from tacit.designs.prec import OutputDistribution, PRec, PRecSettings
+from tacit.designs.prec import (
+    Entry,
+    OutputDistribution,
+    PRec,
+    PRecSettings,
+    Round,
+    Transcript,
+    replay,
+)
 from tacit.designs.prec.clients import Gate
-from tacit.errors import ModelFileError, PrivacyError
+from tacit.errors import DataError, ModelFileError, PrivacyError
 from tacit.randomness import secure
 
 
-def played(path: Path, *, text: bool = False, **changes: Any) -> tuple[PRec, list[list[str]]]:
-    """A run with clients who come and go, abstainers, voters who leave, and odd rounds.
-
-    With the candidates of each round.
-    """
+def played(path: Path, *, text: bool = False, **changes: Any) -> tuple[PRec, list[Round]]:
+    """A run with clients who come and go, abstainers, voters who leave, and odd rounds."""
     wanted: dict[str, Any] = {"rounds": 40, "objects": 3, "voters": 600, "epsilon": math.inf}
     settings = PRecSettings(**wanted | changes)
     server, rng, rounds = PRec(settings, randomness=secure()), np.random.default_rng(3), []
@@ -34,7 +39,7 @@ def played(path: Path, *, text: bool = False, **changes: Any) -> tuple[PRec, lis
         if left:
             voting[number] = False
             votes = votes[: int(voting.sum())]
-        rounds.append(names)
+        rounds.append(Round(names, (ids[voting], votes), left=left))
         server.leave_voters(left)
         server.open_round(names, (ids[voting], votes))
         for client in ("early", *range(number * 3)):
@@ -75,8 +80,8 @@ def test_a_file_goes_on_where_the_run_was(
     assert state(again) == before
     for client, (_, _, transcript) in before.items():
         assert again.recommend(client) == transcript.entries[-1].candidate
-    again.open_round(rounds[1], {})
-    assert again.recommend("new") in rounds[1]
+    again.open_round(rounds[1].candidates, {})
+    assert again.recommend("new") in rounds[1].candidates
     assert again.begun == len(before) + 2
 
 
@@ -122,6 +127,31 @@ def test_what_cannot_be_written_is_not_handed_over(tmp_path: Path) -> None:
     server.recommend("early")
 
 
+@pytest.mark.parametrize("changes", [{}, {"diversity": 1, "radius": 1}, {"epsilon": 30.0}])
+def test_a_replayed_transcript_gives_the_state(tmp_path: Path, changes: dict[str, Any]) -> None:
+    """From votes and what clients saw and said alone, for abstainers and late clients too."""
+    server, rounds = played(tmp_path, **changes)
+    known: dict[int | str, Transcript] = {
+        client: server.transcript(client) for client in server.clients
+    }
+    again = replay(server.settings, rounds, known, number=server.number, randomness=secure())
+    assert state(again) == state(server)
+
+
+def test_a_replayed_client_is_not_served(tmp_path: Path) -> None:
+    """Her gate is another one, and would cost again; a file keeps that."""
+    server, rounds = played(tmp_path)
+    known: dict[int | str, Transcript] = {"early": server.transcript("early")}
+    again = replay(server.settings, rounds, known, number=server.number, randomness=secure())
+    before = state(again)
+    again.save(tmp_path / "run")
+    again = PRec.load(tmp_path / "run", randomness=secure())
+    assert state(again) == before
+    again.open_round(["x", "y"], {})
+    with pytest.raises(PrivacyError, match="was replayed"):
+        again.recommend("early")
+
+
 @pytest.mark.parametrize(
     ("part", "value"),
     [
@@ -137,7 +167,7 @@ def test_what_cannot_be_written_is_not_handed_over(tmp_path: Path) -> None:
         ("clients", [["a", [0, 0], None, False, [1, [[2, "x", None], [1, "x", None]], None], 0]]),
         ("clients", [["a", [0, 0], None, False, [2, [[1, "x", None]], None], 0]]),
         ("clients", [["a", [0, 0], None, False, [1, [[1, "x", None]], 2], 0]]),
-        ("clients", [["a", [0, 0], None, True, [1, [], None], 0]]),
+        ("clients", [["a", [0, 0], None, 1, [1, [], None], 0]]),
         ("left", ["early"]),
         ("settings", {"rounds": 1}),
     ],
@@ -192,6 +222,46 @@ def test_gates_of_another_plan_are_refused(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("tacit.designs.prec.settings._SAFE", 0.9)
     with pytest.raises(ModelFileError, match="another division of epsilon"):
         PRec.load(tmp_path / "run", randomness=secure())
+
+
+def test_replayed_runs_of_clients_who_left_count() -> None:
+    """They are among the runs that may begin, and their ids cannot begin another."""
+    settings = PRecSettings(40, 2, 100, epsilon=math.inf, clients=2)
+    rounds = [Round([0, 1], {1: 0})]
+    server = replay(settings, rounds, {}, number=1, randomness=secure(), left=["ann"])
+    with pytest.raises(PrivacyError, match="has left"):
+        server.join("ann")
+    server.join("bob")
+    with pytest.raises(PrivacyError, match="so many runs have begun"):
+        server.join("cy")
+
+
+def replayed(known: dict[int | str, Transcript]) -> PRec:
+    """One round, in which voter 1 votes for 0."""
+    settings = PRecSettings(40, 2, 100, epsilon=math.inf)
+    return replay(settings, [Round([0, 1], {1: 0})], known, number=1, randomness=secure())
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        Transcript(1, (Entry(2, 0, True),)),
+        Transcript(1, (Entry(1, 0, True), Entry(1, 1, True))),
+        Transcript(1, (Entry(1, 2, True),)),
+        Transcript(1, (Entry(1, 0, True),), 2),
+        Transcript(2),
+        Transcript(2, (Entry(1, 0, True),)),
+    ],
+)
+def test_transcripts_that_do_not_fit_the_rounds_are_refused(told: Transcript) -> None:
+    """Left out in silence, an answer or a client would be missing from the state."""
+    with pytest.raises(DataError, match="does not fit the rounds"):
+        replayed({"ann": told})
+
+
+def test_who_joined_before_the_first_round_is_replayed() -> None:
+    """Her electorate are the first round's voters."""
+    assert replayed({"ann": Transcript(None)}).survivors("ann") == {1}
 
 
 def test_bytes_go_on_where_the_run_was(tmp_path: Path) -> None:

@@ -17,11 +17,12 @@ rounds may have fewer objects; voters may abstain, join and leave. The published
 and its card is conditional; with epsilon = inf both are the paper's algorithm, promising nothing.
 """
 
-from tacit.designs.prec.clients import Entry, Transcript
+from tacit.designs.prec.clients import Entry, Round, Transcript
 from tacit.designs.prec.curator import PRec
 from tacit.designs.prec.guarantees import cards
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.settings import Plan, PRecSettings
+from tacit.designs.prec.storing import replay
 
 __all__ = [
     "Entry",
@@ -29,6 +30,8 @@ __all__ = [
     "PRec",
     "PRecSettings",
     "Plan",
+    "Round",
     "Transcript",
     "cards",
+    "replay",
 ]

@@ -10,10 +10,10 @@ Guarantee  All answers cost the gate's epsilon. Except with chance delta, a gate
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,11 +114,22 @@ class Transcript:
     stopped: int | None = None
 
 
+@dataclass(frozen=True)
+class Round:
+    """What comes in before and with one round: see `PRec.open_round`."""
+
+    candidates: Collection[Any]
+    votes: Mapping[Any, Any] | tuple[Any, Any]
+    joined: Collection[Any] = ()
+    left: Collection[Any] = ()
+
+
 @dataclass(eq=False)
 class Run:
     """block, place: where the state is of who counts. gate: None where there is none.
 
     joined, entries, stopped: see `Transcript`. passed: the last round that the gate let pass.
+    replayed: whether another curator's recommendations were put in, so that none follow here.
     """
 
     block: Block
@@ -128,6 +139,7 @@ class Run:
     entries: list[Entry] = field(default_factory=list)
     stopped: int | None = None
     passed: int = 0
+    replayed: bool = False
 
     @property
     def transcript(self) -> Transcript:

@@ -127,6 +127,11 @@ class PRec(Running):
             name = plain_id(client)
             self._check_open()
             run = self._run_of(name)
+            if run.replayed:
+                raise PrivacyError(
+                    f"Client {name!r} was replayed, and another gate would cost its epsilon again. "
+                    "Serve them from the file of their run: PRec.load(path)."
+                )
             given = run.given(self.round)
             if given is None:
                 if len(run.entries) >= self.settings.rounds:

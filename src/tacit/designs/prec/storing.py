@@ -1,11 +1,12 @@
-"""A run as a file and back.
+"""A run as a file and back, or again from its votes and transcripts.
 
 A file holds votes and the gates' noise: it is as secret as the votes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import container
-from tacit.designs.prec.clients import Block, Entry, Gate, Run
+from tacit.designs.prec.clients import Block, Entry, Gate, Round, Run, Transcript
 from tacit.designs.prec.curator import PRec
 from tacit.designs.prec.settings import PRecSettings
 from tacit.designs.prec.voters import Id, candidate_index, column, plain_id
 from tacit.engine.votes import CLIENTS, Credits
-from tacit.errors import ModelFileError, TacitError
+from tacit.errors import DataError, ModelFileError, TacitError
 from tacit.randomness import Source
 from tacit.recommenders.inputs import ids_from_header, shaped
 
@@ -92,10 +93,10 @@ def built(
 
 
 def _packed(run: Run, block: int) -> list[Any]:
-    """JSON values, the gate's secret among them. The third was once set for a replayed run."""
+    """JSON values, the gate's secret among them."""
     rows = [[entry.round, entry.candidate, entry.liked] for entry in run.entries]
     gate = None if run.gate is None else run.gate.drawn
-    return [[block, run.place], gate, False, [run.joined, rows, run.stopped], run.passed]
+    return [[block, run.place], gate, run.replayed, [run.joined, rows, run.stopped], run.passed]
 
 
 def _restore(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> None:
@@ -147,8 +148,8 @@ def _restore_round(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> N
 
 def _run(server: PRec, values: list[Any]) -> Run:
     (block, place), drawn, replayed, (joined, rows, stopped), passed = values
-    if replayed is not False:
-        raise ValueError("a client was replayed, whose run cannot go on")
+    if type(replayed) is not bool:
+        raise ValueError("a client was replayed or not")
     if not 0 <= _whole(place) < CLIENTS:
         raise ValueError("a client has no place in a block")
     for number in (joined, stopped):
@@ -178,7 +179,8 @@ def _run(server: PRec, values: list[Any]) -> Run:
         raise ValueError("a client has a recommendation of a round that they did not take part in")
     if len(rounds) > server.settings.rounds or (stopped is not None and stopped not in rounds):
         raise ValueError("a client has more recommendations than there were rounds, or lacks one")
-    run = Run(server._blocks[_whole(block)], place, gate, joined, entries, stopped, passed)
+    seat = server._blocks[_whole(block)], place
+    run = Run(*seat, gate, joined, entries, stopped, passed, replayed)
     now = run.given(server.round)
     if now is not None and now.candidate not in server.candidates:
         raise ValueError("a client was given no candidate of the round")
@@ -209,3 +211,62 @@ def _whole(value: Any, *, least: int | None = 0) -> int:
     if type(value) is not int or (least is not None and value < least):
         raise ValueError("a number in it is not whole")
     return value
+
+
+def replay(
+    settings: PRecSettings,
+    rounds: Iterable[Round],
+    transcripts: Mapping[Id, Transcript],
+    *,
+    number: int,
+    randomness: Source,
+    left: Collection[Id] = (),
+) -> PRec:
+    """A curator in the state after these rounds, if clients were given and said what is recorded.
+
+    number: of the run (`PRec.number`), from which abstainers' votes follow. left: clients who left;
+    nobody's state depends on them, but their runs count and they cannot begin another. It serves
+    no replayed client. DataError for a transcript that the rounds do not have room for.
+    """
+    server = PRec(settings, randomness=randomness, number=number)
+    for client in left:
+        server.join(client)
+        server.leave(client)
+    _join(server, transcripts, None)
+    for opened in rounds:
+        server.join_voters(opened.joined)
+        server.leave_voters(opened.left)
+        server.open_round(opened.candidates, opened.votes)
+        _join(server, transcripts, server.round)
+        for client, told in transcripts.items():
+            _record(server, client, told)
+    for client, told in transcripts.items():
+        found = server.transcript(client) if client in server.clients else None
+        joined = told.joined or (found.joined if found else None)
+        if found != replace(told, joined=joined) or len(told.entries) > settings.rounds:
+            raise DataError(
+                "a transcript does not fit the rounds that were given",
+                found=f"of client {client!r}",
+                expected=f"what can happen in {server.round} rounds",
+            )
+    return server
+
+
+def _join(server: PRec, transcripts: Mapping[Id, Transcript], joined: int | None) -> None:
+    for client, told in transcripts.items():
+        if told.joined == joined:
+            server.join(client)
+
+
+def _record(server: PRec, client: Id, told: Transcript) -> None:
+    """Put in what the client was given in the open round, if it fits: nothing is drawn."""
+    run = server._runs.get(client)
+    for entry in (each for each in told.entries if each.round == server.round):
+        if run is None or run.given(server.round) or entry.candidate not in server.candidates:
+            continue
+        run.replayed = True
+        if told.stopped is not None and told.stopped <= server.round:
+            run.stopped = run.stopped or server.round
+        run.entries.append(replace(entry, liked=None))
+        if entry.liked is not None:
+            server.feedback(client, entry.liked)

@@ -16,6 +16,7 @@ from tacit.designs.prec.audit.exact import (
     Computed,
     chances,
     changing_voters,
+    colluding_clients,
     game,
     hostile_set,
     hostile_views,
@@ -42,6 +43,7 @@ from tacit.designs.prec.audit.walk import (
         partial(hostile_views, gate=0.3, instances=4),
         views_without_gate,
         changing_voters,
+        colluding_clients,
     ],
 )
 def test_the_shipped_curator_holds(check):

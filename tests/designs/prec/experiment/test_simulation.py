@@ -13,7 +13,8 @@ from tacit.accounting.concentrated import ZCDPAccountant
 from tacit.accounting.events import Exponential, repeat
 from tacit.cli.app import main
 from tacit.designs.prec.experiment import SimulateSettings, play, points, simulate
-from tacit.designs.prec.experiment.methods import METHODS, Game, Raw, per_round
+from tacit.designs.prec.experiment.methods import METHODS, Raw, per_round
+from tacit.designs.prec.experiment.worlds import Game
 from tacit.errors import ConfigError
 from tacit.randomness import simulation
 
@@ -24,7 +25,7 @@ def losses(world: str, method: str, game: Game = GAME, seeds: int = 3):
     return [play(replace(game, world=world), method, seed).loss for seed in range(seeds)]
 
 
-@pytest.mark.parametrize("world", ["planted", "opposed", "sybils"])
+@pytest.mark.parametrize("world", ["planted", "opposed", "adaptive", "search", "sybils"])
 def test_the_loss_is_within_the_bound(world):
     """The proved bound, for peers who are enough for the gate."""
     rows = [play(replace(GAME, world=world), "p-rec", seed) for seed in range(4)]

@@ -9,7 +9,7 @@ recommendation systems (2015).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -20,6 +20,7 @@ from tacit.auditing.claims import exceeds
 from tacit.designs.prec import PRec, PRecSettings
 from tacit.designs.prec.audit.walk import (
     ABSTAINS,
+    Pair,
     Pattern,
     Places,
     beyond,
@@ -55,10 +56,10 @@ class Computed:
 Check = Callable[[type[PRec]], list[Computed]]
 
 
-def settings_for(gate: float) -> PRecSettings:
+def settings_for(gate: float, *, rounds: int = 6) -> PRecSettings:
     """Two objects, 12 peers, and so many nats for the gate beyond what the rounds cost."""
-    floor, _ = floor_epsilon(objects=2, rounds=6, peers=PEERS, voters=80)
-    return PRecSettings(6, 2, 80, peers=PEERS, epsilon=gate + floor, delta=5e-3)
+    floor, _ = floor_epsilon(objects=2, rounds=rounds, peers=PEERS, voters=80)
+    return PRecSettings(rounds, 2, 80, peers=PEERS, epsilon=gate + floor, delta=5e-3)
 
 
 def worst_streams(kind: type[PRec], rounds: int = 100, peers: int = PEERS) -> list[Computed]:
@@ -110,14 +111,37 @@ def changing_voters(kind: type[PRec], rounds: int = 12) -> list[Computed]:
     return found
 
 
-def hostile_set(wanted: PRecSettings, instances: int) -> list[Pattern]:
+def colluding_clients(kind: type[PRec]) -> list[Computed]:
+    """Two clients of three rounds: twice the card's epsilon and delta hold, once does not."""
+    wanted, most = settings_for(0.5, rounds=3), 0.0
+    for votes in hostile_set(wanted, 8, rounds=3):
+        sides = walked_pair(kind, wanted, votes).views()
+        both: list[dict[Hashable, float]] = [  # each draws for themselves
+            {(a, b): p * q for a, p in side.items() for b, q in side.items()} for side in sides
+        ]
+        most = max(most, beyond(both[0], both[1], 2 * wanted.plan.epsilon))
+    value, plays = game(100, PEERS, 60, 1)
+    votes = staged(plays, 60)
+    long = PRecSettings(100, 2, 60, peers=PEERS, epsilon=value + 3.0, delta=1e-3)
+    pair, leak = walked_pair(kind, long, votes, [(0,) * votes.rounds] * 2), 0.0
+    for one, other in zip(pair.beside, pair.without, strict=True):
+        gates = math.log(one.answers[-1] / other.answers[-1])  # neither ever shuts
+        leak += gates + Pair([one], [other], pair.peers).rounds
+    card = long.plan.epsilon
+    return [
+        Computed("two clients: delta in all", 8, most, 2 * wanted.plan.delta),
+        Computed("two clients: one transcript", 1, leak, 2 * card, card),
+    ]
+
+
+def hostile_set(wanted: PRecSettings, instances: int, rounds: int = 6) -> list[Pattern]:
     """A third of them about as many voters as the gate asks for, the others few."""
     rng = np.random.default_rng(17)
     near = [min(wanted.voters - 1, max(0, wanted.plan.threshold + by)) for by in range(-3, 4)]
     made = []
     for at in range(instances):
         others = near[at // 3 % len(near)] if at % 3 == 0 else at % 30
-        made.append(dropped(others, 6) if at % 6 == 3 else hostile(rng, others, 6))
+        made.append(dropped(others, rounds) if at % 6 == 3 else hostile(rng, others, rounds))
     return made
 
 
@@ -129,6 +153,7 @@ def checks(*, short: bool = False) -> tuple[Check, ...]:
         partial(hostile_views, gate=0.3, instances=12),
         views_without_gate,
         changing_voters,
+        colluding_clients,
     )
 
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,20 @@ from tacit.design import Command, Run, Tour, option
 from tacit.designs.prec import theory
 from tacit.designs.prec.clients import failure
 from tacit.designs.prec.commands import DELTA, DIVERSITY, RADIUS, TOGETHER
-from tacit.designs.prec.experiment.methods import (
-    METHODS,
-    PRIVATE,
-    WORLDS,
-    Game,
-    player,
-    sound_settings,
-)
+from tacit.designs.prec.experiment.methods import METHODS, PRIVATE, player, sound_settings
+from tacit.designs.prec.experiment.worlds import UNPROMISED, WORLDS, Game
 from tacit.errors import ConfigError
-from tacit.evaluation import SEED, WORKERS, Interval, Result, Table, grouped, mean_interval
+from tacit.evaluation import (
+    REPORT,
+    SEED,
+    WORKERS,
+    Interval,
+    Result,
+    Table,
+    grouped,
+    made_with,
+    mean_interval,
+)
 from tacit.evaluation.parallel import Pool, Progress
 from tacit.randomness import simulation
 
@@ -65,11 +70,14 @@ class PRecRow:
 
 
 def play(game: Game, method: str, seed: int) -> PRecRow:
-    """One run: the same voters for every method."""
+    """One run: the same voters for every method, but for the adaptive adversary's."""
     loss, joint, everybody = 0.0, 0, range(game.clients)
     with simulation():
         ours = player(method, game, seed)
-        for votes, likes in WORLDS[game.world](game, np.random.default_rng(seed)):
+        world = WORLDS[game.world](game, np.random.default_rng(seed))
+        given: list[int] = []
+        for _ in range(game.rounds):
+            votes, likes = world.send(given[0]) if given else next(world)
             given = ours.choose(votes, everybody)
             ours.learn(votes, everybody, given, [bool(likes[chosen]) for chosen in given])
             loss += 1 - float(likes[given].mean())
@@ -101,7 +109,7 @@ def _bound(game: Game, method: str) -> float | None:
     threshold.
     """
     proved = game.loss_bound
-    if not method.startswith("p-rec") or game.world == "victim" or proved is None:
+    if not method.startswith("p-rec") or game.world in UNPROMISED or proved is None:
         return None
     if method == "p-rec-no-gate" or math.isinf(game.epsilon):
         return proved
@@ -148,10 +156,12 @@ def _play(_: None, *run: Any) -> PRecRow:
 
 @dataclass(frozen=True)
 class Point:
-    """One method in one setting over the seeds; stopped: share of the runs that became uniform."""
+    """One method in one setting over the seeds; joint: the mean of joint_loss; stopped: share of
+    the runs that became uniform."""
 
     row: PRecRow
     loss: Interval
+    joint: Interval
     stopped: float
 
 
@@ -162,6 +172,7 @@ def points(rows: Iterable[PRecRow]) -> list[Point]:
         Point(
             key,
             mean_interval([row.loss for row in group], bounds=(0.0, key.rounds)),
+            mean_interval([row.joint_loss for row in group], bounds=(0.0, key.rounds)),
             sum(row.stopped is not None for row in group) / len(group),
         )
         for key, group in groups.items()
@@ -189,6 +200,7 @@ class SimulateSettings:
         f"{', '.join(METHODS)}; several with commas; default: all.", default=()
     )
     seeds: int = option("How many runs of each.", default=5, least=1)
+    report: Path | None = option(REPORT, default=None, writes=True)
     seed: int = option(SEED, default=0, least=0)
     workers: int = option(WORKERS, default=0, least=0)
 
@@ -230,8 +242,20 @@ def _simulate(settings: SimulateSettings, run: Run) -> Result:
         f"tacit plan prec --objects {base.objects} --rounds {base.rounds} "
         f"--peers {base.peers} --voters {base.voters}  says what theory promises."
     )
-    shown = (Table.of("", columns, points(rows)), _LEGEND)
+    found = points(rows)
+    shown = (Table.of("", columns, found), _LEGEND)
+    if settings.report is not None:
+        from tacit.designs.prec.experiment.report import page_of
+
+        made = {"seed": settings.seed} | made_with(run.command, asdict(settings))
+        standing = [point for point in found if _at(base, point.row)]
+        page_of(base, standing, *shown, made).write(settings.report)
     return Result({"rows": [asdict(row) for row in rows]}, shown, after)
+
+
+def _at(base: Game, row: PRecRow) -> bool:
+    sizes = all(getattr(row, name) == getattr(base, name) for name in ("rounds", "peers", "voters"))
+    return sizes and row.epsilon in (base.epsilon, None)
 
 
 def _written(value: float | None) -> str:

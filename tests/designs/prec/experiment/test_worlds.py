@@ -5,14 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.designs.prec.experiment.methods import WORLDS, Game
+from tacit.designs.prec.experiment.worlds import WORLDS, Game
 from tacit.errors import ConfigError
 
 
 def played(world: str, game: Game, seed: int = 0):
-    """(rounds, voters) votes and (rounds, objects) likes."""
-    rounds = list(WORLDS[world](game, np.random.default_rng(seed)))
-    return (np.array([each[part].copy() for each in rounds]) for part in (0, 1))
+    """(rounds, voters) votes and (rounds, objects) likes, the first liked object always given."""
+    run = WORLDS[world](game, np.random.default_rng(seed))
+    votes, likes = [], []
+    given = None
+    while True:
+        try:
+            cast, liked = next(run) if given is None else run.send(given)
+        except StopIteration:
+            return np.array(votes), np.array(likes)
+        votes.append(cast.copy())
+        likes.append(liked.copy())
+        given = int(np.flatnonzero(liked)[0])
 
 
 def wrong(votes, likes):
@@ -20,7 +29,7 @@ def wrong(votes, likes):
     return np.array([~liked[cast] for cast, liked in zip(votes, likes, strict=True)]).sum(axis=0)
 
 
-@pytest.mark.parametrize("world", ["planted", "opposed", "sybils"])
+@pytest.mark.parametrize("world", ["planted", "opposed", "adaptive", "search", "sybils"])
 def test_the_promise_is_kept(world):
     """Exactly one object is liked, and as many voters as promised never err."""
     game = Game(60, 3, 240, 20)
@@ -36,6 +45,36 @@ def test_planted_peers_err_within_the_radius():
     votes, likes = played("planted", game)
     assert (wrong(votes, likes)[:30] == 5).all()
     assert (likes.sum(axis=1) == 2).sum() == 7
+
+
+def test_stubborn_peers_stay_within_the_radius():
+    """They are peers whatever the client likes in the first R rounds."""
+    votes, likes = played("stubborn", Game(50, 2, 100, 40, radius=9))
+    assert (wrong(votes, likes)[:40] <= 9).all()
+    assert likes[9:, 0].all()
+
+
+def test_a_search_ends_with_the_peers():
+    """Each phase keeps one camp of m, down to no fewer than P."""
+    game = Game(40, 3, 270, 10)
+    votes, likes = played("search", game)
+    assert 10 <= (wrong(votes, likes) == 0).sum() < 30
+
+
+def test_all_but_one_round_agree():
+    """Lemma 8: the two camps differ in one round alone."""
+    votes, _ = played("one-round", Game(30, 2, 40, 20))
+    differ = [number for number, cast in enumerate(votes) if len(set(cast.tolist())) > 1]
+    assert len(differ) == 1
+
+
+def test_both_ways_is_within_diversity_and_radius():
+    """Theorem 15: two are liked at most D times, and the camp errs at most R times."""
+    game = Game(200, 2, 20, 20, diversity=6, radius=4)
+    for seed in range(5):
+        votes, likes = played("both-ways", game, seed)
+        assert (likes.sum(axis=1) == 2).sum() <= 6
+        assert (wrong(votes, likes) <= 4).all()
 
 
 def test_sybils_betray_in_halves():

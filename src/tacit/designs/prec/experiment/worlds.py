@@ -1,0 +1,237 @@
+"""Who votes for what, and what the client likes: worlds that a p-REC run is tried in.
+
+A world yields, round by round, the votes (voters,) and what the client likes (objects,), and is
+sent what the client was given; several clients have one taste, and the first one's counts.
+The paper leaves the first part of Theorem 6 to an earlier one; `search` is a construction with its
+bound: to find one camp of m by trying takes (m - 1) / 2 wrong tries.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.designs.prec import theory
+from tacit.designs.prec.output_distribution import OutputDistribution
+from tacit.errors import ConfigError
+
+Votes = NDArray[np.int64]
+Likes = NDArray[np.bool_]
+Play = Generator[tuple[Votes, Likes], int, None]
+
+_LOYAL = 0.45
+"""A traitors' share of a little over one half, so that they are followed once."""
+UNPROMISED = ("one-round", "victim")  # where no P voters are peers, so that no loss is bounded
+_CREDITED = ("planted", "stubborn", "both-ways")  # for any diversity and radius
+_SHARES = 200  # of the voters, which the adaptive adversary weighs up
+
+
+@dataclass(frozen=True)
+class Game:
+    """rounds T, objects m, voters n, peers P; diversity D, radius R: what the promise allows.
+
+    epsilon, delta: for what `together` of the clients see together.
+    """
+
+    rounds: int
+    objects: int
+    voters: int
+    peers: int
+    diversity: int = 0
+    radius: int = 0
+    clients: int = 1
+    together: int = 1
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    world: str = "planted"
+
+    def __post_init__(self) -> None:
+        if not (self.rounds >= 3 and self.objects >= 2 and 0 <= self.radius <= self.rounds):
+            raise ConfigError(
+                "A simulation needs 3 rounds or more, 2 objects or more, and a radius of at most "
+                f"the rounds; got {self.rounds}, {self.objects} and {self.radius}."
+            )
+        if not 1 <= self.peers <= self.voters:
+            raise ConfigError(
+                f"Between 1 and all {self.voters} voters are peers; got {self.peers}."
+            )
+        if not 0 <= self.diversity <= self.rounds:
+            raise ConfigError("diversity is 0 to the number of rounds.")
+        if not 1 <= self.together <= self.clients:
+            raise ConfigError(
+                f"Of {self.clients} clients, 1 to all are priced together; got {self.together}."
+            )
+        if self.world not in WORLDS:
+            raise ConfigError(f"A world is one of {', '.join(WORLDS)}; got {self.world!r}.")
+        if self.world not in _CREDITED and (self.diversity or self.radius):
+            raise ConfigError(f"The world '{self.world}' is for diversity 0 and radius 0.")
+
+    @property
+    def loss_bound(self) -> float | None:
+        """5.3 of the theory, for p-REC where the promise holds; None where nothing is proved."""
+        sizes = self.voters, self.peers
+        try:
+            theory.check(self.objects, self.rounds, self.diversity, self.radius, *sizes)
+        except ConfigError:
+            return None
+        return theory.loss_bound(self.objects, self.rounds, self.radius, *sizes)
+
+
+def planted(game: Game, rng: np.random.Generator) -> Play:
+    """Peers vote for what the client likes, everybody else at random.
+
+    Each peer errs in R rounds of their own; in D rounds two objects are liked.
+    """
+    twice = _some(game.rounds, game.diversity, rng)
+    wrong = np.zeros((game.rounds, game.peers), dtype=bool)
+    for peer in range(game.peers):
+        wrong[:, peer] = _some(game.rounds, game.radius, rng)
+    for number in range(game.rounds):
+        votes, likes = _chance(game, rng), _some(game.objects, 1 + int(twice[number]), rng)
+        votes[: game.peers] = rng.choice(np.flatnonzero(likes), game.peers)
+        erring = np.flatnonzero(wrong[number])
+        if not likes.all():
+            votes[erring] = rng.choice(np.flatnonzero(~likes), len(erring))
+        yield votes, likes
+
+
+def opposed(game: Game, rng: np.random.Generator) -> Play:
+    """All but the peers vote for one object that the client dislikes."""
+    for _ in range(game.rounds):
+        yield _parted(game, game.peers, rng)
+
+
+def adaptive(game: Game, rng: np.random.Generator) -> Play:
+    """An adversary who knows the state spends voters where they cost most.
+
+    A share of the survivors votes for a disliked object, all others for what they like. When too
+    few are left to spend, all agree.
+    """
+    share = _dearest_share(OutputDistribution(game.rounds, game.objects), game.voters)
+    alive = np.ones(game.voters, dtype=bool)
+    for _ in range(game.rounds):
+        likes = _some(game.objects, 1, rng)
+        liked, other = np.flatnonzero(likes)[0], rng.choice(np.flatnonzero(~likes))
+        spent = math.ceil(share * alive.sum())
+        votes = np.full(game.voters, liked)
+        if alive.sum() - spent >= game.peers:
+            votes[np.flatnonzero(alive)[-spent:]] = other
+        given = yield votes, likes
+        alive &= (votes == given) if likes[given] else (votes != given)
+
+
+def _dearest_share(law: OutputDistribution, voters: int) -> float:
+    """Of voters for a disliked object: its chance to be recommended, over what that uses up."""
+
+    def worth(spent: int) -> float:
+        chance = law.chances(np.array([spent, voters - spent]))[0]
+        return float(chance) / -math.log1p(-spent / voters)
+
+    steps = (step * voters // _SHARES for step in range(1, _SHARES))
+    return max((spent for spent in steps if spent), key=worth, default=voters / 2) / voters
+
+
+def search(game: Game, rng: np.random.Generator) -> Play:
+    """In each phase one of m camps is the client's, until only the peers are left (Theorem 6)."""
+    left = np.arange(game.voters)
+    for number in range(game.rounds):
+        if number % (game.objects - 1) == 0:
+            mine = int(rng.integers(game.objects))
+            split = len(left) >= game.objects * game.peers
+            camps = np.array_split(rng.permutation(left), game.objects) if split else []
+            left = camps[mine] if split else left
+        votes, likes = _chance(game, rng), np.arange(game.objects) == mine
+        for camp, members in enumerate(camps):
+            votes[members] = camp
+        if not split:
+            votes[left] = mine
+        yield votes, likes
+
+
+def stubborn(game: Game, rng: np.random.Generator) -> Play:
+    """Peers always vote for the first object, which is liked after R random rounds (Theorem 6)."""
+    for number in range(game.rounds):
+        votes, first = _chance(game, rng), np.arange(game.objects) == 0
+        votes[: game.peers] = 0
+        yield votes, _some(game.objects, 1, rng) if number < game.radius else first
+
+
+def one_round(game: Game, rng: np.random.Generator) -> Play:
+    """Two camps of peers differ in one round (Lemma 8)."""
+    differ, mine = rng.integers(game.rounds), rng.permutation(game.voters)[: game.voters // 2]
+    for number in range(game.rounds):
+        likes = _some(game.objects, 1, rng)
+        votes = np.full(game.voters, np.flatnonzero(likes)[0])
+        if number == differ:
+            votes[mine] = rng.choice(np.flatnonzero(~likes))
+        yield votes, likes
+
+
+def both_ways(game: Game, rng: np.random.Generator) -> Play:
+    """One camp chooses freely where the client likes both, or errs within the radius (Theorem 15).
+
+    One of the two patterns of each configuration, with the objects two at a time.
+    """
+    free = rng.random(game.rounds) < (game.diversity + game.radius) / (2 * game.rounds)
+    other, used = bool(rng.integers(2)), 0
+    for number in range(game.rounds):
+        first, second = rng.permutation(game.objects)[:2]
+        likes, vote = np.arange(game.objects) == first, first
+        if free[number]:
+            likes[second] = used < game.diversity
+            vote = second if other and used < game.diversity + game.radius else first
+            used += 1
+        yield np.full(game.voters, vote), likes
+
+
+def sybils(game: Game, rng: np.random.Generator) -> Play:
+    """All who are not peers are an army that betrays the client, half of it at a time, for good."""
+    loyal = game.voters
+    for number in range(game.rounds):
+        if number and loyal > game.peers:
+            loyal = max(game.peers, min(loyal - 1, round(loyal * _LOYAL)))
+        yield _parted(game, loyal, rng)
+
+
+def victim(game: Game, rng: np.random.Generator) -> Play:
+    """The client has no peers and likes exactly what one voter votes for: what the client is
+    given is what they learn of the voter.
+    """
+    for _ in range(game.rounds):
+        votes = _chance(game, rng)
+        yield votes, np.arange(game.objects) == votes[0]
+
+
+WORLDS: dict[str, Callable[[Game, np.random.Generator], Play]] = {
+    "planted": planted,
+    "opposed": opposed,
+    "adaptive": adaptive,
+    "search": search,
+    "stubborn": stubborn,
+    "one-round": one_round,
+    "both-ways": both_ways,
+    "sybils": sybils,
+    "victim": victim,
+}
+
+
+def _parted(game: Game, loyal: int, rng: np.random.Generator) -> tuple[Votes, Likes]:
+    """So many vote for what is liked, all others for one other object."""
+    likes = _some(game.objects, 1, rng)
+    votes = np.full(game.voters, rng.choice(np.flatnonzero(~likes)))
+    votes[:loyal] = np.flatnonzero(likes)[0]
+    return votes, likes
+
+
+def _chance(game: Game, rng: np.random.Generator) -> Votes:
+    return rng.integers(0, game.objects, game.voters)
+
+
+def _some(size: int, number: int, rng: np.random.Generator) -> Likes:
+    chosen = np.zeros(size, dtype=bool)
+    chosen[rng.choice(size, min(number, size), replace=False)] = True
+    return chosen
