@@ -34,7 +34,8 @@ REASONS = ("accepted", "malformed", "another campaign", "late", "duplicate")
 """What became of a report, by its code in `Receipt.codes`."""
 _ACCEPTED, _MALFORMED, _, _LATE, _DUPLICATE = range(5)
 MOST_PAIR_ITEMS = 10_000
-_HEAD = 10  # bytes that are the same in every report of a campaign
+TICKET = (10, 8)
+"""Where the ticket stands in a report, behind what is the same in all of them, and its bytes."""
 _BLOCK = 1 << 19  # reports taken at once: memory beyond the counts stays the same
 _CHECKPOINT = "sketch-counts"
 
@@ -68,7 +69,7 @@ class Server:
         self._seen = Seen()
         self._busy = threading.Lock()
         example = Report(campaign.id, 1, 0, (0, 1) if campaign.method == "pairwise-rated" else None)
-        self._head = np.frombuffer(example.encode()[:_HEAD], dtype=np.uint8)
+        self._head = np.frombuffer(example.encode()[: TICKET[0]], dtype=np.uint8)
 
     @property
     def reports(self) -> int:
@@ -277,3 +278,21 @@ def _places(campaign: Campaign) -> int:
             f"Pairs are counted for at most {MOST_PAIR_ITEMS} items; there are {items}. Sense sets."
         )
     return items * (items - 1) // 2
+
+
+def counts_of(messages: Sequence[bytes], campaign: bytes, now: int) -> NDArray[np.int64]:
+    """Totals, ones and refusals of these reports, one behind the other. Of equal tickets the first
+    counts: all reports of a ticket belong in one part."""
+    server = Server(Campaign.decode(campaign))
+    server.fold_each(messages, now=now)
+    return np.concatenate([server.totals.ravel(), server.ones, [*server.rejected.values()]])
+
+
+def server_of(campaign: bytes, counts: NDArray[np.int64]) -> Server:
+    """A server that has these counts, and no tickets."""
+    server = Server(Campaign.decode(campaign), keep_tickets=False)
+    places, kinds = server.totals.size, len(server.ones)
+    server.totals[:] = counts[:places].reshape(server.totals.shape)
+    server.ones[:] = counts[places : places + kinds]
+    server.rejected = dict(zip(server.rejected, counts[places + kinds :].tolist(), strict=True))
+    return server
