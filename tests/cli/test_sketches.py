@@ -278,6 +278,22 @@ def test_audit_names_what_comes_next(tacit, monkeypatch):
     assert tacit("audit", "sketches", "--samples", 10)[0] == 2
 
 
+@pytest.mark.parametrize("crafted", [True, False])
+def test_crafted_reports_are_said(tacit, tmp_path, crafted):
+    """Counted reports come with what tests say of them, and how far fakes could have moved them."""
+    campaign = new_campaign(range(50), rated=5, epsilon=1.0)
+    (tmp_path / "c.bin").write_bytes(campaign.encode())
+    bits = np.random.default_rng(1).random(3000) < (1.0 if crafted else 0.5)
+    sent = [Report(campaign.id, n + 1, int(bit)).encode() for n, bit in enumerate(bits)]
+    (tmp_path / "r.bin").write_bytes(b"".join(sent))
+    words = ("sketches", "fold", tmp_path / "c.bin", tmp_path / "r.bin", "-o", tmp_path / "out")
+    code, out, _ = tacit(*words)
+    assert code == 0
+    assert ("Some look crafted" if crafted else "No test says") in out
+    assert "moves an item's share of yes by at most" in out
+    assert json.loads(tacit(*words, "--json")[1])["crafted"] is crafted
+
+
 def test_reports_of_a_file_are_counted(tmp_path):
     """From bytes and from Parquet: the same totals and refusals, also of repeated tickets."""
     campaign = new_campaign(range(50), rated=5, epsilon=2.0)

@@ -204,6 +204,7 @@ def fold(
     not be sent to a server that goes on from its counts.
     """
     from tacit.container import check_writable
+    from tacit.designs.sketches.fake_devices import inspect, manipulation
     from tacit.designs.sketches.messages import Campaign, MessageError
     from tacit.designs.sketches.server import TICKET, Server, counts_of, server_of
 
@@ -227,9 +228,18 @@ def fold(
     server.save(out)
     refused = {reason: count for reason, count in server.rejected.items() if count}
     said = ", ".join(f"{count:,} {reason}" for reason, count in refused.items()) or "none"
+    crafted, warned = None, ""
+    if known.senses and server.reports:
+        crafted = inspect(server).suspicious
+        bound = manipulation(known, people=server.reports, fakes=0.01)
+        seen = "Some look crafted" if crafted else "No test says that some are crafted"
+        warned = (
+            f" {seen}. One per cent of fake devices moves an item's share of yes by at most "
+            f"{bound.chosen:.2g}; two clusters are at most {bound.gap:.2g} apart."
+        )
     terminal.answer(
-        {"counts": str(out), "accepted": server.reports, "refused": refused},
-        f"Counted {server.reports:,} reports in {out}; refused: {said}.",
+        {"counts": str(out), "accepted": server.reports, "refused": refused, "crafted": crafted},
+        f"Counted {server.reports:,} reports in {out}; refused: {said}.{warned}",
         as_json=as_json,
     )
 

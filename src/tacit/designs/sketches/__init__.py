@@ -31,12 +31,14 @@ from tacit.designs.sketches.messages import Campaign, Clusters, MessageError, Re
 if TYPE_CHECKING:
     from tacit.designs.sketches.campaigns import cards, new_campaign
     from tacit.designs.sketches.clustering import Clustering, pair_clusters, publish, score_clusters
+    from tacit.designs.sketches.fake_devices import inspect, manipulation
     from tacit.designs.sketches.planner import Plan, plan
     from tacit.designs.sketches.server import Receipt, Server, item_counts, pair_counts
 
 _HOMES = {
     "campaigns": ("cards", "new_campaign"),
     "clustering": ("Clustering", "pair_clusters", "publish", "score_clusters"),
+    "fake_devices": ("inspect", "manipulation"),
     "planner": ("Plan", "plan"),
     "server": ("Receipt", "Server", "item_counts", "pair_counts"),
 }
@@ -56,7 +58,9 @@ __all__ = [
     "Server",
     "cards",
     "explain",
+    "inspect",
     "item_counts",
+    "manipulation",
     "new_campaign",
     "new_secret",
     "pair_clusters",
