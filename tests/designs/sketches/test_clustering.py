@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.designs.sketches.clustering import (
+    confidence,
     embedding,
     kmeans,
     kmeans_line,
@@ -76,6 +77,18 @@ def test_the_number_of_clusters_is_found(levels):
     assert np.array_equal(found.labels, true)
 
 
+def test_confidence_of_scores():
+    """Far from the border labels are sure; where levels overlap they are not."""
+    sure, _ = item_world(levels=(0.3, 0.5))
+    unsure, _ = item_world(levels=(0.4, 0.41), people=2_000)
+    assert confidence(sure, score_clusters(sure, 2)).min() == 1.0
+    found = confidence(unsure, score_clusters(unsure, 2), resamples=100)
+    assert found.mean() < 0.95
+    assert found.min() < 0.75
+    with pytest.raises(ConfigError, match="resample"):
+        confidence(sure, score_clusters(sure, 2), resamples=0)
+
+
 def pair_world(clusters, seed=0, size=20, people=400):
     rng = np.random.default_rng(seed)
     true = rng.permutation(np.repeat(np.arange(clusters), size))
@@ -89,10 +102,11 @@ def pair_world(clusters, seed=0, size=20, people=400):
 
 @pytest.mark.parametrize("clusters", [2, 3])
 def test_clusters_of_pairs_are_found(clusters):
-    """As many as there are, all items right, numbered by their score."""
+    """As many as there are, all items right, all of them sure, numbered by their score."""
     counts, true = pair_world(clusters)
     found = pair_clusters(counts)
     assert np.array_equal(found.labels, true)
+    assert confidence(counts, found).min() == 1.0
 
 
 def test_embeddings_of_many_items_agree(monkeypatch):

@@ -5,16 +5,17 @@ Source      Banerjee, Hegde, Massoulié (2012), the last steps of Figures 1 to 3
 Deviations  the diagonal of the matrix of pairs is filled in, not 0; scores are shares of ones, not
             their printed counts.
 Added       k-means on one dimension is exact; the number of clusters can be chosen by the known
-            noise. All of it is post-processing: it costs no epsilon.
+            noise; each label has a confidence. All of it is post-processing: it costs no epsilon.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 from scipy.sparse.linalg import eigsh
 
 from tacit.designs.sketches.messages import MICRO, Campaign, Clusters
@@ -65,6 +66,33 @@ def pair_clusters(counts: PairCounts, clusters: int | None = None) -> Clustering
     sizes = np.maximum(np.bincount(labels), 1)
     rank = np.argsort(np.argsort(np.bincount(labels, scores) / sizes, kind="stable"))
     return Clustering(rank[labels].astype(np.int64), scores / max(1.0, scores.max()))
+
+
+def confidence(
+    counts: ItemCounts | PairCounts, found: Clustering, *, resamples: int = 20, seed: int = 0
+) -> Floats:
+    """(N,) share of resamples of the reports in which each item has the label found from counts.
+
+    Reports are redrawn item by item (pair by pair): given how often it was asked about, an item's
+    answers are the reports' answers drawn with replacement.
+    """
+    if resamples < 1:
+        raise ConfigError(f"A confidence needs at least one resample; got {resamples}.")
+    generator = np.random.default_rng(seed)
+    shares, wanted = counts.ones / np.maximum(counts.asked, 1), found.clusters
+    agreed = np.zeros(len(found.labels))
+    for _ in range(resamples):
+        drawn = replace(counts, ones=generator.binomial(counts.asked, shares))
+        again = (
+            score_clusters(drawn, wanted)
+            if isinstance(drawn, ItemCounts)
+            else pair_clusters(drawn, wanted)
+        )
+        both = np.zeros((wanted, wanted), dtype=np.int64)
+        np.add.at(both, (again.labels, found.labels), 1)
+        _, names = linear_sum_assignment(both, maximize=True)  # that agree most
+        agreed += names[again.labels] == found.labels
+    return agreed / resamples
 
 
 def embedding(matrix: Floats, dimensions: int) -> Floats:
