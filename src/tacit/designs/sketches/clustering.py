@@ -74,7 +74,7 @@ def confidence(
     """(N,) share of resamples of the reports in which each item has the label found from counts.
 
     Reports are redrawn item by item (pair by pair): given how often it was asked about, an item's
-    answers are the reports' answers drawn with replacement.
+    answers are the reports' answers drawn with replacement. ConfigError without a resample.
     """
     if resamples < 1:
         raise ConfigError(f"A confidence needs at least one resample; got {resamples}.")
