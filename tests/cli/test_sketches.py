@@ -154,7 +154,9 @@ def test_evaluate_prints_the_machine_output(ratings, as_json):
     found = as_json("evaluate", "sketches", ratings, *EVALUATE)
     fields = ["method", "epsilon", "users", "seed", "ndcg_at_10", "recall_at_10"]
     assert all(list(row) == fields for row in found["rows"])
-    assert {row["method"] for row in found["rows"]} == {*("multi-maxsense", "popularity")}
+    assert {row["method"] for row in found["rows"]} == {
+        *("multi-maxsense", "spectral-coclustering", "popularity", "item-knn")
+    }
     assert [need["epsilon"] for need in found["needed"]] == [1.0]
     assert "These ratings have 60." in found["sentences"][0]
     assert found["manifest"]["settings"]["seeds"] == [0, 1]

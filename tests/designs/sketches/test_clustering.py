@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from tacit.designs.sketches.clustering import (
     confidence,
@@ -17,9 +18,11 @@ from tacit.designs.sketches.clustering import (
     pair_clusters,
     publish,
     score_clusters,
+    spectral_coclusters,
 )
 from tacit.designs.sketches.server import ItemCounts, PairCounts
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, DataError
+from tacit.evaluation.metrics import label_accuracy
 
 
 def spread(values, labels):
@@ -142,3 +145,14 @@ def test_impossible_numbers_are_refused(clusters):
     """A cluster has an item."""
     with pytest.raises(ConfigError):
         score_clusters(item_world()[0], clusters)
+
+
+def test_coclusters_find_blocks():
+    """Two groups of people with items of their own are told apart; an unliked item has a label."""
+    table = np.kron(np.eye(2), np.ones((20, 15)))
+    table = np.hstack([table, np.zeros((40, 1))])
+    found = spectral_coclusters(csr_array(table), 2, seed=0)
+    assert label_accuracy(found[:30], np.repeat([0, 1], 15)) == 1.0
+    assert found[30] in (0, 1)
+    with pytest.raises(DataError, match="too few likes"):
+        spectral_coclusters(csr_array(table[:2]), 2, seed=0)

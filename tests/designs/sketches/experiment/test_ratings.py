@@ -18,11 +18,9 @@ from tacit.designs.sketches.experiment.ratings import (
     evaluate_ratings,
     hit_chances,
     lists_at_home,
-    spectral_coclusters,
 )
 from tacit.designs.sketches.messages import WHOLE, Clusters, catalogue_digest
 from tacit.errors import ConfigError, DataError
-from tacit.evaluation.metrics import label_accuracy
 
 ITEMS = 60
 
@@ -88,17 +86,6 @@ def test_lists_are_the_devices(likes):
         history = dict(zip(stars.indices[part].tolist(), stars.data[part].tolist(), strict=True))
         own = device.recommend(clusters, range(ITEMS), history, liked_from=4, n=50)
         assert found[person][found[person] >= 0].tolist() == own
-
-
-def test_coclusters_find_blocks():
-    """Two groups of people with items of their own are told apart; an unliked item has a label."""
-    table = np.kron(np.eye(2), np.ones((20, 15)))
-    table = np.hstack([table, np.zeros((40, 1))])
-    found = spectral_coclusters(sparse.csr_array(table), 2, seed=0)
-    assert label_accuracy(found[:30], np.repeat([0, 1], 15)) == 1.0
-    assert found[30] in (0, 1)
-    with pytest.raises(DataError, match="too few likes"):
-        spectral_coclusters(sparse.csr_array(table[:2]), 2, seed=0)
 
 
 @pytest.fixture(scope="module")

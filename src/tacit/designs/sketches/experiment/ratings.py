@@ -23,7 +23,13 @@ from scipy.special import gammaln
 from tacit.data.ratings import Ratings
 from tacit.data.splits import random_per_user
 from tacit.designs.sketches.campaigns import new_campaign
-from tacit.designs.sketches.clustering import Clustering, kmeans_line, publish, score_clusters
+from tacit.designs.sketches.clustering import (
+    Clustering,
+    kmeans_line,
+    publish,
+    score_clusters,
+    spectral_coclusters,
+)
 from tacit.designs.sketches.messages import WHOLE, Campaign, Clusters
 from tacit.designs.sketches.planner import MethodPlan, Plan, plan
 from tacit.designs.sketches.server import ItemCounts
@@ -153,28 +159,6 @@ def _similar(likes: sparse.csr_array) -> sparse.csr_array:
     least = np.partition(both, -kept, axis=1)[:, [-kept]]
     # A column holds whom an item is near to: its own nearest count, as from the person's items.
     return sparse.csr_array(np.where((both >= least) & (both > 0), both, 0.0).T)
-
-
-def spectral_coclusters(likes: sparse.csr_array, clusters: int, *, seed: int) -> Ints:
-    """(items,) labels from 0; items that nobody likes come into the largest cluster.
-
-    Source: Dhillon, Co-clustering documents and words using bipartite spectral graph partitioning
-    (2001), by scikit-learn.
-    """
-    from sklearn.cluster import SpectralCoclustering
-
-    people, known = (np.flatnonzero(np.asarray(likes.sum(axis=axis)).ravel()) for axis in (1, 0))
-    if min(len(known), len(people)) <= clusters:
-        raise DataError(
-            "there are too few likes to cluster",
-            found=f"{len(people)} people who like {len(known)} items",
-            expected=f"more than {clusters} of each",
-        )
-    model = SpectralCoclustering(n_clusters=clusters, random_state=seed)
-    model.fit(sparse.csr_matrix(likes[people][:, known]))
-    labels = np.full(likes.shape[1], np.bincount(model.column_labels_).argmax(), dtype=np.int64)
-    labels[known] = model.column_labels_
-    return labels
 
 
 def _learned(
