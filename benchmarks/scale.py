@@ -30,6 +30,7 @@ import tempfile
 import threading
 import time
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -102,15 +103,23 @@ def make_reports(folder: Path, events: int) -> None:
         )
 
 
-def fold(folder: Path) -> dict[str, object]:
-    """Reports counted, one file after the other."""
-    from tacit.data.tables.sources import column_of
-    from tacit.designs.sketches.server import Server
+def fold(engine: str, folder: Path, remote: str) -> dict[str, object]:
+    """Reports counted: one file after the other, or on a cluster."""
+    from tacit.data.tables.buckets import column_of
+    from tacit.designs.sketches.server import TICKET, Server, counts_of, server_of
 
-    server = Server(campaign())
-    for file in sorted((folder / "reports").iterdir()):
-        for messages in column_of(file, "report", 1 << 17):
-            server.fold_each(messages, now=0)
+    known, place = campaign(), folder / "reports"
+    if engine in ("local", "streaming"):
+        server = Server(known)
+        for file in sorted(place.iterdir()):
+            for messages in column_of(file, "report", 1 << 17):
+                server.fold_each(messages, now=0)
+    else:
+        from tacit.engine.spark import fold_reports
+
+        work = partial(counts_of, campaign=known.encode(), now=0)
+        counts = fold_reports(str(place), remote, "report", TICKET, work, tasks=tasks_of(folder))
+        server = server_of(known.encode(), counts)
     parts = (server.totals.tobytes(), server.ones.tobytes())
     return {"digest": hashlib.sha256(b"".join(parts)).hexdigest(), "lists": None, "written": 0}
 
@@ -118,7 +127,7 @@ def fold(folder: Path) -> dict[str, object]:
 def fit(engine: str, model: str, folder: Path, remote: str) -> dict[str, object]:
     """In this process: the seconds, and a hash of all exact sums."""
     if model == "reports":
-        return fold(folder)
+        return fold(engine, folder, remote)
     from tacit import Private, RatingScale, XMap
     from tacit.data.stored import Public
     from tacit.mechanisms import samplers

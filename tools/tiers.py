@@ -49,6 +49,7 @@ FILES = frozenset(
         "data/test_movielens.py",
         "designs/pdap/test_network.py",
         "designs/private/test_releases.py",
+        "designs/sketches/test_fake_devices.py",
         "designs/sketches/test_killed.py",
         "designs/standard_scheme/test_certainty.py",
         "designs/standard_scheme/test_device.py",

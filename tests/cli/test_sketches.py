@@ -154,7 +154,9 @@ def test_evaluate_prints_the_machine_output(ratings, as_json):
     found = as_json("evaluate", "sketches", ratings, *EVALUATE)
     fields = ["method", "epsilon", "users", "seed", "ndcg_at_10", "recall_at_10"]
     assert all(list(row) == fields for row in found["rows"])
-    assert {row["method"] for row in found["rows"]} == {*("multi-maxsense", "popularity")}
+    assert {row["method"] for row in found["rows"]} == {
+        *("multi-maxsense", "spectral-coclustering", "popularity", "item-knn")
+    }
     assert [need["epsilon"] for need in found["needed"]] == [1.0]
     assert "These ratings have 60." in found["sentences"][0]
     assert found["manifest"]["settings"]["seeds"] == [0, 1]
@@ -276,6 +278,22 @@ def test_audit_names_what_comes_next(tacit, monkeypatch):
     assert code == 0
     assert "tacit audit sketches --planted" in out
     assert tacit("audit", "sketches", "--samples", 10)[0] == 2
+
+
+@pytest.mark.parametrize("crafted", [True, False])
+def test_crafted_reports_are_said(tacit, tmp_path, crafted):
+    """Counted reports come with what tests say of them, and how far fakes could have moved them."""
+    campaign = new_campaign(range(50), rated=5, epsilon=1.0)
+    (tmp_path / "c.bin").write_bytes(campaign.encode())
+    bits = np.random.default_rng(1).random(3000) < (1.0 if crafted else 0.5)
+    sent = [Report(campaign.id, n + 1, int(bit)).encode() for n, bit in enumerate(bits)]
+    (tmp_path / "r.bin").write_bytes(b"".join(sent))
+    words = ("sketches", "fold", tmp_path / "c.bin", tmp_path / "r.bin", "-o", tmp_path / "out")
+    code, out, _ = tacit(*words)
+    assert code == 0
+    assert ("Some look crafted" if crafted else "No test says") in out
+    assert "moves an item's share of yes by at most" in out
+    assert json.loads(tacit(*words, "--json")[1])["crafted"] is crafted
 
 
 def test_reports_of_a_file_are_counted(tmp_path):

@@ -21,6 +21,7 @@ from stored_world import (
 )
 
 import tacit
+from tacit import container
 from tacit.data.ratings import RatingScale
 from tacit.data.stored import Public, columns_among
 from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
@@ -236,6 +237,33 @@ def test_an_answer_that_counts_a_person_twice_or_never_is_refused(times, files, 
         ratings.total(add)
 
 
+def test_a_task_counts_the_same_of_reports_of_one_ticket_in_any_order():
+    """A task that is done again gives the same: which of them counts hangs on their bytes alone.
+    An id has one hash, in whatever part of a column it stands."""
+    from tacit.engine.spark import workers
+    from tacit.engine.spark.workers import hashes_of
+
+    pa = pytest.importorskip("pyarrow")
+    reports = pa.array([b"ticket-1b", b"ticket-2", b"", b"ticket-1a", b"ticket-1c", b"tick"])
+
+    def first(found):
+        """The last byte of the first report of ticket 1."""
+        return np.array([next((report[8] for report in found if report[:8] == b"ticket-1"), 0)])
+
+    counted = []
+    for order in ([0, 1, 2, 3, 4, 5], [4, 5, 3, 2, 1, 0]):
+        batch = pa.record_batch([reports.take(pa.array(order))], ["report"])
+        packed = workers.packed_reports([batch], ticket=(0, 8), buckets=4)
+        table = workers.folded(packed, ticket=(0, 8), fold=first)
+        counted.append([np.frombuffer(raw, np.int64) for _, raw in pieces(table)][1])
+    assert counted == [ord("a"), ord("a")]
+    assert (hashes_of(reports)[2:5] == hashes_of(reports[2:5])).all()
+
+
+def pieces(batches):
+    return [(row["piece"], row["cells"]) for batch in batches for row in batch.to_pylist()]
+
+
 def test_what_is_missing_is_said(files, monkeypatch):
     """A server that does not answer, an address of another form, no pyspark, numbers of plays."""
     from tacit.engine import spark
@@ -273,3 +301,36 @@ def test_a_worker_without_the_package_and_an_absent_file(remote, monkeypatch):
     with pytest.raises(ClusterError, match="Its own log says why") as caught:
         spark.connect(remote)
     assert "17" not in str(caught.value)
+
+
+def test_reports_folded_on_a_cluster_are_counted_as_here(remote, tmp_path, capsys):
+    """By the command, from a file of bytes and from Parquet: the same totals and refusals, also of
+    repeated tickets, which meet in one task; nothing else of a report is kept."""
+    from tacit.cli import app as cli
+    from tacit.designs.sketches.campaigns import new_campaign
+    from tacit.designs.sketches.messages import Report
+    from tacit.designs.sketches.server import Server
+
+    campaign = new_campaign(range(50), rated=5, epsilon=2.0)
+    draws = np.random.default_rng(1)
+    bits = draws.integers(0, 2**campaign.questions, 3000)
+    sent = [Report(campaign.id, n + 1, int(b)).encode() for n, b in enumerate(bits)]
+    sent += sent[:40]
+    sent.append(Report(bytes(8), 7, 0).encode())
+    (tmp_path / "c.bin").write_bytes(campaign.encode())
+    (tmp_path / "r.bin").write_bytes(b"".join(sent))
+    pl.DataFrame({"report": sent}).write_parquet(tmp_path / "r.parquet")
+    made = []
+    for number, (file, *words) in enumerate(
+        [("r.bin",), ("r.parquet",), ("r.parquet", "--engine", "spark", "--remote", remote)]
+    ):
+        asked = ["sketches", "fold", str(tmp_path / "c.bin"), str(tmp_path / file), "--json"]
+        assert cli.main([*asked, "-o", str(tmp_path / f"{number}.tacit"), *words]) == 0
+        made.append(Server.load(tmp_path / f"{number}.tacit"))
+    for server in made:
+        assert server.reports == 3000
+        assert server.rejected["duplicate"] == 40
+        assert server.rejected["another campaign"] == 1
+        assert (server.totals == made[0].totals).all()
+        assert (server.ones == made[0].ones).all()
+    assert not container.read(tmp_path / "2.tacit")[1]["tickets"].size

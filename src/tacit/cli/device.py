@@ -1,5 +1,5 @@
 """`tacit device`: what a person's device sends, byte by byte. `tacit sketches fold`: such reports,
-from files, counted."""
+from files, counted here or on a cluster."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import terminal
+from tacit.design import Where
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.terminal import JSON
 
@@ -174,30 +175,57 @@ def fold(
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Counts to write.")],
     column: Annotated[str, typer.Option(help="Of Parquet: the binary column.")] = "report",
+    engine: Annotated[str, typer.Option(help="'local', or 'spark' with --remote.")] = "local",
+    remote: Annotated[
+        str | None, typer.Option(help="Spark Connect server, sc://HOST:PORT.")
+    ] = None,
+    tasks: Annotated[
+        int | None, typer.Option(min=1, help="In how many tasks tickets are parted there.")
+    ] = None,
     as_json: JSON = False,
 ) -> None:
     """Count reports. The file has counts and no report, and needs no further protection.
 
-    Of reports with the same ticket one counts.
+    Of reports with the same ticket one counts. A cluster keeps no tickets: what it has counted must
+    not be sent to a server that goes on from its counts.
     """
     from tacit.container import check_writable
+    from tacit.designs.sketches.fake_devices import inspect, manipulation
     from tacit.designs.sketches.messages import Campaign, MessageError
-    from tacit.designs.sketches.server import Server
+    from tacit.designs.sketches.server import TICKET, Server, counts_of, server_of
 
     check_writable(out)
+    where = Where(engine=engine, remote=remote, tasks=tasks)
     try:
         known = Campaign.decode(campaign.read_bytes())
     except (OSError, MessageError) as error:
         raise DataError("is no campaign of sketches", path=campaign, fix=f"{error}.") from None
-    server = Server(known)
-    for messages in _messages(reports, column, known.report_bytes):
-        server.fold_each(messages, now=int(time.time()))
+    now, text = int(time.time()), known.encode()
+    if where.remote is not None:
+        from tacit.engine.spark import fold_reports
+
+        work = partial(counts_of, campaign=text, now=now)
+        counts = fold_reports(str(reports), where.remote, column, TICKET, work, tasks=tasks)
+        server = server_of(text, counts)
+    else:
+        server = Server(known)
+        for messages in _messages(reports, column, known.report_bytes):
+            server.fold_each(messages, now=now)
     server.save(out)
     refused = {reason: count for reason, count in server.rejected.items() if count}
     said = ", ".join(f"{count:,} {reason}" for reason, count in refused.items()) or "none"
+    crafted, warned = None, ""
+    if known.senses and server.reports:
+        crafted = inspect(server).suspicious
+        bound = manipulation(known, people=server.reports, fakes=0.01)
+        seen = "Some look crafted" if crafted else "No test says that some are crafted"
+        warned = (
+            f" {seen}. One per cent of fake devices moves an item's share of yes by at most "
+            f"{bound.chosen:.2g}; two clusters are at most {bound.gap:.2g} apart."
+        )
     terminal.answer(
-        {"counts": str(out), "accepted": server.reports, "refused": refused},
-        f"Counted {server.reports:,} reports in {out}; refused: {said}.",
+        {"counts": str(out), "accepted": server.reports, "refused": refused, "crafted": crafted},
+        f"Counted {server.reports:,} reports in {out}; refused: {said}.{warned}",
         as_json=as_json,
     )
 

@@ -8,17 +8,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from tacit.designs.sketches.clustering import (
+    confidence,
     embedding,
     kmeans,
     kmeans_line,
     pair_clusters,
     publish,
     score_clusters,
+    spectral_coclusters,
 )
 from tacit.designs.sketches.server import ItemCounts, PairCounts
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, DataError
+from tacit.evaluation.metrics import label_accuracy
 
 
 def spread(values, labels):
@@ -76,6 +80,18 @@ def test_the_number_of_clusters_is_found(levels):
     assert np.array_equal(found.labels, true)
 
 
+def test_confidence_of_scores():
+    """Far from the border labels are sure; where levels overlap they are not."""
+    sure, _ = item_world(levels=(0.3, 0.5))
+    unsure, _ = item_world(levels=(0.4, 0.41), people=2_000)
+    assert confidence(sure, score_clusters(sure, 2)).min() == 1.0
+    found = confidence(unsure, score_clusters(unsure, 2), resamples=100)
+    assert found.mean() < 0.95
+    assert found.min() < 0.75
+    with pytest.raises(ConfigError, match="resample"):
+        confidence(sure, score_clusters(sure, 2), resamples=0)
+
+
 def pair_world(clusters, seed=0, size=20, people=400):
     rng = np.random.default_rng(seed)
     true = rng.permutation(np.repeat(np.arange(clusters), size))
@@ -89,10 +105,11 @@ def pair_world(clusters, seed=0, size=20, people=400):
 
 @pytest.mark.parametrize("clusters", [2, 3])
 def test_clusters_of_pairs_are_found(clusters):
-    """As many as there are, all items right, numbered by their score."""
+    """As many as there are, all items right, all of them sure, numbered by their score."""
     counts, true = pair_world(clusters)
     found = pair_clusters(counts)
     assert np.array_equal(found.labels, true)
+    assert confidence(counts, found).min() == 1.0
 
 
 def test_embeddings_of_many_items_agree(monkeypatch):
@@ -128,3 +145,14 @@ def test_impossible_numbers_are_refused(clusters):
     """A cluster has an item."""
     with pytest.raises(ConfigError):
         score_clusters(item_world()[0], clusters)
+
+
+def test_coclusters_find_blocks():
+    """Two groups of people with items of their own are told apart; an unliked item has a label."""
+    table = np.kron(np.eye(2), np.ones((20, 15)))
+    table = np.hstack([table, np.zeros((40, 1))])
+    found = spectral_coclusters(csr_array(table), 2, seed=0)
+    assert label_accuracy(found[:30], np.repeat([0, 1], 15)) == 1.0
+    assert found[30] in (0, 1)
+    with pytest.raises(DataError, match="too few likes"):
+        spectral_coclusters(csr_array(table[:2]), 2, seed=0)

@@ -108,6 +108,7 @@ def bad(made):
         "ticket 0": (Report(made.id, 0, 1).encode(), "malformed"),
         "too many bits": (Report(made.id, 5, 1 << made.questions).encode(), "malformed"),
         "campaign": (Report(b"otherone", 5, 1).encode(), "another campaign"),
+        "shard": (Report(made.id, 5, 1).encode(), "another shard"),
         "duplicate": (encoded, "duplicate"),
     }
 
@@ -117,7 +118,7 @@ def test_bad_reports_are_refused_with_a_reason(campaign, name):
     """A report that does not count says why, is counted as such, and changes no count."""
     made = campaign()
     data, reason = bad(made)[name]
-    server = Server(made)
+    server = Server(made, shard=(0, 2))
     server.fold(Report(made.id, 1 << 60, 1).encode(), now=NOW)
     before = server.totals.copy()
     receipt = server.fold(data, now=NOW)
@@ -198,6 +199,46 @@ def test_how_reports_are_batched_does_not_matter(tickets, size):
     assert whole.reports == len(set(tickets))
 
 
+def test_shards_add_up(campaign, tmp_path):
+    """Three servers that each get everything, merged, equal one server; a part goes on from its
+    own checkpoint."""
+    made = campaign()
+    data = wire(reports(made, 500))
+    alone = Server(made)
+    alone.fold(data, now=NOW)
+    shards = [Server(made, shard=(k, 3)) for k in range(3)]
+    for shard in shards:
+        shard.fold(data, now=NOW)
+        shard.save(tmp_path / "part")
+        again = Server.load(tmp_path / "part")
+        found = again.fold(data, now=NOW).counts
+        assert found["duplicate"] + found["another shard"] == 500
+    shards[0].merge(shards[1])
+    shards[0].merge(again)
+    assert np.array_equal(alone.totals, shards[0].totals)
+    assert shards[0].reports == 500
+    assert shards[0].fold(data, now=NOW).counts["duplicate"] == 500
+
+
+def test_unlike_servers_are_not_merged(campaign):
+    """Another campaign, another number of shards or the same shard: people could count twice."""
+    one = Server(campaign(), shard=(0, 2))
+    for other in (
+        Server(campaign(theta=0.5), shard=(1, 2)),
+        Server(campaign(), shard=(1, 3)),
+        Server(campaign(), shard=(0, 2)),
+    ):
+        with pytest.raises(ConfigError):
+            one.merge(other)
+
+
+@pytest.mark.parametrize("shard", [(1, 1), (-1, 2), (0, 0)])
+def test_impossible_shards_are_refused(campaign, shard):
+    """A shard is one of so many."""
+    with pytest.raises(ConfigError):
+        Server(campaign(), shard=shard)
+
+
 def test_a_killed_run_resumes(campaign, tmp_path):
     """From its checkpoint, with everything after it sent again, a run ends as if never killed."""
     made = campaign()
@@ -260,13 +301,14 @@ def test_a_checkpoint_waits_for_a_batch(campaign, tmp_path, monkeypatch):
 
 
 def test_a_checkpoint_keeps_all(campaign, tmp_path):
-    """Campaign and refusals come back; saving again gives the same file."""
-    server = Server(campaign(method="pairwise-preference"))
+    """Campaign, shards and refusals come back; saving again gives the same file."""
+    server = Server(campaign(method="pairwise-preference"), shard=(1, 2))
     server.fold(wire(reports(server.campaign, 50)), now=NOW)
     server.save(tmp_path / "one")
     again = Server.load(tmp_path / "one")
     assert again.campaign == server.campaign
     assert again.rejected == server.rejected
+    assert again.shards == server.shards
     again.save(tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
@@ -316,8 +358,11 @@ object.__setattr__(HUGE, "items", 2**31 - 1)
         {"shards": [0, -5]},
         {"shards": [0, 0.5]},
         {"shards": [0, 0]},
+        {"shards": []},
+        {"shards": [True]},
         {"shards": {"0": 1}},
         {"shard_count": 0},
+        {"shard_count": 1 << 64},
         {"shard_count": 2.0},
         {"keep_tickets": 1},
         {"rejected": {"duplicate": "x"}},
@@ -340,19 +385,22 @@ def test_headers_that_no_server_writes_are_refused(campaign, tmp_path, header):
         Server.load(tmp_path / "counts")
 
 
-def test_counts_of_merged_servers_open(campaign, tmp_path):
-    """A file of a time when several servers could part the tickets: whole, it is like any other."""
-    made = campaign()
-    server = Server(made)
-    server.fold(wire(reports(made, 5)), now=NOW)
-    server.save(tmp_path / "counts")
-    parts = {"shards": [0, 1], "shard_count": 2, "rejected": server.rejected | {"another shard": 3}}
-    damaged(tmp_path / "counts", header=parts)
+def test_counts_of_merged_shards_load(campaign, tmp_path):
+    """Where one of two shards kept no tickets, the file has fewer of them than reports."""
+    made = campaign(300, questions=7, rated=30)
+    data = wire(reports(made, 60))
+    first, second = Server(made, shard=(0, 2)), Server(made, shard=(1, 2), keep_tickets=False)
+    for server in (first, second):
+        server.fold(data, now=NOW)
+    first.merge(second)
+    first.save(tmp_path / "counts")
     again = Server.load(tmp_path / "counts")
-    assert (again.reports, again.rejected) == (5, server.rejected)
-    damaged(tmp_path / "counts", header={"shards": [1]})
-    with pytest.raises(ModelFileError, match="one of several servers"):
-        Server.load(tmp_path / "counts")
+    assert again.reports == 60
+    assert np.array_equal(again.totals, first.totals)
+    # Of a time when a server counted alone.
+    refused = {reason: 3 for reason in REASONS[1:] if reason != "another shard"}
+    damaged(tmp_path / "counts", header={"rejected": refused})
+    assert Server.load(tmp_path / "counts").rejected == refused | {"another shard": 0}
 
 
 def changed(array, place, value):
@@ -379,6 +427,7 @@ DAMAGES = {
     "ticket 0": lambda a: {"tickets": np.sort(changed(a["tickets"], 0, 0).view("u8")).view("i8")},
     "ticket twice": lambda a: {"tickets": changed(a["tickets"], 1, a["tickets"][0])},
     "no order": lambda a: {"tickets": a["tickets"][::-1].copy()},
+    "another shard": lambda a: {"tickets": np.arange(1, 6)},
     "one array more": lambda a: {"more": np.zeros(1)},
 }
 
@@ -389,7 +438,7 @@ def test_counts_that_do_not_add_up_are_refused(campaign, tmp_path, method, damag
     """Arrays of another shape, type or range, or that contradict each other, are never used."""
     made = campaign(method=method)
     chosen = {"pair": (0, 1)} if method == "pairwise-rated" else {}
-    server = Server(made)
+    server = Server(made, shard=(0, 3))
     server.fold(wire([Report(made.id, 3 * n, int(n == 3), **chosen) for n in range(1, 6)]), now=NOW)
     server.save(tmp_path / "counts")
     assert Server.load(tmp_path / "counts").reports == 5

@@ -15,7 +15,7 @@ theorems, theta, Q         bounds, planner                     theory.py, planne
 Deviations, each with its reason in the docs: sensed sets are drawn without replacement also in
 MaxSense and come from an affine permutation; scores are divided by how often an item was asked
 about; the number of questions is the best one and not ceil(epsilon). Added to the paper:
-constants of the bounds, choice of L, limits that a device pins.
+constants of the bounds, choice of L, confidence of labels, limits that a device pins.
 
 What runs on a device needs the standard library alone; the other names load on first use.
 """
@@ -30,13 +30,21 @@ from tacit.designs.sketches.messages import Campaign, Clusters, MessageError, Re
 
 if TYPE_CHECKING:
     from tacit.designs.sketches.campaigns import cards, new_campaign
-    from tacit.designs.sketches.clustering import Clustering, pair_clusters, publish, score_clusters
+    from tacit.designs.sketches.clustering import (
+        Clustering,
+        confidence,
+        pair_clusters,
+        publish,
+        score_clusters,
+    )
+    from tacit.designs.sketches.fake_devices import inspect, manipulation
     from tacit.designs.sketches.planner import Plan, plan
     from tacit.designs.sketches.server import Receipt, Server, item_counts, pair_counts
 
 _HOMES = {
     "campaigns": ("cards", "new_campaign"),
-    "clustering": ("Clustering", "pair_clusters", "publish", "score_clusters"),
+    "clustering": ("Clustering", "confidence", "pair_clusters", "publish", "score_clusters"),
+    "fake_devices": ("inspect", "manipulation"),
     "planner": ("Plan", "plan"),
     "server": ("Receipt", "Server", "item_counts", "pair_counts"),
 }
@@ -55,8 +63,11 @@ __all__ = [
     "Report",
     "Server",
     "cards",
+    "confidence",
     "explain",
+    "inspect",
     "item_counts",
+    "manipulation",
     "new_campaign",
     "new_secret",
     "pair_clusters",

@@ -5,21 +5,23 @@ Source      Banerjee, Hegde, Massoulié (2012), the last steps of Figures 1 to 3
 Deviations  the diagonal of the matrix of pairs is filled in, not 0; scores are shares of ones, not
             their printed counts.
 Added       k-means on one dimension is exact; the number of clusters can be chosen by the known
-            noise. All of it is post-processing: it costs no epsilon.
+            noise; each label has a confidence. All of it is post-processing: it costs no epsilon.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 from scipy.sparse.linalg import eigsh
 
 from tacit.designs.sketches.messages import MICRO, Campaign, Clusters
 from tacit.designs.sketches.server import ItemCounts, PairCounts
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, DataError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -65,6 +67,33 @@ def pair_clusters(counts: PairCounts, clusters: int | None = None) -> Clustering
     sizes = np.maximum(np.bincount(labels), 1)
     rank = np.argsort(np.argsort(np.bincount(labels, scores) / sizes, kind="stable"))
     return Clustering(rank[labels].astype(np.int64), scores / max(1.0, scores.max()))
+
+
+def confidence(
+    counts: ItemCounts | PairCounts, found: Clustering, *, resamples: int = 20, seed: int = 0
+) -> Floats:
+    """(N,) share of resamples of the reports in which each item has the label found from counts.
+
+    Reports are redrawn item by item (pair by pair): given how often it was asked about, an item's
+    answers are the reports' answers drawn with replacement. ConfigError without a resample.
+    """
+    if resamples < 1:
+        raise ConfigError(f"A confidence needs at least one resample; got {resamples}.")
+    generator = np.random.default_rng(seed)
+    shares, wanted = counts.ones / np.maximum(counts.asked, 1), found.clusters
+    agreed = np.zeros(len(found.labels))
+    for _ in range(resamples):
+        drawn = replace(counts, ones=generator.binomial(counts.asked, shares))
+        again = (
+            score_clusters(drawn, wanted)
+            if isinstance(drawn, ItemCounts)
+            else pair_clusters(drawn, wanted)
+        )
+        both = np.zeros((wanted, wanted), dtype=np.int64)
+        np.add.at(both, (again.labels, found.labels), 1)
+        _, names = linear_sum_assignment(both, maximize=True)  # that agree most
+        agreed += names[again.labels] == found.labels
+    return agreed / resamples
 
 
 def embedding(matrix: Floats, dimensions: int) -> Floats:
@@ -210,3 +239,26 @@ def kmeans(points: Floats, clusters: int) -> Ints:
         warnings.simplefilter("ignore")  # about fewer different points than clusters
         labels: Ints = KMeans(clusters, n_init=10, random_state=0).fit_predict(points)
     return labels.astype(np.int64)
+
+
+def spectral_coclusters(likes: sparse.csr_array, clusters: int, *, seed: int) -> Ints:
+    """(items,) labels from 0 without privacy, from likes (people, items); DataError for too few.
+
+    Items that nobody likes come into the largest cluster. It is what sketches are measured against.
+    Source: Dhillon, Co-clustering documents and words using bipartite spectral graph partitioning
+    (2001), by scikit-learn.
+    """
+    from sklearn.cluster import SpectralCoclustering
+
+    people, known = (np.flatnonzero(np.asarray(likes.sum(axis=axis)).ravel()) for axis in (1, 0))
+    if min(len(known), len(people)) <= clusters:
+        raise DataError(
+            "there are too few likes to cluster",
+            found=f"{len(people)} people who like {len(known)} items",
+            expected=f"more than {clusters} of each",
+        )
+    model = SpectralCoclustering(n_clusters=clusters, random_state=seed)
+    model.fit(sparse.csr_matrix(likes[people][:, known]))
+    labels = np.full(likes.shape[1], np.bincount(model.column_labels_).argmax(), dtype=np.int64)
+    labels[known] = model.column_labels_
+    return labels

@@ -209,7 +209,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
 
     Populations drawn from these people answer, and their devices recommend from the clusters.
 
-    Shows lists by population and epsilon, next to popularity without privacy. People are drawn with
+    Shows lists by population and epsilon, next to methods without privacy. People are drawn with
     replacement.
     """
     from tacit.designs.sketches.experiment.ratings import evaluate_ratings

@@ -11,7 +11,7 @@ whatever was answered.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -89,8 +89,12 @@ def check_counts(
 ) -> None:
     """MessageError unless a server can have saved these; places: how many items or pairs."""
     shards, keeps = header["shards"], header["keep_tickets"]
-    whole = shards == list(range(len(shards))) and header["shard_count"] == len(shards)
-    require(whole, "these are counts of one of several servers")
+    count = header["shard_count"]
+    known = is_integer(count, 1, (1 << 64) - 1) and all(is_integer(k, 0, count - 1) for k in shards)
+    require(
+        known and len(shards) > 0 and shards == sorted({*shards}),
+        "shards are numbers below how many there are, each once",
+    )
     require(type(keeps) is bool, "tickets are kept or not")
     refused = dict(header["rejected"]).values()
     require(all(is_integer(each, 0, _MOST_COUNTED) for each in refused), "refusals are counted")
@@ -115,3 +119,12 @@ def check_counts(
     )
     ascend = bool(np.all(words[1:] > words[:-1])) and (len(words) == 0 or words[0] > 0)
     require(ascend, "tickets are above 0, each once, in ascending order")
+    own = bool(of_shards(words, shards, count).all())
+    require(own, "a ticket belongs to another shard")
+
+
+def of_shards(tickets: Words, shards: Collection[int], count: int) -> NDArray[np.bool_]:
+    """(n,) whether each ticket is one of these of so many shards."""
+    if len(shards) == count:
+        return np.ones(len(tickets), dtype=np.bool_)
+    return np.isin(tickets % np.uint64(count), np.array(sorted(shards), dtype=np.uint64))

@@ -116,7 +116,7 @@ DESIGN = Design(
         "simulate": "commands:SIMULATE",
         "evaluate": "commands:EVALUATE",
         "tour": "experiment:tour",
-        "compare": "experiment.ratings:contenders",
+        "compare": "experiment.contenders:contenders",
         "reproduce": "design:ITEMS",
     },
     "Works from about a million people at epsilon 1, and on MovieLens 100K a list of "

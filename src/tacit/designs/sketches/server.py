@@ -6,8 +6,8 @@ Sees        reports: a ticket and randomised bits; never a rating, never who sen
 Releases    counts by item or pair; what is made of them needs no further protection.
 Deviations  scores are divided by how often an item was asked about: the same mean, less noise.
 
-Questions are drawn anew from each ticket and never stored. Tickets that answered are kept (at most
-16 bytes each).
+Questions are drawn anew from each ticket and never stored. Counts are sums, so servers that each
+take some of the tickets can be merged. Tickets that answered are kept (at most 16 bytes each).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import container
-from tacit.designs.sketches.counting import Seen, check_counts
+from tacit.designs.sketches.counting import Seen, check_counts, of_shards
 from tacit.designs.sketches.messages import REPORT_BYTES, Campaign, MessageError, Report
 from tacit.designs.sketches.sensing import halves
 from tacit.errors import ConfigError, ModelFileError
@@ -30,11 +30,12 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 
-REASONS = ("accepted", "malformed", "another campaign", "late", "duplicate")
+REASONS = ("accepted", "malformed", "another campaign", "another shard", "late", "duplicate")
 """What became of a report, by its code in `Receipt.codes`."""
-_ACCEPTED, _MALFORMED, _, _LATE, _DUPLICATE = range(5)
+_ACCEPTED, _MALFORMED, _, _SHARD, _LATE, _DUPLICATE = range(6)
 MOST_PAIR_ITEMS = 10_000
-_HEAD = 10  # bytes that are the same in every report of a campaign
+TICKET = (10, 8)
+"""Where the ticket stands in a report, behind what is the same in all of them, and its bytes."""
 _BLOCK = 1 << 19  # reports taken at once: memory beyond the counts stays the same
 _CHECKPOINT = "sketch-counts"
 
@@ -54,13 +55,19 @@ class Receipt:
 class Server:
     """Counts the reports of one campaign.
 
-    keep_tickets: False where the caller that hands reports over has made sure that they are
-    distinct; memory then does not grow at all. After a checkpoint only what came later may then be
-    sent again; `reports` says how many had come.
+    shard: (k, n), this is the k-th of n servers, from 0, and takes tickets with ticket % n = k: so
+    that no two of them count one person twice. keep_tickets: False where the caller that hands
+    reports over has made sure that they are distinct; memory then does not grow at all. After a
+    checkpoint only what came later may then be sent again; `reports` says how many had come.
     """
 
-    def __init__(self, campaign: Campaign, *, keep_tickets: bool = True) -> None:
+    def __init__(
+        self, campaign: Campaign, *, shard: tuple[int, int] = (0, 1), keep_tickets: bool = True
+    ) -> None:
+        if not 0 <= shard[0] < shard[1]:
+            raise ConfigError(f"A shard is a number below how many there are; got {shard}.")
         self.campaign = campaign
+        self.shards, self.shard_count = {shard[0]}, shard[1]
         self.totals = np.zeros((2, _places(campaign)), dtype=np.int64)
         self.ones = np.zeros(campaign.questions + 1, dtype=np.int64)
         self.rejected = dict.fromkeys(REASONS[1:], 0)
@@ -68,7 +75,7 @@ class Server:
         self._seen = Seen()
         self._busy = threading.Lock()
         example = Report(campaign.id, 1, 0, (0, 1) if campaign.method == "pairwise-rated" else None)
-        self._head = np.frombuffer(example.encode()[:_HEAD], dtype=np.uint8)
+        self._head = np.frombuffer(example.encode()[: TICKET[0]], dtype=np.uint8)
 
     @property
     def reports(self) -> int:
@@ -111,6 +118,20 @@ class Server:
         codes[whole] = self.fold(b"".join(messages[place] for place in whole), now=now).codes
         return _receipt(codes)
 
+    def merge(self, other: Server) -> None:
+        """Take in the counts of another shard, which ends with it; ConfigError if they overlap."""
+        if other.campaign != self.campaign or other.shard_count != self.shard_count:
+            raise ConfigError("Only shards of one campaign, equally many, can be merged.")
+        if self.shards & other.shards:
+            raise ConfigError("These servers took the same tickets: people would count twice.")
+        self.keep_tickets &= other.keep_tickets
+        self._seen.add(other._seen.tickets())
+        self.shards |= other.shards
+        self.totals += other.totals
+        self.ones += other.ones
+        for reason, count in other.rejected.items():
+            self.rejected[reason] += count
+
     def save(self, path: str | Path) -> None:
         """A checkpoint, whole or not at all. What came after it can be sent again.
 
@@ -121,8 +142,8 @@ class Server:
             header = {
                 "kind": _CHECKPOINT,
                 "campaign": self.campaign.encode().hex(),
-                "shards": [0],  # of a time when several servers could part the tickets
-                "shard_count": 1,
+                "shards": sorted(self.shards),
+                "shard_count": self.shard_count,
                 "keep_tickets": self.keep_tickets,
                 "rejected": self.rejected,
             }
@@ -151,7 +172,9 @@ class Server:
             # Before a server is made: a file must not claim more memory than it has itself.
             check_counts(header, arrays, campaign, _places(campaign))
             server = cls(campaign, keep_tickets=header["keep_tickets"])
-            server.rejected = {reason: header["rejected"][reason] for reason in REASONS[1:]}
+            server.shards, server.shard_count = {*header["shards"]}, header["shard_count"]
+            # Files of a time when a server counted alone lack one of the reasons.
+            server.rejected |= {name: header["rejected"].get(name, 0) for name in REASONS[1:]}
         except (KeyError, TypeError, ValueError, ConfigError) as error:
             raise ModelFileError(
                 f"{path}: its content is not what a server saves ({error}). Count again."
@@ -168,6 +191,8 @@ class Server:
         bits = np.empty(len(records), dtype=np.uint32)
         read_reports(records, self._head, self.campaign.questions, tickets, bits, codes)
         pairs = self._pairs(records, codes)
+        foreign = ~of_shards(tickets, self.shards, self.shard_count)
+        codes[foreign & (codes == _ACCEPTED)] = _SHARD
         if now > self.campaign.closes:
             codes[codes == _ACCEPTED] = _LATE
         kept = np.flatnonzero(codes == _ACCEPTED)
@@ -277,3 +302,21 @@ def _places(campaign: Campaign) -> int:
             f"Pairs are counted for at most {MOST_PAIR_ITEMS} items; there are {items}. Sense sets."
         )
     return items * (items - 1) // 2
+
+
+def counts_of(messages: Sequence[bytes], campaign: bytes, now: int) -> NDArray[np.int64]:
+    """Totals, ones and refusals of these reports, one behind the other. Of equal tickets the first
+    counts: all reports of a ticket belong in one part."""
+    server = Server(Campaign.decode(campaign))
+    server.fold_each(messages, now=now)
+    return np.concatenate([server.totals.ravel(), server.ones, [*server.rejected.values()]])
+
+
+def server_of(campaign: bytes, counts: NDArray[np.int64]) -> Server:
+    """A server that has these counts, and no tickets."""
+    server = Server(Campaign.decode(campaign), keep_tickets=False)
+    places, kinds = server.totals.size, len(server.ones)
+    server.totals[:] = counts[:places].reshape(server.totals.shape)
+    server.ones[:] = counts[places : places + kinds]
+    server.rejected = dict(zip(server.rejected, counts[places + kinds :].tolist(), strict=True))
+    return server

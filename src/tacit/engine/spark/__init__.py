@@ -26,6 +26,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.data.columns import EVENTS
 from tacit.data.domains import none_rated
@@ -46,6 +47,7 @@ from tacit.engine.spark.sums import (
     SparkRatings,
     answering,
     close,
+    gathered,
     kept,
 )
 
@@ -73,7 +75,7 @@ def open_spark(
     """
     with _session(remote) as session:
         given = _rows(session, source, asked, public.scale, events=events)
-        count, stars = _tasks(given, tasks), None
+        count, stars = _tasks(given.frame, tasks), None
         if "rating" in given.used:
             stars = np.zeros(0)
             if public.scale is None:
@@ -110,7 +112,7 @@ def write_lists(
     with _session(remote) as session:
         events = model.scale_ == EVENTS
         rows = _rows(session, source, asked, model.scale_, events=events)
-        count = _tasks(rows, tasks)
+        count = _tasks(rows.frame, tasks)
         work = partial(
             workers.listed, make=make, width=len(model.history_ids_), of_lists=model.item_ids_,
             scale=model.scale_, used=rows.used,
@@ -120,6 +122,40 @@ def write_lists(
         parted = rows.parted(model.history_ids_, count)
         parted.mapInArrow(work, schema).write.mode("error").parquet(_place(out))
         session.stop()
+
+
+def fold_reports(
+    source: str,
+    remote: str,
+    column: str,
+    ticket: tuple[int, int],
+    fold: Callable[[list[bytes]], NDArray[np.int64]],
+    *,
+    tasks: int | None = None,
+) -> NDArray[np.int64]:
+    """The sum of what `fold` makes of each task's reports, in the order of their bytes.
+
+    source: Parquet with reports in a binary column. ticket: where in a report, from 0, and how
+    long what names the sender is: equal ones are in one task.
+    """
+    with _session(remote) as session:
+        from pyspark.sql import functions as spark
+
+        frame = _read(session, source)
+        kinds = dict(frame.dtypes)
+        if not kinds:
+            raise ClusterError(NOT_THERE)
+        if kinds.get(column) != "binary":
+            raise DataError("no column of reports", column=column, found=", ".join(kinds),
+                            expected="a binary column")  # fmt: skip
+        place = (ticket[0], sum(ticket))
+        reports = frame.select(spark.col(f"`{column}`").alias("report")).dropna()
+        count = _tasks(reports, tasks)
+        parted = _parted(reports, partial(workers.packed_reports, ticket=place), count)
+        work = partial(workers.folded, ticket=place, fold=fold)
+        total, _ = gathered(parted, work, fold([]), count)
+        session.stop()
+    return total
 
 
 @contextmanager
@@ -155,11 +191,13 @@ class _Rows:
     def parted(self, ids: Column, tasks: int) -> Any:
         """Each person's rows in one task, by buckets, of which there are many more than tasks, so
         that tasks are equal. ids: of the catalogue."""
-        work = partial(
-            workers.packed, used=self.used, scale=self.scale, ids=ids,
-            buckets=min(workers.HASHES, 64 * tasks),
-        )  # fmt: skip
-        return self.frame.mapInArrow(work, workers.ROWS).repartition(tasks, "bucket")
+        work = partial(workers.packed, used=self.used, scale=self.scale, ids=ids)
+        return _parted(self.frame, work, tasks)
+
+
+def _parted(frame: Any, packed: Callable[..., Any], tasks: int) -> Any:
+    work = partial(packed, buckets=min(workers.HASHES, 64 * tasks))
+    return frame.mapInArrow(work, workers.ROWS).repartition(tasks, "bucket")
 
 
 def _rows(
@@ -184,9 +222,9 @@ def _rows(
     return _Rows(chosen, used, made, known, source.endswith(_TEXT))
 
 
-def _tasks(given: _Rows, asked: int | None) -> int:
+def _tasks(frame: Any, asked: int | None) -> int:
     """As asked for, or one for TASK_ROWS; DataError without a row."""
-    rows = given.frame.count()
+    rows = frame.count()
     if not rows:
         raise DataError("there is no row")
     return asked or max(_LEAST_TASKS, math.ceil(rows / TASK_ROWS))

@@ -43,21 +43,12 @@ class SparkRatings(StoredRatings):
         known = self.catalogue
         zero = add(Block.empty().ratings(known.n_items, known.scale))
         work = partial(workers.summed, add=add, n_items=known.n_items, scale=known.scale)
-        merge = partial(workers.merged, kind=zero.dtype.str)
-        merging = max(1, min(self.tasks, zero.size // workers.PIECE))
-        with answering():
-            parts = self._blocks.mapInArrow(work, workers.PIECES).repartition(merging, "piece")
-            rows = parts.mapInArrow(merge, workers.PIECES).toArrow()
-        cells, seen = zero.ravel(), np.zeros((3, workers.HASHES), np.int64)
-        for number, raw in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-            if number == workers.SEEN:
-                seen = seen + np.frombuffer(raw, np.int64).reshape(-1, workers.HASHES)
-            else:
-                found, start = np.frombuffer(raw, zero.dtype), number * workers.PIECE
-                cells[start : start + len(found)] += found
-        self._check(seen)
+        total, seen = gathered(self._blocks, work, zero, self.tasks)
+        if self._seen is not None and not np.array_equal(seen, self._seen):
+            raise ClusterError(_NOT_ONCE)
+        self._seen = seen
         self.advance(1.0)
-        return cells.reshape(zero.shape)
+        return total
 
     def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> Lines:
         """Strips of all blocks meet in their tile, and answers in their line."""
@@ -89,17 +80,34 @@ class SparkRatings(StoredRatings):
             for number in range(len(some)):
                 yield np.load(BytesIO(found[number][1]), allow_pickle=False)
 
-    def _check(self, seen: NDArray[np.int64]) -> None:
-        """ClusterError unless each hash of people was in one task, all blocks of a task were there,
-        and the people are those of every other sum. seen: (3, hashes) tasks, people and those that
-        the tasks began with."""
-        once = seen.any() and seen[0].max() <= 1 and np.array_equal(seen[1], seen[2])
-        if not once or (self._seen is not None and not np.array_equal(seen, self._seen)):
-            raise ClusterError(_NOT_ONCE)
-        self._seen = seen
-
 
 _AT_ONCE = 16
+
+
+def gathered(
+    frame: Any, work: Callable[..., Any], zero: NDArray[Any], tasks: int
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The sum of the tables that `work` makes of each task, and of what the tasks have seen.
+
+    zero: zeros in the shape of the sum. Pieces of the same number are added on the cluster first.
+    ClusterError unless each hash was in one task, and all blocks of a task were there. Seen: (3,
+    hashes) tasks, people and those that the tasks began with.
+    """
+    merge = partial(workers.merged, kind=zero.dtype.str)
+    merging = max(1, min(tasks, zero.size // workers.PIECE))
+    with answering():
+        parts = frame.mapInArrow(work, workers.PIECES).repartition(merging, "piece")
+        rows = parts.mapInArrow(merge, workers.PIECES).toArrow()
+    cells, seen = zero.ravel(), np.zeros((3, workers.HASHES), np.int64)
+    for number, raw in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+        if number == workers.SEEN:
+            seen = seen + np.frombuffer(raw, np.int64).reshape(-1, workers.HASHES)
+        else:
+            found, start = np.frombuffer(raw, zero.dtype), number * workers.PIECE
+            cells[start : start + len(found)] += found
+    if not seen.any() or seen[0].max() > 1 or not np.array_equal(seen[1], seen[2]):
+        raise ClusterError(_NOT_ONCE)
+    return cells.reshape(zero.shape), seen
 
 
 def _of_part(

@@ -37,6 +37,7 @@ BLOCK_ROWS = AT_ONCE = 1_000_000
 ROWS = "bucket int, rows binary"
 BLOCKS = "seen binary, offsets binary, items binary, values binary, people binary"
 PIECES = "piece long, cells binary"
+_FOLDED = 1 << 18  # reports counted at once
 REFUSED = "tacit refuses "
 """Before what is wrong with a row."""
 KINDS = {"large_string": "string", "int64": "bigint", "double": "double"}
@@ -88,6 +89,14 @@ def packed(
         items = pa.array(numbers_in(flat(table["item"]), ids))
         made = table.set_column(table.schema.get_field_index("item"), "item", items)
         yield _by_bucket(made, hashes_of(flat(table["user"])), buckets)
+
+
+def packed_reports(
+    batches: Iterable[Any], *, ticket: tuple[int, int], buckets: int
+) -> Iterator[Any]:
+    """Reports, those of equal tickets in the same bucket. ticket: where it begins and ends."""
+    for table in _many(batches):
+        yield _by_bucket(table, hashes_of(pc.binary_slice(flat(table[0]), *ticket)), buckets)
 
 
 def _by_bucket(table: Any, hashes: NDArray[np.uint64], buckets: int) -> Any:
@@ -197,6 +206,28 @@ def each_block(batches: Iterable[Any]) -> Iterator[tuple[Block, dict[str, Any]]]
             row = {name: batch.column(name)[at] for name in batch.schema.names}
             parts = [np.frombuffer(row[name].as_buffer(), kind) for name, kind in kinds.items()]
             yield Block(*parts), row
+
+
+def folded(
+    batches: Iterable[Any], *, ticket: tuple[int, int], fold: Callable[[list[bytes]], Any]
+) -> Iterator[Any]:
+    """What `fold` makes of a task's reports, in pieces; those of equal tickets in the order of
+    their bytes, so that the same one counts if the task is done again."""
+    if (table := _unpacked(batches)) is not None:
+        reports = flat(table[0])
+        del table
+        hashes = hashes_of(pc.binary_slice(reports, *ticket))
+        seen = np.zeros((3, HASHES), np.int64)
+        seen[0, marks(hashes)] = 1
+        order = np.argsort(hashes)
+        same = np.diff(hashes[order]) == 0
+        several = np.append(same, False) | np.insert(same, 0, False)
+        alone = order[~several]
+        parts = [alone[start : start + _FOLDED] for start in range(0, len(alone), _FOLDED)]
+        total = fold(sorted(reports.take(pa.array(order[several])).to_pylist()))
+        for part in parts:
+            total = total + fold(reports.take(pa.array(part)).to_pylist())
+        yield from _pieces(total, seen)
 
 
 def _pieces(total: NDArray[Any], seen: NDArray[np.int64]) -> Iterator[Any]:

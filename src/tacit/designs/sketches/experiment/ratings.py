@@ -4,15 +4,14 @@ Likes are ratings from some stars on. People are drawn from the training half wi
 any number: a population above the data's own stands for so many people of the same tastes. An
 item's counts are drawn from their own exact distribution; what is left out is that items in one set
 get the same answer, and that the wheel's sets are not quite all equally likely. Every person's
-device recommends from the published clusters; held-out likes judge the lists.
-
-For `tacit compare` the very people report, once each.
+device recommends from the published clusters; held-out likes judge the lists. Spectral
+co-clustering, popular items and item kNN see the same training half, without privacy.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -23,28 +22,30 @@ from scipy.special import gammaln
 
 from tacit.data.ratings import Ratings
 from tacit.data.splits import random_per_user
-from tacit.design import Comparison, Entry
 from tacit.designs.sketches.campaigns import new_campaign
-from tacit.designs.sketches.clustering import Clustering, kmeans_line, publish, score_clusters
+from tacit.designs.sketches.clustering import (
+    Clustering,
+    kmeans_line,
+    publish,
+    score_clusters,
+    spectral_coclusters,
+)
 from tacit.designs.sketches.messages import WHOLE, Campaign, Clusters
-from tacit.designs.sketches.model import answer
 from tacit.designs.sketches.planner import MethodPlan, Plan, plan
-from tacit.designs.sketches.server import ItemCounts, Server, item_counts
+from tacit.designs.sketches.server import ItemCounts
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import grouped, mean_interval
 from tacit.evaluation.metrics import ranking_metrics
 from tacit.evaluation.parallel import Progress
-from tacit.randomness import replay, simulation
-from tacit.recommenders.base import Recommendation, Recommendations
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Row = dict[str, Any]
 METHOD = "multi-maxsense"
 _N = 10
+_NEIGHBOURS = 50
 _NEAR = 0.95
 _MOST = 10**15  # people in a population: counts are 64-bit integers
-_RATED, _CLUSTERS = 50, 2  # of contenders
 
 
 def evaluate_ratings(
@@ -58,7 +59,7 @@ def evaluate_ratings(
     seeds: Sequence[int] = (0, 1, 2, 3, 4),
     progress: Progress = lambda _: None,
 ) -> dict[str, Any]:
-    """The curve over populations and epsilons, and popularity, on the same splits.
+    """The curve over populations and epsilons, and methods without privacy, on the same splits.
 
     rated: w, a public guess of how many items a person has rated; a device uses at most so many of
     its likes. theta and the number of questions are the planner's for it. epsilons: above 0, or
@@ -66,7 +67,7 @@ def evaluate_ratings(
 
     Given back: items and people of the ratings, the settings; rows, each one way to learn, judged
     by the lists, with epsilon (inf without noise) and users (inf for an infinite population), both
-    None for popularity; needed, see `_needed`; points, means over seeds; sentences.
+    None without privacy; needed, see `_needed`; points, means over seeds; sentences.
     """
     if not (users and epsilons and seeds) or min(users) < 1 or max(users) > _MOST:
         raise ConfigError(
@@ -80,16 +81,15 @@ def evaluate_ratings(
     rows: list[Row] = []
     for seed in seeds:
         trial = _Trial(ratings, liked_from, seed)
-        liked = np.asarray(trial.likes.sum(axis=0)).ravel().astype(int).tolist()
-        popular = Clusters(bytes(32), bytes(32), bytes(items), tuple(liked))
-        rows.append(trial.row(popular, "popularity", None, None))
+        rows += [trial.row(found, name, None, None) for name, found in trial.in_the_clear(clusters)]
         for epsilon, advice in plans.items():
             campaign = campaign_of(trial.catalogue, advice, epsilon, liked_from, seed)
             own = advised(advice).users_clt
             planned = [round(own)] if math.isfinite(epsilon) and own < _MOST else []
             for size in (*sorted({*users, *planned}), math.inf):
                 found = _learned(campaign, trial.likes, clusters, size, seed)
-                rows.append(trial.row(publish(campaign, found), METHOD, epsilon, size))
+                lists = trial.at_home(publish(campaign, found))
+                rows.append(trial.row(lists, METHOD, epsilon, size))
             progress(1)
     needed = [_needed(each, plans[each], rows) for each in epsilons if math.isfinite(each)]
     sizes = {"items": items, "people": ratings.n_users, "rated": rated}
@@ -120,10 +120,26 @@ class _Trial:
                 fix="Lower --liked-from.",
             )
 
-    def row(
-        self, clusters: Clusters, method: str, epsilon: float | None, users: float | None
-    ) -> Row:
-        found = ranking_metrics(lists_at_home(clusters, self.seen, self.likes, n=_N), self.held)
+    def at_home(self, clusters: Clusters) -> Ints:
+        return lists_at_home(clusters, self.seen, self.likes, n=_N)
+
+    def in_the_clear(self, clusters: int) -> Iterator[tuple[str, Ints]]:
+        """Lists of ten by each method without privacy."""
+        liked = np.asarray(self.likes.sum(axis=0)).ravel()
+        together = spectral_coclusters(self.likes, clusters, seed=self.seed)
+        campaign = new_campaign(self.catalogue, rated=1, epsilon=math.inf, seed=bytes(16))
+        for name, labels in (
+            ("spectral-coclustering", together),
+            ("popularity", np.zeros_like(together)),
+        ):
+            yield name, self.at_home(publish(campaign, Clustering(labels, liked)))
+        scores = (self.likes @ _similar(self.likes)).toarray()
+        scores[self.seen.nonzero()] = -1.0
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :_N]
+        yield "item-knn", np.where(np.take_along_axis(scores, best, axis=1) >= 0, best, -1)
+
+    def row(self, lists: Ints, method: str, epsilon: float | None, users: float | None) -> Row:
+        found = ranking_metrics(lists, self.held)
         return {
             "method": method,
             "epsilon": epsilon,
@@ -132,6 +148,17 @@ class _Trial:
             "ndcg_at_10": found.ndcg,
             "recall_at_10": found.recall,
         }
+
+
+def _similar(likes: sparse.csr_array) -> sparse.csr_array:
+    """(items, items) cosine of likes; row by row the most similar items alone."""
+    length = np.sqrt(np.maximum(np.asarray(likes.sum(axis=0)).ravel(), 1))
+    both = (likes.T @ likes).toarray() / np.outer(length, length)
+    np.fill_diagonal(both, 0.0)
+    kept = min(_NEIGHBOURS, len(both))
+    least = np.partition(both, -kept, axis=1)[:, [-kept]]
+    # A column holds whom an item is near to: its own nearest count, as from the person's items.
+    return sparse.csr_array(np.where((both >= least) & (both > 0), both, 0.0).T)
 
 
 def _learned(
@@ -289,58 +316,3 @@ def lists_at_home(
         best = best[order[best] < items * items]
         lists[person, : len(best)] = best
     return lists
-
-
-class OnDevices:
-    """Everybody reports once; every device makes its own list of ten."""
-
-    def __init__(self, *, epsilon: float) -> None:
-        self.epsilon = epsilon
-
-    def fit(self, ratings: Ratings) -> OnDevices:
-        liked_from = ratings.scale.liked_from
-        seen, likes = ratings.matrix, likes_of(ratings.matrix, liked_from)
-        advice = plan(
-            items=ratings.n_items,
-            rated=min(_RATED, ratings.n_items // 2),
-            epsilon=min(self.epsilon, 20.0),
-            clusters=_CLUSTERS,
-        )
-        campaign = campaign_of(ratings.item_ids.tolist(), advice, self.epsilon, liked_from, 0)
-        found = score_clusters(reported(campaign, likes, seed=0), _CLUSTERS)
-        self.lists_ = lists_at_home(publish(campaign, found), seen, likes, n=_N)
-        self.ratings_ = ratings
-        return self
-
-    def recommend(
-        self, user: Any, *, n: int = 10, candidates: Collection[Any] | None = None
-    ) -> Recommendations:
-        """One of the lists that were made."""
-        own = self.lists_[self.ratings_.user_number(user)][:n]
-        items = enumerate(self.ratings_.item_ids[own[own >= 0]].tolist(), 1)
-        return Recommendations(
-            tuple(Recommendation(user, item, -rank, rank) for rank, item in items)
-        )
-
-
-def reported(campaign: Campaign, likes: sparse.csr_array, *, seed: int) -> ItemCounts:
-    """Counts of one report from each row of `likes`."""
-    server = Server(campaign, keep_tickets=False)
-    starts, items = likes.indptr.astype(np.int64), likes.indices.astype(np.int64)
-    with simulation():
-        server.fold(answer(campaign, starts, items, replay(f"crowd {seed}")), now=0)
-    return item_counts(server)
-
-
-def contenders(asked: Comparison) -> tuple[Entry, ...] | str:
-    """In one domain."""
-    if asked.source is not None:
-        return "works in one domain: leave --source and --target out"
-    return tuple(
-        Entry(
-            "sketches", "sound" if math.isfinite(epsilon) else "non-private", epsilon,
-            "one report of a device, for the whole profile", "the server and everybody else",
-            f"{__name__}:OnDevices", {"epsilon": epsilon}, attacked=False,
-        )
-        for epsilon in asked.epsilons
-    )  # fmt: skip
