@@ -26,6 +26,7 @@ from tacit.data.ratings import Ratings
 from tacit.data.stored import MOST_VALUES, Block, Public, Rows, StoredRatings, columns_among
 from tacit.data.tables import Role
 from tacit.data.tables.cleaning import parts_of
+from tacit.data.tables.folder import is_folder
 from tacit.errors import ConfigError, DataError, OutputError
 
 LEAST_MEMORY = 2**30
@@ -108,6 +109,9 @@ def open_parquet(
 
 def _files(folder: Path) -> list[Path]:
     """Parquet files of a folder that are whole; hidden ones and those being written are not."""
+    if is_folder(folder):
+        raise DataError("this is a folder of  tacit data import", path=folder,
+                        fix="Name its ratings.parquet or events.parquet.")  # fmt: skip
     inside = {file: file.relative_to(folder).parts for file in sorted(folder.rglob("*"))}
     files = [file for file, parts in inside.items()
              if file.is_file() and not any(part[0] in "._" for part in parts)]  # fmt: skip
