@@ -1,6 +1,6 @@
-"""The fit of private lists where ratings lie: in memory, on pysail, on Spark.
+"""The fit of private lists where ratings lie: in memory, streamed, on pysail, on Spark.
 
-    python benchmarks/scale.py --engine local,pysail,pyspark --events 1e6,5e6,2e7 [--json]
+    python benchmarks/scale.py --engine local,streaming,pysail,pyspark --events 1e6,5e6,2e7 [--json]
 
 Generated ratings of 18 genres, 145 events a person and at most 27,000 items; private lists in one
 domain, and across two, as the sound X-Map makes them; the published X-Map without noise; and as
@@ -40,7 +40,7 @@ ITEMS, GENRES, OF_PERSON, PART = 27_000, 18, 145, 2_000_000
 ACROSS = {"source": "a", "target": "b"}
 MODELS = {"private": {}, "across": ACROSS, "published": ACROSS, "reports": {}}
 LISTED = 200
-ENGINES = ("local", "pysail", "pyspark")
+ENGINES = ("local", "streaming", "pysail", "pyspark")
 SAIL = (
     "import sys; from pysail.spark import SparkConnectServer; "
     "SparkConnectServer('127.0.0.1', int(sys.argv[1])).start(background=False)"
@@ -124,7 +124,7 @@ def fold(engine: str, folder: Path, remote: str) -> dict[str, object]:
     return {"digest": hashlib.sha256(b"".join(parts)).hexdigest(), "lists": None, "written": 0}
 
 
-def fit(engine: str, model: str, folder: Path, remote: str) -> dict[str, object]:
+def fit(engine: str, model: str, folder: Path, remote: str, memory: int) -> dict[str, object]:
     """In this process: the seconds, and a hash of all exact sums."""
     if model == "reports":
         return fold(engine, folder, remote)
@@ -148,6 +148,11 @@ def fit(engine: str, model: str, folder: Path, remote: str) -> dict[str, object]
         fitted = Private(1.0, mode="taste", **MODELS[model])
     if engine == "local":
         fitted.fit(in_memory(folder, public))
+    elif engine == "streaming":
+        from tacit.data.tables.buckets import open_parquet
+
+        with open_parquet(folder / "ratings", {}, public, memory, events=False) as ratings:
+            fitted.fit(ratings)
     else:
         from tacit.engine.spark import open_spark
 
@@ -190,7 +195,7 @@ def in_memory(folder: Path, public: object) -> object:
     )
 
 
-def one(engine: str, model: str, folder: Path) -> dict[str, object]:
+def one(engine: str, model: str, folder: Path, memory: int) -> dict[str, object]:
     """A fit in a process of its own, measured with its server."""
     port, watch = free_port(), Watch()
     server = serve(engine, port)
@@ -204,6 +209,7 @@ def one(engine: str, model: str, folder: Path) -> dict[str, object]:
         model,
         str(folder),
         f"sc://127.0.0.1:{port}",
+        str(memory),
     ]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     wall = time.monotonic() - start
@@ -214,6 +220,8 @@ def one(engine: str, model: str, folder: Path) -> dict[str, object]:
     if done.returncode:
         sys.exit(done.stderr[-3000:])
     found = json.loads(done.stdout.splitlines()[-1])
+    if engine == "streaming":
+        shuffled = found["written"]
     return {
         "engine": engine,
         "model": model,
@@ -365,13 +373,14 @@ def exponent(rows: list[dict[str, object]]) -> dict[str, float]:
 
 def main() -> None:
     if sys.argv[1:2] == ["--fit"]:
-        engine, model, folder, remote = sys.argv[2:]
-        print(json.dumps(fit(engine, model, Path(folder), remote)))
+        engine, model, folder, remote, memory = sys.argv[2:]
+        print(json.dumps(fit(engine, model, Path(folder), remote, int(memory))))
         return
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--engine", default="local,pysail", help=", ".join(ENGINES))
+    parser.add_argument("--engine", default="local,streaming,pysail", help=", ".join(ENGINES))
     parser.add_argument("--model", default="private,across", help=", ".join(MODELS))
     parser.add_argument("--events", default="1e6", help="numbers with commas")
+    parser.add_argument("--memory", type=float, default=4, help="GiB that streaming may use")
     parser.add_argument("--folder", type=Path, help="keep the generated files here")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.add_argument("--task-rows", default="2e6", help="rows of a task on a cluster")
@@ -387,7 +396,7 @@ def main() -> None:
             for model in asked.model.split(","):
                 first = None
                 for engine in asked.engine.split(","):
-                    row = {"events": events} | one(engine, model, folder)
+                    row = {"events": events} | one(engine, model, folder, int(asked.memory * 2**30))
                     made = row.pop("digest"), row.pop("lists")
                     first = made if first is None else first
                     for name, own, other in zip(("sums", "lists"), made, first, strict=True):

@@ -225,6 +225,10 @@ class Where:
         "sees, or a table of its catalogue.",
         default=None,
     )
+    memory: str | None = option(
+        "Stream RATINGS, Parquet, in this much memory, such as 4GiB; left out: all in memory.",
+        default=None,
+    )
     tasks: int | None = option(
         "In how many tasks people are parted on a cluster; default: one for 2 million ratings.",
         default=None,
@@ -236,13 +240,15 @@ class Where:
             raise ConfigError(f"--engine is 'local' or 'spark'; got {self.engine!r}.")
         if (self.engine == "spark") != (self.remote is not None):
             raise ConfigError("--engine spark and --remote sc://HOST:PORT go together.")
+        if self.engine == "spark" and self.memory is not None:
+            raise ConfigError("--memory is of this machine; a cluster's is set at its workers.")
         if self.engine == "local" and self.tasks is not None:
             raise ConfigError("--tasks is for --engine spark.")
 
     @property
     def in_memory(self) -> bool:
         """Whether all ratings are read into memory."""
-        return self.engine == "local"
+        return self.engine == "local" and self.memory is None
 
 
 def options_of(settings: type[Any]) -> dict[str, Field[Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 
 from tacit.cli import app as cli
@@ -200,18 +201,29 @@ def test_a_catalogue_without_domains_makes_it_proved(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["basis"] == "proved"
 
 
-def test_a_cluster_is_an_option(tacit, ratings, tmp_path):
-    """What does not go together is refused, and a server that is not there is said."""
-    asked = ("--items", ratings[1], "-o", tmp_path / "m.tacit", "--epsilon", 2, "--scale", "1:5:1")
+def test_streaming_and_a_cluster_are_options(tacit, ratings, tmp_path):
+    """--memory fits from Parquet, with the card of memory; what does not go together is refused,
+    and a server that is not there is said."""
+    path, items = ratings
+    parquet, model = tmp_path / "r.parquet", tmp_path / "m.tacit"
+    pl.read_csv(path).write_parquet(parquet)
+    asked = ("--items", items, "-o", model, "--epsilon", 2, "--scale", "1:5:1")
+    streamed = json.loads(tacit("fit", "private", parquet, *asked, "--memory", "1GiB", "--json")[1])
+    card = json.loads(tacit("fit", "private", path, *asked, "--json")[1])
+    for name in ("epsilon", "delta", "features", "basis"):
+        assert streamed[name] == card[name]
     server = ("--engine", "spark", "--remote", "sc://127.0.0.1:1")
     for words, said in (
         (("--engine", "spark"), "--remote"),
         (("--engine", "flink"), "'local' or 'spark'"),
         (("--tasks", "3"), "--tasks"),
+        (("--memory", "much"), "4GiB"),
+        (("--memory", "1GiB", "--delimiter", ","), "--delimiter"),
+        ((*server, "--memory", "1GiB"), "--memory"),
         ((*server, "--delimiter", ","), "--delimiter"),
         (server, "No Spark Connect server"),
     ):
-        code, _, err = tacit("fit", "private", ratings[0], *asked, *words)
+        code, _, err = tacit("fit", "private", parquet, *asked, *words)
         assert code in (1, 2)
         assert said in err
 

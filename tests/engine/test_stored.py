@@ -24,6 +24,8 @@ import tacit
 from tacit import container
 from tacit.data.ratings import RatingScale
 from tacit.data.stored import Public, columns_among
+from tacit.data.tables import buckets
+from tacit.data.tables.buckets import open_parquet
 from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
 from tacit.mechanisms import samplers
 
@@ -63,25 +65,29 @@ def same_noise(monkeypatch):
     return drawn
 
 
-def opened(files, request, monkeypatch):
-    from tacit.engine.spark import open_spark, workers
+def opened(kind, files, request, monkeypatch):
+    if kind == "cluster":
+        from tacit.engine.spark import open_spark, workers
 
-    monkeypatch.setattr(workers, "AT_ONCE", 20_000)  # a person's rows come in several parts
-    address = request.getfixturevalue("remote")
-    return open_spark(str(files[0]), address, {}, public(files[1]), events=False, tasks=5)
+        monkeypatch.setattr(workers, "AT_ONCE", 20_000)  # a person's rows come in several parts
+        address = request.getfixturevalue("remote")
+        return open_spark(str(files[0]), address, {}, public(files[1]), events=False, tasks=5)
+    monkeypatch.setattr(buckets, "OF_ROW", 40_000)  # several buckets and chunks
+    return open_parquet(files[0], {}, public(files[1]), 2**30, events=False)
 
 
+@pytest.mark.parametrize("kind", ["buckets", "cluster"])
 @pytest.mark.parametrize(
     "asked",
     [{"mode": "taste", "stars": True}, {"mode": "top-items"}, {"source": "s", "target": "t"}],
     ids=["tastes and stars", "top items", "two domains"],
 )
-def test_sums_are_equal_to_the_bit(asked, files, request, monkeypatch, same_noise):
+def test_sums_are_equal_to_the_bit(kind, asked, files, request, monkeypatch, same_noise):
     """Everything that a fit releases is the same as in memory if noise is the same: the exact sums
     are. As often drawn, and the same card."""
     model = tacit.Private(2.0, **asked).fit(local(files))
     draws = list(same_noise)
-    with opened(files, request, monkeypatch) as ratings:
+    with opened(kind, files, request, monkeypatch) as ratings:
         other = tacit.Private(2.0, **asked).fit(ratings)
     (header, arrays), (its_header, its_arrays) = model.parts(), other.parts()
     assert arrays.keys() == its_arrays.keys()
@@ -92,11 +98,12 @@ def test_sums_are_equal_to_the_bit(asked, files, request, monkeypatch, same_nois
     assert model.guarantees() == other.guarantees()
 
 
-def test_sound_x_map_is_equal_to_the_bit(files, request, monkeypatch, same_noise):
+@pytest.mark.parametrize("kind", ["buckets", "cluster"])
+def test_sound_x_map_is_equal_to_the_bit(kind, files, request, monkeypatch, same_noise):
     """From the items of one domain to those of another."""
     made = {"source": "s", "target": "t", "epsilon": 2.0}
     model = tacit.XMap(**made).fit(local(files))
-    with opened(files, request, monkeypatch) as ratings:
+    with opened(kind, files, request, monkeypatch) as ratings:
         other = tacit.XMap(**made).fit(ratings)
     (header, arrays), (its_header, its_arrays) = (each.sound_.parts() for each in (model, other))
     assert header | {"releases": 0} == its_header | {"releases": 0}
@@ -128,35 +135,63 @@ def test_lists_of_all_people_are_those_of_each(domains, files, remote, tmp_path,
     assert "--out" in capsys.readouterr().err
 
 
-def test_without_noise_sums_are_equal_but_for_rounding(files, request, monkeypatch):
+@pytest.mark.parametrize("kind", ["buckets", "cluster"])
+def test_without_noise_sums_are_equal_but_for_rounding(kind, files, request, monkeypatch):
     """At epsilon inf nothing is rounded to whole steps, and floats are added in another order."""
     model = tacit.Private(float("inf")).fit(local(files))
-    with opened(files, request, monkeypatch) as ratings:
+    with opened(kind, files, request, monkeypatch) as ratings:
         other = tacit.Private(float("inf")).fit(ratings)
     np.testing.assert_allclose(model.released_.means, other.released_.means, rtol=1e-12)
 
 
-def test_catalogue_and_scale_are_read_off_where_they_are_not_given(files, remote):
+def test_catalogue_and_scale_are_read_off_where_they_are_not_given(files, request, remote):
     """As in memory, and the cards say so."""
     from tacit.engine.spark import open_spark
 
     model = tacit.Private(1.0).fit(tacit.load(files[0]))
-    with open_spark(str(files[0]), remote, {}, Public(), events=False) as ratings:
-        found = tacit.Private(1.0).fit(ratings)
-    assert found.scale_ == model.scale_
-    assert found.item_ids_.tolist() == model.item_ids_.tolist()
-    assert found.guarantees()[0].assumptions == model.guarantees()[0].assumptions
+    given = Public()
+    with (
+        open_parquet(files[0], {}, given, 2**30, events=False) as one,
+        open_spark(str(files[0]), remote, {}, given, events=False) as other,
+    ):
+        for ratings in (one, other):
+            found = tacit.Private(1.0).fit(ratings)
+            assert found.scale_ == model.scale_
+            assert found.item_ids_.tolist() == model.item_ids_.tolist()
+            assert found.guarantees()[0].assumptions == model.guarantees()[0].assumptions
 
 
-def test_bad_rows_are_refused_without_their_content(tmp_path, remote):
+def test_the_folder_is_private_and_goes(files, tmp_path, monkeypatch):
+    """Rows on disk can be read by their owner alone, and are removed, also after an error."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with open_parquet(files[0], {}, public(files[1]), 2**30, events=False):
+        (folder,) = tmp_path.iterdir()
+        assert folder.stat().st_mode & 0o777 == 0o700
+    assert not list(tmp_path.iterdir())
+    short = Public(scale=RatingScale(1, 4, 1))
+    with (
+        pytest.raises(DataError, match="off the scale"),
+        open_parquet(files[0], {}, short, 2**30, events=False),
+    ):
+        pytest.fail("it was opened")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["buckets", "cluster"])
+def test_bad_rows_are_refused_without_their_content(kind, tmp_path, request):
     """A hole, and stars off the scale: the column is named, and no id and no number."""
     file = tmp_path / "bad.parquet"
 
-    from tacit.engine.spark import open_spark
+    def open_it(given: Public):
+        if kind == "buckets":
+            return open_parquet(file, {}, given, 2**30, events=False)
+        from tacit.engine.spark import open_spark
+
+        return open_spark(str(file), request.getfixturevalue("remote"), {}, given, events=False)
 
     def refusal(scale: RatingScale | None) -> str:
-        with pytest.raises(DataError) as caught:
-            open_spark(str(file), remote, {}, Public(scale=scale), events=False)
+        with pytest.raises(DataError) as caught, open_it(Public(scale=scale)):
+            pytest.fail("it was opened")
         return str(caught.value)
 
     rows = {"user": [11111, 22222], "item": [33333, 44444], "rating": [5.0, 77.0]}
@@ -265,13 +300,20 @@ def pieces(batches):
 
 
 def test_what_is_missing_is_said(files, monkeypatch):
-    """A server that does not answer, an address of another form, no pyspark, numbers of plays."""
+    """A server that does not answer, an address of another form, no pyspark, too little memory,
+    numbers of plays."""
     from tacit.engine import spark
 
     with pytest.raises(ClusterError, match=r"No Spark Connect server answers at 127\.0\.0\.1:1 "):
         spark.connect("sc://127.0.0.1:1")
     with pytest.raises(ConfigError, match="sc://HOST:PORT"):
         spark.connect("spark://somewhere:7077")
+    for file, memory, said in ((files[0], 2**20, "1GiB or more"), (files[1], 2**30, "no Parquet")):
+        with (
+            pytest.raises((ConfigError, DataError), match=said),
+            open_parquet(file, {}, Public(), memory, events=False),
+        ):
+            pytest.fail("it was opened")
     with pytest.raises(ConfigError, match="--events"):
         columns_among(["user", "item", "plays"], {}, events=False, path=None)
     monkeypatch.setattr(spark.socket, "create_connection", lambda *_, **__: open(files[1]))  # noqa: PTH123, SIM115

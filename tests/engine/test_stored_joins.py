@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 from stored_world import blocks_of, local, public
-from tacit.data.tables.buckets import open_parquet
 
 import tacit
+from tacit.data.tables.buckets import open_parquet
 from tacit.engine import item_item
 from tacit.errors import ClusterError, ConfigError
 
@@ -115,6 +115,8 @@ def test_the_command_and_what_is_not_supported(files, remote, tmp_path, capsys):
     drawn = [*words, "--variant", "published", *cluster, "--epsilon", "1"]
     assert cli.main(drawn) == 2
     assert "leave out --engine" in capsys.readouterr().err
+    assert cli.main([*words, "--variant", "published", "--memory", "1GiB"]) == 2
+    assert "--engine spark" in capsys.readouterr().err
     assert not (tmp_path / "m.tacit").exists()
     assert cli.main([*words, "--variant", "published", *cluster]) == 0
     pl.DataFrame({"item": [1, 3], "rating": [5.0, 4.0]}).write_csv(tmp_path / "own.csv")

@@ -232,7 +232,7 @@ def fold(
 
 def _messages(path: Path, column: str, width: int) -> Iterator[list[bytes]]:
     """Reports of a file, many at a time."""
-    from tacit.data.tables.sources import column_of
+    from tacit.data.tables.buckets import column_of
 
     with path.open("rb") as file:
         if file.read(4) == b"PAR1":

@@ -1,15 +1,17 @@
-"""Ratings on a cluster.
+"""Ratings that are streamed from files, or on a cluster.
 
 And `tacit recommend MODEL --all RATINGS`: a list for each of their people, as a table in Parquet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+import re
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tacit import terminal
 from tacit.design import Where
@@ -21,23 +23,51 @@ if TYPE_CHECKING:
     from tacit.data.tables import Role
     from tacit.designs.private.model import Private
 
+_UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 _NOT_STORED = ("plays", "least_plays", "delimiter", "users")
 
 
+def bytes_in(text: str) -> int:
+    """`"4GiB"` as a number of bytes."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMG]I?B)?", text.strip().upper())
+    if found is None:
+        raise ConfigError(f"--memory is written as 4GiB or 500MB; got {text!r}.")
+    return int(float(found[1]) * _UNITS[found[2] or ""])
+
+
+@contextmanager
+def ending() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the work as an error does, so that what lies on disk is removed."""
+
+    def end(number: int, _: object) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP)}
+    heard = {each: old for each, old in before.items() if old is not signal.SIG_IGN}
+    for each in heard:
+        signal.signal(each, end)
+    try:
+        yield
+    finally:
+        for each, old in heard.items():
+            signal.signal(each, old)
+
+
+@contextmanager
 def opened(
     source: Source, where: Where, *, catalogue: Path | None, domains: bool
-) -> AbstractContextManager[StoredRatings]:
-    """What `Source.read` reads, on a cluster. Closed at the end."""
+) -> Iterator[StoredRatings]:
+    """What `Source.read` reads, streamed or on a cluster. Closed at the end."""
     from tacit.data.ratings import RatingScale
     from tacit.data.stored import Public
     from tacit.data.tabular import items_beside
-    from tacit.engine.spark import open_spark
 
     given = source.columns
     odd = [name for name in _NOT_STORED if given[name] is not None]
     for name in (*odd, *(["per_item"] if source.per_item > 1 else [])):
         raise ConfigError(
-            f"--{name.replace('_', '-')} is for ratings in memory, and not for --engine spark."
+            f"--{name.replace('_', '-')} is for ratings in memory, and not for --engine spark "
+            "or --memory."
         )
     public = Public(
         scale=None if given["scale"] is None else RatingScale.parse(given["scale"]),
@@ -49,11 +79,19 @@ def opened(
     )
     roles: tuple[Role, ...] = ("user", "item", "rating", "time")
     asked: dict[Role, str | None] = {role: given[role] for role in roles}
-    assert where.remote is not None
-    return open_spark(
-        str(source.path), where.remote, asked, public, events=bool(given["events"]),
-        tasks=where.tasks,
-    )  # fmt: skip
+    events = bool(given["events"])
+    if where.remote is not None:
+        from tacit.engine.spark import open_spark
+
+        with open_spark(str(source.path), where.remote, asked, public, events=events,
+                        tasks=where.tasks) as found:  # fmt: skip
+            yield found
+    elif where.memory is not None:
+        from tacit.data.tables.buckets import open_parquet
+
+        memory = bytes_in(where.memory)
+        with ending(), open_parquet(source.path, asked, public, memory, events=events) as streamed:
+            yield streamed
 
 
 def for_all(

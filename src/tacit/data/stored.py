@@ -44,17 +44,17 @@ class StoredRatings(ABC):
 
     def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> Lines:
         """What `work(tile, rows, beside)` gives of each tile, by line: how many tiles gave some,
-        and what `merge` makes of that: PRIVATE.
+        and what `merge` makes of that: PRIVATE. ConfigError where only sums are made.
 
         cut: from a block to (people, items) stars and a number beside each person. tiles: sorted
         numbers of items. rows: of everybody with one of them, in the order of the people's ids;
         these columns alone are filled.
         """
-        raise NotImplementedError
+        raise ConfigError(_JOIN)
 
     def spread(self, work: Callable[[slice], NDArray[Any]], parts: list[slice]) -> Arrays:
         """As `map`, where the ratings are."""
-        raise NotImplementedError
+        raise ConfigError(_JOIN)
 
 
 Advance = Callable[[float], object]
@@ -65,6 +65,10 @@ Merge = Callable[[list[bytes]], bytes]
 Lines = dict[int, tuple[int, bytes]]
 Arrays = Iterator[NDArray[Any]]
 Given = Ratings | StoredRatings
+_JOIN = (
+    "Streaming makes sums over people alone, and this joins items: leave out --memory, or use "
+    "--engine spark."
+)
 
 
 @contextmanager
@@ -89,7 +93,7 @@ def known_of(ratings: Given) -> Ratings:
 def in_memory(ratings: Given) -> Ratings:
     """The same, if they are; ConfigError otherwise."""
     if isinstance(ratings, StoredRatings):
-        raise ConfigError("This needs all ratings in memory: leave out --engine.")
+        raise ConfigError("This needs all ratings in memory: leave out --engine and --memory.")
     return ratings
 
 
@@ -215,11 +219,12 @@ class Rows:
     values: NDArray[np.float64]
     times: NDArray[Any] | None
 
-    def block(self, items: int) -> Block:
-        """By person, then item. Of repeats the latest counts; of equally late ones that with the
-        most stars, because a cluster keeps no order."""
+    def block(self, items: int, *, ordered: bool) -> Block:
+        """By person, then item. Of repeats the latest counts; of equally late ones the last row if
+        rows are `ordered`, else the most stars, because a cluster keeps no order."""
         pairs = self.people.astype(np.int64) * (items + 1) + self.items + 1
-        kept = latest(pairs, self.values, *(() if self.times is None else (self.times,)))
+        keys = [*([] if ordered else [self.values]), *([] if self.times is None else [self.times])]
+        kept = latest(pairs, *keys)
         kept = kept[self.items[kept] >= 0]
         # A person without an item of the catalogue stays in, and is counted like all others.
         count = np.bincount(self.people[kept], minlength=int(self.people.max()) + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -57,21 +57,6 @@ def open_table(
     if not len(opened.frame):
         raise DataError("the table has no rows", path=path)
     return opened
-
-
-def column_of(path: Path, name: str, size: int) -> Iterator[list[Any]]:
-    """The cells of a column of a Parquet file, so many at a time."""
-    try:
-        table = pl.scan_parquet(path, glob=False, hive_partitioning=False)
-        headers = table.collect_schema().names()
-        if name not in headers:
-            raise DataError("no such column", path=path, found=", ".join(headers), expected=name)
-        for start in range(0, int(table.select(pl.len()).collect().item()), size):
-            part = table.select(name).slice(start, size).collect()
-            yield part[name].drop_nulls().to_list()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        raise DataError("the Parquet file cannot be read", path=path,
-                        fix="It may be cut off or damaged: write it again.") from None  # fmt: skip
 
 
 def _json(path: Path, raw: bytes) -> Table:

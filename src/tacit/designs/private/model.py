@@ -92,7 +92,7 @@ class Private(ItemRecommender):
     def fit(self, ratings: Given, y: None = None, *, account: Account | None = None) -> Private:
         """Learn from everybody. y: not used, as scikit-learn has it.
 
-        ratings: in memory or on a cluster; the sums are the same.
+        ratings: in memory, in buckets on disk or on a cluster; the sums are the same.
         account: a ledger's budget that pays; `standing_` says what is left. PrivacyError, before
         anything is drawn, where the lifetime of all fits would be passed.
         """

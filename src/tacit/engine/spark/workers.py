@@ -140,7 +140,7 @@ def prepared(batches: Iterable[Any], *, width: int, used: Mapping[Role, str]) ->
     hashes = marks(hashes_of(users))
     whole = np.bincount(hashes, minlength=HASHES)
     seen, start = np.stack([whole > 0, whole, whole]).astype(np.int64), 0
-    for block in rows.block(width).parts(BLOCK_ROWS):
+    for block in rows.block(width, ordered=False).parts(BLOCK_ROWS):
         stop = start + len(block.offsets) - 1
         seen[1] = np.bincount(hashes[start:stop], minlength=HASHES)
         cells = [part.tobytes() for part in vars(block).values()]
@@ -163,7 +163,7 @@ def listed(
         return
     rows, users = _rows(table, used)
     users, named, start = _short(users), pa.array(of_lists.tolist()), 0
-    for block in rows.block(width).parts(BLOCK_ROWS):
+    for block in rows.block(width, ordered=False).parts(BLOCK_ROWS):
         found = make(block.ratings(width, scale))
         columns = {
             "user": users.take(pa.array(start + found.people)),

@@ -1,0 +1,199 @@
+"""Parquet files streamed in bounded memory: people in buckets on disk, one bucket at a time.
+
+On disk    a folder of this process alone (mode 0700) in the system's place for temporary files, or
+           TMPDIR: everybody's ids and rows, as plain as in the files they come from. It goes when
+           the work ends or fails; a process that is killed leaves a folder `tacit-...` behind.
+Memory     a chunk of the files, then one bucket. A person is in one bucket, however long.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tacit.data.domains import none_rated
+from tacit.data.ratings import Ratings
+from tacit.data.stored import MOST_VALUES, Block, Public, Rows, StoredRatings, columns_among
+from tacit.data.tables import Role
+from tacit.data.tables.cleaning import parts_of
+from tacit.data.tables.folder import is_folder
+from tacit.errors import ConfigError, DataError, OutputError
+
+LEAST_MEMORY = 2**30
+_OWN = 0.45 * 2**30  # of the process before it reads anything
+OF_ROW = 320
+"""Bytes of a row at most while its bucket is sorted, or its chunk is parted."""
+COPIES = 6
+"""Of an id of text at that time."""
+_SAMPLE = 10_000  # rows of a file whose ids of text are measured
+_IDS: tuple[Role, ...] = ("user", "item")
+
+
+class Buckets(StoredRatings):
+    """Ratings of Parquet files in a folder, as `open_parquet` makes them."""
+
+    def __init__(self, home: Path, catalogue: Ratings) -> None:
+        self.catalogue = catalogue
+        rated = [self._sort(place) for place in sorted(home.iterdir())]
+        if not sum(rated):
+            raise none_rated()
+        self._blocks = sorted(home.iterdir())
+
+    def _sort(self, place: Path) -> int:
+        """A bucket's rows as one block; how many of them count."""
+        frame = pl.concat([pl.read_ipc(file) for file in sorted(place.iterdir())])
+        items = self.catalogue.item_ids
+        block = Rows(
+            frame["user"].rank("dense").to_numpy() - np.uint32(1),
+            _numbers_in(frame["item"], items),
+            frame["rating"].to_numpy() if "rating" in frame.columns else np.ones(len(frame)),
+            frame["time"].to_numpy() if "time" in frame.columns else None,
+        ).block(len(items), ordered=True)
+        np.savez(place.with_suffix(".npz"), **vars(block))
+        shutil.rmtree(place)
+        return len(block.items)
+
+    def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
+        """The sum over buckets, in turn."""
+        total: NDArray[Any] | None = None
+        for file in self._blocks:
+            with np.load(file) as kept:
+                block = Block(**kept)
+            made = add(block.ratings(self.catalogue.n_items, self.catalogue.scale))
+            total = made if total is None else total + made
+            self.advance(1 / len(self._blocks))
+        assert total is not None  # there is a row
+        return total
+
+
+@contextmanager
+def open_parquet(
+    path: Path, asked: Mapping[Role, str | None], public: Public, memory: int, *, events: bool
+) -> Iterator[Buckets]:
+    """A file or a folder of Parquet files, read once. memory: bytes, all of the process."""
+    if memory < LEAST_MEMORY:
+        raise ConfigError("Streaming takes a memory of 1GiB or more.")
+    files = _files(path) if path.is_dir() else [path]
+    for file in files:
+        with file.open("rb") as stream:
+            if stream.read(4) != b"PAR1":
+                raise DataError("this is no Parquet file", path=file,
+                                fix="Write it as Parquet, or leave --memory out.")  # fmt: skip
+    named = [columns_among(_headers(file), asked, events=events, path=file) for file in files]
+    for file, used in zip(files, named, strict=True):
+        if used != named[0]:
+            raise DataError("the files do not have the same columns", path=file,
+                            found=", ".join(used.values()),
+                            expected=", ".join(named[0].values()))  # fmt: skip
+    place = os.environ.get("TMPDIR") or None  # Python takes another if it is not there
+    with tempfile.TemporaryDirectory(prefix="tacit-", dir=place) as home:
+        try:
+            made = Buckets(Path(home), _parted(Path(home), files, named[0], public, memory))
+        except OSError as error:
+            if error.filename is not None:
+                raise
+            why = error.strerror or str(error)
+            raise OutputError(f"The buckets cannot be written below TMPDIR: {why}.") from None
+        yield made
+
+
+def _files(folder: Path) -> list[Path]:
+    """Parquet files of a folder that are whole; hidden ones and those being written are not."""
+    if is_folder(folder):
+        raise DataError("this is a folder of  tacit data import", path=folder,
+                        fix="Name its ratings.parquet or events.parquet.")  # fmt: skip
+    inside = {file: file.relative_to(folder).parts for file in sorted(folder.rglob("*"))}
+    files = [file for file, parts in inside.items()
+             if file.is_file() and not any(part[0] in "._" for part in parts)]  # fmt: skip
+    if not files:
+        raise DataError("there is no Parquet file in this folder", path=folder)
+    for file in files:
+        if file.suffix.lower() != ".parquet":
+            raise DataError("the folder has another file beside its Parquet files", path=file,
+                            fix="Move it, or name it .parquet if it is one.")  # fmt: skip
+    return files
+
+
+def _parted(
+    home: Path, files: list[Path], used: Mapping[Role, str], public: Public, memory: int
+) -> Ratings:
+    """Read the files once: everybody's rows go to their buckets, in their order. The catalogue."""
+    sizes = [int(_read(file, pl.len()).item()) for file in files]
+    if not sum(sizes):
+        raise DataError("the files have no rows", path=files[0].parent)
+    firsts = [_read(file, [used[role] for role in _IDS], 0, _SAMPLE) for file in files]
+    texts = [first.select(pl.col(pl.String)).estimated_size() / max(len(first), 1)
+             for first in firsts]  # fmt: skip
+    at_once = max(int((memory - _OWN) / (OF_ROW + COPIES * max(texts))), 1)  # rows
+    step = max(at_once // 4, 1)
+    count = math.ceil(sum(sizes) / at_once * 1.2)  # buckets are not equally full
+    columns = [pl.col(name).alias(role) for role, name in used.items()]
+    chunks = [(file, start) for file, size in zip(files, sizes, strict=True)
+              for start in range(0, size, step)]  # fmt: skip
+    items = stars = pl.Series([], dtype=pl.Null)
+    kinds: list[pl.DataType] = []
+    for number, (file, start) in enumerate(chunks):
+        chunk = parts_of(_read(file, columns, start, step), used, public.scale, file)
+        own = [chunk[role].dtype for role in _IDS]
+        if own != (kinds := kinds or own):
+            raise DataError("the ids of some files are integers, and of others text",
+                            path=files[0].parent)  # fmt: skip
+        if public.catalogue is None:
+            items = _with(items, chunk["item"])
+        if "rating" in used and public.scale is None and len(stars) <= MOST_VALUES:
+            stars = _with(stars, chunk["rating"])
+        parts = chunk.with_columns(bucket=pl.col("user").hash(7) % count)
+        for (bucket,), rows in parts.partition_by("bucket", as_dict=True).items():
+            place = home / str(bucket)
+            place.mkdir(exist_ok=True)
+            rows.drop("bucket").write_ipc(place / f"{number:06}.arrow")
+    return public.known(items.to_list, stars.to_numpy() if "rating" in used else None)
+
+
+def _with(seen: pl.Series, column: pl.Series) -> pl.Series:
+    """Different values of both."""
+    return seen.append(column.unique()).unique() if len(seen) else column.unique()
+
+
+def _read(file: Path, columns: Any, start: int = 0, size: int | None = None) -> pl.DataFrame:
+    """Rows of this file alone: no sign in its name stands for others, and no folder for a column.
+    Errors are without what polars says: it may hold a person's row."""
+    try:
+        table = pl.scan_parquet(file, glob=False, hive_partitioning=False)
+        return table.select(columns).slice(start, size).collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        raise DataError("the Parquet file cannot be read", path=file,
+                        fix="It may be cut off or damaged: write it again.") from None  # fmt: skip
+
+
+def _headers(file: Path) -> list[str]:
+    return _read(file, pl.all(), 0, 0).columns
+
+
+def column_of(path: Path, name: str, size: int) -> Iterator[list[Any]]:
+    """The cells of a column of a Parquet file, so many at a time."""
+    headers = _headers(path)
+    if name not in headers:
+        raise DataError("no such column", path=path, found=", ".join(headers), expected=name)
+    for start in range(0, int(_read(path, pl.len()).item()), size):
+        yield _read(path, name, start, size)[name].drop_nulls().to_list()
+
+
+def _numbers_in(items: pl.Series, ids: NDArray[Any]) -> NDArray[np.int32]:
+    """Where each id stands in the catalogue, compared as they are written; -1: nowhere."""
+    known = pl.Series(ids.tolist())
+    if known.dtype == pl.String or items.dtype == pl.String:
+        known, items = known.cast(pl.String), items.cast(pl.String)
+    table = pl.DataFrame({"item": known, "number": np.arange(len(ids), dtype=np.int32)})
+    found = items.to_frame("item").join(table, on="item", how="left", maintain_order="left")
+    return found["number"].fill_null(-1).to_numpy()
