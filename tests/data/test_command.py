@@ -217,3 +217,14 @@ def test_domains_writes_the_items_with_titles(run: Any, tmp_path: Path) -> None:
     made = load(out)
     assert made.item_metadata["title"].tolist() == ["One", "Two"]
     assert (tmp_path / "two-items.csv").read_text().startswith("item_id,")
+
+
+def test_generate_makes_two_domains(run: Any, tmp_path: Path) -> None:
+    """About as many people, items and ratings as asked, with domains and titles."""
+    words = ("--domains", "--users", 80, "--items", 31, "--ratings", 800, "--seed", 1)
+    assert run("generate", tmp_path / "t.csv", *words)[0] == 0
+    made = load(tmp_path / "t.csv", domain="domain")
+    assert set(made.item_metadata["domain"].tolist()) == {"source", "target"}
+    assert 600 < len(made) < 1000
+    assert "title" in made.item_metadata
+    assert run("generate", tmp_path / "t.csv", *words, "--items", 1)[0] == 2
