@@ -139,12 +139,31 @@ def test_forms_of_text(write: Write, run: Import, tmp_path: Path, name: str) -> 
     assert (ratings.history(1), ratings.history(2)) == ({"x": 4.0}, {"y": 2.0})
 
 
-def test_zstd(run: Import, tmp_path: Path) -> None:
+def test_zstd(run: Import, refused: Callable[..., str], tmp_path: Path) -> None:
     """A .zst file is unpacked on the way."""
     pa = pytest.importorskip("pyarrow")
     path = tmp_path / "r.csv.zst"
     path.write_bytes(pa.Codec("zstd").compress(b"user,item,rating\n1,x,4\n", asbytes=True))
     assert run(path)["kept"] == 1
+    path.write_bytes(path.read_bytes()[:12])
+    assert ".zst file cannot be unpacked" in refused(path)
+
+
+def test_arrow(run: Import, refused: Callable[..., str], tmp_path: Path) -> None:
+    """An Arrow file is known by its first bytes."""
+    path = tmp_path / "r.feather"
+    pl.DataFrame({"user": [1], "item": ["x"], "rating": [4.0]}).write_ipc(path)
+    assert run(path)["kept"] == 1
+    path.write_bytes(path.read_bytes()[:-8])
+    assert "the Arrow file cannot be read" in refused(path)
+
+
+def test_a_decimal_sign_of_its_own(write: Write, run: Import) -> None:
+    """--decimal makes numbers with the other sign bad."""
+    path = write("user;item;rating\n1;x;3,5\n2;y;4.5\n3;z;4\n")
+    assert run(path)["kept"] == 3
+    assert run(path, "--decimal", ",")["kept"] == 2
+    assert run(path, "--decimal", ".")["kept"] == 2
 
 
 def test_sqlite_tables(run: Import, refused: Callable[..., str], tmp_path: Path) -> None:
@@ -196,30 +215,18 @@ def test_several_files_of_ratings_are_one(write: Write, run: Import, tmp_path: P
     assert load(tmp_path / "out").history("1") == {"x": 4.0, "y": 5.0}
 
 
-def test_files_of_recbole(run: Import, tmp_path: Path) -> None:
-    """Interactions, items and users; the types in headers are no part of the names."""
-    folder = tmp_path / "ml"
-    folder.mkdir()
-    (folder / "ml.inter").write_text(RECBOLE)
-    (folder / "ml.item").write_text("item_id:token\ttitle:token_seq\nx\tA\ny\tB\n")
-    (folder / "ml.user").write_text("user_id:token\tage:token\n1\t24\n2\t30\n")
-    run(*sorted(folder.iterdir()))
-    read = load(tmp_path / "out")
-    assert read.history(1) == {"x": 4.0}
-    assert list(read.item_metadata) == ["title"]
-
-
 def test_a_recbole_folder(run: Import, tmp_path: Path) -> None:
-    """Interactions, items and users by their endings."""
+    """Interactions, items and users by their endings; types in headers are no part of the names."""
     folder = tmp_path / "ml"
     folder.mkdir()
     (folder / "ml.inter").write_text(RECBOLE)
     (folder / "ml.item").write_text("item_id:token\ttitle:token_seq\nx\tA\ny\tB\n")
     (folder / "ml.user").write_text("user_id:token\tage:token\n1\t24\n2\t30\n")
-    run(folder)
-    read = load(tmp_path / "out")
-    assert read.history(1) == {"x": 4.0}
-    assert list(read.item_metadata) == ["title"]
+    for files in ([folder], sorted(folder.iterdir())):
+        run(*files)
+        read = load(tmp_path / "out")
+        assert read.history(1) == {"x": 4.0}
+        assert list(read.item_metadata) == ["title"]
 
 
 def test_a_lenskit_folder(run: Import, tmp_path: Path) -> None:

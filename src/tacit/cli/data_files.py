@@ -36,8 +36,8 @@ def import_(
         list[Path] | None,
         typer.Argument(
             metavar="FILE",
-            help="More ratings, items or people. Each is CSV, JSON lines, Parquet, Arrow, SQLite "
-            "or DuckDB.",
+            help="More ratings, items or people. Each is CSV, JSON lines, Parquet, Arrow, SQLite, "
+            "DuckDB, or a folder of RecBole or LensKit.",
         ),
     ] = None,
     catalogue: Annotated[

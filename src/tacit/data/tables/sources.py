@@ -48,9 +48,11 @@ def open_table(
         opened = Table(path, _duckdb(path, table))
     elif head.startswith((PARQUET, _ARROW)):
         kind = "Parquet" if head.startswith(PARQUET) else "Arrow"
-        read: Any = pl.read_ipc if kind == "Arrow" else pl.read_parquet
         try:
-            opened = Table(path, read(io.BytesIO(path.read_bytes())))
+            if kind == "Parquet":
+                opened = Table(path, pl.read_parquet(path, glob=False))
+            else:
+                opened = Table(path, pl.read_ipc(io.BytesIO(path.read_bytes())))
         except (pl.exceptions.PolarsError, OSError) as error:
             raise DataError(f"the {kind} file cannot be read ({error})", path=path) from None
     else:

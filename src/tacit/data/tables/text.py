@@ -49,17 +49,20 @@ def unpacked(path: Path) -> bytes:
     """The bytes of a file; gzip and zstd are undone, whatever the file is called."""
     raw = path.read_bytes()
     try:
-        if raw[:4] == b"\x28\xb5\x2f\xfd":
-            return "\n".join(pl.read_lines(io.BytesIO(raw)).to_series()).encode()
-        return gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
-    except pl.exceptions.PolarsError:
-        raise DataError(
-            "the .zst file cannot be unpacked as UTF-8 text", path=path, fix="Unpack it:  zstd -d"
-        ) from None
+        if raw[:2] == b"\x1f\x8b":
+            return gzip.decompress(raw)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(
             f"the .gz file cannot be unpacked ({error})", path=path, fix="Fetch it again."
         ) from None
+    try:
+        if raw[:4] == b"\x28\xb5\x2f\xfd":
+            raw = "\n".join(pl.read_lines(io.BytesIO(raw)).to_series()).encode()
+    except (pl.exceptions.PolarsError, OSError):
+        raise DataError(
+            "the .zst file cannot be unpacked as UTF-8 text", path=path, fix="Unpack it:  zstd -d"
+        ) from None
+    return raw
 
 
 def text_table(
