@@ -115,8 +115,8 @@ def chromium_path(missing: Callable[[str], NoReturn]) -> str:
 def _real_data(name: str) -> Path:
     root = os.environ.get("TACIT_DATA")
     if not root:
-        pytest.skip(f"real data: set TACIT_DATA to a folder that holds {name}")
+        pytest.skip(f"real data: set TACIT_DATA to a folder that holds {name} (tacit data get)")
     folder = Path(root) / name
     if not folder.is_dir():
-        pytest.skip(f"real data: put {name} into the folder TACIT_DATA")
+        pytest.skip(f"real data: put {name} into the folder TACIT_DATA (tacit data get)")
     return folder

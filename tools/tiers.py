@@ -44,6 +44,7 @@ FILES = frozenset(
         "auditing/test_planted.py",
         "auditing/test_shipped.py",
         "data/test_command.py",
+        "data/test_download.py",
         "data/test_genres.py",
         "data/test_import.py",
         "data/test_movielens.py",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tacit.designs.xmap import XMap as XMap
     from tacit.errors import ConfigError as ConfigError
     from tacit.errors import DataError as DataError
+    from tacit.errors import DownloadError as DownloadError
     from tacit.errors import MissingExtra as MissingExtra
     from tacit.errors import ModelFileError as ModelFileError
     from tacit.errors import NotFittedError as NotFittedError
@@ -49,6 +50,7 @@ _HOMES = {
     "tacit.errors": (
         "ConfigError",
         "DataError",
+        "DownloadError",
         "MissingExtra",
         "ModelFileError",
         "NotFittedError",

@@ -98,6 +98,12 @@ class MissingExtra(TacitError):
         )
 
 
+class DownloadError(TacitError):
+    """A public data set could not be fetched, or what came is not what was published."""
+
+    exit_code = 7
+
+
 def _shorten(value: object, limit: int = 60) -> str:
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -87,6 +87,22 @@ def test_the_quick_ones_run(capsys):
     assert run(capsys, "reproduce", "--all", "--quick")[0] == 0
 
 
+def test_two_domains_are_made_where_there_are_none(capsys, monkeypatch, tmp_path, ml_latest_small):
+    """A command on two.csv runs on a file made of MovieLens, after the paper's figures."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TACIT_DATA", str(ml_latest_small.parent))
+    seen = []
+    monkeypatch.setattr(
+        cli, "main", lambda words: seen.append((words, Path(words[2]).read_text()[:40])) or 0
+    )
+    demo.reproduce("xmap", "Figure: MAE by overlap", False, False, False, None, False)
+    ((words, head),) = seen
+    assert words[:2] == ["evaluate", "xmap"]
+    assert head.startswith("user_id,item_id,rating")
+    assert "The paper: MAE from overlap .2 to .8" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_folder_with_a_space_stays_one_word(monkeypatch, tmp_path):
     """The command's words are parted before the folder is named in them."""
     seen = []

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tacit.cli.app import main
-from tacit.data import generate, load
+from tacit.data import download, generate, load
 
 
 @pytest.fixture
@@ -84,6 +84,27 @@ def test_a_bad_row_is_one_paragraph(run: Any, tmp_path: Path) -> None:
     assert (code, text) == (3, "")
     assert f"{path}, row 2, column 'rating'" in errors
     assert "Traceback" not in errors
+
+
+def test_get_fetches_into_the_folder(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`get` names the folder, the checksum and the licence."""
+    (tmp_path / "ml-100k").mkdir()
+    (tmp_path / "ml-100k" / "u.data").write_text("already here")
+    code, text, _ = run("get", "ml-100k", "--to", tmp_path, "--json")
+    told = json.loads(text)
+    assert code == 0
+    assert told["folder"] == str(tmp_path / "ml-100k")
+    assert told["sha256"] == download.ARCHIVES["ml-100k"]
+    assert "README" in told["licence"]
+
+
+def test_get_of_an_unknown_name(run: Any, tmp_path: Path) -> None:
+    """Exit code 2 and the names that are offered."""
+    code, _, errors = run("get", "ml-none", "--to", tmp_path)
+    assert code == 2
+    assert "ml-latest-small" in errors
 
 
 def test_real_data_is_described(run: Any, ml_100k: Path) -> None:
@@ -196,3 +217,14 @@ def test_domains_writes_the_items_with_titles(run: Any, tmp_path: Path) -> None:
     made = load(out)
     assert made.item_metadata["title"].tolist() == ["One", "Two"]
     assert (tmp_path / "two-items.csv").read_text().startswith("item_id,")
+
+
+def test_generate_makes_two_domains(run: Any, tmp_path: Path) -> None:
+    """About as many people, items and ratings as asked, with domains and titles."""
+    words = ("--domains", "--users", 80, "--items", 31, "--ratings", 800, "--seed", 1)
+    assert run("generate", tmp_path / "t.csv", *words)[0] == 0
+    made = load(tmp_path / "t.csv", domain="domain")
+    assert set(made.item_metadata["domain"].tolist()) == {"source", "target"}
+    assert 600 < len(made) < 1000
+    assert "title" in made.item_metadata
+    assert run("generate", tmp_path / "t.csv", *words, "--items", 1)[0] == 2

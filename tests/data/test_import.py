@@ -121,6 +121,7 @@ FORMS = {
     "pipes.txt": "user|item|rating\n1|x|4\n2|y|2\n",
     "no-header.csv": "1,x,4,978300760\n2,y,2,978300761\n1,x,4,978300760\n2,y,2,978300761\n",
     "ratings.dat": "1::x::4::978300760\n2::y::2::978300761\n",
+    "quoted.csv": "'user','item','rating'\n'1','x','4'\n'2','y','2'\n",
     "excel.csv": "sep=;\nuser;item;rating\n1;x;4\n2;y;2\n",
     "trailing.csv": "user,item,rating\n1,x,4,\n2,y,2,\n",
     "index.csv": ",user,item,rating\n0,1,x,4\n1,2,y,2\n",
@@ -138,6 +139,33 @@ def test_forms_of_text(write: Write, run: Import, tmp_path: Path, name: str) -> 
     assert (ratings.history(1), ratings.history(2)) == ({"x": 4.0}, {"y": 2.0})
 
 
+def test_zstd(run: Import, refused: Callable[..., str], tmp_path: Path) -> None:
+    """A .zst file is unpacked on the way."""
+    pa = pytest.importorskip("pyarrow")
+    path = tmp_path / "r.csv.zst"
+    path.write_bytes(pa.Codec("zstd").compress(b"user,item,rating\n1,x,4\n", asbytes=True))
+    assert run(path)["kept"] == 1
+    path.write_bytes(path.read_bytes()[:12])
+    assert ".zst file cannot be unpacked" in refused(path)
+
+
+def test_arrow(run: Import, refused: Callable[..., str], tmp_path: Path) -> None:
+    """An Arrow file is known by its first bytes."""
+    path = tmp_path / "r.feather"
+    pl.DataFrame({"user": [1], "item": ["x"], "rating": [4.0]}).write_ipc(path)
+    assert run(path)["kept"] == 1
+    path.write_bytes(path.read_bytes()[:-8])
+    assert "the Arrow file cannot be read" in refused(path)
+
+
+def test_a_decimal_sign_of_its_own(write: Write, run: Import) -> None:
+    """--decimal makes numbers with the other sign bad."""
+    path = write("user;item;rating\n1;x;3,5\n2;y;4.5\n3;z;4\n")
+    assert run(path)["kept"] == 3
+    assert run(path, "--decimal", ",")["kept"] == 2
+    assert run(path, "--decimal", ".")["kept"] == 2
+
+
 def test_sqlite_tables(run: Import, refused: Callable[..., str], tmp_path: Path) -> None:
     """The one table with people and items is read; of two, the one that is named."""
     path = tmp_path / "shop.db"
@@ -153,6 +181,19 @@ def test_sqlite_tables(run: Import, refused: Callable[..., str], tmp_path: Path)
     (tmp_path / "out").rename(tmp_path / "before")
     assert "Name it with --table" in refused(path)
     assert "no such table" in refused(path, "--table", "x")
+
+
+def test_duckdb_tables(run: Import, tmp_path: Path) -> None:
+    """Likewise."""
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "CREATE TABLE r AS SELECT 1 AS client, 'x' AS article, 4 AS note, "
+            "TIMESTAMP '2009-12-14 02:52:00' AS date"
+        )
+    assert set(run(path)["columns"]) == {"user", "item", "rating", "time"}
+    assert load(tmp_path / "out").history(1) == {"x": 4.0}
 
 
 def test_files_of_items_and_people(write: Write, run: Import, tmp_path: Path) -> None:
@@ -174,17 +215,40 @@ def test_several_files_of_ratings_are_one(write: Write, run: Import, tmp_path: P
     assert load(tmp_path / "out").history("1") == {"x": 4.0, "y": 5.0}
 
 
-def test_files_of_recbole(run: Import, tmp_path: Path) -> None:
-    """Interactions, items and users; the types in headers are no part of the names."""
+def test_a_recbole_folder(run: Import, tmp_path: Path) -> None:
+    """Interactions, items and users by their endings; types in headers are no part of the names."""
     folder = tmp_path / "ml"
     folder.mkdir()
     (folder / "ml.inter").write_text(RECBOLE)
     (folder / "ml.item").write_text("item_id:token\ttitle:token_seq\nx\tA\ny\tB\n")
     (folder / "ml.user").write_text("user_id:token\tage:token\n1\t24\n2\t30\n")
-    run(*sorted(folder.iterdir()))
+    for files in ([folder], sorted(folder.iterdir())):
+        run(*files)
+        read = load(tmp_path / "out")
+        assert read.history(1) == {"x": 4.0}
+        assert list(read.item_metadata) == ["title"]
+
+
+def test_a_lenskit_folder(run: Import, tmp_path: Path) -> None:
+    """Numbers in the table of ratings are places in those of users and items."""
+    folder = tmp_path / "lk"
+    folder.mkdir()
+    schema = {
+        "entities": {"user": {}, "item": {}},
+        "relationships": {"rating": {"entities": {"user": None, "item": None}}},
+    }
+    (folder / "schema.json").write_text(json.dumps(schema))
+    pl.DataFrame({"user_id": [70, 80]}).write_parquet(folder / "user.parquet")
+    pl.DataFrame({"item_id": ["x", "y"], "title": ["A", "B"]}).write_parquet(
+        folder / "item.parquet"
+    )
+    pl.DataFrame({"user_num": [0, 1], "item_num": [1, 0], "rating": [4.0, 2.0]}).write_parquet(
+        folder / "rating.parquet"
+    )
+    run(folder)
     read = load(tmp_path / "out")
-    assert read.history(1) == {"x": 4.0}
-    assert list(read.item_metadata) == ["title"]
+    assert (read.history(70), read.history(80)) == ({"y": 4.0}, {"x": 2.0})
+    assert read.item_metadata["title"].tolist() == ["A", "B"]
 
 
 def test_a_movielens_folder(run: Import, tmp_path: Path) -> None:
@@ -256,10 +320,11 @@ def test_a_guess_that_fails_asks_for_an_option(write: Write, refused: Callable[.
 
 @pytest.mark.parametrize("value", ["yes", "ignore"])
 def test_unknown_rules_are_refused(write: Write, refused: Callable[..., str], value: str) -> None:
-    """--on-bad and --dates have few values."""
+    """--on-bad, --dates and --decimal have few values."""
     path = write(GERMAN)
     assert "refuse or drop" in refused(path, "--on-bad", value)
     assert "dayfirst or monthfirst" in refused(path, "--dates", value)
+    assert "a comma or a point" in refused(path, "--decimal", value)
 
 
 def test_a_folder_of_something_else_is_kept(write: Write, tmp_path: Path) -> None:
@@ -350,6 +415,47 @@ def test_the_guess_is_shown(
     assert "Kundennummer" in said
     assert "Not read: Lager" in said
     assert "the rating is missing" in said
+
+
+class Terminal:
+    """Answers typed on a terminal, one a line."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, answers: str) -> None:
+        self.left = answers.split("\n")
+        self.asked: list[str] = []
+        for name in ("stdin", "stdout"):
+            monkeypatch.setattr(f"sys.{name}.isatty", lambda: True, raising=False)
+        monkeypatch.setattr("typer.confirm", lambda text, **_: self.answer(text) == "y")
+        monkeypatch.setattr("typer.prompt", lambda text, default="": self.answer(text) or default)
+
+    def answer(self, text: str) -> str:
+        self.asked.append(text)
+        return self.left.pop(0)
+
+
+def test_on_a_terminal_the_guess_is_asked_about(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A yes goes on; a no asks for each column, and a dash is none."""
+    path, out = write("user,item,score,amount\n1,a,4,7\n2,b,2,9\n"), tmp_path / "out"
+    terminal = Terminal(monkeypatch, "n\n\n\namount\n-\n-")
+    words = ("data", "import", str(path), "-o", str(out), "--scale", "1:10:1")
+    assert main(list(words)) == 0
+    assert terminal.asked[0] == "Is this right?"
+    assert load(out).history(1) == {"a": 7.0}
+    Terminal(monkeypatch, "y")
+    assert main(list(words)) == 0
+    assert load(out).history(1) == {"a": 4.0}
+
+
+def test_on_a_terminal_what_cannot_be_guessed_is_asked_for(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a word about whether the rest is right."""
+    path, out = write("q,w,e,r\na,b,c,d\ne,f,g,h\n"), tmp_path / "out"
+    Terminal(monkeypatch, "q\ne\n-\n-\n-")
+    assert main(["data", "import", str(path), "-o", str(out)]) == 0
+    assert load(out).history("a") == {"c": 1.0}
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_answers_in_words_are_likes(imported, header, yes, no):
 def test_a_basket_in_one_cell_is_refused(imported):
     """Every cell would be an item of its own."""
     rows = [f'{number},"{number} {number + 1} {number + 2}"' for number in range(60)]
-    error = imported(["customer,sku", *rows])["message"]
+    error = imported(["basket_id,items", *rows])["message"]
     assert "every item has one row" in error
     assert "--item" in error
 
@@ -81,5 +81,5 @@ def test_a_scale_is_printed_as_it_is_written(tmp_path, capsys):
     """`0:100:1` holds the name of an emoji, :100:, which a terminal library may draw."""
     path = tmp_path / "percent.csv"
     path.write_text("user,item,score\n" + "".join(f"{u},{i},{20 * s}%\n" for u, i, s in ROWS))
-    assert main(["data", "import", str(path), "-o", str(tmp_path / "out")]) == 0
+    assert main(["data", "import", str(path), "-o", str(tmp_path / "out"), "--yes"]) == 0
     assert "0:100:1" in capsys.readouterr().out

@@ -126,7 +126,7 @@ def test_a_bad_row_beside_the_ratings_is_named(hundred_thousand: Path, name: str
 
 def test_another_folder_is_refused(tmp_path: Path) -> None:
     """What is missing, and how to get it."""
-    with pytest.raises(DataError, match=r"not a MovieLens folder.*Unpack an archive"):
+    with pytest.raises(DataError, match=r"not a MovieLens folder.*tacit data get"):
         read_movielens(tmp_path)
     assert not is_movielens(tmp_path)
     with pytest.raises(DataError, match=r"holds no ratings that are known.*Name the file"):

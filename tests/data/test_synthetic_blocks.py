@@ -13,7 +13,10 @@ LIKES_ALL = Blocks(np.ones(1), np.full(2, 0.5), np.ones((1, 2)))
 
 @pytest.mark.parametrize("rated", [5, 12])
 def test_sets_are_random_and_of_their_size(rated):
-    """Who likes everything shows what she rated: so many items, each equally often (5 sigma)."""
+    """Who likes everything shows what she rated: so many items, each equally often (5 sigma).
+
+    Small sets and large ones are drawn in different ways.
+    """
     (likes,) = draw(LIKES_ALL, LIKES_ALL.labels(20), users=8_000, rated=rated, seed=0)
     assert set(np.diff(likes.starts).tolist()) == {rated}
     sets = np.sort(likes.items.reshape(-1, rated), axis=1)
@@ -47,7 +50,7 @@ def test_likes_follow_the_blocks():
         assert np.abs(shares - world.likes[k]).max() < 5 * 0.5 / np.sqrt(members.sum() * 10)
 
 
-@pytest.mark.parametrize(("rated", "parts"), [(5, [12] * 10), (12, [12] * 10)])
+@pytest.mark.parametrize(("rated", "parts"), [(5, [50, 50, 20]), (12, [12] * 10)])
 def test_parts_add_up(monkeypatch, rated, parts):
     """People come in parts of bounded size, as many as asked for in all."""
     monkeypatch.setattr("tacit.data.synthetic_worlds._CELLS", 250)

@@ -35,7 +35,7 @@ COMMANDS = {
     "replay": "Run a design on recorded data.",
     "device": "Show what a device sends, and what it means.",
     "sketches": "Count reports of sketches.",
-    "data": "Import, describe or generate ratings.",
+    "data": "Import, describe, download or generate ratings.",
     "init": "Make a folder that a service starts from, with its first model.",
     "serve": "Serve recommendations over HTTP, with stored budgets.",
     "keys": "Issue and revoke the keys of a service.",
@@ -57,7 +57,7 @@ PLACES = {
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 bad data, 4 bad model file, "
-    "5 refused to protect privacy, 6 optional package missing, "
+    "5 refused to protect privacy, 6 optional package missing, 7 download failed, "
     "70 a bug in tacit, 130 interrupted."
 )
 HOW_TO_REPORT = (

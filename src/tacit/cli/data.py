@@ -1,4 +1,4 @@
-"""`tacit data`: import, describe and generate ratings, and cut them into domains."""
+"""`tacit data`: describe ratings, cut them into domains, download MovieLens, generate people."""
 
 from __future__ import annotations
 
@@ -20,13 +20,34 @@ if TYPE_CHECKING:
 
     from tacit.data.ratings import Column, Ratings
 
-app = typer.Typer(help="Import, describe, generate or cut ratings.", no_args_is_help=True)
+app = typer.Typer(help="Import, describe, download, generate or cut ratings.", no_args_is_help=True)
 app.command("import")(import_)
 app.command()(generate)
 app.command()(films)
 
 _QUANTILES = {"minimum": 0.0, "lower quarter": 0.25, "median": 0.5, "upper quarter": 0.75}
 _MOST_VALUES = 12  # of one attribute or of the stars, in the table for people
+
+
+@app.command()
+def get(
+    name: Annotated[str, typer.Argument(help="Such as ml-100k, ml-1m or ml-latest-small.")],
+    to: Annotated[Path, typer.Option(help="Folder for the archive and its unpacked folder.")],
+    as_json: JSON = False,
+) -> None:
+    """Download, check and unpack an official MovieLens archive."""
+    from tacit.data import download
+
+    with terminal.progress(f"Downloading {name}", None, quiet=as_json):
+        folder = download.get(name, to)
+    sha256, licence = download.ARCHIVES[name], download.LICENCE
+    terminal.answer(
+        {"name": name, "folder": str(folder), "sha256": sha256, "licence": licence},
+        f"{name} lies in {folder}",
+        licence,
+        after=f"Next:  tacit data describe {folder}",
+        as_json=as_json,
+    )
 
 
 @app.command()

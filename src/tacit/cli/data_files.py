@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import terminal
+from tacit.errors import ConfigError
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ _MEANS: dict[Role, str] = {
     "user": "the person", "item": "the item", "rating": "the stars", "plays": "how often",
     "time": "when", "domain": "the item's domain",
 }  # fmt: skip
+_ASKED: tuple[Role, ...] = ("user", "item", "rating", "plays", "time")
 _WHY = {"asked": "you said so", "name": "its name", "content": "what stands in it"}
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same ratings.")]
 
@@ -33,7 +36,8 @@ def import_(
         list[Path] | None,
         typer.Argument(
             metavar="FILE",
-            help="More ratings, items or people. Each is CSV, JSON lines, Parquet or SQLite.",
+            help="More ratings, items or people. Each is CSV, JSON lines, Parquet, Arrow, SQLite, "
+            "DuckDB, or a folder of RecBole or LensKit.",
         ),
     ] = None,
     catalogue: Annotated[
@@ -50,6 +54,7 @@ def import_(
     dates: Annotated[
         str | None, typer.Option(help="dayfirst or monthfirst, where no date tells.")
     ] = None,
+    decimal: Annotated[str | None, typer.Option(help="Decimal sign, , or .")] = None,
     encoding: Annotated[
         str | None, typer.Option(help="Such as cp1252; UTF-8, else cp1252, if left out.")
     ] = None,
@@ -57,12 +62,14 @@ def import_(
         bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.")
     ] = None,
     table: Annotated[str | None, typer.Option(help="Table of a database.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
     as_json: JSON = False,
 ) -> None:
     """Write the files you have as one clean folder that commands read.
 
-    Columns are guessed by their names and contents, and shown: name one where the guess is wrong.
-    What was dropped, and by which rule, is reported. A scale that is given is then public.
+    Columns are guessed by their names and contents. On a terminal the guess is shown and asked
+    about; with --json, or without a terminal, nothing is asked. What was dropped, and by which
+    rule, is reported. A scale that is given is then public.
     """
     from tacit.data.ratings import RatingScale
     from tacit.data.tables.cleaning import Rules
@@ -76,17 +83,26 @@ def import_(
         scale=None if given["scale"] is None else RatingScale.parse(given["scale"]),
         least_plays=1 if given["least_plays"] is None else given["least_plays"],
         dates=dates,  # type: ignore[arg-type]
+        decimal=decimal,
         guessing=True,
     )
     asked = {role: given[role] for role in _MEANS}
-    made = plan(
-        [source.path, *(more or [])], asked, events=bool(given["events"]), encoding=encoding,
-        delimiter=given["delimiter"], header=header, table=table,
-    )  # fmt: skip
+    events = bool(given["events"])
+
+    def planned() -> Plan:
+        return plan([source.path, *(more or [])], asked, events=events, encoding=encoding,
+                    delimiter=given["delimiter"], header=header, table=table)  # fmt: skip
+
+    made = planned()
     if not as_json:
         _show_guess(made)
+    if made.ratings and not (as_json or yes) and sys.stdin.isatty() and sys.stdout.isatty():
+        complete = all({"user", "item"} <= {*found.places} for _, found in made.ratings)
+        if not complete or not typer.confirm("Is this right?", default=True):
+            events = _ask(made, asked) or events
+            made = planned()
     done = carry_out(
-        made, rules, on_bad=on_bad, events=bool(given["events"]), users=given["users"],  # type: ignore[arg-type]
+        made, rules, on_bad=on_bad, events=events, users=given["users"],  # type: ignore[arg-type]
         items=given["items"], catalogue=catalogue, public_items=public_items,
         domain=given["domain"],
     )  # fmt: skip
@@ -102,6 +118,20 @@ def import_(
         "folder": str(out),
     }
     terminal.emit(result, as_json=as_json, render=lambda it: _show_import(it, ratings))
+
+
+def _ask(made: Plan, asked: dict[Role, str | None]) -> bool:
+    """Ask for each column; whether there are neither stars nor plays."""
+    table, found = made.ratings[0]
+    for role in _ASKED:
+        usual = table.headers[found.places[role]] if role in found.places else "-"
+        answer = typer.prompt(f"Column of {_MEANS[role]}, - for none", default=usual).strip()
+        asked[role] = None if answer == "-" else answer
+    none = asked["rating"] is None and asked["plays"] is None
+    for role in _ASKED[2:]:  # what is not asked for is not guessed either
+        if asked[role] is None:
+            del asked[role]
+    return none
 
 
 def _show_guess(made: Plan) -> None:
@@ -165,15 +195,32 @@ def generate(
     labels: Annotated[
         int, typer.Option(min=0, help="Kinds of genres; their file is OUT-items.csv. 0: none.")
     ] = 0,
+    domains: Annotated[
+        bool,
+        typer.Option(
+            "--domains",
+            help="Two domains of items, 'source' and 'target', in OUT-items.csv; no attribute.",
+        ),
+    ] = False,
     as_json: JSON = False,
 ) -> None:
     """Write generated ratings and a user attribute that affects them.
 
-    The attribute, in OUT-users.csv, affects which items are rated, and how.
+    The attribute, in OUT-users.csv, affects which items are rated, and how. With --domains: two
+    domains instead.
     """
     from tacit.data import synthetic
+    from tacit.data.synthetic_worlds import generate_domains
     from tacit.data.tables.folder import write_users
 
+    if domains:
+        if items < 2 or users < 1:
+            raise ConfigError("--domains needs 2 items and a person.")
+        check_files(out, beside(out, "items"))
+        halves = (items // 2, items - items // 2)
+        made = generate_domains(users, halves, ratings / users, pull=0.35, labels=labels, seed=seed)
+        _write_domains(made, out, seed, as_json)
+        return
     people, about_items = beside(out, "users"), beside(out, "items") if labels else None
     check_files(out, people, about_items)
     made = synthetic.generate(
@@ -197,13 +244,16 @@ def films(
     The domains are 'source' and 'target', of 1,500 items each, and a person gives 80 ratings. The
     file OUT-items.csv has the genres of each item, which say something about tastes.
     """
-    import numpy as np
-
     from tacit.data import synthetic_worlds
 
+    check_files(out, beside(out, "items"))
+    _write_domains(synthetic_worlds.films(users, seed=seed), out, seed, as_json)
+
+
+def _write_domains(made: Ratings, out: Path, seed: int, as_json: bool) -> None:
+    import numpy as np
+
     about = beside(out, "items")
-    check_files(out, about)
-    made = synthetic_worlds.films(users, seed=seed)
     titles = np.array([f"Item {key}" for key in made.item_ids.tolist()], dtype=object)
     made = replace(made, item_metadata={"title": titles, **made.item_metadata})
     said = (f"what is known of {made.n_items:,} items in {about}", f"--items {about}")

@@ -30,6 +30,7 @@ def ratings_from(
     events: bool = False,
     scale: RatingScale | None = None,
     on_bad: OnBad = "refuse",
+    decimal: str | None = None,
     dates: Dates | None = None,
 ) -> Ratings:
     """Ratings, or events where no column holds ratings.
@@ -47,7 +48,7 @@ def ratings_from(
     }  # fmt: skip
     if domain is not None:
         asked["domain"] = domain
-    rules = Rules(on_bad, scale, least_plays, dates, guessing=True)
+    rules = Rules(on_bad, scale, least_plays, dates, decimal, guessing=True)
     if not len(table.frame):
         raise DataError("there is no rating", expected="at least one row")
     found = columns_of(table, asked, rules, events=events, contents=True)

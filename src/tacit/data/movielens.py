@@ -65,7 +65,7 @@ def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> Reading:
             "this is not a MovieLens folder",
             path=folder,
             expected="ratings.csv and movies.csv, or u.data, or ratings.dat",
-            fix="Unpack an archive of https://grouplens.org/datasets/movielens, name its folder.",
+            fix="Unpack the official archive, or run  tacit data get ml-100k --to FOLDER",
         )
     people: Table = {}
     headers: tuple[str, ...] | None = _HEADERS

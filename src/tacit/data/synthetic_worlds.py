@@ -123,18 +123,51 @@ def draw(
             f"People are at least 1 and rate 1 to {len(labels)} items; got {users} and {rated}."
         )
     generator = np.random.default_rng(seed)
-    most = max(1, min(users, _CELLS // len(labels)))
-    chances = blocks.likes[:, labels].astype(np.float32)
+    again = rated * (rated - 1) <= 2 * len(labels)  # then at least one set in e is kept
+    most = max(1, min(users, _CELLS // (rated if again else len(labels))))
+    # Any order of the items is as good a start as any other: one array serves all parts.
+    order = None if again else np.tile(np.arange(len(labels), dtype=np.int32), (most, 1))
+    chances = blocks.likes[:, labels].ravel().astype(np.float32)
     for start in range(0, users, most):
         part = min(most, users - start)
-        every = np.tile(np.arange(len(labels)), (part, 1))
-        chosen = generator.permuted(every, axis=1)[:, :rated]
+        if order is None:
+            chosen = _drawn_again(len(labels), (part, rated), generator)
+        else:
+            chosen = _swapped(order[:part], rated, generator)
         classes = np.searchsorted(np.cumsum(blocks.people), generator.random(part), side="right")
         classes = np.minimum(classes, len(blocks.people) - 1)
-        own = chances[classes[:, None], chosen]
-        liked = generator.random(chosen.shape, dtype=np.float32) < own
+        own = chosen if len(blocks.people) == 1 else chosen + classes[:, None] * len(labels)
+        liked = generator.random(chosen.shape, dtype=np.float32) < chances[own]
         starts = np.concatenate([[0], np.cumsum(np.count_nonzero(liked, axis=1))])
-        yield Likes(starts, chosen[liked], classes, chosen)
+        rated_items = chosen.astype(np.int64)
+        yield Likes(starts, rated_items[liked], classes, rated_items)
+
+
+def _drawn_again(
+    items: int, shape: tuple[int, int], generator: np.random.Generator
+) -> NDArray[np.int32]:
+    """Random sets of a few items, all equally likely: numbers are drawn with replacement, and again
+    for a person who got one of them twice. What is left is as random as before."""
+    chosen = np.empty(shape, dtype=np.int32)
+    open_rows = np.arange(shape[0])
+    while len(open_rows):
+        drawn = generator.integers(items, size=(len(open_rows), shape[1]), dtype=np.int32)
+        chosen[open_rows] = drawn
+        drawn.sort(axis=1)
+        open_rows = open_rows[(drawn[:, 1:] == drawn[:, :-1]).any(axis=1)]
+    return chosen
+
+
+def _swapped(
+    order: NDArray[np.int32], count: int, generator: np.random.Generator
+) -> NDArray[np.int32]:
+    """The same for many of the items, by the swaps of Fisher and Yates; order: (people, items)."""
+    rows = np.arange(len(order))
+    if count < order.shape[1]:
+        for place in range(count):
+            other = generator.integers(place, order.shape[1], size=len(order))
+            order[rows, other], order[:, place] = order[:, place].copy(), order[rows, other]
+    return order[:, :count]
 
 
 SCALE = RatingScale(1, 5, 1)

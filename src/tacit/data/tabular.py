@@ -46,6 +46,7 @@ def read_ratings(
     users: PathLike | None = None,
     items: PathLike | None = None,
     on_bad: OnBad = "refuse",
+    decimal: str | None = None,
     dates: Dates | None = None,
     table: str | None = None,
 ) -> Ratings:
@@ -63,10 +64,11 @@ def read_ratings(
     scale                      ratings off it are refused; without it the scale is detected
     users, items               files of user attributes and item metadata: an id, and other columns
     on_bad                     a bad row is refused with its place, or dropped
+    decimal                    "," or ".": the only decimal sign; by default either is one
     dates                      "dayfirst" or "monthfirst": where the column cannot say
     table                      of a database: the table to read
     """
-    rules = Rules(on_bad, scale, least_plays, dates)
+    rules = Rules(on_bad, scale, least_plays, dates, decimal)
     named: dict[Role, str | None] = {"user": user, "item": item, "rating": rating, "plays": plays}
     named["time"] = time
     opened = open_table(path, delimiter=delimiter, asked=(*named.values(), domain), table=table)

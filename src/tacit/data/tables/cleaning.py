@@ -43,6 +43,7 @@ class Rules:
     """on_bad   a bad row is refused with its place, or dropped and counted
     scale    ratings off it are bad; None: the common scale that holds them
     dates    where the order of day and month cannot be decided over the column
+    decimal  "," or ".", the only decimal sign; None: either, each cell by itself
     guessing   numbers written YYYYMMDD are dates
     """
 
@@ -50,11 +51,14 @@ class Rules:
     scale: RatingScale | None = None
     least_plays: float = 1
     dates: Dates | None = None
+    decimal: str | None = None
     guessing: bool = False
 
     def __post_init__(self) -> None:
         if self.on_bad not in ("refuse", "drop"):
             raise ConfigError(f"--on-bad is refuse or drop; got {self.on_bad!r}.")
+        if self.decimal not in (None, ",", "."):
+            raise ConfigError(f"--decimal is a comma or a point; got {self.decimal!r}.")
         if not 0 < self.least_plays < np.inf:
             raise ConfigError(
                 f"The fewest plays that are a like are above 0; got {self.least_plays}."
@@ -251,26 +255,29 @@ def _ids(column: pl.Series, text: bool, _: Rules) -> Read:
     )
 
 
-def to_numbers(column: pl.Series) -> pl.Series:
+def to_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
     """Finite floats of texts, also of `4/5`, `80%`, `4 stars`, drawn stars, yes, no, like."""
     numbers = column.cast(pl.Float64, strict=False)
-    if numbers.null_count() > column.null_count():
+    if decimal is not None or numbers.null_count() > column.null_count():
         column = column.str.replace(_AFTER, "")
         drawn = column.str.contains(r"^[★⭐☆]+$").fill_null(value=False)
         column = column.zip_with(~drawn, column.str.count_matches("[★⭐]").cast(pl.String))
         lowered = column.str.to_lowercase()
         said = lowered.is_in([*ANSWERS]).fill_null(value=False)
         column = column.zip_with(~said, lowered.replace(ANSWERS))
-        column = column.str.replace(",", ".", literal=True)  # with both signs it is no number
+        if decimal == ",":  # a point is no decimal sign then
+            column = column.set(column.str.contains(".", literal=True).fill_null(value=False), "")
+        if decimal != ".":
+            column = column.str.replace(",", ".", literal=True)  # with both signs it is no number
         numbers = column.cast(pl.Float64, strict=False)
     return numbers.set(~numbers.is_finite(), None)
 
 
-def _stars(column: pl.Series, text: bool, _: Rules) -> Read:
+def _stars(column: pl.Series, text: bool, rules: Rules) -> Read:
     kind = column.dtype
     if _is_text(kind):
         column, missing = _texts(column, text)
-        return to_numbers(column), missing
+        return to_numbers(column, rules.decimal), missing
     if kind.is_numeric() or kind == pl.Boolean or kind == pl.Null:
         numbers = column.cast(pl.Float64).fill_nan(None)
         return numbers.set(~numbers.is_finite(), None), numbers.is_null()

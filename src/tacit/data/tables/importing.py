@@ -2,17 +2,20 @@
 
 Ratings    a table with people and items; several are read as one
 Items      a table with items and no people, or `items`: titles and so on. Users likewise
-Folders    MovieLens in three layouts
+Folders    MovieLens in three layouts, RecBole (NAME.inter, .item, .user), LensKit (schema.json)
 Catalogue  `catalogue`, a list from elsewhere, is public; what is read off the ratings is not,
            unless the caller says that it is.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from tacit.data.domains import DOMAIN, on_catalogue
 from tacit.data.movielens import is_movielens, movielens_reading
@@ -22,7 +25,7 @@ from tacit.data.tables.cleaning import NO_EVENT, OnBad, Rules
 from tacit.data.tables.folder import is_folder
 from tacit.data.tables.guess import Guess, guess
 from tacit.data.tables.reading import REPEATS, Asked, Reading, matched, ratings_of
-from tacit.data.tables.sources import open_table
+from tacit.data.tables.sources import frame_of, open_table
 from tacit.data.tabular import read_catalogue, with_items
 from tacit.errors import ConfigError, DataError
 
@@ -68,17 +71,10 @@ def plan(
             if len(files) > 1 or any(asked.values()):
                 raise ConfigError(f"{path}: import a MovieLens folder alone, without columns.")
             return Plan(movielens=path)
-        if path.is_dir():
-            imported = is_folder(path)
-            raise DataError(
-                "this folder was imported already" if imported else "this is no MovieLens folder",
-                path=path,
-                fix="Every command takes it." if imported else "Name its files instead.",
-            )
-        opened.append(
+        opened += _folder(path) if path.is_dir() else [
             open_table(path, delimiter=delimiter, encoding=encoding, header=header, table=table,
                        asked=[*asked.values()])
-        )  # fmt: skip
+        ]  # fmt: skip
     made, found = Plan(), []
     for each in opened:  # what was asked for, as far as this table has it
         has = {role: find(role, each.headers, name) is not None for role, name in asked.items()}
@@ -99,6 +95,40 @@ def plan(
     if not made.ratings:
         raise missing("user", opened[0].headers, None, opened[0].path)
     return made
+
+
+def _folder(path: Path) -> list[Table]:
+    """The tables of a RecBole or LensKit folder."""
+    if (path / "schema.json").is_file():
+        return _lenskit(path)
+    if is_folder(path):
+        raise DataError("this folder was imported already", path=path,
+                        fix="Every command takes it.")  # fmt: skip
+    found = sorted(file for file in path.iterdir() if file.suffix in (".inter", ".item", ".user"))
+    if not any(file.suffix == ".inter" for file in found):
+        raise DataError(
+            "this folder is of no known kind", path=path, fix="Name its files instead.",
+            expected="MovieLens, RecBole (NAME.inter) or LensKit (schema.json)",
+        )  # fmt: skip
+    return [open_table(file, delimiter="\t", header=True) for file in found]
+
+
+def _lenskit(path: Path) -> list[Table]:
+    """People and items stand as numbers in the table between them, and as ids in their own."""
+    own = {role: open_table(path / f"{role}.parquet") for role in ("user", "item")}
+    try:
+        relations = json.loads((path / "schema.json").read_text("utf-8"))["relationships"]
+        name = next(key for key, entry in relations.items() if {*own} <= {*entry["entities"]})
+        between = open_table(path / f"{name}.parquet")
+        columns = {column: between.frame[column] for column in between.headers}
+        for role in [role for role in own if f"{role}_num" in columns]:
+            ids = own[role].frame[f"{role}_id"]
+            columns[f"{role}_id"] = ids.gather(columns.pop(f"{role}_num"))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration,
+            pl.exceptions.PolarsError):  # fmt: skip
+        raise DataError("the LensKit folder has no table of users and items", path=path) from None
+    ratings = Table(between.path, frame_of(columns))
+    return [ratings, *(each for each in own.values() if len(each.headers) > 1)]
 
 
 def carry_out(

@@ -1,4 +1,4 @@
-"""Opening a file as a table, by its first bytes: JSON lines, Parquet, SQLite, else text."""
+"""A file as a table, by its first bytes: JSON, Parquet, Arrow, SQLite, DuckDB, else text."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import polars as pl
 
 from tacit.data.tables import Table, named
 from tacit.data.tables.text import text_table, unpacked
-from tacit.errors import DataError
+from tacit.errors import DataError, MissingExtra
 
-PARQUET = b"PAR1"
+PARQUET, _ARROW = b"PAR1", b"ARROW1"
 
 
 def open_table(
@@ -33,7 +33,7 @@ def open_table(
 
     delimiter, headers, header, encoding   of text, where the file alone would be read otherwise
     asked     names of columns that help to find the delimiter
-    table     of SQLite: its name, needed where several hold people and items
+    table     of a database: its name, needed where several hold people and items
     """
     path = Path(path)
     if path.is_dir():
@@ -44,11 +44,17 @@ def open_table(
         head = stream.read(16)
     if head.startswith(b"SQLite format 3\0"):
         opened = Table(path, _sqlite(path, table))
-    elif head.startswith(PARQUET):
+    elif head[8:12] == b"DUCK":
+        opened = Table(path, _duckdb(path, table))
+    elif head.startswith((PARQUET, _ARROW)):
+        kind = "Parquet" if head.startswith(PARQUET) else "Arrow"
         try:
-            opened = Table(path, pl.read_parquet(path, glob=False))
+            if kind == "Parquet":
+                opened = Table(path, pl.read_parquet(path, glob=False))
+            else:
+                opened = Table(path, pl.read_ipc(io.BytesIO(path.read_bytes())))
         except (pl.exceptions.PolarsError, OSError) as error:
-            raise DataError(f"the Parquet file cannot be read ({error})", path=path) from None
+            raise DataError(f"the {kind} file cannot be read ({error})", path=path) from None
     else:
         raw = unpacked(path)
         if raw[:4096].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] not in (b"{", b"["):
@@ -97,7 +103,43 @@ def _parsed(text: str) -> Any:
 
 
 def _sqlite(path: Path, table: str | None) -> pl.DataFrame:
-    """The named table, or the only one that holds people and items."""
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            rows = connection.execute(
+                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
+                "AND name NOT LIKE 'sqlite_%'"
+            ).fetchall()
+            return _queried(path, connection, table, {name: _quoted(name) for (name,) in rows})
+    except sqlite3.Error as error:
+        raise DataError(f"the SQLite file cannot be read ({error})", path=path) from None
+
+
+def _duckdb(path: Path, table: str | None) -> pl.DataFrame:
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtra("duckdb", "duckdb") from None
+    try:
+        with duckdb.connect(str(path), read_only=True) as connection:
+            rows = connection.execute(
+                "SELECT table_schema, table_name FROM information_schema.tables"
+            ).fetchall()
+            quoted = [".".join(map(_quoted, row)) for row in rows]
+            names = [name if schema == "main" else f"{schema}.{name}" for schema, name in rows]
+            places = dict(zip(names, quoted, strict=True))
+            return _queried(path, connection, table, places)
+    except duckdb.Error:
+        raise DataError(
+            "the DuckDB file cannot be read", path=path,
+            fix="Is it open in another program, or of another DuckDB version?",
+        ) from None  # fmt: skip
+
+
+def _queried(
+    path: Path, connection: Any, table: str | None, places: dict[str, str]
+) -> pl.DataFrame:
+    """The named table, or the only one that holds people and items. places: name to quoted name."""
 
     def ask(query: str) -> dict[str, list[Any]]:
         answer = connection.execute(query)
@@ -106,28 +148,22 @@ def _sqlite(path: Path, table: str | None) -> pl.DataFrame:
             column[0]: [row[at] for row in rows] for at, column in enumerate(answer.description)
         }
 
-    try:
-        with closing(
-            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-        ) as connection:
-            names = ask(
-                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
-                "AND name NOT LIKE 'sqlite_%'"
-            )["name"]
-            quoted = {name: '"' + name.replace('"', '""') + '"' for name in names}
-            if table is not None and table not in names:
-                raise DataError("no such table", path=path, found=table,
-                                expected="one of " + ", ".join(names))  # fmt: skip
-            headers = {name: [*ask(f"SELECT * FROM {quoted[name]} LIMIT 0")] for name in names}
-            chosen = [table] if table else names if len(names) == 1 else _of_pairs(headers)
-            if len(chosen) == 1:
-                return frame_of(ask(f"SELECT * FROM {quoted[chosen[0]]}"))
-    except sqlite3.Error as error:
-        raise DataError(f"the SQLite file cannot be read ({error})", path=path) from None
+    names = [*places]
+    if table is not None and table not in places:
+        raise DataError("no such table", path=path, found=table,
+                        expected="one of " + ", ".join(names))  # fmt: skip
+    headers = {name: [*ask(f"SELECT * FROM {place} LIMIT 0")] for name, place in places.items()}
+    chosen = [table] if table else names if len(names) == 1 else _of_pairs(headers)
+    if len(chosen) == 1:
+        return frame_of(ask(f"SELECT * FROM {places[chosen[0]]}"))
     raise DataError(
         "it is not clear which table holds the ratings" if names else "there is no table",
         path=path, found=", ".join(names), fix="Name it with --table (from Python: table=...).",
     )  # fmt: skip
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _of_pairs(names: dict[str, list[str]]) -> list[str]:

@@ -26,7 +26,7 @@ from tacit.errors import DataError
 DELIMITERS = (",", "\t", ";", "|", "::")
 _OPEN = "unexpected end of data"
 _SAMPLE = 20  # lines looked at to find the delimiter
-_FORMS = "CSV or other delimited text, JSON lines, Parquet or SQLite"
+_FORMS = "CSV or other delimited text, JSON lines, Parquet, SQLite or DuckDB"
 _TYPED = re.compile(r":(?:token|float)(?:_seq)?$")
 Record = list[str] | str
 """The cells of a row, or why there are none."""
@@ -39,22 +39,30 @@ class Dialect:
     delimiter: str
     headers: tuple[str, ...]
     header_line: int
+    quote: str = '"'
 
     def fits(self, cells: Record) -> bool:
         return not isinstance(cells, str) and len(cells) == len(self.headers)
 
 
 def unpacked(path: Path) -> bytes:
-    """The bytes of a file; gzip is undone, whatever the file is called."""
+    """The bytes of a file; gzip and zstd are undone, whatever the file is called."""
     raw = path.read_bytes()
-    if raw[:2] != b"\x1f\x8b":
-        return raw
     try:
-        return gzip.decompress(raw)
+        if raw[:2] == b"\x1f\x8b":
+            return gzip.decompress(raw)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(
             f"the .gz file cannot be unpacked ({error})", path=path, fix="Fetch it again."
         ) from None
+    try:
+        if raw[:4] == b"\x28\xb5\x2f\xfd":
+            raw = "\n".join(pl.read_lines(io.BytesIO(raw)).to_series()).encode()
+    except (pl.exceptions.PolarsError, OSError):
+        raise DataError(
+            "the .zst file cannot be unpacked as UTF-8 text", path=path, fix="Unpack it:  zstd -d"
+        ) from None
+    return raw
 
 
 def text_table(
@@ -144,9 +152,10 @@ def _dialect(
     ):  # comments and titles above the table
         above = sample.pop(0)[0]
         del texts[0], widths[0]
-    first = [cell.strip() for cell in _split(texts[0], chosen)]
+    quote = "'" if _quoted(texts, chosen) else '"'
+    first = [cell.strip() for cell in _split(texts[0], chosen, quote)]
     if headers is not None:
-        return Dialect(chosen, tuple(headers), above)
+        return Dialect(chosen, tuple(headers), above, quote)
     if header is None:
         header = any(squeezed(cell) in wanted for cell in first) or not any(
             map(looks_like_time, first)
@@ -155,13 +164,13 @@ def _dialect(
         first = [_TYPED.sub("", cell) for cell in first]
     numbers = [str(at) for at in range(1, len(first) + 1)]
     if not header:
-        return Dialect(chosen, tuple(numbers), above)
+        return Dialect(chosen, tuple(numbers), above, quote)
     names = [cell or number for cell, number in zip(first, numbers, strict=True)]
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise DataError("two columns have the same name", path=path, row=sample[0][0],
                         column=min(repeated), fix="Rename one of them.")  # fmt: skip
-    return Dialect(chosen, tuple(names), sample[0][0])
+    return Dialect(chosen, tuple(names), sample[0][0], quote)
 
 
 def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
@@ -171,9 +180,12 @@ def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
         data, separator = data.replace(b"::", b"\x1f"), "\x1f"  # polars splits at one byte
     # Polars drops an empty cell too many at the very end, and reads quotes in its own way unless
     # they stand around a cell.
-    end = re.escape(separator.encode())
-    cell = re.compile(b'(?<![^%b\n])"(?:[^"]|"")*+"(?![^%b\r\n])' % (end, end))
-    if data.endswith(separator.encode()) or (b'"' in data and b'"' in cell.sub(b"", data)):
+    end, quote = re.escape(separator.encode()), dialect.quote.encode()
+    cell = re.compile(
+        b"(?<![^%(end)b\n])%(quote)b(?:[^%(quote)b]|%(quote)b{2})*+%(quote)b(?![^%(end)b\r\n])"
+        % {b"end": end, b"quote": quote}
+    )
+    if data.endswith(separator.encode()) or (quote in data and quote in cell.sub(b"", data)):
         return None
     try:
         frame = pl.read_csv(
@@ -181,7 +193,7 @@ def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
             has_header=False,
             skip_lines=dialect.header_line,
             separator=separator,
-            quote_char=None if dialect.delimiter == "::" else '"',
+            quote_char=None if dialect.delimiter == "::" else dialect.quote,
             schema=dict.fromkeys(dialect.headers, pl.String),
         )
     except pl.exceptions.PolarsError:
@@ -237,7 +249,7 @@ def _raw_records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, Record]]:
     if dialect.delimiter == "::":
         yield from ((at, text.rstrip("\r\n").split("::")) for at, text in enumerate(texts, 1))
         return
-    reader = csv.reader(texts, delimiter=dialect.delimiter, strict=True)
+    reader = csv.reader(texts, delimiter=dialect.delimiter, quotechar=dialect.quote, strict=True)
     while True:
         start = reader.line_num + 1  # a quoted cell may span lines: a record is named by its first
         try:
@@ -248,12 +260,12 @@ def _raw_records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, Record]]:
             yield start, str(error)
 
 
-def _split(text: str, delimiter: str) -> list[str]:
+def _split(text: str, delimiter: str, quote: str = '"') -> list[str]:
     text = text.rstrip("\r\n")
     if delimiter == "::":
         return text.split("::")
     try:
-        return next(csv.reader([text], delimiter=delimiter), [])
+        return next(csv.reader([text], delimiter=delimiter, quotechar=quote), [])
     except csv.Error:  # a cell without end: no table at all, and no delimiter to find
         return [text]
 
@@ -264,6 +276,13 @@ def _merit(lines: list[str], delimiter: str, wanted: set[str]) -> tuple[int, flo
     named = max(len({squeezed(cell) for cell in cells} & wanted) for cells in cut)
     usual, times = Counter(map(len, cut)).most_common(1)[0]
     return named, times / len(lines) if usual > 1 else 0, usual
+
+
+def _quoted(lines: list[str], delimiter: str) -> bool:
+    """Whether cells stand between single quotes: in most lines more than one does."""
+    cells = [[cell.strip() for cell in _split(line, delimiter)] for line in lines]
+    wrapped = [sum(len(c) > 1 and c[0] == c[-1] == "'" for c in line) > 1 for line in cells]
+    return sum(wrapped) > len(lines) / 2
 
 
 def _checked(delimiter: str, path: Path) -> str:
