@@ -49,6 +49,7 @@ def generate(
     share: float = 0.3,
     which: float = 1.0,
     how: float = 0.1,
+    scale: RatingScale = FIVE_STARS,
     labels: int = 0,
     seed: int,
 ) -> Ratings:
@@ -57,6 +58,7 @@ def generate(
     share      of people with the first of the attribute's two values, "F" and "M", 0 to 1
     which      0: the attribute has no say in which items are rated; 1: as much as in MovieLens 100K
     how        sd over items of half the gap in stars; 0: the attribute has no say in the stars
+    scale      stars are drawn on a five-star scale and stretched to this one
     labels     item metadata "genres", as in `generate_domains`; they change nothing else
     The ids are 1, 2, ...; every item is rated at least once where there are enough ratings. The
     same arguments and seed give the same ratings; with which=how=0 they do not depend on `share`.
@@ -101,6 +103,10 @@ def generate(
     stars += (MEAN + 0.5 * (0.6 * fame + 0.8 * esteem))[columns] + signs[rows] * half_gaps[columns]
     for factor in range(FACTORS):  # one at a time: (ratings, factors) would be big
         stars += tastes[rows, factor] * profiles[columns, factor]
+    stretched = scale.minimum + (stars - 1) / 4 * scale.span
+    if scale.step:
+        steps = np.round((stretched - scale.minimum) / scale.step)
+        stretched = scale.minimum + scale.step * steps
     metadata = {"title": {number: f"Item {number}" for number in range(1, items + 1)}}
     if labels:
         texts = label_items(pulls, labels, of_labels)
@@ -108,9 +114,9 @@ def generate(
     return Ratings.from_arrays(
         rows + 1,
         columns + 1,
-        np.clip(1 + np.round(stars - 1), 1, 5),
+        np.clip(stretched, scale.minimum, scale.maximum),
         _times(rows, users, of_times),
-        scale=FIVE_STARS,
+        scale=scale,
         user_attributes={"gender": dict(enumerate(np.where(first, "F", "M").tolist(), 1))},
         item_metadata=metadata,
     )
