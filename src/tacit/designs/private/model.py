@@ -187,6 +187,10 @@ class Private(ItemRecommender):
         }
         return storing.device_file(self.released_, self.context_features_, self.settings_, said)
 
+    def recommend_many(self, histories: Sequence[Likes], *, n: int = 10) -> list[Recommendations]:
+        """A list for each history, in their order; `user_id` is its place."""
+        return [self.recommend(place, history=own, n=n) for place, own in enumerate(histories)]
+
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: Likes | None = None
     ) -> Floats:
@@ -201,6 +205,16 @@ class Private(ItemRecommender):
             np.fromiter(own.values(), float), places, len(first), self.scale_
         )
         return pick(made, self.item_ids_, items)
+
+    def similar_items(self, item: Any, *, n: int = 10) -> Recommendations:
+        """The n items that liking `item` alone speaks most for, beyond popularity; or DataError."""
+        own = self._own(None, [item])
+        if item not in self.history_ids_.tolist():
+            raise DataError("no such item", found=item)
+        found, table, settings = self.released_, self.context_features_, self.settings_
+        added = lists.personal(self._profile(own), found, table, settings)[0]
+        made = top_n(added, self.item_ids_, n=n, user=None, left_out=own, candidates=None)
+        return made.named(self.titles_)
 
     def explain(
         self, item: Any, user: Any = None, *, history: Likes | None = None, n: int = 3
