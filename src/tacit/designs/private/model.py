@@ -136,7 +136,8 @@ class Private(ItemRecommender):
         sizes = len(sides.context), len(sides.targets)
         released, stars = release(people, sizes, known, settings), None
         if settings.stars:
-            stars = star_model(rows, sides, known, noise_multipliers(settings)[4])
+            number = released.usefulness.people
+            stars = star_model(rows, sides, known, noise_multipliers(settings)[4:], number)
         self.released_, self.stars_ = released, stars  # all of a fit, or nothing of it
         self.feature_names_, self.context_features_ = given.names, known and known.context
         self.item_ids_ = ratings.item_ids[sides.targets]
