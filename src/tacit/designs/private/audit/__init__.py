@@ -60,7 +60,7 @@ def once(epsilon: float, mode: Mode, refits: int, generator: np.random.Generator
         previous = models[-1] if models else None
         models.append(Private(epsilon, GAME_DELTA, mode=mode, previous=previous).fit(ratings))
     without = _model_file(Private(math.inf, mode=mode).fit(_ratings(others)))
-    seen = {
+    seen: dict[str, list[ScoresOf]] = {
         "model files": [_model_file(model) for model in models],
         "device files": [DeviceLists.decode(model.device_file()).scores for model in models],
     }
