@@ -1,4 +1,4 @@
-"""Stars of `private`: mean absolute error beside each person's own mean.
+"""Stars of `private`: mean absolute error beside each person's own mean, and beside means alone.
 
     python benchmarks/private_stars.py FOLDER/ml-100k FOLDER/ml-latest-small --seed 40
 
@@ -21,10 +21,10 @@ from tacit.data.domains import cross_domain_split
 from tacit.data.ratings import Ratings
 from tacit.data.splits import Split, random_per_user
 from tacit.data.synthetic_worlds import films, generate_domains
+from tacit.designs.private import stars
 from tacit.designs.private.fitting import features
 from tacit.designs.private.people import Sides
 from tacit.designs.private.settings import Settings, noise_multipliers
-from tacit.designs.private.stars import star_model
 from tacit.designs.private.tastes import Features
 
 EPSILONS = (0.5, 1.0, 3.0, math.inf)
@@ -49,15 +49,17 @@ def one_domain(ratings: Ratings) -> Sides:
     return Sides(ratings.n_items, items, items)
 
 
-def error(split: Split, sides: Sides, epsilon: float) -> float:
-    """Mean absolute error of some people."""
+def error(split: Split, sides: Sides, epsilon: float) -> tuple[float, int]:
+    """Mean absolute error of some people, and how many factors there are."""
     train, test = split.train, split.test
     names, table = features(train, None)
     known = Features(table[sides.context], table[sides.targets]) if len(names) >= 2 else None
-    noise = noise_multipliers(Settings(epsilon, stars=True))[4]
-    model = star_model(train, sides, known, noise)
+    noises = noise_multipliers(Settings(epsilon, stars=True))[4:]
+    model = stars.star_model(train, sides, known, noises, float(train.n_users))
     place = np.full(train.n_items, -1)
-    place[sides.targets] = np.arange(len(sides.targets))
+    for items, start in ((sides.context, len(sides.targets)), (sides.targets, 0)):
+        if start + len(items) <= len(model.effects):
+            place[items] = start + np.arange(len(items))
     off = []
     for person in np.unique(test.users)[:PEOPLE]:
         own = slice(train.offsets[person], train.offsets[person + 1])
@@ -65,7 +67,7 @@ def error(split: Split, sides: Sides, epsilon: float) -> float:
         at = place[train.items[own]]
         made = model.predict(train.values[own], at, len(sides.targets), train.scale)
         off.append(np.abs(made[place[test.items[held]]] - test.values[held]))
-    return float(np.concatenate(off).mean())
+    return float(np.concatenate(off).mean()), model.loadings.shape[1]
 
 
 def own_mean(split: Split) -> float:
@@ -81,11 +83,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=40)
     parser.add_argument("--splits", type=int, default=4)
     asked = parser.parse_args()
+    many = stars.MANY
     for name, sides, splits in cells(asked.folders, asked.seed, asked.splits):
         print(f"{name}: own mean {np.mean([own_mean(split) for split in splits]):.4f}")
         for epsilon in EPSILONS:
             found = [error(split, sides, epsilon) for split in splits]
-            said = f"{np.mean(found):.4f} (sd {np.std(found):.4f})"
+            made, spread = np.mean([each for each, _ in found]), np.std([each for each, _ in found])
+            factors = [k for _, k in found]
+            stars.MANY = math.inf
+            alone = np.mean([error(split, sides, epsilon)[0] for split in splits])
+            stars.MANY = many
+            said = f"{made:.4f} (sd {spread:.4f}), factors {factors}; means alone {alone:.4f}"
             print(f"  epsilon {epsilon:g}: {said}", flush=True)
 
 

@@ -12,6 +12,7 @@ from tacit.designs.private.popular import item_share
 from tacit.designs.private.settings import Settings
 from tacit.designs.private.tastes import LEAST_REST, Features, applied
 from tacit.engine.profile_sums_compiled import Centre, Map, Profiles
+from tacit.engine.stars_compiled import StarRows, StarTable
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -101,3 +102,72 @@ def contribution(person: Profiles, context: int, targets: int, settings: Setting
         vector[context + person.likes] = share / math.sqrt(len(person.likes))
     vector[-1] = settings.presence
     return vector
+
+
+def star_table(rows: StarRows, u: int, known: StarTable) -> tuple[Floats, Ints]:
+    """Values (rows, k) and their places of what ONE person adds, before clipping: the bits that
+    the compiled sum is held to, by the same additions in the same order."""
+    k = known.loadings.shape[1]
+    width = k + 1
+    left, rests = np.zeros((width, 2 * width)), np.zeros(width)
+    row, turned, tastes = np.zeros(width), np.zeros(width), np.zeros(width)
+    moment = np.zeros((k, k))
+    count = int(rows.offsets[u + 1] - rows.offsets[u]) + k
+    values, places = np.zeros(count * k), np.zeros(count, np.int64)
+    row[0] = 1.0
+    for a in range(width):
+        left[a, a] = 1.0 if a else known.level
+        left[a, width + a] = 1.0
+    inside = 0
+    for j in range(rows.offsets[u], rows.offsets[u + 1]):
+        place = rows.places[j]
+        inside += place >= 0
+        variance = known.variances[place] if place >= 0 else 1.0
+        for a in range(1, width):
+            row[a] = known.loadings[place, a - 1] if place >= 0 else 0.0
+        for a in range(width):
+            rests[a] += row[a] / variance * rows.rest[j]
+            for b in range(width):
+                left[a, b] += row[a] / variance * row[b]
+    for a in range(width):  # Gauss and Jordan: of a positive definite matrix without pivots
+        pivot = left[a, a]
+        for b in range(2 * width):
+            left[a, b] /= pivot
+        for c in range(width):
+            factor = left[c, a]
+            if c != a and factor != 0.0:
+                for b in range(2 * width):
+                    left[c, b] -= factor * left[a, b]
+    size = 0
+    for j in range(rows.offsets[u], rows.offsets[u + 1]):
+        place = rows.places[j]
+        if place < 0:
+            continue
+        for a in range(1, width):
+            row[a] = known.loadings[place, a - 1]
+        leverage, misfit = 0.0, rows.rest[j]
+        for a in range(width):
+            turned[a], tastes[a] = 0.0, 0.0
+            for b in range(width):
+                turned[a] += left[a, width + b] * row[b]
+                tastes[a] += left[a, width + b] * rests[b]
+            leverage += turned[a] * row[a]
+            misfit -= tastes[a] * row[a]
+        variance = known.variances[place]
+        misfit /= max(variance - leverage, 1e-3 * variance)
+        weight = 1.0 / math.sqrt(inside)
+        for a in range(width):
+            tastes[a] -= turned[a] * misfit
+        for a in range(k):
+            values[size * k + a] = weight * (rows.rest[j] - tastes[0]) * tastes[a + 1]
+            for b in range(k):
+                moment[a, b] += weight * tastes[a + 1] * tastes[b + 1]
+        places[size] = place
+        size += 1
+    if size:
+        for a in range(k):
+            for b in range(k):
+                values[size * k + b] = known.moment * moment[a, b]
+            places[size] = len(known.variances) + a
+            size += 1
+    return values[: size * k].reshape(size, k), places[:size]

@@ -54,6 +54,13 @@ def test_ids_are_likes(model):
     assert model.recommend(history=[1, 2]) == model.recommend(history={1: 5.0, 2: 5.0})
 
 
+def test_many_are_one_by_one(model):
+    """`recommend_many` gives what `recommend` gives for each history."""
+    histories = [[1, 2], {3: 1.0, 4: 5.0}, []]
+    for history, made in zip(histories, model.recommend_many(histories, n=5), strict=True):
+        assert made.item_ids == model.recommend(history=history, n=5).item_ids
+
+
 def test_reasons_add_up_to_the_personal_part(model):
     """Own items whose parts are all positive add up to what the history adds to the score."""
     history = {5: 5.0}
@@ -74,6 +81,17 @@ def test_reasons_are_positive_and_ordered(model):
     assert all(each.score > 0 for each in reasons)
     assert own == sorted(own, key=lambda each: -each.score)
     assert {each.name for each in own} <= set(history)
+
+
+def test_similar_items_share_the_genre(model, world):
+    """Most of what liking an item of one genre alone speaks for is of that genre."""
+    genres = dict(zip(world.item_ids.tolist(), world.item_metadata["genres"].tolist(), strict=True))
+    alone = next(item for item, own in genres.items() if own == "g2")
+    made = model.similar_items(alone, n=4).item_ids
+    assert alone not in made
+    assert sum("g2" in genres[item] for item in made) >= 3
+    with pytest.raises(DataError, match="no such item"):
+        model.similar_items(10**6)
 
 
 @pytest.mark.parametrize("mode", ["taste", "top-items"])

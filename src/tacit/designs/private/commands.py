@@ -97,7 +97,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         ratings = open_until.enter_context(
             run.open(settings, catalogue=settings.catalogue, domains=across)
         )
-        open_until.enter_context(watched(ratings, run.progress, 5 if settings.stars else 4))
+        open_until.enter_context(watched(ratings, run.progress, 7 if settings.stars else 4))
         account = None
         if settings.ledger is not None:
             from tacit.designs.private.releases import Account

@@ -75,7 +75,6 @@ def card(
     if not all(all(fit.noises) for fit in fits) or not settings.private:
         return without_noise()
     delta, several = settings.delta, len(fits) > 1
-    sums = len(fits[-1].noises if fits else events(settings))
     epsilon = total(fits, delta) if fits else spent(settings)
     counted = (
         f" That is {len(fits)} fits together; the last one alone has epsilon {spent(settings):.6g}."
@@ -106,7 +105,7 @@ def card(
             *assumed("the catalogue, its domains and metadata, and the scale of stars", taken),
             "item metadata were made without these people's ratings or events",
             (
-                f"{sums} noisy sums over people, all charged before the first; in "
+                f"{len(events(settings))} noisy sums over people, all charged before the first; in "
                 "each, all that one person adds is clipped together, to integers, and Gaussian "
                 "noise comes from the operating system's generator, through OpenDP"
             ),

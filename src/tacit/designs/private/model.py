@@ -136,7 +136,8 @@ class Private(ItemRecommender):
         sizes = len(sides.context), len(sides.targets)
         released, stars = release(people, sizes, known, settings), None
         if settings.stars:
-            stars = star_model(rows, sides, known, noise_multipliers(settings)[4])
+            number = released.usefulness.people
+            stars = star_model(rows, sides, known, noise_multipliers(settings)[4:], number)
         self.released_, self.stars_ = released, stars  # all of a fit, or nothing of it
         self.feature_names_, self.context_features_ = given.names, known and known.context
         self.item_ids_ = ratings.item_ids[sides.targets]
@@ -187,6 +188,10 @@ class Private(ItemRecommender):
         }
         return storing.device_file(self.released_, self.context_features_, self.settings_, said)
 
+    def recommend_many(self, histories: Sequence[Likes], *, n: int = 10) -> list[Recommendations]:
+        """A list for each history, in their order; `user_id` is its place."""
+        return [self.recommend(place, history=own, n=n) for place, own in enumerate(histories)]
+
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: Likes | None = None
     ) -> Floats:
@@ -201,6 +206,16 @@ class Private(ItemRecommender):
             np.fromiter(own.values(), float), places, len(first), self.scale_
         )
         return pick(made, self.item_ids_, items)
+
+    def similar_items(self, item: Any, *, n: int = 10) -> Recommendations:
+        """The n items that liking `item` alone speaks most for, beyond popularity; or DataError."""
+        own = self._own(None, [item])
+        if item not in self.history_ids_.tolist():
+            raise DataError("no such item", found=item)
+        found, table, settings = self.released_, self.context_features_, self.settings_
+        added = lists.personal(self._profile(own), found, table, settings)[0]
+        made = top_n(added, self.item_ids_, n=n, user=None, left_out=own, candidates=None)
+        return made.named(self.titles_)
 
     def explain(
         self, item: Any, user: Any = None, *, history: Likes | None = None, n: int = 3

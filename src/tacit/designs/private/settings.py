@@ -23,6 +23,8 @@ LEAST_STEPS = 2048
 """Fewer than the steps of any norm here (`step` gives 4,096 or more)."""
 MOST_ENTRIES = 2**63 - 1
 """No array has more."""
+STAR_SHARES = (0.25, 0.15, 0.6)
+"""Of means, Gram matrix and factors in mu^2 of stars."""
 LEAST_PEOPLE = 50
 """At a noisy number of people of at most this, no sum of lists after the counts is made."""
 
@@ -32,7 +34,8 @@ class Settings:
     """epsilon: inf for the non-private variant. mode: 'auto' decides from the noisy number of
     people. like_at: the least rating that is a like; None: 70 % of the way up the scale.
 
-    stars: whether stars are released, too; star_share: of the whole mu^2, for them.
+    stars: whether stars are released, too; star_share: of the whole mu^2, for them, divided
+    by `STAR_SHARES`.
     shares: of the four sums of lists in mu^2. presence: norm of the entry for being there. damping:
     how much less frequent items weigh in a profile. other_weight: of an item rated and not liked.
     moment_clip, feature_clip, item_clip: norms of sums 2a, 2b, 3 (times sqrt(f), sqrt(k)).
@@ -87,11 +90,11 @@ class Settings:
 
     @property
     def all_shares(self) -> tuple[float, ...]:
-        """Of every sum in mu^2, that of stars last if there is one; they add up to 1."""
+        """Of every sum in mu^2, those of stars last if there are any; they add up to 1."""
         if not self.stars:
             return self.shares
         of_lists = ((1 - self.star_share) * share for share in self.shares)
-        return (*of_lists, self.star_share)
+        return (*of_lists, *(self.star_share * share for share in STAR_SHARES))
 
     @property
     def private(self) -> bool:

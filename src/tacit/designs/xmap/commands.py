@@ -87,7 +87,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     own = ("out", "catalogue", "from_domain", "to_domain", *options_of(Where))
     given = {name: value for name, value in vars(settings).items() if name not in own}
     model = XMap(source=settings.from_domain or None, target=settings.to_domain, **given)
-    passes = 5 if settings.stars else 4
+    passes = 7 if settings.stars else 4
     if variant != "sound":
         passes = 1 + 7 * len(settings.to_domain)
     with ExitStack() as open_until:

@@ -4,7 +4,7 @@ The game of who was in the rows: guesses from the bytes that everybody may have.
 
 Knows   everybody else's rows but the other targets', what each target rated, and how fits are
         made: the same fit without noise of the others stands beside every score.
-Sees    the model file, or the device file.
+Sees    the model file, the device file, or those of several fits.
 Feeds   on rare items: targets rate at random what others hardly rate.
 """
 
@@ -24,7 +24,7 @@ from tacit.auditing.claims import Bench, Line
 from tacit.auditing.replays import replay_check
 from tacit.data.domains import on_catalogue
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.designs.private.audit import worlds
+from tacit.designs.private.audit import faults
 from tacit.designs.private.audit.worlds import (
     DELTA,
     EPSILON,
@@ -36,7 +36,8 @@ from tacit.designs.private.audit.worlds import (
 )
 from tacit.designs.private.device import DeviceLists
 from tacit.designs.private.model import Private
-from tacit.designs.private.settings import Mode
+from tacit.designs.private.releases import Fit, total
+from tacit.designs.private.settings import Mode, Settings
 
 ITEMS, GENRES, PEOPLE, TARGETS, RATED = 60, 6, 120, 60, 8
 """Items, features, people who are always in, targets, likes of each person."""
@@ -47,31 +48,35 @@ Likes = NDArray[np.int64]
 ScoresOf = Callable[[Mapping[Any, float]], Sequence[float]]
 
 
-def once(epsilon: float, mode: Mode, generator: np.random.Generator) -> Scored:
-    """One world and a fit of it."""
+def once(epsilon: float, mode: Mode, refits: int, generator: np.random.Generator) -> Scored:
+    """One world; `refits` fits of the same people, each after the one before."""
     fame = 1 / (1 + np.arange(ITEMS))
     others = _people(generator, PEOPLE, fame)
     targets = _people(generator, TARGETS, np.ones(ITEMS))
     inside = generator.random(TARGETS) < 0.5
     ratings = _ratings([*others, *(targets[place] for place in np.flatnonzero(inside))])
-    model = Private(epsilon, GAME_DELTA, mode=mode).fit(ratings)
+    models: list[Private] = []
+    for _ in range(refits):
+        previous = models[-1] if models else None
+        models.append(Private(epsilon, GAME_DELTA, mode=mode, previous=previous).fit(ratings))
     without = _model_file(Private(math.inf, mode=mode).fit(_ratings(others)))
-    seen = {
-        "model files": _model_file(model),
-        "device files": DeviceLists.decode(model.device_file()).scores,
+    seen: dict[str, list[ScoresOf]] = {
+        "model files": [_model_file(model) for model in models],
+        "device files": [DeviceLists.decode(model.device_file()).scores for model in models],
     }
     return inside.astype(np.int64), {
-        name: np.array([_score(scores, without, own) for own in targets])
-        for name, scores in seen.items()
+        name: np.array([_score(files, without, own) for own in targets])
+        for name, files in seen.items()
     }
 
 
-def _score(scores: ScoresOf, without: ScoresOf, own: Likes) -> float:
-    """How much better a file places each of a person's items for the person's others."""
+def _score(files: Sequence[ScoresOf], without: ScoresOf, own: Likes) -> float:
+    """How much better the files place each of a person's items for the person's others."""
     gained = []
     for item in own.tolist():
         history = {int(other): 5.0 for other in own if other != item}
-        gained.append(scores(history)[item] - without(history)[item])
+        usual = without(history)[item]
+        gained += [scores(history)[item] - usual for scores in files]
     return float(np.mean(gained))
 
 
@@ -96,9 +101,13 @@ def _ratings(rows: Sequence[Likes]) -> Ratings:
 
 
 _MODES: tuple[Mode, ...] = ("taste", "top-items")
+_REFITS = 4
+_REFITTED = partial(once, 1.0, "top-items", _REFITS)
+_TOTAL = total([Fit.new(Settings(1.0, GAME_DELTA))] * _REFITS, GAME_DELTA)
 GAMES = (
-    *(Game(f"{mode}, no noise", partial(once, math.inf, mode)) for mode in _MODES),
-    *(Game(f"{mode}, epsilon 1", partial(once, 1.0, mode), 1.0, GAME_DELTA) for mode in _MODES),
+    *(Game(f"{mode}, no noise", partial(once, math.inf, mode, 1)) for mode in _MODES),
+    *(Game(f"{mode}, epsilon 1", partial(once, 1.0, mode, 1), 1.0, GAME_DELTA) for mode in _MODES),
+    Game(f"top-items, {_REFITS} fits of epsilon 1", _REFITTED, _TOTAL, GAME_DELTA),
 )
 """The controls, in which the attack has to work, and the guarantee, under which it has to fail."""
 
@@ -115,7 +124,7 @@ def line(world: World) -> Line:
         checks.append(
             replay_check(
                 name, world.fit, tables(person),
-                entries=entries, share=share, delta=DELTA, noise=answers(),
+                entries=entries, share=share, delta=DELTA, noise=answers(factors=world.factors),
             )
         )  # fmt: skip
     return Line(world.name, EPSILON, tuple(checks), delta=DELTA)
@@ -128,7 +137,7 @@ def audit() -> Bench:
     """Whole fits replayed with one person more or less."""
     return Bench(
         {"": BENCH},
-        worlds.BUGS,
+        faults.BUGS,
         studies=(STUDY,),
         conclusion="No violation was found, and that is no proof.",
         after="tacit guarantee private --epsilon 1  reads what is promised.",

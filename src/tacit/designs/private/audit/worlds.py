@@ -1,4 +1,4 @@
-"""Small tables with and without one person, whole fits of them, and bugs planted into a fit.
+"""Small tables with and without one person, and whole fits of them.
 
 The claim is audited in both modes, in one domain and across two. The noisy number of people is
 given by the auditor, for 40 people alone would end a fit after its first sum; and clips are small
@@ -7,8 +7,7 @@ enough to bind in so small a world. Both leave every rule of the fit as it is sh
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -16,27 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.bugs import Described, Tool, planted
-from tacit.auditing.claims import exceeds
-from tacit.auditing.gaussian import epsilon_of
-from tacit.auditing.replays import replays
 from tacit.auditing.sampler_spy import Answer, Asked
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.designs.private import fitting, popular, tastes
 from tacit.designs.private.model import Private
-from tacit.designs.private.people import some
-from tacit.designs.private.settings import Mode, Settings, noise_multipliers, overall
-from tacit.engine.profile_sums_compiled import Profiles
-from tacit.mechanisms.sums import GramRelease, SumRelease
+from tacit.designs.private.settings import Mode, Settings, noise_multipliers
 
 EPSILON, DELTA = 1.0, 1e-6
 ITEMS, GENRES = 20, 5
-_PEOPLE = 400  # as the answers have it
+_PEOPLE, _MANY = 400, 20_000  # as the answers have it
 _SCALE = RatingScale(1, 5, 1)
 _RARE = ITEMS - 1  # nobody else rates it; its last genre is its own
 
-Floats = NDArray[np.float64]
-Steps = dict[Any, dict[str, Any]]
 Stars = Mapping[int, float]
 Tables = tuple[Ratings, Ratings]
 
@@ -58,11 +47,13 @@ class World:
     mode: Mode
     across: bool
     stars: bool = False
+    factors: bool = False
 
     @property
     def name(self) -> str:
         where = "across domains" if self.across else "one domain"
-        return f"private, {self.mode}, {where}{', with stars' if self.stars else ''}"
+        more = ", with factors of stars" if self.factors else ", with stars" if self.stars else ""
+        return f"private, {self.mode}, {where}{more}"
 
     def fit(self, table: Ratings) -> dict[str, NDArray[Any]]:
         """The shipped recommender; the arrays of its model file, and the other released numbers."""
@@ -92,6 +83,7 @@ class _Clipped(Private):
 WORLDS = (
     *(World(mode, across) for mode in ("taste", "top-items") for across in (False, True)),
     World("taste", True, stars=True),
+    World("taste", False, stars=True, factors=True),
 )
 
 
@@ -122,15 +114,19 @@ def ratings(rows: list[Stars]) -> Ratings:
     )  # fmt: skip
 
 
-def answers(seed: int = 0) -> Answer:
-    """A hundredth of the noise, and a first sum that speaks of 400 people."""
+def answers(seed: int = 0, *, factors: bool = False) -> Answer:
+    """A hundredth of the noise, and a first sum that speaks of 400 people; for factors of stars it
+    speaks of many, and the Gram matrix of stars is large enough to show some."""
     draws = np.random.default_rng(seed)
+    people = _MANY if factors else _PEOPLE
 
     def answer(asked: Asked) -> NDArray[np.int64]:
         noise = np.rint(draws.normal(0, asked.scale / 100, asked.values.shape)).astype(np.int64)
         made = asked.values + noise
         if made.ndim == 2 and made.shape[1] == 1:  # the counts alone have one column
-            made[-1] = int(_PEOPLE * Settings().presence / 2.0**-12)
+            made[-1] = int(people * Settings().presence / 2.0**-12)
+        if factors and made.shape == (ITEMS * (ITEMS - 1) // 2,):
+            made *= 50
         return made
 
     return answer
@@ -140,161 +136,8 @@ def overspent(world: World, moves: tuple[float, ...]) -> float:
     """The largest share of its own event that a sum uses up in mu^2: at most 1."""
     # Releases in each sum: a Gram matrix has two, beside the diagonal and on it.
     sizes = (1, 2, 1, 1) if world.mode == "taste" else (1, 2, 2, 1 if world.across else 2)
-    ends = np.cumsum((0, *sizes, *([1] if world.stars else [])))
+    of_stars = (1, 2 if world.factors else 1, 1) if world.stars else ()
+    ends = np.cumsum((0, *sizes, *of_stars))
     used = [sum(move**2 for move in moves[a:b]) for a, b in pairwise(ends)]
     noises = noise_multipliers(Settings(EPSILON, DELTA, stars=world.stars))
     return max(float(mu * noise**2) for mu, noise in zip(used, noises, strict=True))
-
-
-def _item_sum(made_of: Callable[[list[Floats], SumRelease], NDArray[np.int64]]) -> Steps:
-    """Sum 3 with another way from everybody's own tables to the total."""
-
-    unclipped = tastes.total
-
-    def total(people: Profiles, at: Any, features: Any, matrix: Any, mechanism: SumRelease,
-              settings: Settings) -> NDArray[np.int64]:  # fmt: skip
-        number, plain = len(people.offsets) - 1, replace(mechanism, noise_multiplier=0.0)
-        each = [
-            unclipped(some(people, u, u + 1), at, features, matrix, plain, settings)
-            for u in range(number)
-        ]
-        return made_of(each, mechanism)
-
-    return {tastes: {"total": total}}
-
-
-def rows_clipped_one_by_one() -> Steps:
-    """Each row of the item sum is clipped, and not the person's whole table."""
-
-    def rows(each: list[Floats], mechanism: SumRelease) -> NDArray[np.int64]:
-        return sum((np.array([mechanism.steps(row) for row in own]) for own in each),
-                   mechanism.empty())  # fmt: skip
-
-    return _item_sum(rows)
-
-
-def mean_row_apart() -> Steps:
-    """Item rows and the mean row are clipped as two sums, and charged once."""
-
-    def two(each: list[Floats], mechanism: SumRelease) -> NDArray[np.int64]:
-        total = mechanism.empty()
-        for own in each:
-            total[:-1] += mechanism.steps(own[:-1])
-            total[-1] += mechanism.steps(own[-1] * 100)  # so that it is as long as it may be
-        return total
-
-    return _item_sum(two)
-
-
-def true_mean() -> Steps:
-    """Tastes are measured from everybody's true mean."""
-
-    def centre(people: Profiles, *given: Any) -> Any:
-        at, features = tastes.centre(*given), given[1]
-        own = tastes.tastes(people, at, features.context)
-        return at._replace(mean=at.mean + own.mean(axis=0))
-
-    return _knowing_people(centre)
-
-
-def narrow_beside() -> Steps:
-    """Entries off the diagonal get half of its noise, instead of its root of a half."""
-    return {GramRelease: {"sigma_beside": property(lambda release: release.sigma / 2)}}
-
-
-def _true_counts(people: Profiles, found: popular.Counts) -> popular.Counts:
-    likes = np.bincount(people.likes, minlength=len(found.targets)).astype(float)
-    used = likes if people.joint else np.bincount(people.items, minlength=len(found.context))
-    return replace(found, context=used / found.people, targets=likes / found.people)
-
-
-def head_by_true_counts() -> Steps:
-    """The popular items are those of the counts without noise."""
-
-    def top(people: Profiles, found: Any, size: int, noises: Any) -> Any:
-        return popular.top_items(people, _true_counts(people, found), size, noises)
-
-    return {fitting: {"top_items": top}}
-
-
-def damped_by_true_counts() -> Steps:
-    """How much an item weighs follows from the counts without noise."""
-
-    def centre(people: Profiles, found: Any, *given: Any) -> Any:
-        return tastes.centre(_true_counts(people, found), *given)
-
-    return _knowing_people(centre)
-
-
-def _knowing_people(centre: Callable[..., Any]) -> Steps:
-    """The step after the counts gets to see the people."""
-    seen: list[Profiles] = []
-
-    def count(people: Profiles, *given: Any) -> Any:
-        seen[:] = [people]
-        return popular.count(people, *given)
-
-    return {fitting: {"count": count, "centre": lambda *given: centre(seen[0], *given)}}
-
-
-def presence_beside() -> Steps:
-    """The entry for being there is added after the clip, to unit vectors of likes."""
-
-    unclipped = popular.total
-
-    def total(people: Profiles, context: int, mechanism: SumRelease, settings: Settings) -> Any:
-        made, plain = mechanism.empty(), replace(mechanism, noise_multiplier=0.0)
-        for u in range(len(people.offsets) - 1):
-            own = unclipped(some(people, u, u + 1), context, plain, settings)[:, 0]
-            there, own[-1] = own[-1], 0
-            length = max(float(np.linalg.norm(own)), 1e-12)
-            steps = mechanism.steps((own / length)[:, None])
-            steps[-1] += int(there / mechanism.resolution)
-            made += steps
-        return made
-
-    return {popular: {"total": total}}
-
-
-def shares_forgotten() -> Steps:
-    """Every sum has the noise of the whole budget."""
-    return {fitting: {"noise_multipliers": lambda s: [overall(noise_multipliers(s))] * 4}}
-
-
-@dataclass(frozen=True)
-class Planted:
-    """A fault in every fit of a world, and the person who shows it."""
-
-    name: str
-    fault: Callable[[], Steps]
-    person: str = "likes a third, rates all"
-    world: World = World("taste", False)  # frozen
-    tool: Tool = "grey-box"
-    epsilon: float = EPSILON
-    described: Described | None = None
-
-    def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        """Whether a whole fit loses more than it claims, or a sum more than its own event."""
-        with planted(self.fault() if bug else {}):
-            found = replays(self.world.fit, tables(PERSONS[self.person]), answers())
-        mu = max(moved.mu for _, moved in found)
-        if math.isinf(mu):
-            return True, None
-        moves = [moved.moves for _, moved in found]
-        share = max(overspent(self.world, each) for each in moves)
-        return exceeds(1.0, share) or exceeds(EPSILON, epsilon_of(mu, DELTA)), None
-
-
-_HEAD = World("top-items", False)
-
-BUGS = (
-    Planted("each row clipped, not the person's table", rows_clipped_one_by_one),
-    Planted("two sums with one charge", mean_row_apart),
-    Planted("tastes around the true mean", true_mean),
-    Planted("half the noise beside the diagonal", narrow_beside),
-    Planted("popular items by true counts", head_by_true_counts, world=_HEAD),
-    Planted("items damped by true counts", damped_by_true_counts),
-    Planted("being there added beside the clip", presence_beside),
-    Planted("each sum with the noise of the whole budget", shares_forgotten),
-)
-"""The first six are those a reader of the proof would look for first."""

@@ -24,8 +24,9 @@ from tacit.auditing.empirical import best_known
 from tacit.auditing.output_distributions import Way, coded, sampled, thrown, ways
 from tacit.auditing.sampler_spy import tapped
 from tacit.data.ratings import Ratings
-from tacit.designs.private.audit import line, worlds
-from tacit.designs.private.audit.worlds import DELTA, EPSILON, Planted
+from tacit.designs.private.audit import faults, line, worlds
+from tacit.designs.private.audit.faults import Planted
+from tacit.designs.private.audit.worlds import DELTA, EPSILON
 from tacit.designs.xmap import model
 from tacit.designs.xmap.audit import tables
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Tables, only_link, turned
@@ -249,24 +250,23 @@ def sums() -> Line:
     return replace(line(WORLD), mechanism="x-map-sound")
 
 
-def rated_items_alone() -> worlds.Steps:
+def rated_items_alone(ratings: Ratings, column: str, chosen: Routes) -> tuple[Any, Catalogue]:
     """Items that nobody rated leave the public catalogue."""
-
-    def rated(ratings: Ratings, column: str, chosen: Routes) -> tuple[Any, Catalogue]:
-        kept = np.bincount(ratings.items, minlength=ratings.n_items) > 0
-        domains = ratings.item_metadata[column].copy()
-        domains[~kept] = None
-        metadata = {**ratings.item_metadata, column: domains}
-        return catalogue(replace(ratings, item_metadata=metadata), column, chosen)
-
-    return {model: {"catalogue": rated}}
+    kept = np.bincount(ratings.items, minlength=ratings.n_items) > 0
+    domains = ratings.item_metadata[column].copy()
+    domains[~kept] = None
+    metadata = {**ratings.item_metadata, column: domains}
+    return catalogue(replace(ratings, item_metadata=metadata), column, chosen)
 
 
 BUGS = (
-    Planted("items that nobody rated left out", rated_items_alone, "likes two rare items", WORLD),
-    Planted("popular items by true counts", worlds.head_by_true_counts, world=WORLD),
-    Planted("each sum with the noise of the whole budget", worlds.shares_forgotten, world=WORLD),
-)
+    Planted(
+        "items that nobody rated left out", {model: {"catalogue": rated_items_alone}},
+        "likes two rare items", WORLD,
+    ),
+    Planted("popular items by true counts", faults.HEAD_BY_TRUE_COUNTS, world=WORLD),
+    Planted("each sum with the noise of the whole budget", faults.SHARES_FORGOTTEN, world=WORLD),
+)  # fmt: skip
 """Each fails on the shipped fit with one step replaced; it is compared with the shipped fit."""
 
 

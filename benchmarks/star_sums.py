@@ -1,0 +1,91 @@
+"""The sum of people's tastes of `Private(stars=True)`: the kernel against the readable function.
+
+    python benchmarks/star_sums.py [--ratings 1e6] [--rounds N] [--json]
+
+The readable function is that of the tests, compiled as it stands. Both take turns on the same
+generated people, 145 ratings each of 27,000 items, ten tastes, of which the 100 most rated items
+have loadings. Seconds are of the processor on one thread, without compiling, medians. `agree`: both
+sums are the same whole numbers. `SumRelease.steps` clips in both, compiled.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from turns import show
+
+from tacit.designs.private.popular import clip_of
+from tacit.designs.private.settings import step
+from tacit.engine.profile_sums_compiled import clip_person
+from tacit.engine.stars_compiled import StarRows, StarTable, stars
+from tacit.mechanisms.sums import SumRelease
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "designs" / "private"))
+from sums_reference import star_table  # the bits that the kernel is held to
+
+ITEMS, OF_PERSON, TASTES, HEAD, NORM = 27_000, 145, 10, 100, 1.5
+one_table = numba.njit(nogil=True, error_model="numpy")(star_table)
+
+
+@numba.njit(nogil=True, error_model="numpy")
+def readable(rows: Any, known: Any, clip: Any, total: Any) -> None:
+    for u in range(len(rows.offsets) - 1):
+        values, places = one_table(rows, u, known)
+        flat = values.ravel()
+        clip_person(flat, len(flat), clip)
+        for j in range(len(places)):
+            for a in range(total.shape[1]):
+                total[places[j], a] += values[j, a]
+
+
+def world(people: int) -> tuple[StarRows, StarTable]:
+    draws = np.random.default_rng(1)
+    sizes = np.maximum(1, OF_PERSON * draws.lognormal(-0.5, 1, people)).astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    places = (ITEMS * draws.random(offsets[-1]) ** 2.5).astype(np.int64)
+    loadings, variances = np.zeros((ITEMS, TASTES)), np.full(ITEMS, 0.8)
+    loadings[:HEAD] = draws.normal(0, 0.4, (HEAD, TASTES))
+    rows = StarRows(offsets, places, draws.normal(0, 1, offsets[-1]))
+    return rows, StarTable(loadings, variances, 5.0, 0.05)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ratings", type=float, default=1e6)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    asked = parser.parse_args()
+    rows, known = world(int(asked.ratings / OF_PERSON))
+    few = rows._replace(offsets=rows.offsets[:3])
+    mechanism = SumRelease(3.0, ITEMS + TASTES, TASTES, NORM, step(NORM))
+    ways = {"kernel": stars, "readable": readable}
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    totals = {}
+    for way in ways.values():
+        way(few, known, clip_of(mechanism), mechanism.empty())  # compiles
+    for _ in range(asked.rounds):
+        for name, way in ways.items():
+            totals[name], start = mechanism.empty(), time.process_time()
+            way(rows, known, clip_of(mechanism), totals[name])
+            seconds[name].append(time.process_time() - start)
+    ratios = [slow / fast for fast, slow in zip(*seconds.values(), strict=True)]
+    result = {
+        "name": "sum of tastes",
+        "ratings": len(rows.places),
+        "ratio": round(statistics.median(ratios), 2),
+        "ratios": [round(each, 2) for each in ratios],
+        "seconds": {name: round(statistics.median(each), 3) for name, each in seconds.items()},
+        "agree": np.array_equal(totals["kernel"], totals["readable"]),
+    }
+    show(result, asked.json)
+
+
+if __name__ == "__main__":
+    main()
