@@ -1,4 +1,4 @@
-"""X-Map's part of `tacit fit`, `evaluate`, `compare` and `demo`."""
+"""X-Map's part of `tacit fit`, `evaluate` and `demo`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.design import (
     Command,
-    Entry,
     Run,
     Tour,
     Where,
@@ -21,7 +20,6 @@ from tacit.design import (
     promised,
     usefulness,
 )
-from tacit.design import Comparison as Compared
 from tacit.designs.xmap.experiment.methods import METHODS, VARIANTS, Contender
 from tacit.errors import PrivacyError
 from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Interval, Result, Table, manifest
@@ -55,6 +53,7 @@ class FitSettings(Where):
     epsilon_prime: float | None = option(
         "Published only: nats of its recommender's step.", default=None
     )
+    recommender: str = option("'item-based'; no file holds people.", default="item-based")
     k: int = option("How many neighbours.", default=50, least=1)
     extender_k: int = option("Neighbours an item keeps in each layer.", default=10, least=1)
     significance: int = option(
@@ -79,6 +78,11 @@ def fit(settings: FitSettings, run: Run) -> Result:
     from tacit.designs.xmap.model import XMap
 
     variant = settings.variant
+    if settings.recommender == "user-based":
+        raise PrivacyError(
+            "A user-based model is everybody's profile, and a model file holds no people. "
+            "tacit evaluate xmap measures it."
+        )
     if variant == "sound" and math.isfinite(settings.epsilon) and run.per_item > 1:
         raise PrivacyError(
             "--per-item leaves items out by how many people rated them: one person can decide "
@@ -120,9 +124,6 @@ def fit(settings: FitSettings, run: Run) -> Result:
 FIT = Command(FitSettings, fit, ratings=True)
 
 
-PROFILE = "a person's whole profile, added or removed"
-PRINTED = "a rating, as printed: refuted, see the card"
-LISTS = "everybody who has the lists or the model"
 PEOPLE, ITEMS, EPSILON, FITS = 3000, 80, 3.0, 2
 """Of the tour; EPSILON: of its private model, for a whole profile."""
 _LEGEND = (
@@ -288,26 +289,6 @@ def _with_width(found: Interval | Comparison | None, sign: str = ".3f") -> str:
 
 
 EVALUATE = Command(EvaluateSettings, evaluate, ratings=True)
-
-
-def contenders(asked: Compared) -> tuple[Entry, ...] | str:
-    """X-Map in its variants, for `tacit compare`, where two domains are named."""
-    if asked.source is None or asked.target is None:
-        return "needs two domains: name --source and --target"
-    maker = "tacit.designs.xmap:XMap"
-    routes = {"source": asked.source, "target": asked.target}
-    found = []
-    for epsilon in asked.epsilons:
-        given = routes | {"epsilon": epsilon}
-        if math.isinf(epsilon):
-            plain = given | {"variant": "published", "k": 10}
-            found.append(Entry("xmap", "non-private", epsilon, PROFILE, LISTS, maker, plain, True))
-            continue
-        sound = given | {"variant": "sound", "delta": asked.delta}
-        found.append(Entry("xmap", "sound", epsilon, PROFILE, LISTS, maker, sound, True))
-        printed = given | {"variant": "published", "k": 10}
-        found.append(Entry("xmap", "published", epsilon, PRINTED, LISTS, maker, printed, True))
-    return tuple(found)
 
 
 def tour() -> Tour:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tacit.designs.xmap.experiment import CrossDomainTable, Point
 from tacit.designs.xmap.experiment.judging import Comparison
-from tacit.designs.xmap.experiment.methods import NX_MAP, STROKES, X_MAP, Contender
+from tacit.designs.xmap.experiment.methods import NON_PRIVATE, STROKES, Contender
 from tacit.evaluation import Table, Verdict
 from tacit.evaluation.page import Cell, Line, Mark, Page, Section, interval, moving
 
@@ -50,7 +50,7 @@ def _standings(table: CrossDomainTable) -> Table:
 
 
 def _mark(contender: Contender) -> str:
-    return "plain" if contender.method == NX_MAP else ""
+    return "plain" if contender.method in NON_PRIVATE else ""
 
 
 def _moving(table: CrossDomainTable, profile: str) -> Iterator[Section]:
@@ -116,10 +116,10 @@ def verdict(table: CrossDomainTable) -> Verdict:
     Of NX-Map, and of sound X-Map beside it; without NX-Map of X-Map as it was fitted.
     """
     points = {
-        (each.contender.method, each.contender.variant): each for each in table.at_base()[::-1]
-    }  # of several budgets the first
-    nx_map, sound = points.get((NX_MAP, "published")), points.get((X_MAP, "sound"))
-    first = nx_map or sound or points.get((X_MAP, "published"))
+        (each.contender.method[:-3], each.contender.variant): each for each in table.at_base()[::-1]
+    }  # of several budgets, and of item-based and user-based, the first
+    nx_map, sound = points.get(("nx-map", "published")), points.get(("x-map", "sound"))
+    first = nx_map or sound or points.get(("x-map", "published"))
     if first is None:
         return Verdict("none", "Baselines only", "X-Map was not among the methods of this run.")
     state, headline, sentence = _judged(table, first)
