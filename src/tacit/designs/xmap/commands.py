@@ -1,11 +1,10 @@
-"""X-Map's part of `tacit fit`, `evaluate` and `demo`."""
+"""X-Map's part of `tacit fit`, `plan`, `evaluate` and `demo`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +19,12 @@ from tacit.design import (
     promised,
     usefulness,
 )
-from tacit.designs.xmap.experiment.methods import METHODS, VARIANTS, Contender
-from tacit.errors import PrivacyError
-from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Interval, Result, Table, manifest
+from tacit.designs.xmap.experiment.methods import METHODS, VARIANTS
+from tacit.errors import ConfigError, PrivacyError
+from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Result, manifest
 
 if TYPE_CHECKING:
-    from tacit.designs.xmap.experiment import CrossDomainTable, Point
-    from tacit.designs.xmap.experiment.judging import Comparison
+    pass
 
 FEATURES = (
     "Columns of public item metadata, with commas; default: genres, tags, categories, price, year "
@@ -124,6 +122,33 @@ def fit(settings: FitSettings, run: Run) -> Result:
 FIT = Command(FitSettings, fit, ratings=True)
 
 
+@dataclass(frozen=True)
+class PlanSettings:
+    """Of `tacit plan xmap`."""
+
+    ratings: float = option("Ratings of everyone.", least=1)
+    items: float = option("Items of the target domains; published: of all domains.", least=2)
+    people: float = option("People with ratings.", least=2, flag="--people --users")
+    variant: str = option("'sound'; 'published': a fit without noise.", default="sound")
+    stars: bool = option("A sound fit with stars.", default=False)
+
+
+def plan(settings: PlanSettings, _: Run) -> Result:
+    """Compute what a fit takes: passes, memory, bytes, hours."""
+    from tacit.engine.cost import cost
+
+    if settings.variant not in VARIANTS:
+        raise ConfigError(f"--variant is sound or published; got {settings.variant!r}.")
+    joins = settings.variant == "published"
+    size = (settings.ratings, settings.people, settings.items)
+    found = cost(*size, stars=settings.stars, joins=joins)
+    after = "tacit plan private --across  says whether sound lists would be useful."
+    return Result({"cost": asdict(found)}, found.sentences, after)
+
+
+PLAN = Command(PlanSettings, plan)
+
+
 PEOPLE, ITEMS, EPSILON, FITS = 3000, 80, 3.0, 2
 """Of the tour; EPSILON: of its private model, for a whole profile."""
 _LEGEND = (
@@ -189,7 +214,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     """
     from tacit.data.domains import cross_domain_split
     from tacit.designs.xmap.experiment import Grid, evaluate_cross_domain, similarities_found
-    from tacit.designs.xmap.experiment.report import page_of, verdict
+    from tacit.designs.xmap.experiment.report import aged, counted, page_of, points, verdict
 
     measured = {each.name: getattr(settings, each.name) for each in fields(Grid)}
     asked = measured | {
@@ -223,69 +248,11 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
             f"{found.headline}. {found.sentence}",
             points(table),
             *aged(table),
-            *_similarities(pairs),
+            *counted(pairs),
             _LEGEND,
         ),
         "--report out.html draws it;  --json prints every row.",
     )
-
-
-def points(table: CrossDomainTable) -> Table:
-    """The base first, then what moves: errors with intervals, and lists."""
-
-    def moved(point: Point) -> str:
-        own = {"k": point.k, **vars(point.setting)}
-        base = {"k": table.base_k, **vars(table.base)}
-        away = [name for name in base if own[name] not in (None, base[name])]
-        return ", ".join(f"{name.replace('_', ' ')} {own[name]:g}" for name in away)
-
-    columns: dict[str, Callable[[Point], object]] = {
-        "method": lambda point: point.contender.method,
-        "privacy": lambda point: _privacy(point.contender),
-        "at": moved,
-        "MAE": lambda point: _with_width(point.mae),
-        "NDCG@10": lambda point: point.ndcg_at_10.mean,
-    }
-    base = table.at_base()
-    return Table.of("", columns, [*base, *(each for each in table.points if each not in base)])
-
-
-def aged(table: CrossDomainTable) -> Iterator[Table]:
-    """Each method with an alpha less itself at the base's."""
-    rows = [
-        (each.method, f"{each.alpha:g}", _with_width(each, "+.5f"))
-        for each in table.comparisons
-        if each.alpha is not None
-    ]
-    if rows:
-        title = f"MAE less that at alpha {table.base.alpha:g}"
-        yield Table(title, ("method", "alpha", "difference"), rows)
-
-
-def _similarities(pairs: Sequence[dict[str, Any]]) -> Iterator[Table]:
-    if pairs:
-        yield Table(
-            "Pairs of an item of each domain with a similarity, first split",
-            ("overlap", "adjusted cosine", "X-Sim, by meta-paths", "all pairs"),
-            [(f"{n:g}", *(f"{x:,}" for x in numbers)) for n, *numbers in map(dict.values, pairs)],
-        )
-
-
-def _privacy(contender: Contender) -> str:
-    if not contender.budget:
-        return "none"
-    if contender.epsilon_prime is not None:
-        return f"published {contender.epsilon:g}, {contender.epsilon_prime:g}"
-    return f"{contender.variant} {contender.epsilon:g}"
-
-
-def _with_width(found: Interval | Comparison | None, sign: str = ".3f") -> str:
-    """The mean and half of its interval, which is as wide on either side."""
-    if found is None:
-        return ""
-    mean, low, high = found if isinstance(found, Interval) else found.interval
-    half = (high - low) / 2
-    return f"{mean:{sign}}" + (f" ± {half:{sign.lstrip('+')}}" if math.isfinite(half) else "")
 
 
 EVALUATE = Command(EvaluateSettings, evaluate, ratings=True)

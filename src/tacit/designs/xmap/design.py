@@ -125,6 +125,7 @@ DESIGN = Design(
         "audit": "audit:audit",
         "fit": "commands:FIT",
         "evaluate": "commands:EVALUATE",
+        "plan": "commands:PLAN",
         "models": "serve:make_demo",
         "tour": "commands:tour",
         "compare": "experiment.methods:contenders",

@@ -45,7 +45,8 @@ class PeopleNeighbours:
         said = centred(theirs, means_of_people(theirs)[1]).values
         moved = np.divide(similarities @ said, total, out=0 * total, where=total > 0)
         own = float(mine.stars.data.mean()) if mine.stars.nnz else self.means
-        return own + moved
+        stars: Floats = own + moved
+        return stars
 
     def support(self, mine: Profiles, *_: object) -> Floats:
         """(1, n_target) the weight a prediction rests on: sum of |similarity|."""
