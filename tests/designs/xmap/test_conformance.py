@@ -9,6 +9,7 @@ import pytest
 
 from tacit import XMap
 from tacit.engine import Engine
+from tacit.errors import PrivacyError
 from tacit.testing import RecommenderConformance
 
 
@@ -34,3 +35,13 @@ class TestNXMap(XMapConformance):
 class TestSound(XMapConformance):
     def make(self):
         return XMap(**self.settings(), stars=True)
+
+
+class TestUserBased(XMapConformance):
+    def make(self):
+        return XMap(**self.settings(), variant="published", recommender="user-based")
+
+    def test_model_file_gives_the_same_lists(self, tmp_path):
+        """There is no such file: it would hold people, so saving is refused."""
+        with pytest.raises(PrivacyError):
+            self.fitted().save(tmp_path / "model")

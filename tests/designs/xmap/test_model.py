@@ -13,7 +13,7 @@ from tacit.data.domains import on_catalogue
 from tacit.data.ratings import Ratings
 from tacit.designs.private.device import DeviceLists
 from tacit.engine import Engine
-from tacit.errors import ConfigError, DataError
+from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Basis
 from tacit.randomness import replay, simulation
 
@@ -71,10 +71,11 @@ def test_newcomer_gets_means(model, world):
     assert model.predict([film], history={})[0] == pytest.approx(mean)
 
 
-def test_infinity_is_nx_map(world):
+@pytest.mark.parametrize("kind", ["item-based", "user-based"])
+def test_infinity_is_nx_map(world, kind):
     """Published at epsilon = inf draws nothing: whatever the source of draws, NX-Map to the bit."""
     with simulation():
-        first, second = (nx_map().fit(world, draws=replay(n)) for n in (1, 2))
+        first, second = (nx_map(recommender=kind).fit(world, draws=replay(n)) for n in (1, 2))
     items = world.item_ids.tolist()
     for person in world.user_ids[:5].tolist():
         np.testing.assert_array_equal(first.predict(items, person), second.predict(items, person))
@@ -110,6 +111,31 @@ def test_prime_alone_can_be_infinite(world, model):
         drawn = nx_map(epsilon=1.0, epsilon_prime=INF).fit(world, draws=replay(1))
     assert drawn.guarantees()[0].basis is Basis.REFUTED
     assert (drawn.boxes_.bridges["films"].images != model.boxes_.bridges["films"].images).any()
+
+
+def test_user_based_draws_once(world):
+    """The same profile asks twice and gets the same list: noise cannot be averaged away."""
+    with simulation():
+        drawn = nx_map(recommender="user-based", epsilon=0.6, epsilon_prime=0.3).fit(
+            world, draws=replay(1)
+        )
+        person = quiet(world)
+        assert drawn.recommend(person) == drawn.recommend(person)
+
+
+def test_user_based_names_nobody(world, tmp_path):
+    """A file of a user-based model would be everybody's profile, and its reasons other people."""
+    model = nx_map(recommender="user-based").fit(world)
+    assert model.explain(1, history={2: 5.0}) == ()
+    with pytest.raises(PrivacyError, match="holds no people"):
+        model.save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_the_sound_variant_names_no_people():
+    """User-based with a guarantee is refused: no release about items can name neighbours."""
+    with pytest.raises(PrivacyError, match="no user-based recommender"):
+        XMap(**{**SETTINGS, "recommender": "user-based"})
 
 
 def test_several_targets_from_one_fit(world, place):
@@ -167,6 +193,7 @@ def test_own_target_ratings_count(model, world):
     ("settings", "words"),
     [
         ({"variant": "new"}, "variant is"),
+        ({"recommender": "both"}, "recommender is"),
         ({"k": 0}, "1 or more"),
         ({"extender_k": 0}, "1 or more"),
         ({"alpha": -1.0}, "alpha"),

@@ -107,7 +107,7 @@ def test_an_older_file_is_read(tampered):
 
     def older(header, arrays):
         del header["version"]
-        header["settings"] |= {"most_edges": None, "rho": 0.1, "recommender": "item-based"}
+        header["settings"] |= {"most_edges": None, "rho": 0.1}
 
     assert tampered("published", older).recommend(history={2: 5.0})
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tacit.data.columns import EVENTS, RatingScale, unfit
 from tacit.data.tables import Role, Table
-from tacit.data.tables.times import TIME, Dates, check_dates, ordered, seconds
+from tacit.data.tables.times import TIME, Dates, ordered, seconds
 from tacit.errors import ConfigError, DataError
 
 OnBad = Literal["refuse", "drop"]
@@ -63,7 +63,8 @@ class Rules:
             raise ConfigError(
                 f"The fewest plays that are a like are above 0; got {self.least_plays}."
             )
-        check_dates(self.dates)
+        if self.dates not in (None, "dayfirst", "monthfirst"):
+            raise ConfigError(f"--dates is dayfirst or monthfirst; got {self.dates!r}.")
 
 
 @dataclass(frozen=True, slots=True)

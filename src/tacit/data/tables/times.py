@@ -14,7 +14,7 @@ from typing import Literal
 
 import polars as pl
 
-from tacit.errors import ConfigError, DataError
+from tacit.errors import DataError
 
 Dates = Literal["dayfirst", "monthfirst"]
 TIME = "seconds since 1970 (whole, or with decimals, which are cut), an ISO date-time or a date"
@@ -64,12 +64,6 @@ def looks_like_time(text: str) -> bool:
 def is_date(text: str) -> bool:
     """Whether a cell is a date in words or in digits, and no plain number."""
     return _moment(text, True) is not None or _moment(text, False) is not None
-
-
-def check_dates(dates: str | None) -> None:
-    """ConfigError unless this is an order of day and month."""
-    if dates not in (None, "dayfirst", "monthfirst"):
-        raise ConfigError(f"--dates is dayfirst or monthfirst; got {dates!r}.")
 
 
 def seconds(column: pl.Series, dates: Dates | None = None, *, digits: bool = False) -> pl.Series:

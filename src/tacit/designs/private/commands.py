@@ -243,6 +243,11 @@ class PlanSettings:
     )
     delta: float = option(DELTA, default=1e-6)
     across: bool = option("Lists in one domain from rows in another.", default=False)
+    ratings: float | None = option(
+        "Also what a fit to so many ratings costs: passes, memory, bytes, hours.", default=None,
+        least=1,
+    )  # fmt: skip
+    stars: bool = option("A fit with stars.", default=False)
     every: str | None = option(f"A fit every {', '.join(_PERIODS)}; needs --for.", default=None)
     times: int | None = option(
         "How many of them share epsilon.", default=None, least=1, flag="--for"
@@ -264,13 +269,18 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     what each may take is printed.
     """
     from tacit.designs.private.guarantees import plan as planned
+    from tacit.engine.cost import cost
 
     people, items = int(settings.people), int(settings.items)
     found = planned(
         people, items, settings.epsilon, delta=settings.delta, releases=settings.times or 1,
         across=settings.across,
     )  # fmt: skip
-    more = {"every": settings.every, "worthwhile": found.worthwhile, "missing": found.missing}
+    more: dict[str, Any] = {
+        "every": settings.every,
+        "worthwhile": found.worthwhile,
+        "missing": found.missing,
+    }
     each, whole = f"{found.epsilon:g}", f"{found.lifetime_epsilon:g}"
     lacking = f": {found.missing:,} more are needed" if found.missing else ""
     said = (
@@ -285,6 +295,10 @@ def plan(settings: PlanSettings, _: Run) -> Result:
             f"What that costs in lists:  tacit evaluate private RATINGS --epsilon {each},{whole}",
         ]
         options = f" --lifetime {whole} --ledger budgets.db --previous m.tacit"
+    if settings.ratings is not None:
+        priced = cost(settings.ratings, people, items, stars=settings.stars)
+        more["cost"] = asdict(priced)
+        shown += priced.sentences
     after = f"tacit fit private RATINGS --epsilon {each}{options} -o m.tacit"
     return Result(asdict(found) | more, shown, after)
 

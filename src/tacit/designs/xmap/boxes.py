@@ -22,6 +22,7 @@ from tacit.data.stored import Given, StoredRatings, in_memory, known_of
 from tacit.designs.xmap import guarantees
 from tacit.designs.xmap.extender import Baseline, centred, extend, means_of_people
 from tacit.designs.xmap.generator import Profiles, alter_egos, drawn_as_published, images
+from tacit.designs.xmap.people import PeopleNeighbours
 from tacit.designs.xmap.recommender import (
     ItemNeighbours,
     RatedTogether,
@@ -66,7 +67,7 @@ class Bridge:
     targets: Numbers
     images: Numbers
     item_means: Floats
-    neighbours: ItemNeighbours
+    neighbours: ItemNeighbours | PeopleNeighbours
     alpha: float
     lowest: float
     engine: Engine
@@ -138,12 +139,13 @@ class Boxes:
         return guarantees.published(settings.epsilon, settings.for_neighbours, settings.k, drawn)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Each array under the bridge's place and its name."""
+        """Of item-based bridges, each array under the bridge's place and its name."""
         arrays: dict[str, NDArray[Any]] = {}
         for place, bridge in enumerate(self.bridges.values()):
             arrays |= {"item_means": bridge.item_means, f"{place}.images": bridge.images}
-            arrays[f"{place}.neighbours"] = bridge.neighbours.items
-            arrays[f"{place}.similarities"] = bridge.neighbours.similarities
+            if isinstance(found := bridge.neighbours, ItemNeighbours):
+                arrays[f"{place}.neighbours"] = found.items
+                arrays[f"{place}.similarities"] = found.similarities
             if bridge.lists is not None:
                 for name in ("companions", "weights", "popularity"):
                     arrays[f"{place}.{name}"] = getattr(bridge.lists, name)
@@ -179,8 +181,8 @@ def _bridge(
     raters: NDArray[np.int64], settings: Settings, engine: Engine, draws: Source,
 ) -> Bridge:  # fmt: skip
     """Lists of who is rated together are only made without noise: their table has none."""
-    if isinstance(ratings, StoredRatings) and not settings.noiseless:
-        in_memory(ratings)  # a draw needs all candidates of an item at once
+    if settings.user_based or not settings.noiseless:
+        in_memory(ratings)  # the model is everybody; a draw needs all candidates at once
     sources, targets = catalogue.sources(target), catalogue.targets(target)
     if not raters[targets].any():
         raise DataError("nobody rated anything in the target domain", found=target)
@@ -195,13 +197,18 @@ def _bridge(
     places[sources] = images(extension, sources, draw, engine, spread)
     egos = partial(alter_egos, item_means=item_means, images=places, targets=targets)
     means, budget, lists = item_means[targets], settings.budget, None
-    table = _table(ratings, partial(_profiles, used=used, egos=egos), centred)
-    if budget is None:
-        neighbours = item_neighbours(table, means, k=settings.k, **asked)
+    k, significance = settings.k, settings.significance
+    neighbours: ItemNeighbours | PeopleNeighbours
+    if settings.user_based:
+        everybody = egos(_stars(in_memory(ratings), used=used)[0], None)
+        neighbours = PeopleNeighbours(means, everybody, k, budget, draws)
     else:
-        k, significance = settings.k, settings.significance
-        neighbours = published_neighbours(table, means, k, significance, budget, draws)
-    if settings.noiseless:
+        table = _table(ratings, partial(_profiles, used=used, egos=egos), centred)
+        if budget is None:
+            neighbours = item_neighbours(table, means, k=k, **asked)
+        else:
+            neighbours = published_neighbours(table, means, k, significance, budget, draws)
+    if settings.noiseless and not settings.user_based:
         among = np.flatnonzero(used).astype(np.int32)
         who = _table(ratings, stars, pattern, here)
         lists = rated_together(who, here, targets, among, engine)

@@ -1,17 +1,15 @@
-"""X-Map's part of `tacit fit`, `evaluate`, `compare` and `demo`."""
+"""X-Map's part of `tacit fit`, `plan`, `evaluate` and `demo`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.design import (
     Command,
-    Entry,
     Run,
     Tour,
     Where,
@@ -21,14 +19,12 @@ from tacit.design import (
     promised,
     usefulness,
 )
-from tacit.design import Comparison as Compared
-from tacit.designs.xmap.experiment.methods import METHODS, VARIANTS, Contender
-from tacit.errors import PrivacyError
-from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Interval, Result, Table, manifest
+from tacit.designs.xmap.experiment.methods import METHODS, VARIANTS
+from tacit.errors import ConfigError, PrivacyError
+from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Result, manifest
 
 if TYPE_CHECKING:
-    from tacit.designs.xmap.experiment import CrossDomainTable, Point
-    from tacit.designs.xmap.experiment.judging import Comparison
+    pass
 
 FEATURES = (
     "Columns of public item metadata, with commas; default: genres, tags, categories, price, year "
@@ -55,6 +51,7 @@ class FitSettings(Where):
     epsilon_prime: float | None = option(
         "Published only: nats of its recommender's step.", default=None
     )
+    recommender: str = option("'item-based'; no file holds people.", default="item-based")
     k: int = option("How many neighbours.", default=50, least=1)
     extender_k: int = option("Neighbours an item keeps in each layer.", default=10, least=1)
     significance: int = option(
@@ -79,6 +76,11 @@ def fit(settings: FitSettings, run: Run) -> Result:
     from tacit.designs.xmap.model import XMap
 
     variant = settings.variant
+    if settings.recommender == "user-based":
+        raise PrivacyError(
+            "A user-based model is everybody's profile, and a model file holds no people. "
+            "tacit evaluate xmap measures it."
+        )
     if variant == "sound" and math.isfinite(settings.epsilon) and run.per_item > 1:
         raise PrivacyError(
             "--per-item leaves items out by how many people rated them: one person can decide "
@@ -120,9 +122,33 @@ def fit(settings: FitSettings, run: Run) -> Result:
 FIT = Command(FitSettings, fit, ratings=True)
 
 
-PROFILE = "a person's whole profile, added or removed"
-PRINTED = "a rating, as printed: refuted, see the card"
-LISTS = "everybody who has the lists or the model"
+@dataclass(frozen=True)
+class PlanSettings:
+    """Of `tacit plan xmap`."""
+
+    ratings: float = option("Ratings of everyone.", least=1)
+    items: float = option("Items of the target domains; published: of all domains.", least=2)
+    people: float = option("People with ratings.", least=2, flag="--people --users")
+    variant: str = option("'sound'; 'published': a fit without noise.", default="sound")
+    stars: bool = option("A sound fit with stars.", default=False)
+
+
+def plan(settings: PlanSettings, _: Run) -> Result:
+    """Compute what a fit takes: passes, memory, bytes, hours."""
+    from tacit.engine.cost import cost
+
+    if settings.variant not in VARIANTS:
+        raise ConfigError(f"--variant is sound or published; got {settings.variant!r}.")
+    joins = settings.variant == "published"
+    size = (settings.ratings, settings.people, settings.items)
+    found = cost(*size, stars=settings.stars, joins=joins)
+    after = "tacit plan private --across  says whether sound lists would be useful."
+    return Result({"cost": asdict(found)}, found.sentences, after)
+
+
+PLAN = Command(PlanSettings, plan)
+
+
 PEOPLE, ITEMS, EPSILON, FITS = 3000, 80, 3.0, 2
 """Of the tour; EPSILON: of its private model, for a whole profile."""
 _LEGEND = (
@@ -188,7 +214,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     """
     from tacit.data.domains import cross_domain_split
     from tacit.designs.xmap.experiment import Grid, evaluate_cross_domain, similarities_found
-    from tacit.designs.xmap.experiment.report import page_of, verdict
+    from tacit.designs.xmap.experiment.report import aged, counted, page_of, points, verdict
 
     measured = {each.name: getattr(settings, each.name) for each in fields(Grid)}
     asked = measured | {
@@ -222,92 +248,14 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
             f"{found.headline}. {found.sentence}",
             points(table),
             *aged(table),
-            *_similarities(pairs),
+            *counted(pairs),
             _LEGEND,
         ),
         "--report out.html draws it;  --json prints every row.",
     )
 
 
-def points(table: CrossDomainTable) -> Table:
-    """The base first, then what moves: errors with intervals, and lists."""
-
-    def moved(point: Point) -> str:
-        own = {"k": point.k, **vars(point.setting)}
-        base = {"k": table.base_k, **vars(table.base)}
-        away = [name for name in base if own[name] not in (None, base[name])]
-        return ", ".join(f"{name.replace('_', ' ')} {own[name]:g}" for name in away)
-
-    columns: dict[str, Callable[[Point], object]] = {
-        "method": lambda point: point.contender.method,
-        "privacy": lambda point: _privacy(point.contender),
-        "at": moved,
-        "MAE": lambda point: _with_width(point.mae),
-        "NDCG@10": lambda point: point.ndcg_at_10.mean,
-    }
-    base = table.at_base()
-    return Table.of("", columns, [*base, *(each for each in table.points if each not in base)])
-
-
-def aged(table: CrossDomainTable) -> Iterator[Table]:
-    """Each method with an alpha less itself at the base's."""
-    rows = [
-        (each.method, f"{each.alpha:g}", _with_width(each, "+.5f"))
-        for each in table.comparisons
-        if each.alpha is not None
-    ]
-    if rows:
-        title = f"MAE less that at alpha {table.base.alpha:g}"
-        yield Table(title, ("method", "alpha", "difference"), rows)
-
-
-def _similarities(pairs: Sequence[dict[str, Any]]) -> Iterator[Table]:
-    if pairs:
-        yield Table(
-            "Pairs of an item of each domain with a similarity, first split",
-            ("overlap", "adjusted cosine", "X-Sim, by meta-paths", "all pairs"),
-            [(f"{n:g}", *(f"{x:,}" for x in numbers)) for n, *numbers in map(dict.values, pairs)],
-        )
-
-
-def _privacy(contender: Contender) -> str:
-    if not contender.budget:
-        return "none"
-    if contender.epsilon_prime is not None:
-        return f"published {contender.epsilon:g}, {contender.epsilon_prime:g}"
-    return f"{contender.variant} {contender.epsilon:g}"
-
-
-def _with_width(found: Interval | Comparison | None, sign: str = ".3f") -> str:
-    """The mean and half of its interval, which is as wide on either side."""
-    if found is None:
-        return ""
-    mean, low, high = found if isinstance(found, Interval) else found.interval
-    half = (high - low) / 2
-    return f"{mean:{sign}}" + (f" ± {half:{sign.lstrip('+')}}" if math.isfinite(half) else "")
-
-
 EVALUATE = Command(EvaluateSettings, evaluate, ratings=True)
-
-
-def contenders(asked: Compared) -> tuple[Entry, ...] | str:
-    """X-Map in its variants, for `tacit compare`, where two domains are named."""
-    if asked.source is None or asked.target is None:
-        return "needs two domains: name --source and --target"
-    maker = "tacit.designs.xmap:XMap"
-    routes = {"source": asked.source, "target": asked.target}
-    found = []
-    for epsilon in asked.epsilons:
-        given = routes | {"epsilon": epsilon}
-        if math.isinf(epsilon):
-            plain = given | {"variant": "published", "k": 10}
-            found.append(Entry("xmap", "non-private", epsilon, PROFILE, LISTS, maker, plain, True))
-            continue
-        sound = given | {"variant": "sound", "delta": asked.delta}
-        found.append(Entry("xmap", "sound", epsilon, PROFILE, LISTS, maker, sound, True))
-        printed = given | {"variant": "published", "k": 10}
-        found.append(Entry("xmap", "published", epsilon, PRINTED, LISTS, maker, printed, True))
-    return tuple(found)
 
 
 def tour() -> Tour:

@@ -41,10 +41,7 @@ _REFUTED = ("refuted", "tacit audit xmap")
 
 
 def _measured(
-    item: str,
-    options: str,
-    printed: str,
-    reason: str = "item-based alone; other data than the paper's",
+    item: str, options: str, printed: str, reason: str = "other data than the paper's"
 ) -> Printed:
     command = "tacit evaluate xmap two.csv --domain-column domain --source D1 --target D2"
     return Printed(item, "measured", f"{command} {options}", reason, printed)
@@ -65,7 +62,7 @@ PRINTED = (
         ".503; NX-Map-ib .632 at each; NX-Map-ub .486, .483, .484; item average .693; movie to "
         "book: X-Map-ib .701, .689, .675; X-Map-ub .682, .672, .651; NX-Map-ib .565, .570, .573; "
         "NX-Map-ub .541, .546, .550; item average about .705",
-        "item-based alone; the paper's Amazon data are not public in that form; on MovieLens the "
+        "the paper's Amazon data are not public in that form; on MovieLens the "
         "published private variant errs MORE than item averages",
     ),
     _measured(
@@ -128,9 +125,10 @@ DESIGN = Design(
         "audit": "audit:audit",
         "fit": "commands:FIT",
         "evaluate": "commands:EVALUATE",
+        "plan": "commands:PLAN",
         "models": "serve:make_demo",
         "tour": "commands:tour",
-        "compare": "commands:contenders",
+        "compare": "experiment.methods:contenders",
         "reproduce": "design:PRINTED",
         "useful": "settings:useful",
     },

@@ -15,6 +15,7 @@ from tacit.data.ratings import RatingScale
 from tacit.data.stored import Given, known_of
 from tacit.designs.xmap.settings import (
     VERSION,
+    Kind,
     Private,
     Reason,
     Routes,
@@ -29,7 +30,7 @@ from tacit.designs.xmap.settings import (
     sound_lists,
     without_noise,
 )
-from tacit.errors import ConfigError, DataError
+from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Guarantee
 from tacit.recommenders import inputs
 from tacit.recommenders.base import (
@@ -57,6 +58,7 @@ class XMap(ItemRecommender):
                      person's whole profile. "published": the paper as printed, refuted; epsilon for
                      ONE replaced item, epsilon_prime (default: the same) for ONE list of
                      neighbours; inf is NX-Map
+    recommender      "item-based", or "user-based" (published only)
     k                neighbours of the recommender; extender_k: of an item in each layer
     significance     co-raters below which a similarity is scaled down; 0 switches it off
     alpha            how fast old ratings of people lose weight, per rank in time; 0: not at all
@@ -81,6 +83,7 @@ class XMap(ItemRecommender):
         epsilon: float = 1.0,
         epsilon_prime: float | None = None,
         delta: float = 1e-6,
+        recommender: Kind = "item-based",
         k: int = 50,
         extender_k: int = 10,
         significance: int = 50,
@@ -90,7 +93,8 @@ class XMap(ItemRecommender):
         stars: bool = False,
     ) -> None:
         self.source, self.target, self.domain, self.engine = source, target, domain, engine
-        self.variant, self.features, self.stars = variant, features, stars
+        self.variant, self.recommender = variant, recommender
+        self.features, self.stars = features, stars
         self.epsilon, self.epsilon_prime, self.delta = epsilon, epsilon_prime, delta
         self.k, self.extender_k, self.significance, self.alpha = k, extender_k, significance, alpha
         _ = self.routes, self.settings  # refuses bad ones
@@ -204,8 +208,13 @@ class XMap(ItemRecommender):
     __getstate__ = without_people
 
     def save(self, path: str | Path) -> None:
-        """Write what is known about items. No person is in the file."""
+        """Write what is known about items; PrivacyError for a user-based model."""
         self._fitted()
+        if self.settings_.user_based:
+            raise PrivacyError(
+                "A user-based model is everybody's profile, and a model file holds no people. Keep "
+                "it in memory, or use recommender='item-based'."
+            )
         chosen = self.catalogue_.routes
         header = {
             "recommender": "xmap",

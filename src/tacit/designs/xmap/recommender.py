@@ -139,7 +139,7 @@ def recency(profiles: Profiles, alpha: float) -> Floats:
 
 
 class Candidates(NamedTuple):
-    """Of one item: numbers of those with a positive similarity, Sim and printed SS."""
+    """Of one item or person: numbers of those with a positive similarity, Sim and printed SS."""
 
     numbers: Numbers
     similarities: Floats

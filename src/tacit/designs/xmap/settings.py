@@ -21,13 +21,14 @@ from tacit.designs.private import guarantees
 from tacit.designs.private.lists import Reason as Reason
 from tacit.designs.private.model import Private as Private
 from tacit.designs.private.settings import Settings as PrivateSettings
-from tacit.errors import ConfigError, DataError
+from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Adjacency, Guarantee
 
 if TYPE_CHECKING:
     from tacit.engine import Numbers
 
 Variant = Literal["sound", "published"]
+Kind = Literal["item-based", "user-based"]
 _DOMAINS = "{} is the name of a domain, or several"
 _NUMBERS: tuple[tuple[Any, Any, str, tuple[str, ...]], ...] = (
     (Integral, int, "a whole number", ("k", "extender_k", "significance")),
@@ -44,6 +45,7 @@ class Settings:
     epsilon: float
     epsilon_prime: float | None
     delta: float
+    recommender: Kind
     k: int
     extender_k: int
     significance: int
@@ -72,6 +74,8 @@ class Settings:
         for wrong, message in (
             (self.variant not in get_args(Variant),
              f"The variant is 'sound' or 'published'; got {self.variant!r}."),
+            (self.recommender not in get_args(Kind),
+             f"The recommender is 'item-based' or 'user-based'; got {self.recommender!r}."),
             (min(self.k, self.extender_k) < 1 or self.significance < 0,
              "k and extender_k are 1 or more, significance 0 or more."),
             (not 0 <= self.alpha < math.inf,
@@ -88,6 +92,15 @@ class Settings:
         ):  # fmt: skip
             if wrong:
                 raise ConfigError(message)
+        if sound and self.user_based:
+            raise PrivacyError(
+                "The sound variant has no user-based recommender, because no release about items "
+                "can name people: use 'item-based', or the published variant."
+            )
+
+    @property
+    def user_based(self) -> bool:
+        return self.recommender == "user-based"
 
     @property
     def for_neighbours(self) -> float:
@@ -119,11 +132,11 @@ def _names(given: object, message: str) -> tuple[str, ...]:
 
 
 def settings_from_header(header: dict[str, Any]) -> dict[str, Any]:
-    """What `to_header` wrote, as keywords. Files of before name more."""
+    """What `to_header` wrote, as keywords. Files of before name two more."""
     return {
         name: math.inf if value == "inf" else value
         for name, value in header.items()
-        if name not in ("most_edges", "rho", "recommender")
+        if name not in ("most_edges", "rho")
     }
 
 

@@ -34,10 +34,10 @@ from tacit.designs.xmap.experiment.judging import (
 )
 from tacit.designs.xmap.experiment.methods import (
     METHODS,
-    NX_MAP,
-    PAPERS_BUDGET,
+    NON_PRIVATE,
+    PAPERS_BUDGETS,
+    PRIVATE,
     VARIANTS,
-    X_MAP,
     Contender,
 )
 from tacit.errors import ConfigError
@@ -51,7 +51,7 @@ PAPERS_K = 50
 class Grid:
     """What is measured; ConfigError for what cannot be.
 
-    epsilons, delta: of the sound variant; the published one takes the paper's budget, and every
+    epsilons, delta: of the sound variant; the published one takes the paper's budgets, and every
     pair of `surface` as (epsilon, epsilon_prime).
     """
 
@@ -124,14 +124,14 @@ class Grid:
         self, epsilons: Sequence[float], surface: Sequence[float]
     ) -> Iterator[Contender]:
         for method in (each for each in METHODS if each in self.methods):
-            if method != X_MAP:
-                yield Contender(method, "published" if method == NX_MAP else "baseline")
+            if method not in PRIVATE:
+                yield Contender(method, "published" if method in NON_PRIVATE else "baseline")
                 continue
-            if "sound" in self.variants:
+            if method == "x-map-ib" and "sound" in self.variants:
                 for epsilon in epsilons:
                     yield Contender(method, "sound", epsilon, None, self.delta)
             if "published" in self.variants:
-                for pair in (PAPERS_BUDGET, *product(surface, surface)):
+                for pair in (PAPERS_BUDGETS[method], *product(surface, surface)):
                     yield Contender(method, "published", *pair)
 
 

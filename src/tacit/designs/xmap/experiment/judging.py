@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tacit.data.domains import cross_domain_split, items_in
 from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import Split
-from tacit.designs.xmap.experiment.methods import BASELINES, NX_MAP, X_MAP, Contender
+from tacit.designs.xmap.experiment.methods import BASELINES, Contender
 from tacit.errors import DataError
 from tacit.evaluation import Interval, mean_interval
 from tacit.evaluation.lists import LIST_LENGTH, lists_of, top_quarter
@@ -208,7 +208,7 @@ def compare(judged: Mapping[Key, Sequence[Judged]]) -> list[Comparison]:
         comparison(mine, theirs[0], measure, judged[mine], judged[theirs])
         for mine, theirs in itertools.product(judged, judged)
         if mine[0].method not in BASELINES
-        and (theirs[0].method in BASELINES or (mine[0].method, theirs[0].method) == (X_MAP, NX_MAP))
+        and (theirs[0].method in BASELINES or theirs[0].method == f"n{mine[0].method}")
         for measure in ("mae", "ndcg_at_10")
         if measure == "ndcg_at_10" or None not in (judged[mine][0].mae, judged[theirs][0].mae)
     ]

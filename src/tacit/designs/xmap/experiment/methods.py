@@ -1,7 +1,8 @@
 """The contenders of an experiment across domains: names of the machine output, and what they are.
 
-nx-map-ib              X-Map without privacy: the published variant at epsilon = inf
-x-map-ib               X-Map with privacy, in its variants
+nx-map-ib, nx-map-ub   X-Map without privacy, item-based and user-based: the published variant at
+                       epsilon = inf
+x-map-ib, x-map-ub     X-Map with privacy, in its variants; user-based only as published
 item-average           mean of the item's stars
 popularity             how many people rated the item (lists only: its scores are not stars)
 remote-user            people who are alike in the source domain are asked about the target domain
@@ -16,12 +17,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tacit.design import Comparison, Entry
+
 if TYPE_CHECKING:
     from tacit.recommenders.base import Recommender
 
 NAMES = {
     "nx-map-ib": "NX-Map (item-based)",
+    "nx-map-ub": "NX-Map (user-based)",
     "x-map-ib": "X-Map (item-based)",
+    "x-map-ub": "X-Map (user-based)",
     "item-average": "item average",
     "popularity": "popularity",
     "remote-user": "remote user",
@@ -30,17 +35,19 @@ NAMES = {
     "mf": "matrix factorisation",
 }
 METHODS = tuple(NAMES)
-NX_MAP, X_MAP, *BASELINES = METHODS
+NON_PRIVATE, PRIVATE, BASELINES = METHODS[:2], METHODS[2:4], METHODS[4:]
 VARIANTS = ("sound", "published")
 WITHOUT_K = ("item-average", "popularity", "mf")
-PAPERS_BUDGET = (0.3, 0.8)
+PAPERS_BUDGETS = {"x-map-ib": (0.3, 0.8), "x-map-ub": (0.6, 0.3)}
 """(epsilon, epsilon_prime) of the paper's figures: one replaced item; the recommender's step."""
 SOLID: tuple[int, ...] = ()
 DASHED, DOTTED = (7, 4), (2, 3)
 STROKES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
     ("nx-map-ib", "published"): ("var(--nx)", SOLID),
+    ("nx-map-ub", "published"): ("var(--nx)", DASHED),
     ("x-map-ib", "sound"): ("var(--sound)", SOLID),
     ("x-map-ib", "published"): ("var(--printed)", SOLID),
+    ("x-map-ub", "published"): ("var(--printed)", DASHED),
     ("item-average", "baseline"): ("var(--ink)", DOTTED),
     ("remote-user", "baseline"): ("var(--b1)", SOLID),
     ("knn-single", "baseline"): ("var(--b2)", SOLID),
@@ -48,6 +55,9 @@ STROKES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
     ("mf", "baseline"): ("var(--b3)", SOLID),
 }
 """(method, variant): colour and dash of its line; popularity has no error to draw."""
+PROFILE = "a person's whole profile, added or removed"
+PRINTED = "a rating, as printed: refuted, see the card"
+LISTS = "everybody who has the lists or the model"
 
 
 @dataclass(frozen=True)
@@ -70,19 +80,19 @@ class Contender:
 
     @property
     def has_alpha(self) -> bool:
-        """Whether old ratings lose weight in it: the paper's methods."""
-        return self.variant == "published"
+        """Whether old ratings lose weight in it: the paper's item-based methods."""
+        return self.method.endswith("-ib") and self.variant == "published"
 
     @property
     def name(self) -> str:
         """`X-Map (item-based), sound`; baselines and NX-Map go by their name alone."""
         name = NAMES[self.method]
-        return f"{name}, {self.variant}" if self.method == X_MAP else name
+        return f"{name}, {self.variant}" if self.method in PRIVATE else name
 
     @property
     def budget(self) -> str:
         """`ε = 1, δ = 1e-06`; empty without privacy."""
-        if self.method != X_MAP:
+        if self.method not in PRIVATE:
             return ""
         if math.isinf(self.epsilon):
             return "ε = ∞"
@@ -125,6 +135,27 @@ class Contender:
             epsilon=self.epsilon,
             epsilon_prime=self.epsilon_prime,
             delta=self.delta,
+            recommender="user-based" if self.method.endswith("-ub") else "item-based",
             **neighbours,
             **options,
         )
+
+
+def contenders(asked: Comparison) -> tuple[Entry, ...] | str:
+    """X-Map in its variants, for `tacit compare`, where two domains are named."""
+    if asked.source is None or asked.target is None:
+        return "needs two domains: name --source and --target"
+    maker = "tacit.designs.xmap:XMap"
+    routes = {"source": asked.source, "target": asked.target}
+    found = []
+    for epsilon in asked.epsilons:
+        given = routes | {"epsilon": epsilon}
+        if math.isinf(epsilon):
+            plain = given | {"variant": "published", "k": 10}
+            found.append(Entry("xmap", "non-private", epsilon, PROFILE, LISTS, maker, plain, True))
+            continue
+        sound = given | {"variant": "sound", "delta": asked.delta}
+        found.append(Entry("xmap", "sound", epsilon, PROFILE, LISTS, maker, sound, True))
+        printed = given | {"variant": "published", "k": 10}
+        found.append(Entry("xmap", "published", epsilon, PRINTED, LISTS, maker, printed, True))
+    return tuple(found)

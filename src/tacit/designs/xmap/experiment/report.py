@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tacit.designs.xmap.experiment import CrossDomainTable, Point
 from tacit.designs.xmap.experiment.judging import Comparison
-from tacit.designs.xmap.experiment.methods import NX_MAP, STROKES, X_MAP, Contender
-from tacit.evaluation import Table, Verdict
+from tacit.designs.xmap.experiment.methods import NON_PRIVATE, STROKES, Contender
+from tacit.evaluation import Interval, Table, Verdict
 from tacit.evaluation.page import Cell, Line, Mark, Page, Section, interval, moving
 
 BASELINE = "item-average"
@@ -50,7 +51,7 @@ def _standings(table: CrossDomainTable) -> Table:
 
 
 def _mark(contender: Contender) -> str:
-    return "plain" if contender.method == NX_MAP else ""
+    return "plain" if contender.method in NON_PRIVATE else ""
 
 
 def _moving(table: CrossDomainTable, profile: str) -> Iterator[Section]:
@@ -116,10 +117,10 @@ def verdict(table: CrossDomainTable) -> Verdict:
     Of NX-Map, and of sound X-Map beside it; without NX-Map of X-Map as it was fitted.
     """
     points = {
-        (each.contender.method, each.contender.variant): each for each in table.at_base()[::-1]
-    }  # of several budgets the first
-    nx_map, sound = points.get((NX_MAP, "published")), points.get((X_MAP, "sound"))
-    first = nx_map or sound or points.get((X_MAP, "published"))
+        (each.contender.method[:-3], each.contender.variant): each for each in table.at_base()[::-1]
+    }  # of several budgets, and of item-based and user-based, the first
+    nx_map, sound = points.get(("nx-map", "published")), points.get(("x-map", "sound"))
+    first = nx_map or sound or points.get(("x-map", "published"))
     if first is None:
         return Verdict("none", "Baselines only", "X-Map was not among the methods of this run.")
     state, headline, sentence = _judged(table, first)
@@ -151,3 +152,61 @@ def _judged(table: CrossDomainTable, point: Point) -> tuple[str, str, str]:
         return "open", f"Worse than {other}", said
     headline = f"What people rated in {table.source} tells what they like in {where}"
     return "hidden", headline, said
+
+
+def points(table: CrossDomainTable) -> Table:
+    """The base first, then what moves: errors with intervals, and lists."""
+
+    def moved(point: Point) -> str:
+        own = {"k": point.k, **vars(point.setting)}
+        base = {"k": table.base_k, **vars(table.base)}
+        away = [name for name in base if own[name] not in (None, base[name])]
+        return ", ".join(f"{name.replace('_', ' ')} {own[name]:g}" for name in away)
+
+    columns: dict[str, Callable[[Point], object]] = {
+        "method": lambda point: point.contender.method,
+        "privacy": lambda point: _privacy(point.contender),
+        "at": moved,
+        "MAE": lambda point: _with_width(point.mae),
+        "NDCG@10": lambda point: point.ndcg_at_10.mean,
+    }
+    base = table.at_base()
+    return Table.of("", columns, [*base, *(each for each in table.points if each not in base)])
+
+
+def aged(table: CrossDomainTable) -> Iterator[Table]:
+    """Each method with an alpha less itself at the base's."""
+    rows = [
+        (each.method, f"{each.alpha:g}", _with_width(each, "+.5f"))
+        for each in table.comparisons
+        if each.alpha is not None
+    ]
+    if rows:
+        title = f"MAE less that at alpha {table.base.alpha:g}"
+        yield Table(title, ("method", "alpha", "difference"), rows)
+
+
+def counted(pairs: Sequence[dict[str, Any]]) -> Iterator[Table]:
+    if pairs:
+        yield Table(
+            "Pairs of an item of each domain with a similarity, first split",
+            ("overlap", "adjusted cosine", "X-Sim, by meta-paths", "all pairs"),
+            [(f"{n:g}", *(f"{x:,}" for x in numbers)) for n, *numbers in map(dict.values, pairs)],
+        )
+
+
+def _privacy(contender: Contender) -> str:
+    if not contender.budget:
+        return "none"
+    if contender.epsilon_prime is not None:
+        return f"published {contender.epsilon:g}, {contender.epsilon_prime:g}"
+    return f"{contender.variant} {contender.epsilon:g}"
+
+
+def _with_width(found: Interval | Comparison | None, sign: str = ".3f") -> str:
+    """The mean and half of its interval, which is as wide on either side."""
+    if found is None:
+        return ""
+    mean, low, high = found if isinstance(found, Interval) else found.interval
+    half = (high - low) / 2
+    return f"{mean:{sign}}" + (f" ± {half:{sign.lstrip('+')}}" if math.isfinite(half) else "")
