@@ -239,7 +239,7 @@ def test_plan_says_what_a_fit_costs(tacit, design):
 
     cost, less = priced("--ratings", "1e9"), priced("--ratings", "1e8")
     assert (cost["passes"], cost["tasks"]) == (4, 500)
-    assert priced("--ratings", "1e9", "--stars")["passes"] == 5
+    assert priced("--ratings", "1e9", "--stars")["passes"] == 7
     for name in ("streaming_hours", "cluster_core_hours", "shuffle_bytes"):
         assert 7 < cost[name] / less[name] < 12
     assert 0.5 < less["streaming_hours"] * 3600 / 68.1 < 2

@@ -120,8 +120,6 @@ def test_a_deadline(demo, shops, folder, operations, valid, monkeypatch):
             for method in route.methods
         }
         object.__setattr__(shop.service.settings, "answer_within", 0.02)
-        for route in shop.app.routes:
-            monkeypatch.setattr(route, "quick", None)
         monkeypatch.setattr(
             Operation, "begin", lambda *_: asyncio.get_running_loop().create_future()
         )

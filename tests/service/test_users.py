@@ -88,7 +88,7 @@ def test_a_request_that_broke_off_goes_on(shop, monkeypatch):
     """If the store fails before the receipt, the same request finishes what it began."""
     rate(shop)
     with monkeypatch.context() as patch:
-        patch.setattr(people, "_receipt", lost)
+        patch.setattr(people, "bounds_of", lost)
         assert shop.delete("subject", "/api/users/ann", key="forget-me").status_code == 503
     assert kept(shop) == []
     rate(shop)

@@ -61,7 +61,7 @@ def cost(
         shuffled, disk = _ROW * ratings + _STRIP * sent, 0.0
         held = _TASK_ROW * min(ratings, max(2 * PART, TASK_ROWS))
     else:
-        passes, cells = 5 if stars else 4, (items + 1) * DIRECTIONS
+        passes, cells = 7 if stars else 4, (items + 1) * DIRECTIONS
         tiles, moved = math.ceil(cells / PIECE), passes / 4 * tasks * (cells + items + 1)
         alone = 2 + passes * 0.15e-6 * ratings
         cluster = 2 + passes * 0.55e-6 * ratings + 2e-9 * moved
