@@ -27,7 +27,7 @@ from tacit.designs.prec.experiment.methods import ABSTAINS, METHODS, PRIVATE, pl
 from tacit.designs.prec.experiment.worlds import Game
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import Interval, grouped, mean_interval
-from tacit.evaluation.parallel import Pool, Progress
+from tacit.evaluation.runner import Progress, Runner
 from tacit.randomness import simulation
 
 LEAST_ROUNDS = 20
@@ -154,8 +154,8 @@ def evaluate_stream(
         for method in methods:
             allowed = radius if method.startswith("p-rec") else (0,)
             tasks += [(made, replace(game, radius=r), method, seed) for r in allowed]
-    with Pool(None, workers=workers) as pool:
-        return pool.run(_play, tasks, progress)
+    with Runner(None, workers=workers) as runner:
+        return runner.run(_play, tasks, progress)
 
 
 def _play(_: None, made: Stream, game: Game, method: str, seed: int) -> StreamRow:

@@ -36,7 +36,7 @@ from tacit.evaluation.lists import (
     stars_of,
 )
 from tacit.evaluation.metrics import coverage, ndcg_by_person, ranking_metrics, rmse
-from tacit.evaluation.parallel import Pool, Progress
+from tacit.evaluation.runner import Progress, Runner
 from tacit.extensions import METRICS, installed
 
 COLUMNS = ("design", "variant", "epsilon", "unit", "against", "metric", "value", "low", "high")
@@ -114,7 +114,7 @@ def compare(
 ) -> Compared:
     """Every entry on every split, and attacked once; `steps` says how far progress counts.
 
-    kept: as of `Pool`. ConfigError without a seed, or if `kept` is another file; DataError if
+    kept: as of `Runner`. ConfigError without a seed, or if `kept` is another file; DataError if
     nothing can be compared on these ratings.
     """
     if not seeds:
@@ -123,8 +123,8 @@ def compare(
     columns = {**ratings.user_attributes, **ratings.item_metadata} if kept else {}
     known = {name: column.tolist() for name, column in columns.items()}
     identity = f"{ratings.digest} {source} {target} {known}"
-    with Pool((ratings, source, target), workers=workers, kept=kept, identity=identity) as pool:
-        found = pool.run(_piece, [(entry, seed) for entry in entries for seed in seeds], advance)
+    with Runner((ratings, source, target), workers=workers, kept=kept, identity=identity) as runner:
+        found = runner.run(_piece, [(entry, seed) for entry in entries for seed in seeds], advance)
         figures = {
             entry: found[place * len(seeds) : (place + 1) * len(seeds)]
             for place, entry in enumerate(entries)
@@ -135,7 +135,7 @@ def compare(
                 "nothing can be compared on these ratings", fix="\n".join(by_reason(reasons))
             )
         targets = [entry for entry in best if attacks and entry.attacked]
-        attacked = pool.run(_piece, [(entry, ATTACK) for entry in targets], advance)
+        attacked = runner.run(_piece, [(entry, ATTACK) for entry in targets], advance)
     for entry, piece in zip(targets, attacked, strict=True):
         if FAILED not in piece:
             figures[entry] = [*figures[entry], piece]

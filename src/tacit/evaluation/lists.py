@@ -28,7 +28,7 @@ from tacit.data.splits import random_per_user
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import LEAST_SEEDS, mean_interval
 from tacit.evaluation.metrics import ranking_metrics, rmse
-from tacit.evaluation.parallel import Pool, Progress
+from tacit.evaluation.runner import Progress, Runner
 from tacit.recommenders.base import Recommender
 from tacit.recommenders.inputs import model_kinds, model_reader
 
@@ -224,8 +224,8 @@ def evaluate_lists(
     others = [each for each in contenders if each.model not in (POPULARITY.model, best.model)]
     running = (POPULARITY, best, *others)
     tasks = [(seed, contender) for contender in running for seed in seeds]
-    with Pool((ratings, source, target), workers=workers) as pool:
-        found = pool.run(_judge, tasks, progress or (lambda _: None))
+    with Runner((ratings, source, target), workers=workers) as runner:
+        found = runner.run(_judge, tasks, progress or (lambda _: None))
     by_contender = [_best(found[at : at + len(seeds)]) for at in range(0, len(found), len(seeds))]
     floor, top = (float(np.mean([each.ndcg for each in by_contender[at]])) for at in (0, 1))
     return tuple(

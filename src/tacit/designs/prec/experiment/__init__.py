@@ -29,7 +29,7 @@ from tacit.evaluation import (
     made_with,
     mean_interval,
 )
-from tacit.evaluation.parallel import Pool, Progress
+from tacit.evaluation.runner import Progress, Runner
 from tacit.randomness import simulation
 
 _VARIED = ("rounds", "peers", "voters", "epsilon")
@@ -134,8 +134,8 @@ def simulate(
     for method in methods:
         if method not in METHODS:
             raise ConfigError(f"A method is one of {', '.join(METHODS)}; got {method!r}.")
-    with Pool(None, workers=workers) as pool:
-        return pool.run(_play, runs(games, methods, seeds), progress)
+    with Runner(None, workers=workers) as runner:
+        return runner.run(_play, runs(games, methods, seeds), progress)
 
 
 def runs(

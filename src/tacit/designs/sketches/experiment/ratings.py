@@ -36,7 +36,7 @@ from tacit.designs.sketches.server import ItemCounts
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import grouped, mean_interval
 from tacit.evaluation.metrics import ranking_metrics
-from tacit.evaluation.parallel import Progress
+from tacit.evaluation.runner import Progress
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -49,7 +49,7 @@ from tacit.designs.standard_scheme.training import check_names
 from tacit.designs.standard_scheme.training.people import consenting, unit
 from tacit.errors import ConfigError
 from tacit.evaluation import grouped
-from tacit.evaluation.parallel import Pool, Progress
+from tacit.evaluation.runner import Progress, Runner
 from tacit.privacy import too_few
 
 
@@ -127,16 +127,16 @@ def steps(folds: int) -> int:
 def _run(experiment: Experiment, workers: int, advance: Progress) -> HidingTable:
     folds = experiment.folds
     pairs = [(a, b) for a in range(folds) for b in range(a, folds)]
-    with Pool(experiment, workers=workers) as pool:
-        made = pool.run(tables_without, pairs, advance)
+    with Runner(experiment, workers=workers) as runner:
+        made = runner.run(tables_without, pairs, advance)
     tables = dict(zip(pairs, made, strict=True))
     experiment = replace(experiment, penalty=best_penalty(experiment, tables[0, 0][0]))
     tasks = [
         (fold, {pair: table for pair, table in tables.items() if fold in pair})
         for fold in range(folds)
     ]
-    with Pool(experiment, workers=workers) as pool:
-        return _Pooled(experiment, pool.run(run_fold, tasks, advance)).table()
+    with Runner(experiment, workers=workers) as runner:
+        return _Pooled(experiment, runner.run(run_fold, tasks, advance)).table()
 
 
 class _Pooled:

@@ -42,7 +42,7 @@ from tacit.designs.xmap.experiment.methods import (
 )
 from tacit.errors import ConfigError
 from tacit.evaluation import Interval, mean_interval
-from tacit.evaluation.parallel import Pool, Progress
+from tacit.evaluation.runner import Progress, Runner
 
 PAPERS_K = 50
 
@@ -229,8 +229,8 @@ def evaluate_cross_domain(
     experiment = Experiment(ratings, source, target, share, least, dict(options or {}))
     seeds = tuple(range(first_seed, first_seed + grid.seeds))
     tasks = [(seed, setting, keys) for seed in seeds for setting, keys in grid.plan().items()]
-    with Pool(experiment, workers=workers) as pool:
-        results = pool.run(run_setting, tasks, progress or (lambda _: None))
+    with Runner(experiment, workers=workers) as runner:
+        results = runner.run(run_setting, tasks, progress or (lambda _: None))
     cells: dict[tuple[Setting, Key], list[Judged]] = {}
     for (_, setting, keys), found in zip(tasks, results, strict=True):
         for key, judged in zip(keys, found, strict=True):

@@ -6,15 +6,15 @@ import operator
 
 import pytest
 
-from tacit.evaluation.parallel import Pool, cores
+from tacit.evaluation.runner import Runner, cores
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_results_keep_their_order(workers):
     """Results come in the order of the arguments, applied to the one context."""
     steps = []
-    with Pool(10, workers=workers) as pool:
-        got = pool.run(operator.sub, [(n,) for n in range(20)], steps.append)
+    with Runner(10, workers=workers) as runner:
+        got = runner.run(operator.sub, [(n,) for n in range(20)], steps.append)
     assert got == [10 - n for n in range(20)]
     assert steps == [1] * 20
 
@@ -22,22 +22,22 @@ def test_results_keep_their_order(workers):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_failure_comes_through(workers):
     """A piece that fails ends the run with its own error."""
-    with Pool(1, workers=workers) as pool, pytest.raises(ZeroDivisionError):
-        pool.run(operator.truediv, [(1,), (0,), (2,)], lambda done: None)
+    with Runner(1, workers=workers) as runner, pytest.raises(ZeroDivisionError):
+        runner.run(operator.truediv, [(1,), (0,), (2,)], lambda done: None)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_pool_serves_several_runs(workers):
     """A pool is used again without being made again."""
-    with Pool(2, workers=workers) as pool:
+    with Runner(2, workers=workers) as runner:
         for function, expected in ((operator.add, [3, 4]), (operator.mul, [2, 4])):
-            assert pool.run(function, [(1,), (2,)], lambda done: None) == expected
+            assert runner.run(function, [(1,), (2,)], lambda done: None) == expected
 
 
 def test_nothing_to_do():
     """No arguments, no results."""
-    with Pool(None, workers=1) as pool:
-        assert pool.run(operator.add, [], lambda done: None) == []
+    with Runner(None, workers=1) as runner:
+        assert runner.run(operator.add, [], lambda done: None) == []
 
 
 def test_cores():
@@ -50,10 +50,10 @@ def test_finished_tasks_are_not_run_again(tmp_path, workers):
     """What a file has is read; what is missing runs and is added; a line cut off is no task."""
     kept, counted = tmp_path / "kept.jsonl", []
     for tasks in ([(1,), (2,)], [(1,), (2,), (3,)], [(1,), (2,), (3,)]):
-        with Pool(10, workers=workers, kept=kept, identity="data") as pool:
-            assert pool.run(operator.add, tasks, counted.append) == [10 + n for (n,) in tasks]
+        with Runner(10, workers=workers, kept=kept, identity="data") as runner:
+            assert runner.run(operator.add, tasks, counted.append) == [10 + n for (n,) in tasks]
         with kept.open("a") as file:
             file.write('{"key": "cut')
     assert counted == [1, 1, 2, 1, 3]
-    with Pool(20, workers=1, kept=kept, identity="other data") as pool:
-        assert pool.run(operator.add, [(1,)], counted.append) == [21]
+    with Runner(20, workers=1, kept=kept, identity="other data") as runner:
+        assert runner.run(operator.add, [(1,)], counted.append) == [21]

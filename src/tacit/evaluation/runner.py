@@ -27,7 +27,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Pool:
+class Runner:
     """Runs the tasks of one experiment in processes that all hold one context, sent once.
 
     workers: 0 for all cores; 1 runs everything in this process. Functions are called as
@@ -46,7 +46,7 @@ class Pool:
         self._kept, self._identity = kept, identity
         self._known = {} if kept is None else _known(kept)
 
-    def __enter__(self) -> Pool:
+    def __enter__(self) -> Runner:
         if self._workers > 1:
             # Fresh interpreters: a forked child would share the parent's compiled-code locks.
             self._executor = ProcessPoolExecutor(
