@@ -61,7 +61,7 @@ FILES = frozenset(
         "engine/test_stored.py",
         "engine/test_stored_joins.py",
         "evaluation/test_lists.py",
-        "evaluation/test_parallel.py",
+        "evaluation/test_runner.py",
         "mechanisms/test_conformance.py",
         "mechanisms/test_laplace.py",
         "mechanisms/test_noise_ahead.py",
