@@ -60,6 +60,8 @@ EXACT = {
         "fit popularity {folder}/made.csv -o {folder}/popularity.tacit",
         "fit item-mean {folder}/made.csv -o {folder}/item-mean.tacit",
         "fit matrix-factorization {folder}/made.csv -o {folder}/factors.tacit",
+        "fit user-average {folder}/made.csv -o {folder}/user-average.tacit",
+        "fit user-item-mean {folder}/made.csv -o {folder}/user-item-mean.tacit",
         "fit item-knn {folder}/made.csv -o {folder}/item-knn.tacit",
         "recommend {folder}/popularity.tacit --history {folder}/own.csv -n 5",
         "recommend {folder}/factors.tacit --history {folder}/own.csv -n 5",

@@ -20,6 +20,8 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "weight": {"help": "Confidence of a like; others have 1."},
     "random_state": {"help": SEED, "least": 0, "flag": "--seed"},
     "damping": {"help": "Pseudo-ratings with the mean, added to each item.", "least": 0},
+    "item_damping": {"help": "Pseudo-ratings that shrink an item's mean.", "least": 0},
+    "user_damping": {"help": "Pseudo-ratings that shrink a person's mean.", "least": 0},
     "significance": {"help": "Co-raters below which a similarity is scaled down.", "least": 0},
     "domain": {"help": "Only this domain; all items if left out.", "flag": "--domain"},
     "source": {"help": "Domain that people have rated in.", "flag": "--source"},
@@ -98,6 +100,8 @@ _KINDS = {
     "popularity": ("Popularity", "Recommend what most people rated."),
     "item-mean": ("ItemMean", "Recommend the items with the highest mean rating."),
     "matrix-factorization": ("MatrixFactorization", "Factorise centred ratings."),
+    "user-average": ("UserAverage", "Predict each person's own mean."),
+    "user-item-mean": ("UserItemMean", "Predict from means of items and people."),
     "item-knn": ("ItemKNN", "Predict from similar items, also of one domain."),
     "remote-user": ("RemoteUser", "Predict from similar people in another domain."),
 }

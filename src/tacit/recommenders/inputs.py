@@ -133,6 +133,8 @@ BASELINES = {
     "matrix-factorization": "MatrixFactorization",
     "item-knn": "ItemKNN",
     "remote-user": "RemoteUser",
+    "user-average": "UserAverage",
+    "user-item-mean": "UserItemMean",
     "ease": "EASE",
     "item-item": "ItemItem",
     "als": "ALS",

@@ -38,6 +38,8 @@ def run(capsys: pytest.CaptureFixture[str]) -> Any:
 @pytest.mark.parametrize(
     ("words", "films_only"),
     [
+        (("user-average",), False),
+        (("user-item-mean", "--item-damping", 3, "--user-damping", 1), False),
         (("item-knn", "--k", 5, "--significance", 0), False),
         (("item-knn", "--domain", "films"), True),
         (("ease", "--penalty", 20), False),

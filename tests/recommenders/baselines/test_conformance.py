@@ -13,6 +13,8 @@ from tacit.recommenders.baselines import (
     PrivatePopularity,
     RemoteUser,
     Ridge,
+    UserAverage,
+    UserItemMean,
 )
 from tacit.testing import RecommenderConformance
 
@@ -27,6 +29,16 @@ class TwoDomains(RecommenderConformance):
 
     def catalogue(self):
         return [item for item in super().catalogue() if item % 2]
+
+
+class TestUserAverage(RecommenderConformance):
+    def make(self):
+        return UserAverage()
+
+
+class TestUserItemMean(RecommenderConformance):
+    def make(self):
+        return UserItemMean()
 
 
 class TestItemKNN(RecommenderConformance):

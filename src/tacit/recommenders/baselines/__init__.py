@@ -7,6 +7,8 @@ from tacit.recommenders.baselines.stars import (
     MatrixFactorization,
     Popularity,
     PrivatePopularity,
+    UserAverage,
+    UserItemMean,
 )
 
 __all__ = [
@@ -20,4 +22,6 @@ __all__ = [
     "PrivatePopularity",
     "RemoteUser",
     "Ridge",
+    "UserAverage",
+    "UserItemMean",
 ]

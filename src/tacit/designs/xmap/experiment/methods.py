@@ -3,7 +3,7 @@
 nx-map-ib, nx-map-ub   X-Map without privacy, item-based and user-based: the published variant at
                        epsilon = inf
 x-map-ib, x-map-ub     X-Map with privacy, in its variants; user-based only as published
-item-average           mean of the item's stars
+item-average           mean of the item's stars; user-average: of the person's own stars
 popularity             how many people rated the item (lists only: its scores are not stars)
 remote-user            people who are alike in the source domain are asked about the target domain
 knn-single, knn-cross  item kNN in the target domain alone; over both domains as one
@@ -28,6 +28,7 @@ NAMES = {
     "x-map-ib": "X-Map (item-based)",
     "x-map-ub": "X-Map (user-based)",
     "item-average": "item average",
+    "user-average": "user average",
     "popularity": "popularity",
     "remote-user": "remote user",
     "knn-single": "item kNN (target only)",
@@ -37,7 +38,7 @@ NAMES = {
 METHODS = tuple(NAMES)
 NON_PRIVATE, PRIVATE, BASELINES = METHODS[:2], METHODS[2:4], METHODS[4:]
 VARIANTS = ("sound", "published")
-WITHOUT_K = ("item-average", "popularity", "mf")
+WITHOUT_K = ("item-average", "user-average", "popularity", "mf")
 PAPERS_BUDGETS = {"x-map-ib": (0.3, 0.8), "x-map-ub": (0.6, 0.3)}
 """(epsilon, epsilon_prime) of the paper's figures: one replaced item; the recommender's step."""
 SOLID: tuple[int, ...] = ()
@@ -49,6 +50,7 @@ STROKES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
     ("x-map-ib", "published"): ("var(--printed)", SOLID),
     ("x-map-ub", "published"): ("var(--printed)", DASHED),
     ("item-average", "baseline"): ("var(--ink)", DOTTED),
+    ("user-average", "baseline"): ("var(--muted)", DOTTED),
     ("remote-user", "baseline"): ("var(--b1)", SOLID),
     ("knn-single", "baseline"): ("var(--b2)", SOLID),
     ("knn-cross", "baseline"): ("var(--b2)", DASHED),
@@ -118,6 +120,8 @@ class Contender:
         match self.method:
             case "item-average":
                 return baselines.ItemMean(damping=0.0)
+            case "user-average":
+                return baselines.UserAverage()
             case "popularity":
                 return baselines.Popularity()
             case "remote-user":
