@@ -76,7 +76,7 @@ def _data(rows: Sequence[dict[str, Any]]) -> alt.InlineData:
     return alt.InlineData(values=list(rows))
 
 
-def _svg(chart: alt.LayerChart) -> str:
+def _svg(chart: alt.LayerChart | alt.FacetChart) -> str:
     dressed = chart.configure(
         background="transparent",
         aria=False,  # the page describes each plot in words
