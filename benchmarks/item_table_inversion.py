@@ -23,7 +23,7 @@ from scipy import sparse
 from tacit.data import generate
 from tacit.designs.standard_scheme.messages import LARGEST_COLUMN, LIKED
 from tacit.designs.standard_scheme.server import weigh
-from tacit.designs.standard_scheme.training.people import to_levels
+from tacit.designs.standard_scheme.training.people import with_data
 from tacit.designs.standard_scheme.training.profiles import eligible, products
 from tacit.engine.ridge import gram, item_weights
 
@@ -42,7 +42,8 @@ def main() -> None:
     ratings = generate(
         users=given.people, items=given.items, ratings=60 * given.people, seed=given.seed
     )
-    weights = weigh(to_levels(ratings), 5)
+    levels = with_data(ratings.matrix, ratings.scale.to_levels(ratings.matrix.data))
+    weights = weigh(levels, 5)
     weights = weights[:, eligible(weights, given.items)]
     rows = {name: _measured(weights, name == "rounded") for name in ("rounded", "not rounded")}
     result = {**vars(given), "eligible": weights.shape[1], "rows": rows}

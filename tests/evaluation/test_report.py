@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from cells import cell_of
-from hypothesis import given
-from hypothesis import strategies as st
 from pages import Page
 
 from tacit.designs.standard_scheme.disclosure import RELEASES
@@ -27,7 +24,6 @@ from tacit.designs.standard_scheme.experiment.table import (
     verdict,
 )
 from tacit.errors import OutputError
-from tacit.evaluation.plots import tenths, tradeoff
 
 MIXED = "scheme+selection+rounding"
 ATTACKS = ("naive-bayes", "logistic-regression", "svm", "lda")
@@ -370,30 +366,3 @@ def test_failed_write_keeps_the_old_page(tmp_path, whole, monkeypatch):
     with pytest.raises(OutputError, match="No space left on device"):
         page_of(whole[0], MANIFEST).write(target)
     assert [file.read_text() for file in tmp_path.iterdir()] == ["old"]
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 2), st.integers(-9, 9)), min_size=1, max_size=80),
-    st.integers(0, 2),
-)
-def test_tenths_keep_people_and_ignore_units(people, target):
-    """Shares of a group add up to 1, or 0 where it is empty, and depend on the order alone."""
-    labels, scores = (np.array(column) for column in zip(*people, strict=True))
-    shares = tenths(labels, scores, target)
-    np.testing.assert_allclose(shares[1].sum(), float(target in labels))
-    np.testing.assert_allclose(shares[0].sum(), float((labels != target).any()))
-    np.testing.assert_array_equal(tenths(labels, np.exp(scores / 3), target), shares)
-
-
-def test_tenths_show_a_perfect_attacker():
-    """Whoever scores highest is on the right, target or not."""
-    labels = np.repeat([0, 1], 50)
-    shares = tenths(labels, np.arange(100), 1)
-    np.testing.assert_allclose(shares[0], [0.2] * 5 + [0] * 5)
-    np.testing.assert_allclose(shares[1], [0] * 5 + [0.2] * 5)
-
-
-def test_tradeoff_labels_every_mix(whole):
-    """The plot names each share of obfuscated ratings once."""
-    drawn = tradeoff(whole[0].tradeoff, {attack: attack for attack in ATTACKS})
-    assert re.findall(r">(\d+%)<", drawn) == ["0%", "25%", "100%"]
