@@ -113,3 +113,58 @@ def worst(
                     best = max(best, _next(leaks, side, others, k, least, promise, after))
                 worth[side, left, others] = best
     return worth[:, rounds, most].copy()
+
+
+@_compile
+def worst_with_credits(log_ratio: float, gamma: float, floor: int, most: int, fatal: bool) -> Any:
+    """(2,) the same for two objects and voters with three credits each; no limit of rounds.
+
+    Who misses a liked object loses one; who votes for a disliked one loses one too, or all of them
+    if `fatal`. floor: on all credits, theirs with them. most: of the others. A vote or an answer
+    leaves fewer with three credits, or as many and fewer with two, and so on: in that order, what
+    comes after is known.
+    """
+    size = most + 1
+    worth = np.zeros((2, 4, size, size, size))
+    leaks = np.zeros((size, 2, 4, size))
+    for others in range(1, size):
+        _leaks(others, log_ratio, gamma, 2, 0, 2, leaks[others, :, :, : others + 1])
+    for own in range(1, 4):
+        for three in range(size):
+            for two in range(size - three):
+                for one in range(size - three - two):
+                    others, total = one + two + three, one + 2 * two + 3 * three + own
+                    for side in range(2):
+                        table, leak = worth[side], leaks[others, side]
+                        best = max(
+                            table[own, three, two, one - 1] if one > 0 else 0.0,  # a voter left
+                            table[own, three, two - 1, one] if two > 0 else 0.0,
+                            table[own, three - 1, two, one] if three > 0 else 0.0,
+                        )
+                        if others > 0 and total >= floor:
+                            best = max(best, _best_split(leak, table, own, three, two, one, fatal))
+                        table[own, three, two, one] = best
+    return worth[:, 3, most, 0, 0].copy()
+
+
+@_compile
+def _best_split(
+    leak: Any, table: Any, own: int, three: int, two: int, one: int, fatal: bool
+) -> Any:
+    """The most over who votes for the outcome b, over their vote and over the answer.
+
+    i of those with one credit vote for b, j of those with two, k of those with three.
+    """
+    kept, charged, wrong = table[own], table[own - 1], table[0 if fatal else own - 1]
+    best = 0.0
+    for k in range(three + 1):
+        for j in range(two + 1):
+            for i in range(one + 1):
+                agrees, differs = leak[0, i + j + k], leak[1, i + j + k]
+                liked = (k, three - k + j, two - j + i)
+                disliked = (three - k, two - j, one - i)
+                if not fatal:
+                    disliked = (three - k, two - j + k, one - i + j)
+                best = max(best, agrees + kept[liked], differs + charged[liked])
+                best = max(best, agrees + wrong[disliked], differs + kept[disliked])
+    return best

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.designs.prec import planner, theory
-from tacit.engine.prec_chain_compiled import worst
+from tacit.engine.prec_chain_compiled import worst, worst_with_credits
 from tacit.errors import ConfigError
 
 # The table: (m, T, P, n), without a gate on a promise, and under a gate
@@ -39,6 +39,14 @@ def test_table(setting, promise, floor):
     assert (value, basis) == (pytest.approx(promise, abs=0.002), "exact")
     value, basis = planner.floor_epsilon(**named(*setting))
     assert (value, basis) == (pytest.approx(floor, abs=0.002), "exact")
+
+
+@pytest.mark.parametrize(("D", "R", "known"), [(1, 0, 4.620), (0, 1, 4.883)])
+def test_table_with_credits(D, R, known):
+    """Two objects, 100 rounds, 16 voters, at least 24 credits left: all that a promise keeps."""
+    value, basis = planner.promise_epsilon(**named(2, 100, 12, 16, D, R))
+    assert (value, basis) == (pytest.approx(known, abs=0.002), "bound")
+    assert value < theory.eps_tight(2, 100, D, R, 12) / 20
 
 
 @pytest.mark.parametrize(("rounds", "needed", "theorem"), [(1000, 51, 498), (10000, 69, 664)])
@@ -216,6 +224,60 @@ def test_runs_reach_the_program(side, known):
     assert computed == pytest.approx(known, abs=5e-5)
     assert max(found) == pytest.approx(computed, abs=1e-9)
     assert max(found) <= computed + 1e-9
+
+
+# Credits
+
+
+def credited_twin(m, r, D, R, floor, most, rounds, sign):
+    """The game with each voter's two credits as the paper updates them; her credits first."""
+
+    def charge(voter, votes_b, liked):
+        d, radius = voter
+        if liked and not votes_b:
+            return d - 1, radius
+        if not liked and votes_b:
+            return d, radius - 1
+        return voter
+
+    def counts_on(voter):
+        return voter[1] > 0 and sum(voter) > 0
+
+    @cache
+    def value(left, state):
+        her, others = state[0], state[1:]
+        if left == 0 or not others or sum(map(sum, state)) < floor:
+            return 0.0
+        best = max(
+            value(left, (her, *others[:gone], *others[gone + 1 :])) for gone in range(len(others))
+        )
+        for votes in itertools.product((False, True), repeat=len(others) + 1):
+            counts = (sum(votes[1:]), len(others) - sum(votes[1:]))
+            with_her = chance(plus(counts, 0 if votes[0] else 1), 0, m, r)
+            told = sign * math.log(with_her / chance(counts, 0, m, r))
+            for liked in (False, True):
+                next_ = [
+                    charge(voter, vote, liked) for voter, vote in zip(state, votes, strict=True)
+                ]
+                after = 0.0
+                if counts_on(next_[0]):
+                    rest = sorted(voter for voter in next_[1:] if counts_on(voter))
+                    after = value(left - 1, (next_[0], *rest))
+                best = max(best, told + after)
+        return best
+
+    start = (2 * D, 2 * R + 1)
+    return value(rounds, (start,) * (most + 1))
+
+
+@pytest.mark.parametrize(("D", "R"), [(1, 0), (0, 1)])
+def test_credited_kernel_equals_a_slow_twin(D, R):
+    """Three others with the paper's own two credits each; each of 10 rounds costs one at least."""
+    T, most, floor = 30, 3, 6
+    r = T / (R + 1)
+    fast = worst_with_credits(math.log(r), theory.gamma(2, T, R), floor, most, R == 0)
+    slow = [credited_twin(2, r, D, R, floor, most, 10, sign) for sign in (1, -1)]
+    assert fast == pytest.approx(slow, abs=1e-10)
 
 
 # What the public functions do with it

@@ -55,6 +55,14 @@ def test_beyond_the_exact_part_a_reason_is_given(monkeypatch):
     assert whole < found["epsilon_proven"]["floor"] < 1.5 * whole
 
 
+def test_one_of_the_two_may_be_exact():
+    """Few voters with two credits more: exact under a gate, a bound on a promise."""
+    found = plan(objects=2, rounds=100, peers=12, voters=30, radius=1)
+    assert found["epsilon_exact"]["promise"] is None
+    assert 0 < found["epsilon_exact"]["floor"] == found["epsilon_proven"]["floor"]
+    assert "gate alone" in found["epsilon_exact_reason"]
+
+
 def test_peers_needed_by_theorem_and_exactly():
     """51 where the theorem asks for 498; the formula's own number is the smallest that works."""
     found = plan(**USUAL, epsilon=1.0)["peers_needed"]

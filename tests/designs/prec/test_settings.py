@@ -83,6 +83,17 @@ def test_the_floor_is_the_exact_worst_case() -> None:
     assert (plan.basis, plan.gate) == ("exact", plan.floor)
 
 
+@pytest.mark.parametrize(("diversity", "floor"), [(1, 3.6862695880897585), (0, 3.38146701087121)])
+def test_few_voters_with_credits_keep_their_division_of_epsilon(
+    diversity: int, floor: float
+) -> None:
+    """Of version 0.1: a file opens only where the gates would be drawn for the same again."""
+    given = {"diversity": diversity, "radius": 1 - diversity}
+    plan = PRecSettings(100, 2, 40, peers=14, delta=0.01, **given).plan
+    assert (plan.peers, plan.slack, plan.basis) == (14, 2, "exact")
+    assert plan.floor == plan.gate == pytest.approx(floor, rel=1e-12)
+
+
 def test_credits_are_priced_for_what_the_gate_keeps() -> None:
     """The gate asks for credit // c >= P, which is the floor of `floor_epsilon`, at most
     18 m^2 c ln T' / P."""

@@ -22,6 +22,8 @@ Mode = Literal["floor", "promise"]
 Basis = Literal["exact", "bound"]
 EXACT_VOTERS = {2: 6000, 3: 600}
 """By the number of objects: the most voters of whom every number is tried, in a second or two."""
+EXACT_CREDITED = 40
+"""The same for two objects and diversity + radius = 1, where voters differ by their credits."""
 _ROUNDING = 1e-10
 """A log-ratio is off by 1e-13 at most, and a few dozen rounds leak."""
 UNLIKELY = 0.01  # the chance with which a plan's `likely_loss_bound` may fail
@@ -81,6 +83,9 @@ def cached_epsilon(
     if m in EXACT_VOTERS and D == R == 0 and EXACT_VOTERS[m] >= P:
         return _whole_voters(mode, m, T, n, P)
     floor = theory.credit(D, R) * P if mode == "floor" else theory.credit_floor(D, R, P)
+    if m == 2 and D + R == 1 and n <= EXACT_CREDITED:
+        certain = mode == "floor" and _leaking_rounds(12, 3 * n, floor) <= T
+        return _credited(T, R, n, floor), "exact" if certain else "bound"  # a promise keeps more
     chain = theory.eps_chain(m, T, D, R, n, floor, P)
     formula = (theory.eps_gated if mode == "floor" else theory.eps_tight)(m, T, D, R, P)
     return above(min(chain, formula), slack=1.0), "bound"
@@ -100,11 +105,18 @@ def _whole_voters(mode: Mode, m: int, T: int, n: int, P: int) -> tuple[float, Ba
     return above(value + theory.eps_chain(m, T, 0, 0, n, most + 1, most + 1), slack=1.0), "bound"
 
 
-def _leaking_rounds(parts: int, voters: int, floor: int) -> int:
-    """Rounds at most that tell anything: each costs a part of all survivors."""
+def _credited(T: int, R: int, n: int, floor: int) -> float:
+    from tacit.engine.prec_chain_compiled import worst_with_credits
+
+    log_ratio, gamma = math.log(theory.ratio(T, R)), theory.gamma(2, T, R)
+    return float(worst_with_credits(log_ratio, gamma, floor, n - 1, R == 0).max()) + _ROUNDING
+
+
+def _leaking_rounds(parts: int, credits_: int, floor: int) -> int:
+    """Rounds at most that tell anything: each costs one of so many parts of all credits."""
     rounds = 0
-    while voters >= floor:
-        voters -= -(-voters // parts)
+    while credits_ >= floor:
+        credits_ -= -(-credits_ // parts)
         rounds += 1
     return rounds
 
@@ -161,7 +173,15 @@ def plan(
 def _why_not(m: int, D: int, R: int) -> str:
     if D == R == 0 and m in EXACT_VOTERS:
         return f"With {m} objects every number of voters is tried up to {EXACT_VOTERS[m]} of them."
-    return "The exact number is computed for 2 or 3 objects with diversity and radius 0."
+    if D + R == 1 and m == 2:
+        return (
+            "With diversity or radius 1 the exact number is computed for the gate alone, up to "
+            f"{EXACT_CREDITED} voters."
+        )
+    return (
+        "The exact number is computed for 2 or 3 objects with diversity and radius 0, and for 2 "
+        "objects with one of them 1."
+    )
 
 
 def _needed(epsilon: float, m: int, T: int, D: int, R: int, n: int) -> dict[str, Any]:
