@@ -11,7 +11,8 @@ import threading
 
 import pytest
 
-from tacit.client import FileMemory, Kept, Memory
+from tacit.client import Account, FileMemory, Kept, Memory
+from tacit.client.letters import Letters
 from tacit.designs.standard_scheme.memory import Record, State
 from tacit.errors import DataError, OutputError, PrivacyError
 
@@ -175,3 +176,23 @@ def test_a_memory_that_several_devices_shared(tmp_path):
     path.write_bytes(path.read_bytes().replace(b'"device":""', b'"device":"0123456789abcdef"'))
     with pytest.raises(PrivacyError, match="shared"), FileMemory(path).turn():
         pass
+    before, asked = path.read_bytes(), []
+    letters = Letters(Service(asked), Account(bytes(32), 0, -1), FileMemory(path))
+    with pytest.raises(PrivacyError, match="shared"):
+        letters.speak("gender", {"gender": "F"}, {1: 5.0})
+    assert asked == []
+    letters.forget("ann", [1])
+    assert (asked, path.read_bytes()) == (["/api/users/ann"], before)
+
+
+class Service:
+    """Notes what it is asked to delete."""
+
+    def __init__(self, asked):
+        self.asked = asked
+
+    def delete(self, path, key):
+        self.asked.append(path)
+
+    def json(self, answer):
+        return answer

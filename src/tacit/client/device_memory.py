@@ -138,11 +138,15 @@ def _decoded(data: bytes, path: Path) -> Kept:
     return kept
 
 
+class SharedMemory(PrivacyError):
+    """Other devices may have decided anything: this memory decides nothing and sends nothing."""
+
+
 def _of_version_2(content: dict[str, Any]) -> Kept:
     if content["device"]:  # others of the store may have decided anything
-        raise PrivacyError(
+        raise SharedMemory(
             "This memory was shared with other devices through a store, which this version cannot "
-            "do. Forget the account with the version that shared it, and make a new one."
+            "do. Forget the account, and make a new one with another memory."
         )
     state = content["state"]
     tables, scores = content["answer"]

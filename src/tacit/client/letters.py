@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from math import floor
 from typing import Any
 
 from tacit.client.account import Account, mark_of
-from tacit.client.device_memory import Kept, Memory
+from tacit.client.device_memory import Kept, Memory, SharedMemory
 from tacit.client.transport import ServiceError, Transport, decoded, quoted
 from tacit.designs.standard_scheme import account as scheme
 from tacit.designs.standard_scheme import drawing
@@ -157,11 +158,12 @@ class Letters:
         user: the name that the key is for. history: all present ratings, or their items. Before
         that the memory drops everything but the ids of the items that are rated or
         were decided: a next account with this memory never decides them. This account sends
-        nothing more but this wish, which may be repeated, also by a new `Client`.
+        nothing more but this wish, which may be repeated, also by a new `Client`. A memory that
+        cannot be used, because other devices shared it, stays as it is.
         """
         now, mark = int(time.time()) if now is None else now, mark_of(self._account.secret)
         rated, _ = identified(dict.fromkeys(history, 0.0))
-        with self._memory.turn() as kept:
+        with suppress(SharedMemory), self._memory.turn() as kept:
             if kept.account == mark:
                 self._account.speaks(LARGEST)  # a copy of the memory, brought back, is too old
                 left = forgotten(kept.state or State(created=now), rated, now)
@@ -182,7 +184,7 @@ class Letters:
         An account that was made elsewhere may have another memory, which decides; so nothing is
         decided here. With a memory of version 1, it was made here."""
         mark = mark_of(self._account.secret)
-        with self._memory.turn() as kept:
+        with suppress(SharedMemory), self._memory.turn() as kept:
             if mark in (kept.account, kept.forgotten):
                 made_here = self._account.fresh and kept.state is None
                 kept.lost = kept.lost and not made_here  # another program was here first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import replace
 
@@ -364,3 +365,16 @@ def test_the_sound_variant_has_a_file_for_devices(world, model):
     both = XMap(source=("books", "films"), target=("books", "films")).fit(world)
     with pytest.raises(ConfigError, match="one target"):
         both.device_file()
+
+
+def test_a_pickle_of_the_published_variant_holds_no_person(world, model):
+    """As a file: it gives lists for histories alone. A user-based model, which is everybody's
+    profile, has neither."""
+    made = copy.deepcopy(model)
+    person = quiet(world)
+    history = world.history(person)
+    assert made.recommend(history=history, n=5) == model.recommend(history=history, n=5)
+    assert made.recommend(person, n=5) != model.recommend(person, n=5)
+    users = nx_map(recommender="user-based").fit(world)
+    with pytest.raises(PrivacyError, match="everybody's profile"):
+        copy.deepcopy(users)

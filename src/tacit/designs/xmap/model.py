@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -205,16 +205,25 @@ class XMap(ItemRecommender):
         spent = self._sound().guarantees()[0]
         return (sound_card(settings.epsilon, settings.delta, spent),)
 
-    __getstate__ = without_people
+    def __getstate__(self) -> dict[str, Any]:
+        """Holds no person, as a file; PrivacyError for a user-based model."""
+        state = without_people(self)
+        if self.boxes_ is not None:
+            self._check_items()
+            state["boxes_"] = replace(self.boxes_, people=None)
+        return state
 
-    def save(self, path: str | Path) -> None:
-        """Write what is known about items; PrivacyError for a user-based model."""
-        self._fitted()
+    def _check_items(self) -> None:
         if self.settings_.user_based:
             raise PrivacyError(
                 "A user-based model is everybody's profile, and a model file holds no people. Keep "
                 "it in memory, or use recommender='item-based'."
             )
+
+    def save(self, path: str | Path) -> None:
+        """Write what is known about items; PrivacyError for a user-based model."""
+        self._fitted()
+        self._check_items()
         chosen = self.catalogue_.routes
         header = {
             "recommender": "xmap",
