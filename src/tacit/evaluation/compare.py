@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,7 @@ def baselines(source: str | None, target: str | None) -> tuple[Entry, ...]:
         plain("popularity", "Popularity", likes=True),
         *(plain(*names, penalty=each, **routes) for each in PENALTIES),
         plain("item-item", "ItemItem"),
+        *((plain("als", "ALS"),) if find_spec("implicit") else ()),
         plain("item-mean", "ItemMean", True),
         plain("matrix-factorization", "MatrixFactorization", True),
     )

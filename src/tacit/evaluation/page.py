@@ -218,7 +218,8 @@ def flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
         if isinstance(value, Mapping):
             yield from flat(value, f"{prefix}{key}.")
         else:
-            yield f"{prefix}{key}", value
+            several = isinstance(value, list | tuple)
+            yield f"{prefix}{key}", ", ".join(map(str, value)) if several else value
 
 
 def _plain(value: object) -> str:
