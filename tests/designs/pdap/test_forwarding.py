@@ -97,6 +97,15 @@ def test_the_card_states_what_a_forward_costs():
         forwarded(Agreement(2, 2, math.inf))
 
 
+def test_the_card_of_a_chosen_neighbour_is_for_the_content_alone():
+    """Where the cell decides who is asked, the card says so in its sentence."""
+    chosen, every = (forwarded(Agreement(2, 2, 1.0), asks_all=asks) for asks in (False, True))
+    assert chosen.sentence.startswith("Given that a request is made")
+    assert "no epsilon covers that" in chosen.sentence
+    assert any("that a request was made" in text for text in chosen.not_covered)
+    assert every.sentence.startswith("What all other vendors see together")
+
+
 @pytest.mark.parametrize(
     "make",
     [

@@ -103,7 +103,7 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
         return (guarantees.without_noise("sound-joint"),)
     return (
         guarantees.joint(JointSetting(**sizes, horizon=horizon, epsilon=epsilon)),
-        guarantees.forwarded(Agreement(features=2, slices=2, epsilon=epsilon)),
+        guarantees.forwarded(Agreement(features=2, slices=2, epsilon=epsilon), asks_all=True),
         guarantees.learned_about_neighbours(TrustSettings(epsilon=epsilon / 10)),
         guarantees.context(Context(ContextSetting(**sizes, epsilon=epsilon), randomness=secure())),
     )

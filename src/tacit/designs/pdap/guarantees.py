@@ -126,9 +126,19 @@ def context(policy: Context) -> Guarantee:
     )
 
 
-def forwarded(agreement: Agreement, *, visits: int | None = None) -> Guarantee:
-    """Of a `Vendor` that asks all. visits: of one person that are forwarded at most; None: nothing
-    limits them."""
+_OF_ALL = (
+    "every visit is sent to all neighbours that can be asked; no context decides which those are",
+    "only the own vendor shows the video and sees the click: no neighbour learns whose offer won",
+)
+
+
+def forwarded(
+    agreement: Agreement, *, visits: int | None = None, asks_all: bool = False
+) -> Guarantee:
+    """visits: of one person that are forwarded at most; None: nothing limits them.
+
+    asks_all: as the `Vendor`'s. False: the card is for the content of a request alone.
+    """
     spent = Forwarder(agreement, randomness=secure()).visit_epsilon
     if math.isinf(spent):
         raise ConfigError("A context in the clear has no card: nothing protects it.")
@@ -140,8 +150,12 @@ def forwarded(agreement: Agreement, *, visits: int | None = None) -> Guarantee:
             f"What all other vendors see together of one visit's context is {spent:g}-"
             "differentially private: each visit sends the same randomised cell to all of them, "
             "whatever is shown."
+            if asks_all
+            else "Given that a request is made, what all other vendors read in it about the "
+            f"visit's context is {spent:g}-differentially private. Whether one is made, when, and "
+            "to whom depends on the context itself, and no epsilon covers that."
         ),
-        protects="the context of one visit",
+        protects="the context of one visit" + ("" if asks_all else ", in the request's content"),
         adjacency=_CONTEXT,
         against="all vendors it is forwarded to, even if they combine all they got",
         lifetime=(
@@ -152,17 +166,13 @@ def forwarded(agreement: Agreement, *, visits: int | None = None) -> Guarantee:
         assumptions=(
             "a retry, and another vendor, get the bytes of the first request",
             f"{agreement.slices} slices of {agreement.features} features were agreed on beforehand",
-            (
-                "every visit is sent to all neighbours that can be asked; no context decides which "
-                "those are"
-            ),
-            (
-                "only the own vendor shows the video and sees the click: no neighbour learns whose "
-                "offer won"
-            ),
+            *(_OF_ALL if asks_all else ()),
         ),
         not_covered=(
-            "when the visit was",
+            "when the visit was"
+            if asks_all
+            else "that a request was made, when, and to whom: a policy that forwards depending on "
+            "the context reveals the true cell",
             "the connection: addresses, times, accounts",
             "that a neighbour's video was fetched or clicked, where that neighbour sees it",
             "the user's own vendor, which knows the context",

@@ -12,6 +12,8 @@ import pytest
 from tacit.auditing import bench
 from tacit.auditing.bugs import examine
 from tacit.auditing.claims import run
+from tacit.auditing.empirical import best_known
+from tacit.auditing.output_distributions import coded
 from tacit.auditing.sampler_spy import laplace_loss, moves
 from tacit.designs.pdap import audit as local
 from tacit.designs.pdap import theory
@@ -40,9 +42,32 @@ def test_laws_of_a_visit_are_whole():
     found = local.visit_law(local.worst(2), local.LEFT, 1.0)
     assert sum(found.values()) == Fraction(1)
     assert len(found) == 2 * 4
+    whole = local.lived_law(local.worst(2), local.LEFT, 1.0)
+    assert sum(whole.values()) == Fraction(1)
+    assert len(whole) == (2 * 4) ** 2 * 2  # two visits that are reported, and one that is not
 
 
-@pytest.mark.parametrize("make", local.SOUND[:2], ids=lambda make: make.__name__)
+def test_a_life_leaves_the_device_as_its_law_says():
+    """What the shipped device sends in three visits is an outcome of the law: two answers."""
+    whole = local.lived_law(local.worst(2), local.LEFT, 1.0)
+    for _ in range(50):
+        seen = local.lived(local.worst(2), local.LEFT, 1.0)
+        assert seen in whole
+        assert [answer is None for _, answer in seen] == [False, False, True]
+
+
+def test_the_metered_audit_is_sure_to_see_something():
+    """Of a whole life's law an event is known that shows a quarter of the claim at the audit's
+    samples."""
+    p, q = (
+        local.lived_law(local.worst(2), *side) for side in ((local.LEFT, 1.0), (local.RIGHT, 0.0))
+    )
+    code = {seen: place for place, seen in enumerate(dict.fromkeys([*p, *q]))}
+    known = best_known((coded(p, code), coded(q, code)), local.SAMPLES // 2, 1e-6)
+    assert known.ideal > 0.25 * local.VISITS * local.EPSILON
+
+
+@pytest.mark.parametrize("make", local.SOUND[:3], ids=lambda make: make.__name__)
 def test_what_leaves_at_random_keeps_its_claim(make):
     """By exact chances the claim is met, to the rounding of chances; no more is seen in samples."""
     audit = run(make(), samples=SAMPLES)

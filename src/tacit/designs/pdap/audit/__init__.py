@@ -31,7 +31,7 @@ from tacit.designs.pdap.audit.joint import Rows, distinguished, released, withou
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.joint_sums import GRAIN, SumNoise
-from tacit.designs.pdap.local import Context, ContextSetting
+from tacit.designs.pdap.local import Context, ContextSetting, Device, Report
 from tacit.designs.pdap.messages import Forward
 from tacit.designs.pdap.policy import Choice, Policy
 from tacit.designs.pdap.trust import TrustSettings
@@ -41,21 +41,28 @@ from tacit.recommenders.base import Unanswered
 
 EPSILON = 1.0
 LEFT, RIGHT = np.array([0.1]), np.array([0.9])
+VISITS = 2
+"""Visits that a device's limit covers, of the `COMES` that its owner makes."""
+COMES = 3
 PEERS = 3
 _NOT_EXPLORED = (1 << 63) - 1  # its last 20 bits are ones: above any chance to explore
 _REQUEST = bytes(16)
-Make = Callable[[Source], Context]
+Make = Callable[[Source], "Told"]
 
 
 class Told(Context):
-    """A device with any table that a vendor may publish: (cells, arms)."""
+    """A device with any table that a vendor may publish: (cells, arms). answer: sent last."""
 
     def __init__(self, setting: ContextSetting, table: NDArray[np.float64], source: Source) -> None:
         self._table = table
+        self.answer: int | None = None
         super().__init__(setting, randomness=source)
 
     def means(self) -> NDArray[np.float64]:
         return self._table
+
+    def learn(self, report: Report) -> None:
+        self.answer = report.answer
 
 
 def worst(arms: int) -> Make:
@@ -93,6 +100,36 @@ def visit_law(make: Make, context: NDArray[np.float64], reward: float) -> dict[H
     }
 
 
+def lived_law(
+    make: Make, context: NDArray[np.float64], reward: float, *, metered: bool = True
+) -> Law:
+    """Of all that leaves a device in `COMES` visits, with a limit that covers `VISITS` of them.
+
+    Which visits are paid for is asked of the shipped device; metered False forgets to ask.
+    """
+    one, policy = visit_law(make, context, reward), make(secure())
+    arms = len(policy.allowed())
+    free: Law = {(arm, None): Fraction(1, arms) for arm in range(arms)}
+    device = Device(policy, lifetime_epsilon=VISITS * EPSILON)
+    found: dict[Any, Fraction] = {(): Fraction(1)}
+    for _ in range(COMES):
+        now = one if device.select(context).phase != "train" or not metered else free
+        found = {(*seen, new): p * q for (seen, p), (new, q) in product(found.items(), now.items())}
+    return found
+
+
+def lived(make: Make, context: NDArray[np.float64], reward: float) -> Hashable:
+    """One such life: the arm of each visit, and the answer where one is sent."""
+    policy = make(secure())
+    device, sent = Device(policy, lifetime_epsilon=VISITS * EPSILON), []
+    for _ in range(COMES):
+        policy.answer = None
+        choice = device.select(context)
+        device.update(choice, reward)
+        sent.append((choice.arm, policy.answer))
+    return tuple(sent)
+
+
 def visits() -> Line:
     """Draw and report together: any other context, liked on the left, and not on the right."""
 
@@ -117,6 +154,19 @@ def visits() -> Line:
 
     checks = (check(2), check(10))
     return Line("sound-context", EPSILON, checks, unit="visit", adjacency="any other")
+
+
+def lives() -> Line:
+    """Three visits of a person whose device pays for two."""
+    make = worst(2)
+    check = check_of(
+        f"{COMES} visits, paid for {VISITS}",
+        lambda: (lived_law(make, LEFT, 1.0), lived_law(make, RIGHT, 0.0)),
+        (partial(lived, make, LEFT, 1.0), partial(lived, make, RIGHT, 0.0)),
+        share=2,
+    )
+    claim = VISITS * EPSILON
+    return Line("sound-context, metered", claim, (check,), unit="person", adjacency="any other")
 
 
 def forwards() -> Line:
@@ -247,6 +297,11 @@ def _asked(side: int, bug: bool) -> Law:
     return sent_law(_AGREED, _SIDES[side], asks_all=not bug)
 
 
+def _lived(side: int, bug: bool) -> Law:
+    """Three visits; nobody asks the limit, which is for two."""
+    return lived_law(worst(2), _SIDES[side], float(1 - side), metered=not bug)
+
+
 BUGS: tuple[Bug, ...] = (
     Streamed(
         "noise on dislikes but not on likes",
@@ -266,12 +321,13 @@ BUGS: tuple[Bug, ...] = (
     Streamed("a visit learned twice", {Unanswered: {"end_one": lambda *_: True}}, joint.AGAIN, 0),
     Enumerated("a fresh randomisation for each neighbour", _fresh_for_each, [(0, 1)], EPSILON),
     Enumerated("a neighbour asked because of the cell", _asked, [(0, 1)], EPSILON),
+    Enumerated("visits that nobody meters", _lived, [(0, 1)], VISITS * EPSILON),
 )
 """Each fails with one step replaced; it is compared with the shipped code."""
 
 SAMPLES = 5_000
 PUBLISHED: tuple[Callable[[], Line], ...] = published.LINES
-SOUND: tuple[Callable[[], Line], ...] = (visits, forwards, *joint.LINES)
+SOUND: tuple[Callable[[], Line], ...] = (visits, lives, forwards, *joint.LINES)
 
 
 def audit() -> Bench:

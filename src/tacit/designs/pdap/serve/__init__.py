@@ -210,7 +210,7 @@ class ServedVendor:
         if self.neighbours:
             asked = s.most_visits(asks=True) or None
             cards += [
-                forwarded(s.agreement, visits=asked),
+                forwarded(s.agreement, visits=asked, asks_all=True),
                 learned_about_neighbours(s.caution, visits_per_person=asked),
             ]
         return tuple(cards)
