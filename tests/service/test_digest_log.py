@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 
@@ -91,6 +92,24 @@ def test_many_at_once(path):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: served(path, (7, FIRST)), range(16)))
     assert served(path, (7, FIRST)).entries() == [{"epoch": 7, "digest": FIRST}]
+
+
+def test_two_digests_at_once(path):
+    """Of services that begin with different disclosures in one epoch, exactly one is refused."""
+    together = Barrier(2)
+
+    def refused(epoch: int, digest: str) -> bool:
+        together.wait()
+        try:
+            served(path, (epoch, digest))
+        except ConfigError as error:
+            return "was served in this epoch" in str(error)
+        return False
+
+    with ThreadPoolExecutor(2) as pool:
+        for epoch in range(100):
+            assert sum(pool.map(refused, (epoch, epoch), (FIRST, SECOND))) == 1
+    assert len(path.read_bytes().splitlines()) == 101
 
 
 def test_no_folder(tmp_path):

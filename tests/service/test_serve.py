@@ -45,9 +45,11 @@ def test_several_workers_need_a_server(folder, capsys):
     assert not (folder / "budgets.db").exists()
 
 
-def test_a_worker_that_dies(two_workers, wait_until):
-    """Another one takes its place, even if it was asked how it is while it died."""
+def test_a_worker_that_dies(two_workers, folder, wait_until):
+    """Another one takes its place, even if it was asked how it is while it died. It reads
+    tacit.toml as it was at the start."""
     running = two_workers()
+    (folder / "tacit.toml").write_text("edited since")
     killed: set[int] = set()
     for _ in range(2):
         first = workers_of(running)[0]
@@ -56,6 +58,7 @@ def test_a_worker_that_dies(two_workers, wait_until):
         os.kill(first, signal.SIGKILL)
         killed.add(first)
         wait_until(lambda: len({*workers_of(running)} - killed) == 2)
+    wait_until(lambda: running.log().count('"event": "started"') == 4)
 
 
 def test_a_worker_that_hangs_does_not_keep_the_service(two_workers):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import shutil
 import signal
 import socket
 import tempfile
@@ -34,7 +35,7 @@ from tacit.service.middleware import Middleware
 from tacit.service.monitoring import METRICS, Logger, Metrics, adopt
 from tacit.service.problems import ProblemBody, names_of
 from tacit.service.resources import about, models, operations, people, privacy
-from tacit.service.settings import Settings
+from tacit.service.settings import FILE, PINNED, Settings
 
 STOPS_WITHIN = 2
 """Seconds that requests in hand get when the service has to stop."""
@@ -177,6 +178,7 @@ def _run_workers(
 
     with tempfile.TemporaryDirectory(prefix="tacit-metrics-") as folder:
         os.environ[METRICS] = folder
+        shutil.copy(settings.folder / FILE, folder)
         workers = [begun() for _ in range(0 if stopped() else settings.workers)]
         starting = settings.workers
         try:
@@ -211,6 +213,7 @@ def _worker(settings: Settings, place: tuple[socket.AddressFamily, Any], up: Sem
             os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, daemon=True).start()
+    os.environ[PINNED] = os.environ[METRICS]
     try:
         _work(settings, _port(*place), up.release, lambda: False)
     except TacitError as error:

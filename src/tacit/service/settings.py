@@ -6,6 +6,7 @@ from the section [service] of tacit.toml, or else it has its default.
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
@@ -18,6 +19,9 @@ from tacit.ledger.opening import address
 FILE = "tacit.toml"
 SECTION = "service"
 PREFIX = "TACIT_"
+PINNED = "TACIT_PINNED"
+"""In the environment of a service's workers: a folder with tacit.toml as it was at the start. One
+that takes another's place goes on with it, whatever was edited since."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
@@ -227,7 +231,7 @@ def _checked(settings: type[Any], where: str, values: Mapping[str, Any]) -> dict
 
 def content_of(folder: Path) -> dict[str, Any]:
     """The folder's tacit.toml; ConfigError in a sentence where there is none."""
-    path = folder / FILE
+    path = Path(os.environ.get(PINNED, folder)) / FILE
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
