@@ -57,8 +57,8 @@ def run(
         with terminal.progress(design(each).title, 1, quiet=as_json) as advance:
             found = design(each)
             shown = terminal.plain(found.part("tour")())
-            told = {"design": each, "title": found.title, "works_from": found.works_from}
-            tours.append(told | shown)
+            screen = {"design": each, "title": found.title, "works_from": found.works_from}
+            tours.append(screen | shown)
             advance(1)
         if not as_json:
             _show(tours[-1], f"{number} of {len(chosen)}")

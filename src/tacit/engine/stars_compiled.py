@@ -146,10 +146,10 @@ def stars(rows: StarRows, known: StarTable, clip: Clip, total: Any) -> None:
     items, k = known.loadings.shape
     if k > MOST_TASTES:
         raise ConfigError(f"A person has at most {MOST_TASTES} tastes; got {k}.")
-    told = np.flatnonzero(known.loadings.any(axis=1))
-    line, lines = np.zeros(items, np.int64), np.zeros((len(told) + 1, _WIDE))
-    line[told], lines[:, 0] = np.arange(1, len(lines)), 1
-    lines[1:, 1 : k + 1] = known.loadings[told]
+    informative = np.flatnonzero(known.loadings.any(axis=1))
+    line, lines = np.zeros(items, np.int64), np.zeros((len(informative) + 1, _WIDE))
+    line[informative], lines[:, 0] = np.arange(1, len(lines)), 1
+    lines[1:, 1 : k + 1] = known.loadings[informative]
     _stars(rows, known, lines, line, clip, total)
 
 

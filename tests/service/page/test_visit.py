@@ -328,6 +328,7 @@ def test_a_letter_holds_what_was_rated_in_another_tab(visit):
         other.get_by_role("radiogroup").nth(place).get_by_role("radio").nth(4).check()
     other.close()
     person.step("Rate")
+    person.page.locator("input:checked").nth(13).wait_for(state="attached")
     assert person.page.locator("input:checked").count() == 14
     person.rate(STARS[:4])
     person.step("What leaves")

@@ -234,8 +234,8 @@ def posterior(
         noise = one.noise * (1 - 2 * share + 2 * share**2)
         variance = one.counts * spread + noise * width**2 + _TINY
         weight = fading * weight + one.counts**2 / variance
-        told = one.counts * width * (one.likes - share * one.visits)
-        evidence = fading * evidence + told / variance
+        weighted = one.counts * width * (one.likes - share * one.visits)
+        evidence = fading * evidence + weighted / variance
     means, variances = _krige(weight, evidence, covariance)
     return mean + means, variances
 

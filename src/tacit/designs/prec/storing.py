@@ -238,12 +238,12 @@ def replay(
         server.leave_voters(opened.left)
         server.open_round(opened.candidates, opened.votes)
         _join(server, transcripts, server.round)
-        for client, told in transcripts.items():
-            _record(server, client, told)
-    for client, told in transcripts.items():
+        for client, recorded in transcripts.items():
+            _record(server, client, recorded)
+    for client, recorded in transcripts.items():
         found = server.transcript(client) if client in server.clients else None
-        joined = told.joined or (found.joined if found else None)
-        if found != replace(told, joined=joined) or len(told.entries) > settings.rounds:
+        joined = recorded.joined or (found.joined if found else None)
+        if found != replace(recorded, joined=joined) or len(recorded.entries) > settings.rounds:
             raise DataError(
                 "a transcript does not fit the rounds that were given",
                 found=f"of client {client!r}",
@@ -253,19 +253,19 @@ def replay(
 
 
 def _join(server: PRec, transcripts: Mapping[Id, Transcript], joined: int | None) -> None:
-    for client, told in transcripts.items():
-        if told.joined == joined:
+    for client, recorded in transcripts.items():
+        if recorded.joined == joined:
             server.join(client)
 
 
-def _record(server: PRec, client: Id, told: Transcript) -> None:
+def _record(server: PRec, client: Id, recorded: Transcript) -> None:
     """Put in what the client was given in the open round, if it fits: nothing is drawn."""
     run = server._runs.get(client)
-    for entry in (each for each in told.entries if each.round == server.round):
+    for entry in (each for each in recorded.entries if each.round == server.round):
         if run is None or run.given(server.round) or entry.candidate not in server.candidates:
             continue
         run.replayed = True
-        if told.stopped is not None and told.stopped <= server.round:
+        if recorded.stopped is not None and recorded.stopped <= server.round:
             run.stopped = run.stopped or server.round
         run.entries.append(replace(entry, liked=None))
         if entry.liked is not None:

@@ -47,10 +47,10 @@ COMES = 3
 PEERS = 3
 _NOT_EXPLORED = (1 << 63) - 1  # its last 20 bits are ones: above any chance to explore
 _REQUEST = bytes(16)
-Make = Callable[[Source], "Told"]
+Make = Callable[[Source], "TableDevice"]
 
 
-class Told(Context):
+class TableDevice(Context):
     """A device with any table that a vendor may publish: (cells, arms). answer: sent last."""
 
     def __init__(self, setting: ContextSetting, table: NDArray[np.float64], source: Source) -> None:
@@ -68,10 +68,10 @@ class Told(Context):
 def worst(arms: int) -> Make:
     """The last arm is a neighbour, one of the candidates. The first arm alone is liked on the left,
     and all others on the right."""
-    told = ContextSetting(videos=arms - 1, neighbours=1, dimension=1, epsilon=EPSILON)
+    setting = ContextSetting(videos=arms - 1, neighbours=1, dimension=1, epsilon=EPSILON)
     table = np.zeros((2, arms))
     table[0, 0] = table[1, 1:] = 1.0
-    return partial(Told, told, table)
+    return partial(TableDevice, setting, table)
 
 
 def shown_law(make: Make, context: NDArray[np.float64]) -> dict[Hashable, Fraction]:
