@@ -261,44 +261,35 @@ KEPT = 1 << 16
 
 
 class Unanswered:
-    """Visits are numbered from 0 on, by their learner's `arrivals`."""
+    """Visits are numbered from 0 on, by their learner's `arrivals`.
+
+    waiting: (KEPT,) whether a visit waits, by its number modulo `KEPT`.
+    """
 
     def __init__(self) -> None:
-        self._waits = np.zeros(KEPT, dtype=np.bool_)
-
-    @property
-    def waiting(self) -> NDArray[np.bool_]:
-        """(KEPT,) whether a visit waits, by its number modulo `KEPT`; a copy."""
-        return self._waits.copy()
+        self.waiting = np.zeros(KEPT, dtype=np.bool_)
 
     def resume(self, waiting: NDArray[np.bool_]) -> None:
         """Go on from what `waiting` was."""
-        self._waits = waiting.copy()
+        self.waiting = waiting.copy()
 
     def begin_one(self, number: int) -> None:
-        self._waits[number % KEPT] = True
+        self.waiting[number % KEPT] = True
 
     def end_one(self, number: int | None, arrivals: int) -> bool:
         """Whether its answer is learned: False if it comes too late. PrivacyError: a second one."""
         if number is None or not 0 <= number < arrivals:
-            raise _unknown()
+            raise PrivacyError(
+                "This choice is none of a visit here: only what select gave is answered, to the "
+                "learner that gave it, and settle needs to know whose place it takes. Nothing was "
+                "learned."
+            )
         if number < arrivals - KEPT:
             return False
-        if not self._waits[number % KEPT]:
-            raise _again()
-        self._waits[number % KEPT] = False
+        if not self.waiting[number % KEPT]:
+            raise PrivacyError(
+                "This visit was answered already: learned again, it would be charged twice. "
+                "Nothing was learned."
+            )
+        self.waiting[number % KEPT] = False
         return True
-
-
-def _again() -> PrivacyError:
-    return PrivacyError(
-        "This visit was answered already: learned again, it would be charged twice. Nothing was "
-        "learned."
-    )
-
-
-def _unknown() -> PrivacyError:
-    return PrivacyError(
-        "This choice is none of a visit here: only what select gave is answered, to the learner "
-        "that gave it, and settle needs to know whose place it takes. Nothing was learned."
-    )

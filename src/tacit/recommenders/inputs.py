@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -127,23 +126,6 @@ def assumed(what: str, taken: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-BASELINES = {
-    "popularity": "Popularity",
-    "item-mean": "ItemMean",
-    "matrix-factorization": "MatrixFactorization",
-    "item-knn": "ItemKNN",
-    "remote-user": "RemoteUser",
-    "user-average": "UserAverage",
-    "user-item-mean": "UserItemMean",
-    "ease": "EASE",
-    "item-item": "ItemItem",
-    "als": "ALS",
-    "private-popularity": "PrivatePopularity",
-    "ridge": "Ridge",
-}
-"""Name in a model file, and the class. Others are the designs' own; no other class is loaded."""
-
-
 def load_model(path: str | Path) -> Any:
     """The fitted recommender in a model file, of which no code is run; or ModelFileError."""
     header, arrays = container.read(path)
@@ -160,15 +142,20 @@ def load_model(path: str | Path) -> Any:
 
 
 def model_reader(kind: str) -> Any:
-    """The class that reads files of this name; None if there is none."""
-    if kind in BASELINES:
-        return getattr(import_module("tacit.recommenders.baselines"), BASELINES[kind])
-    return model_class(kind)
+    """The class that reads files of this name; None if there is none. No other class is loaded."""
+    return _baselines().get(kind) or model_class(kind)
 
 
 def model_kinds() -> tuple[str, ...]:
     """Names in model files that can be read."""
-    return (*BASELINES, *(kind for name in names() for kind in design(name).models))
+    return (*_baselines(), *(kind for name in names() for kind in design(name).models))
+
+
+def _baselines() -> dict[str, Any]:
+    """The class of each baseline, by its name in a model file."""
+    from tacit.recommenders import baselines  # they build on this module
+
+    return {each.kind: each for each in (getattr(baselines, name) for name in baselines.__all__)}
 
 
 def shaped(arrays: Mapping[str, NDArray[Any]], name: str, *shape: int | None) -> NDArray[Any]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit import container
+from tacit.data.domains import within
 from tacit.data.ratings import Column, Ratings
 from tacit.recommenders.base import Floats, History, ItemRecommender
 from tacit.recommenders.inputs import (
@@ -26,18 +27,22 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class Baseline(ItemRecommender):
-    """A subclass names itself and its constructor's settings, and says what its file holds."""
+    """kind: its name in a model file. unsaved: constructor arguments that no file holds.
+
+    held: name in the file, attribute, and the length of each axis: "items", or a setting's name.
+    """
 
     kind: ClassVar[str]
-    """As `tacit.recommenders.inputs.BASELINES` has it."""
-    settings: ClassVar[tuple[str, ...]] = ()
+    unsaved: ClassVar[tuple[str, ...]] = ()
     held: ClassVar[tuple[tuple[str, str, *tuple[str | int, ...]], ...]] = ()
-    """Name in the file, attribute, and the length of each axis: "items", or a setting's name."""
 
-    def _learn_items(self, ratings: Ratings) -> None:
+    def _learn_items(self, ratings: Ratings, domain: str | None = None) -> Ratings:
+        """The ratings to learn from: all, or those of one domain's items, which become its own."""
         checked_ratings(ratings)
-        self.item_ids_, self.people_ = ratings.item_ids, ratings
-        self.titles_ = titles_of(ratings)
+        chosen = ratings if domain is None else within(ratings, domain)
+        self.item_ids_, self.people_ = chosen.item_ids, chosen
+        self.titles_ = titles_of(chosen)
+        return chosen
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {name: getattr(self, attribute) for name, attribute, *_ in self.held}
@@ -61,7 +66,7 @@ class Baseline(ItemRecommender):
         header = {
             "recommender": self.kind,
             **items_to_header(self.item_ids_, self.titles_),
-            "settings": {name: getattr(self, name) for name in self.settings},
+            "settings": {k: v for k, v in self.get_params().items() if k not in self.unsaved},
             **self._header(),
         }
         container.write(path, header, self._arrays())
@@ -78,9 +83,10 @@ class Baseline(ItemRecommender):
 class ListBaseline(Baseline):
     """Scores order a list; they are no stars. `liked_from_`: the fewest stars that are a like."""
 
-    def _learn_items(self, ratings: Ratings) -> None:
-        super()._learn_items(ratings)
-        self.liked_from_ = ratings.scale.liked_from
+    def _learn_items(self, ratings: Ratings, domain: str | None = None) -> Ratings:
+        chosen = super()._learn_items(ratings, domain)
+        self.liked_from_ = chosen.scale.liked_from
+        return chosen
 
     def _likes(self, history: History) -> sparse.csr_array:
         """(1, items) a 1 at each known item that the history likes."""
@@ -93,6 +99,20 @@ class ListBaseline(Baseline):
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
         super()._restore(header, arrays)
         self.liked_from_ = float(header["liked_from"])
+
+
+class SimilarItems(Baseline):
+    """It has `similar_`, (items, items) CSR, beside what is `held`."""
+
+    similar_: sparse.csr_array
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return super()._arrays() | matrix_to_arrays("similar", self.similar_)
+
+    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        super()._restore(header, arrays)
+        size = len(self.item_ids_)
+        self.similar_ = matrix_from_arrays("similar", arrays, size, size)
 
 
 def like_matrix(ratings: Ratings, *, rest: float = 0.0) -> sparse.csr_array:

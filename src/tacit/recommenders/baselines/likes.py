@@ -20,11 +20,10 @@ from tacit.recommenders.base import Floats, History
 from tacit.recommenders.baselines.baseline import (
     Arrays,
     ListBaseline,
+    SimilarItems,
     as_row,
     like_matrix,
     liked_rows,
-    matrix_from_arrays,
-    matrix_to_arrays,
     with_values,
 )
 from tacit.recommenders.inputs import checked_ratings, shaped
@@ -50,7 +49,6 @@ class EASE(ListBaseline):
     penalty: float = 300.0
 
     kind = "ease"
-    settings = ("penalty",)
     held = (("weights", "weights_", "items", "items"),)
 
     def __post_init__(self) -> None:
@@ -82,7 +80,6 @@ class Ridge(ListBaseline):
     penalty: float = 300.0
 
     kind = "ridge"
-    settings = ("source", "target", "penalty")
 
     def __post_init__(self) -> None:
         _check_penalty(self.penalty)
@@ -146,7 +143,6 @@ class ALS(ListBaseline):
     random_state: int = 0
 
     kind = "als"
-    settings = ("factors", "regularization", "weight", "sweeps", "random_state")
     held = (("factors", "item_factors_", "items", "factors"),)
 
     def __post_init__(self) -> None:
@@ -185,12 +181,11 @@ class ALS(ListBaseline):
         normal = everything + (self.weight - 1) * (liked.T @ liked)
         normal[np.diag_indices(len(normal))] += self.regularization
         person = np.linalg.solve(normal, self.weight * liked.sum(axis=0))
-        scores: Floats = self.item_factors_ @ person
-        return scores
+        return self.item_factors_ @ person
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ItemItem(ListBaseline):
+class ItemItem(SimilarItems, ListBaseline):
     """A score is the sum of the similarities of an item's k nearest that the person likes.
 
     Source: Sarwar, Karypis, Konstan and Riedl, Item-based collaborative filtering recommendation
@@ -205,7 +200,6 @@ class ItemItem(ListBaseline):
     weighting: str = "cosine"
 
     kind = "item-item"
-    settings = ("k", "weighting")
     held = (("popularity", "popularity_", "items"),)
 
     def __post_init__(self) -> None:
@@ -227,14 +221,6 @@ class ItemItem(ListBaseline):
         votes = (self._likes(history) @ self.similar_).toarray()[0]
         scores: Floats = votes + _TIES * self.popularity_
         return scores
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return super()._arrays() | matrix_to_arrays("similar", self.similar_)
-
-    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        super()._restore(header, arrays)
-        size = len(self.item_ids_)
-        self.similar_ = matrix_from_arrays("similar", arrays, size, size)
 
 
 def cosine_weights(likes: sparse.csr_array) -> sparse.csr_array:

@@ -12,12 +12,13 @@ from scipy import sparse
 
 from tacit.data.domains import domain_of, within
 from tacit.data.ratings import Column, Ratings
-from tacit.engine import Engine, Neighbours, Numbers, Table
+from tacit.engine import Engine, Table
 from tacit.errors import ConfigError
 from tacit.recommenders.base import Floats, History
 from tacit.recommenders.baselines.baseline import (
     Arrays,
     Baseline,
+    SimilarItems,
     as_row,
     matrix_from_arrays,
     matrix_to_arrays,
@@ -27,11 +28,9 @@ from tacit.recommenders.baselines.baseline import (
 from tacit.recommenders.baselines.stars import ItemMean
 from tacit.recommenders.inputs import checked_ratings, ids_from_header, shaped
 
-Places = NDArray[np.intp]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ItemKNN(Baseline):
+class ItemKNN(SimilarItems):
     """Item means plus weighted deviations from the means of similar items the person rated.
 
     Source: Sarwar, Karypis, Konstan and Riedl, Item-based collaborative filtering recommendation
@@ -50,7 +49,7 @@ class ItemKNN(Baseline):
     engine: Engine | None = None
 
     kind = "item-knn"
-    settings = ("k", "significance", "domain")
+    unsaved = ("engine",)
     held = (("means", "means_", "items"),)
 
     def __post_init__(self) -> None:
@@ -58,9 +57,7 @@ class ItemKNN(Baseline):
             raise ConfigError("There is at least one neighbour; the significance is 0 or more.")
 
     def fit(self, ratings: Ratings) -> ItemKNN:
-        checked_ratings(ratings)
-        chosen = ratings if self.domain is None else within(ratings, self.domain)
-        self._learn_items(chosen)
+        chosen = self._learn_items(ratings, self.domain)
         self.means_ = ItemMean(damping=0.0).fit(chosen).means_
         centred = chosen.values - person_means(chosen)[chosen.users]
         likes = chosen.values >= self.means_[chosen.items]
@@ -80,14 +77,6 @@ class ItemKNN(Baseline):
         if self.engine is None:
             self.engine = Engine()
         return self.engine
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return super()._arrays() | matrix_to_arrays("similar", self.similar_)
-
-    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        super()._restore(header, arrays)
-        size = len(self.item_ids_)
-        self.similar_ = matrix_from_arrays("similar", arrays, size, size)
 
 
 def _most_alike(engine: Engine, table: Table, *, k: int, significance: int) -> sparse.csr_array:
@@ -111,25 +100,20 @@ def _most_alike(engine: Engine, table: Table, *, k: int, significance: int) -> s
             significance=significance,
             counts=significance > 0,
         )
-        places, kept, similarities = _positive(found, k)
+        positive = found.similarities > 0
+        chosen = positive & (np.cumsum(positive, axis=1) <= k)
+        places = np.nonzero(chosen)[0]
         counts = np.bincount(places, minlength=len(waiting))
         ended = (counts >= k) | (found.items[:, -1] < 0) | (asked == width)
         done = ended[places]
         rows.append(waiting[places[done]])
-        columns.append(kept[done])
-        values.append(similarities[done])
+        columns.append(found.items[chosen][done])
+        values.append(found.similarities[chosen][done])
         waiting, asked = waiting[~ended], 2 * asked
     pairs = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
     matrix = sparse.csr_array(pairs, shape=(width, width))
     matrix.sort_indices()
     return matrix
-
-
-def _positive(found: Neighbours, k: int) -> tuple[Places, Numbers, Floats]:
-    """Places in `found.of`, items and similarities of each one's first k positive neighbours."""
-    positive = found.similarities > 0
-    chosen = positive & (np.cumsum(positive, axis=1) <= k)
-    return np.nonzero(chosen)[0], found.items[chosen], found.similarities[chosen]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -152,7 +136,6 @@ class RemoteUser(Baseline):
     k: int = 50
 
     kind = "remote-user"
-    settings = ("source", "target", "k")
     held = (("overall", "overall_", 1),)
 
     def __post_init__(self) -> None:

@@ -18,7 +18,6 @@ import numpy as np
 
 from tacit.accounting import GDPAccountant, smallest_noise
 from tacit.accounting.events import Event
-from tacit.data.domains import within
 from tacit.data.ratings import Ratings
 from tacit.engine.ridge import alternating_ridge, solve
 from tacit.errors import ConfigError
@@ -26,7 +25,7 @@ from tacit.mechanisms.sums import Contributions, SumRelease
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.recommenders.base import Floats, History, without_people
 from tacit.recommenders.baselines.baseline import Arrays, Baseline, as_row, with_values
-from tacit.recommenders.inputs import TAKEN, assumed, checked_ratings, condition, taken_for_public
+from tacit.recommenders.inputs import TAKEN, assumed, condition, taken_for_public
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -39,7 +38,6 @@ class Popularity(Baseline):
     likes: bool = False
 
     kind = "popularity"
-    settings = ("likes",)
     held = (("counts", "counts_", "items"),)
 
     def fit(self, ratings: Ratings) -> Popularity:
@@ -62,7 +60,6 @@ class ItemMean(Baseline):
     damping: float = 5.0
 
     kind = "item-mean"
-    settings = ("damping",)
     held = (("means", "means_", "items"),)
 
     def __post_init__(self) -> None:
@@ -116,7 +113,6 @@ class UserItemMean(Baseline):
     user_damping: float = 10.0
 
     kind = "user-item-mean"
-    settings = ("item_damping", "user_damping")
     held = (("means", "means_", "items"),)
 
     def __post_init__(self) -> None:
@@ -150,11 +146,7 @@ class MatrixFactorization(Baseline):
     random_state: int = 0
 
     kind = "matrix-factorization"
-    settings = ("factors", "regularization", "sweeps", "random_state")
-    held = (
-        ("means", "means_", "items"),
-        ("factors", "item_factors_", "items", "factors"),
-    )
+    held = (("means", "means_", "items"), ("factors", "item_factors_", "items", "factors"))
 
     def __post_init__(self) -> None:
         if self.factors < 1 or self.sweeps < 1 or not self.regularization > 0:
@@ -200,7 +192,7 @@ class PrivatePopularity(Baseline):
     domain: str | None = None
 
     kind = "private-popularity"
-    settings = ("delta", "domain")
+    unsaved = ("epsilon",)
     held = (("counts", "counts_", "items"),)
     __getstate__ = without_people
 
@@ -212,9 +204,7 @@ class PrivatePopularity(Baseline):
             )
 
     def fit(self, ratings: Ratings) -> PrivatePopularity:
-        checked_ratings(ratings)
-        chosen = ratings if self.domain is None else within(ratings, self.domain)
-        self._learn_items(chosen)
+        chosen = self._learn_items(ratings, self.domain)
         self.taken_ = taken_for_public(chosen)
         likes = chosen.where(chosen.likes)
         own = np.diff(likes.offsets)[likes.users]
