@@ -1,22 +1,18 @@
-"""Columns of ratings: scales of stars, events without stars, numbered ids.
-
-Columns in any order become `Ratings`: ids numbered, rows sorted, duplicates settled.
-"""
+"""Columns of ratings: scales of stars, events without stars, ids numbered, duplicates settled."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import DataError
 
-if TYPE_CHECKING:
-    from tacit.data.ratings import Column, Ratings
-
+Column = NDArray[Any]
+"""One value per user or item, aligned with their ids; strings as dtype object."""
 LIKED = 0.7
 """Of the span of a scale: from here on a rating is a like."""
 
@@ -59,7 +55,7 @@ class RatingScale:
         scale, odd = cls.nearest(values)
         if odd:
             held = scale.holds(values)
-            raise cls.unfit(scale, row=int(np.argmin(held)) + 1 if held.any() else None)
+            raise scale.unfit(int(np.argmin(held)) + 1 if held.any() else None)
         return scale
 
     @classmethod
@@ -69,16 +65,15 @@ class RatingScale:
         most = max(held, key=held.__getitem__)
         return most, len(values) - held[most]
 
-    @staticmethod
-    def unfit(scale: RatingScale, *, row: int | None) -> DataError:
-        """What to say where no common scale holds all ratings.
+    def unfit(self, row: int | None) -> DataError:
+        """The error where no common scale holds all ratings, and this one most of them.
 
-        row: the first off the nearest, None where all are.
+        row: the first off it, None where all are.
         """
         return DataError(
             "the ratings fit none of the common scales",
             row=row,
-            expected=("" if row is None else f"a rating on {scale} as most of the others, or ")
+            expected=("" if row is None else f"a rating on {self} as most of the others, or ")
             + "all of them on one of "
             + ", ".join(map(str, COMMON_SCALES)),
             fix="Correct the row, or give the scale with --scale MIN:MAX:STEP, for example 1:7:1 "
@@ -142,42 +137,6 @@ _ROOMY = 4  # a table of this many places per row is cheaper than sorting the id
 _BIGGEST_ID = np.iinfo(np.int64).max
 
 
-def assemble(
-    users: Any,
-    items: Any,
-    values: Any,
-    timestamps: Any,
-    scale: RatingScale | None,
-    user_attributes: Mapping[str, Mapping[Any, Any]] | None,
-    item_metadata: Mapping[str, Mapping[Any, Any]] | None,
-) -> Ratings:
-    """The work of `Ratings.from_arrays`, which documents it."""
-    from tacit.data.ratings import Ratings  # it builds on this module
-
-    user_ids, user_numbers = number_ids(users, "user")
-    item_ids, item_numbers = number_ids(items, "item")
-    if values is None:
-        values, scale = np.ones(len(user_numbers)), scale or EVENTS
-    stars = _stars(values, scale)
-    times = None if timestamps is None else _times(timestamps)
-    moments = () if times is None else (times,)
-    if len({len(column) for column in (user_numbers, item_numbers, stars, *moments)}) != 1:
-        raise DataError("users, items, ratings and times must have the same length")
-    kept = latest(user_numbers * np.int64(len(item_ids)) + item_numbers, *moments)
-    return Ratings(
-        users=user_numbers[kept].astype(np.int32),
-        items=item_numbers[kept].astype(np.int32),
-        values=stars[kept],
-        timestamps=None if times is None else times[kept],
-        user_ids=user_ids,
-        item_ids=item_ids,
-        scale=scale or RatingScale.detect(stars),
-        user_attributes=align(user_attributes, user_ids),
-        item_metadata=align(item_metadata, item_ids),
-        scale_given=scale is not None,
-    )
-
-
 def align(columns: Mapping[str, Mapping[Any, Any]] | None, ids: Column) -> dict[str, Column]:
     """Columns by id to arrays in the order of `ids`; None where an id has no value."""
     aligned = {}
@@ -229,8 +188,7 @@ def _number_strings(entries: list[str], kind: str) -> tuple[Column, NDArray[np.i
         if not entry.strip():
             raise DataError(f"a {kind} id is empty", row=entries.index(entry) + 1)
     numbers = {entry: number for number, entry in enumerate(distinct)}
-    ids = np.empty(len(distinct), dtype=object)
-    ids[:] = [str(entry) for entry in distinct]
+    ids = np.array([str(entry) for entry in distinct], dtype=object)
     return ids, np.fromiter(map(numbers.__getitem__, entries), dtype=np.int64, count=len(entries))
 
 
@@ -265,7 +223,8 @@ def latest(pairs: NDArray[np.int64], *keys: NDArray[Any]) -> NDArray[np.intp]:
     return order[last]
 
 
-def _stars(values: Any, scale: RatingScale | None) -> NDArray[np.float64]:
+def stars_of(values: Any, scale: RatingScale | None) -> NDArray[np.float64]:
+    """(n,) stars, finite and on the scale, if one is given; DataError names the first row."""
     try:
         stars = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -280,7 +239,8 @@ def _stars(values: Any, scale: RatingScale | None) -> NDArray[np.float64]:
     return stars
 
 
-def _times(timestamps: Any) -> NDArray[np.int64]:
+def times_of(timestamps: Any) -> NDArray[np.int64]:
+    """(n,) seconds, decimals cut, of numbers or datetime64; DataError names the first row."""
     from tacit.data.tables.times import LAST_SECOND, TIME  # it needs polars
 
     given = np.asarray(timestamps)

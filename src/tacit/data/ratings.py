@@ -19,13 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from tacit.data.columns import EVENTS
+from tacit.data.columns import EVENTS, align, latest, number_ids, stars_of, times_of
+from tacit.data.columns import Column as Column
 from tacit.data.columns import RatingScale as RatingScale
 from tacit.errors import DataError
 from tacit.views import table
-
-Column = NDArray[Any]
-"""One value per user or item, aligned with `user_ids` or `item_ids`; strings as dtype object."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +75,28 @@ class Ratings:
         integers or all strings. Times are seconds (decimals are cut) or datetime64. Attributes and
         metadata map an id to a value; ids without a rating are left out.
         """
-        from tacit.data.columns import assemble  # it builds on this class
-
-        return assemble(users, items, values, timestamps, scale, user_attributes, item_metadata)
+        user_ids, user_numbers = number_ids(users, "user")
+        item_ids, item_numbers = number_ids(items, "item")
+        if values is None:
+            values, scale = np.ones(len(user_numbers)), scale or EVENTS
+        stars = stars_of(values, scale)
+        times = None if timestamps is None else times_of(timestamps)
+        moments = () if times is None else (times,)
+        if len({len(column) for column in (user_numbers, item_numbers, stars, *moments)}) != 1:
+            raise DataError("users, items, ratings and times must have the same length")
+        kept = latest(user_numbers * np.int64(len(item_ids)) + item_numbers, *moments)
+        return cls(
+            users=user_numbers[kept].astype(np.int32),
+            items=item_numbers[kept].astype(np.int32),
+            values=stars[kept],
+            timestamps=None if times is None else times[kept],
+            user_ids=user_ids,
+            item_ids=item_ids,
+            scale=scale or RatingScale.detect(stars),
+            user_attributes=align(user_attributes, user_ids),
+            item_metadata=align(item_metadata, item_ids),
+            scale_given=scale is not None,
+        )
 
     def __repr__(self) -> str:
         """Sizes and the scale. No id, no rating."""

@@ -205,7 +205,7 @@ class Public:
             )
         scale, odd = RatingScale.nearest(stars)
         if odd:
-            raise RatingScale.unfit(scale, row=None)
+            raise scale.unfit(None)
         return scale
 
 

@@ -215,7 +215,7 @@ def _scale(
         if odd and (rules.on_bad == "refuse" or odd > _MOST_ODD * known.sum()):
             first = int(np.flatnonzero(known & ~scale.holds(stars))[0])
             line = table.line(first) if odd < known.sum() else None
-            raise RatingScale.unfit(scale, row=line).placed(path=table.path, column=name)
+            raise scale.unfit(line).placed(path=table.path, column=name)
     what, expected = f"the rating is off the scale {scale}", f"a rating on the scale {scale}"
     return scale, Problem(what, name, expected, known & ~scale.holds(stars))
 
