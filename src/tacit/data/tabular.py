@@ -1,6 +1,7 @@
-"""Ratings by name: an imported or MovieLens folder, an installed data set, and usual tables.
+"""Ratings by name (a table, a folder, an installed data set), and of what is in memory.
 
 Tables    CSV, TSV, other text, Parquet, JSON lines and SQLite.
+Memory    Data frames, DuckDB relations, sparse matrices, lists of rows.
 Ids       A text column in which every id is a whole number, written without sign, leading zero or
           blanks and below 2**63, gives integer ids; any other text column gives strings, so that
           '007' stays '007'. Other columns keep the type they were stored with.
@@ -11,20 +12,24 @@ People    A file with ratings of one person only is fine; ids in a users or item
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
 
 from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.movielens import is_movielens, read_movielens
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.tables import Role, Table, choose, find
+from tacit.data.tables import Role, Table, choose, find, missing
 from tacit.data.tables.cleaning import OnBad, Rules
 from tacit.data.tables.folder import is_folder, read_folder, refuse_private_list
 from tacit.data.tables.reading import columns_of, matched, ratings_of, table_of
-from tacit.data.tables.sources import open_table
+from tacit.data.tables.sources import frame_of, open_table
 from tacit.data.tables.times import Dates
-from tacit.errors import DataError
+from tacit.errors import ConfigError, DataError
 from tacit.extensions import DATASETS, installed
 
 PathLike = str | Path
@@ -83,6 +88,99 @@ def read_ratings(
     return ratings
 
 
+def ratings_from(
+    frame: Any,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    rating: str | None = None,
+    time: str | None = None,
+    domain: str | None = None,
+    plays: str | None = None,
+    least_plays: float = 1,
+    events: bool = False,
+    scale: RatingScale | None = None,
+    on_bad: OnBad = "refuse",
+    decimal: str | None = None,
+    dates: Dates | None = None,
+) -> Ratings:
+    """Ratings, or events where no column holds ratings.
+
+    frame      pandas, polars, Arrow or another frame that narwhals knows, such as a DuckDB
+               relation; a SciPy sparse matrix, rows people and columns items, numbered from 0; a
+               list of tuples (person, item, rating, time), the last one or two left out
+    Columns are guessed by name and content unless they are named, ids keep the type they have.
+    on_bad="drop" leaves bad rows out. The other options are those of `read_ratings`; a DataError
+    names the record, counted from 1.
+    """
+    table = Table(None, _frame(frame))
+    asked: dict[Role, str | None] = {
+        "user": user, "item": item, "rating": rating, "plays": plays, "time": time,
+    }  # fmt: skip
+    if domain is not None:
+        asked["domain"] = domain
+    rules = Rules(on_bad, scale, least_plays, dates, decimal, guessing=True)
+    if not len(table.frame):
+        raise DataError("there is no rating", expected="at least one row")
+    found = columns_of(table, asked, rules, events=events, contents=True)
+    return ratings_of([(table, found.places)], rules).ratings
+
+
+def to_frame(columns: Mapping[str, Any], backend: Literal["pandas", "polars"]) -> Any:
+    """A data frame of `backend`; ConfigError if it is not installed."""
+    try:
+        return nw.from_dict(columns, backend=backend).to_native()
+    except ModuleNotFoundError:
+        raise ConfigError(f"{backend} is not installed: run  pip install {backend}") from None
+
+
+def _frame(frame: Any) -> Any:
+    """The same columns in polars."""
+    if type(frame).__module__.startswith("scipy.") and hasattr(frame, "tocoo"):
+        cells = frame.tocoo()
+        return frame_of({"user": np.asarray(cells.row), "item": np.asarray(cells.col),
+                         "rating": np.asarray(cells.data)})  # fmt: skip
+    if isinstance(frame, list | tuple):
+        return frame_of(_columns(frame))
+    try:
+        table = nw.from_native(frame)
+    except TypeError:
+        raise DataError(
+            "ratings cannot be made of this",
+            found=type(frame).__name__,
+            expected="a pandas, polars or Arrow frame, a DuckDB relation, a SciPy sparse matrix, "
+            "or a list of tuples (person, item, rating)",
+            fix="A file is read by  tacit.read_ratings(PATH).",
+        ) from None
+    if isinstance(table, nw.LazyFrame):
+        table = table.collect("polars")
+    if table.implementation.is_polars():
+        return table.to_native()
+    nested = (nw.List, nw.Struct, nw.Array)
+    return frame_of({name: _values(table[name]) for name in table.columns
+                     if not isinstance(table[name].dtype, nested)})  # fmt: skip
+
+
+def _columns(rows: Any) -> dict[str, list[Any]]:
+    """Tuples (person, item, rating, time) as columns."""
+    names = ("user", "item", "rating", "time")
+    widths = {len(row) if isinstance(row, list | tuple) else 0 for row in rows}
+    if len(widths) != 1 or not widths <= {2, 3, 4}:
+        raise DataError("these rows are no ratings", found="rows of another form",
+                        expected="tuples (person, item, rating, time), all of one length, the last "
+                        "one or two left out")  # fmt: skip
+    return {name: [row[at] for row in rows] for at, name in enumerate(names[: widths.pop()])}
+
+
+def _values(column: Any) -> Any:
+    if column.dtype == nw.Datetime:
+        moments = column.dt.timestamp("ms").to_list()
+        return [None if moment is None else moment // 1000 for moment in moments]
+    if column.dtype.is_numeric() and not column.null_count():
+        return np.asarray(column.to_numpy())
+    return column.to_list()
+
+
 def with_items(
     ratings: Ratings, path: PathLike | Table, *, item: str | None = None, domain: str | None = None
 ) -> Ratings:
@@ -123,12 +221,12 @@ def read_catalogue(
     headers = tuple(columns)
     position = find("domain", headers, domain)
     if position is None:
-        position = choose("domain", headers, DOMAIN, path=path) if domains else find(
-            "domain", headers, DOMAIN
-        )  # fmt: skip
-    named = [None] * len(ids) if position is None else columns.pop(headers[position])
-    found = {DOMAIN: named} | columns
-    return {name: dict(zip(ids, values, strict=True)) for name, values in found.items()}
+        position = find("domain", headers, DOMAIN)
+    if position is None and domains:
+        raise missing("domain", headers, DOMAIN, path)
+    named = dict.fromkeys(ids) if position is None else columns.pop(headers[position])
+    columns.pop(DOMAIN, None)  # another column than the one asked for
+    return {DOMAIN: named} | columns
 
 
 def read_history(
@@ -171,46 +269,52 @@ def load(path: str | Path, **options: Any) -> Ratings:
                 fix=f"Name its folder instead: {path.parent}",
             )
         return read_ratings(path, **{"items": items_beside(path)} | given)
-    imported, kind = is_folder(path), "an installed data set"
-    known = {} if path.exists() else installed(DATASETS)
-    if path.is_dir():
-        kind = "an imported folder" if imported else "a MovieLens folder"
-        if not imported and not is_movielens(path):
-            raise DataError(
-                "this folder holds no ratings that are known", path=path,
-                expected="a folder of  tacit data import,  or of MovieLens",
-                fix="Name the file of ratings itself, or import it:  tacit data import FILE -o "
-                "FOLDER",
-            )  # fmt: skip
-    elif str(path) not in known:
+    datasets = {} if path.exists() else installed(DATASETS)
+    options_of = {"events"}
+    if is_folder(path):
+        kind, options_of = "an imported folder", {"events", "scale", "users", "items", "domain"}
+    elif is_movielens(path):
+        kind = "a MovieLens folder"
+    elif path.is_dir():
+        raise DataError(
+            "this folder holds no ratings that are known",
+            path=path,
+            expected="a folder of  tacit data import,  or of MovieLens",
+            fix="Name the file of ratings itself, or import it:  tacit data import FILE -o FOLDER",
+        )
+    elif str(path) in datasets:
+        kind = "an installed data set"
+    else:
         raise DataError(
             "no such file or folder", path=path, fix="Check the path, or see  tacit data --help"
         )
-    events = given.pop("events", False)
-    scale, users, items = (given.pop(name, None) if imported else None
-                           for name in ("scale", "users", "items"))  # fmt: skip
-    if imported:
-        given.pop("domain", None)  # the folder has what there is
-    if given:
+    if odd := given.keys() - options_of:
         raise DataError(
-            f"{kind} names its own columns", path=path, found=", ".join(sorted(given)),
+            f"{kind} names its own columns",
+            path=path,
+            found=", ".join(sorted(odd)),
             fix="Leave these options out, or name the file of ratings itself.",
-        )  # fmt: skip
-    if not path.is_dir():
-        ratings = known[str(path)].load()()
+        )
+    if kind == "an installed data set":
+        ratings = datasets[str(path)].load()()
         if not isinstance(ratings, Ratings):
             raise DataError(
-                "this data set gives no ratings", path=path, found=type(ratings).__name__,
-                expected="tacit.Ratings", fix="Ask its author.",
-            )  # fmt: skip
+                "this data set gives no ratings",
+                path=path,
+                found=type(ratings).__name__,
+                expected="tacit.Ratings",
+                fix="Ask its author.",
+            )
+    elif kind == "a MovieLens folder":
+        ratings = read_movielens(path)
     else:
-        ratings = read_folder(path, scale=scale) if imported else read_movielens(path)
-    if users is not None:
-        found = matched(Path(users), "user", None, ratings)
+        ratings = read_folder(path, scale=given.get("scale"))
+    if "users" in given:
+        found = matched(Path(given["users"]), "user", None, ratings)
         ratings = replace(ratings, user_attributes={**ratings.user_attributes, **found})
-    if items is not None:
-        ratings = with_items(ratings, items)
-    return ratings.as_events() if events else ratings
+    if "items" in given:
+        ratings = with_items(ratings, given["items"])
+    return ratings.as_events() if given.get("events") else ratings
 
 
 def items_beside(path: Path) -> Path | None:

@@ -166,19 +166,16 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
         )
     parts = open_table(path / f"{note['table']}.parquet").frame
     users, public = path / "users.parquet", note["public"]
-    people = table_of(users, "user", "user_id") if users.exists() else ([], {})
-    ids, listed = table_of(path / _CATALOGUE, "item", "item_id", fewest=1)
-    metadata = {name: dict(zip(ids, values, strict=True)) for name, values in listed.items()}
+    ids, metadata = table_of(path / _CATALOGUE, "item", "item_id", fewest=1)
     made = Ratings.from_arrays(
         _ids(parts["user_id"]),
         _ids(parts["item_id"]),
         None if note["table"] == "events" else parts["rating"].to_numpy(),
         parts["timestamp"].to_numpy() if "timestamp" in parts.columns else None,
         scale=scale or RatingScale.parse(note["scale"]),
-        user_attributes={name: dict(zip(people[0], values, strict=True))
-                         for name, values in people[1].items()},
+        user_attributes=table_of(users, "user", "user_id")[1] if users.exists() else None,
         item_metadata=metadata,
-    )  # fmt: skip
+    )
     made = replace(
         made,
         scale_given=scale is not None or bool(public["scale"]),

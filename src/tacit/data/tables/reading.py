@@ -123,20 +123,14 @@ def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def table_of(
-    source: Path | Table,
-    role: Role,
-    asked: str | None,
-    *,
-    fewest: int = 2,
-) -> tuple[list[Any], dict[str, list[str | None]]]:
-    """The ids of a users or items file, and its other columns, as texts.
+    source: Path | Table, role: Role, asked: str | None, *, fewest: int = 2
+) -> tuple[list[Any], dict[str, dict[Any, str | None]]]:
+    """The ids of a users or items file, and each of its other columns, as id to text.
 
     The id column is the one asked for, if it is there, else one of a known name, else the first.
     fewest: columns, the id's too.
     """
-    table = source
-    if not isinstance(table, Table):
-        table = open_table(table, asked=(asked,))
+    table = source if isinstance(source, Table) else open_table(source, asked=(asked,))
     headers = table.whole().headers
     number = None if asked is None else find(role, headers, asked)
     if number is None:
@@ -158,31 +152,29 @@ def table_of(
                 expected="one row per id",
             )
         seen.add(key)
-    return ids, {
-        name: [None if cell is None else str(cell).strip() or None for cell in table.frame[name]]
-        for name in headers
-        if name != headers[number]
-    }
+    columns = {}
+    for name in headers[:number] + headers[number + 1 :]:
+        texts = [None if cell is None else str(cell).strip() or None for cell in table.frame[name]]
+        columns[name] = dict(zip(ids, texts, strict=True))
+    return ids, columns
 
 
 def matched(
     source: Path | Table, role: Role, asked: str | None, ratings: Ratings
 ) -> dict[str, Column]:
     """A users or items file in the order of the ratings' ids, compared as they are written."""
-    known = (ratings.user_ids if role == "user" else ratings.item_ids).tolist()
     ids, columns = table_of(source, role, asked)
-    places = {str(key): number for number, key in enumerate(ids)}
-    chosen = [places.get(str(key)) for key in known]
-    if all(number is None for number in chosen):
+    written = {str(key): key for key in ids}
+    rated = (ratings.user_ids if role == "user" else ratings.item_ids).tolist()
+    keys = [written.get(str(key)) for key in rated]
+    if all(key is None for key in keys):
         raise DataError(
             f"no {role} of this file has a rating",
             path=source.path if isinstance(source, Table) else source,
             expected=f"{role} ids written as in the ratings",
             fix="Check which column holds the id: a well-known header, else the first column.",
         )
-    aligned = {}
-    for name, column in columns.items():
-        values = np.empty(len(known), dtype=object)
-        values[:] = [None if number is None else column[number] for number in chosen]
-        aligned[name] = values
-    return aligned
+    return {
+        name: np.array([column.get(key) for key in keys], dtype=object)
+        for name, column in columns.items()
+    }
