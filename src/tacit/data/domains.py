@@ -64,21 +64,6 @@ DOMAIN = "domain"
 """Name of the item metadata that holds the domain."""
 
 
-def by_item(items: Sequence[Any], names: Sequence[str]) -> dict[Any, str]:
-    """Item id to its domain, from a column of each; DataError names the record of a second one."""
-    found: dict[Any, str] = {}
-    for row, (item, name) in enumerate(zip(items, names, strict=True), 1):
-        if found.setdefault(item, name) != name:
-            raise DataError(
-                "an item lies in two domains",
-                row=row,
-                found=f"{item} in {found[item]} and in {name}",
-                expected="one domain per item",
-                fix="If these are two items, make two ids of them: put the domain before each id.",
-            )
-    return found
-
-
 def with_domains(ratings: Ratings, domains: Mapping[Any, str | None]) -> Ratings:
     """The same ratings whose items have these domains, by id; every item needs one."""
     column = np.empty(ratings.n_items, dtype=object)

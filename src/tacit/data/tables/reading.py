@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.domains import DOMAIN, by_item
+from tacit.data.domains import DOMAIN
 from tacit.data.ratings import Column, Ratings
 from tacit.data.tables import Role, Table, find, missing, names_of, squeezed
 from tacit.data.tables.cleaning import Rules, clean, ids_of
@@ -69,13 +69,20 @@ def ratings_of(
     scales = {part.scale for part in parts}
     metadata: dict[str, Mapping[Any, Any]] = dict(item_metadata or {})
     if "domain" in columns:
-        try:
-            metadata[DOMAIN] = by_item(columns["item"], columns["domain"])
-        except DataError as error:
-            whole = len(parts) == 1 and not parts[0].dropped  # then a row has its line
-            row = first.line(error.row - 1) if whole and error.row is not None else None
-            column = first.headers[places["domain"]]
-            raise error.placed(path=first.path, row=row, column=column) from None
+        whole = len(parts) == 1 and not parts[0].dropped  # then a row has its line
+        domains = metadata[DOMAIN] = {}
+        for row, (item, name) in enumerate(zip(columns["item"], columns["domain"], strict=True)):
+            if domains.setdefault(item, name) != name:
+                raise DataError(
+                    "an item lies in two domains",
+                    path=first.path,
+                    row=first.line(row) if whole else None,
+                    column=first.headers[places["domain"]],
+                    found=f"{item} in {domains[item]} and in {name}",
+                    expected="one domain per item",
+                    fix="If these are two items, make two ids of them: put the domain before each "
+                    "id.",
+                )
     try:
         made = Ratings.from_arrays(
             columns["user"] if person is None else np.full(len(columns["item"]), person),
