@@ -22,7 +22,7 @@ from typing import Any
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.tables import Role
 from tacit.data.tables.cleaning import OnBad, Rules
-from tacit.data.tables.reading import Reading, ratings_of, table_of
+from tacit.data.tables.reading import Guess, Reading, ratings_of, table_of
 from tacit.data.tables.sources import open_table
 from tacit.errors import ConfigError, DataError, DownloadError
 
@@ -105,7 +105,7 @@ def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> Reading:
         films = _films(folder / "movies.csv", ",", None)
     table = open_table(folder / name, delimiter=delimiter, headers=headers)
     return ratings_of(
-        [(table, _COLUMNS)],
+        [Guess(table, _COLUMNS)],
         Rules(on_bad, scale),
         user_attributes={name: people[name] for name in _KEPT} if people else None,
         item_metadata=films,

@@ -24,9 +24,9 @@ from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.movielens import is_movielens, read_movielens
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.tables import Role, Table, choose, find, missing
-from tacit.data.tables.cleaning import OnBad, Rules
+from tacit.data.tables.cleaning import OnBad, Rules, clean
 from tacit.data.tables.folder import is_folder, read_folder, refuse_private_list
-from tacit.data.tables.reading import columns_of, matched, ratings_of, table_of
+from tacit.data.tables.reading import guess, matched, ratings_of, table_of
 from tacit.data.tables.sources import frame_of, open_table
 from tacit.data.tables.times import Dates
 from tacit.errors import ConfigError, DataError
@@ -79,8 +79,8 @@ def read_ratings(
     opened = open_table(path, delimiter=delimiter, asked=(*named.values(), domain), table=table)
     if domain is not None and (items is None or find("domain", opened.headers, domain) is not None):
         named["domain"] = domain  # of its own file, or else of the items'
-    places = columns_of(opened, named, rules, events=events).places
-    ratings = ratings_of([(opened, places)], rules).ratings
+    found = guess(opened, named, events=events, contents=False).checked(rules)
+    ratings = ratings_of([found], rules).ratings
     if users is not None:
         ratings = replace(ratings, user_attributes=matched(Path(users), "user", user, ratings))
     if items is not None:
@@ -122,8 +122,7 @@ def ratings_from(
     rules = Rules(on_bad, scale, least_plays, dates, decimal, guessing=True)
     if not len(table.frame):
         raise DataError("there is no rating", expected="at least one row")
-    found = columns_of(table, asked, rules, events=events, contents=True)
-    return ratings_of([(table, found.places)], rules).ratings
+    return ratings_of([guess(table, asked, events=events).checked(rules)], rules).ratings
 
 
 def to_frame(columns: Mapping[str, Any], backend: Literal["pandas", "polars"]) -> Any:
@@ -247,10 +246,13 @@ def read_history(
     opened = open_table(path, delimiter=delimiter, asked=(item, rating))
     needed: tuple[Role, ...] = ("item",) if events else ("item", "rating")
     named: dict[Role, str | None] = {"item": item, "rating": rating}
-    places = columns_of(opened, named, Rules(), events=events, needed=needed).places
-    ratings = ratings_of([(opened, places)], Rules(), person=0).ratings
+    found = guess(opened, named, events=events, contents=False).checked(Rules(), needed)
+    columns = clean(opened, found.places, Rules()).columns
+    ids = np.array(columns["item"], dtype=object).tolist()
+    stars = columns.get("rating", np.ones(len(ids))).tolist()
+    history = dict(zip(ids, stars, strict=True))
     known = {} if item_ids is None else {str(key): key for key in item_ids.tolist()}
-    return {known.get(str(key), key): stars for key, stars in ratings.history(0).items()}
+    return {known.get(str(key), key): history[key] for key in sorted(history)}
 
 
 def load(path: str | Path, **options: Any) -> Ratings:

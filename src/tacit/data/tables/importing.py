@@ -23,8 +23,15 @@ from tacit.data.ratings import Ratings
 from tacit.data.tables import Role, Table, find, missing, squeezed
 from tacit.data.tables.cleaning import NO_EVENT, OnBad, Rules
 from tacit.data.tables.folder import is_folder
-from tacit.data.tables.guess import Guess, guess
-from tacit.data.tables.reading import REPEATS, Asked, Reading, matched, ratings_of
+from tacit.data.tables.reading import (
+    REPEATS,
+    Asked,
+    Guess,
+    Reading,
+    guess,
+    matched,
+    ratings_of,
+)
 from tacit.data.tables.sources import frame_of, open_table
 from tacit.data.tabular import read_catalogue, with_items
 from tacit.errors import ConfigError, DataError
@@ -37,16 +44,16 @@ _FEW = 50  # rows of a table that says nothing about what is wrong with it
 
 @dataclass
 class Plan:
-    """What was found in the files. ratings: each table of them, with what its columns are."""
+    """What was found in the files. ratings: what the columns of each table of them are."""
 
-    ratings: list[tuple[Table, Guess]] = field(default_factory=list)
+    ratings: list[Guess] = field(default_factory=list)
     items: list[Table] = field(default_factory=list)
     users: list[Table] = field(default_factory=list)
     movielens: Path | None = None
 
-    def title(self, table: Table, found: Guess) -> int | None:
+    def title(self, found: Guess) -> int | None:
         """Position of the titles that stand beside the ratings."""
-        squeezes = [squeezed(header) for header in table.headers]
+        squeezes = [squeezed(header) for header in found.table.headers]
         places = (squeezes.index(name) for name in map(squeezed, _TITLES) if name in squeezes)
         at = next(places, None)
         return None if self.items or at in found.places.values() else at
@@ -85,11 +92,11 @@ def plan(
     some = any(both <= roles for _, _, roles in found)
     for each, own, roles in found:
         if both <= roles or len(opened) == 1 or not (some or (each.header and both & roles)):
-            made.ratings.append((each, guess(each, own, events=events)))
+            made.ratings.append(guess(each, own, events=events))
         else:
             (made.users if "user" in roles else made.items).append(each)
     for role, name in asked.items():
-        absent = all(find(role, table.headers, name) is None for table, _ in made.ratings)
+        absent = all(find(role, found.table.headers, name) is None for found in made.ratings)
         if name and role != "domain" and absent:
             raise missing(role, [x for each in opened for x in each.headers], name, files[0])
     if not made.ratings:
@@ -149,28 +156,22 @@ def carry_out(
     public_items: the items that were rated may be known to everybody.
     """
     rules = replace(rules, on_bad=on_bad or "drop")
-    for table, found in made.ratings:
-        if rules.scale is not None and (events or found.why.get("plays") == "asked"):
-            raise ConfigError("Events and plays have no stars, so --scale has no meaning for them.")
-        needed: tuple[Role, ...] = ("user", "item")
-        for role in (*needed, "rating") if rules.scale is not None else needed:
-            if role not in found.places:
-                raise missing(role, table.headers, None, table.path)
+    for found in made.ratings:
+        found.checked(rules)
     if made.movielens is not None:
         if rules.scale is not None:
             raise ConfigError("A MovieLens folder has a scale of its own: leave --scale out.")
         reading = movielens_reading(made.movielens, rules.on_bad)
     else:
         titles = {} if items or catalogue else _titles(made)
-        tables = [(table, found.places) for table, found in made.ratings]
-        reading = ratings_of(tables, rules, item_metadata=titles)
+        reading = ratings_of(made.ratings, rules, item_metadata=titles)
     ratings, dropped = reading.ratings, dict(reading.dropped)
     ratings = ratings.as_events() if events else ratings
     bad = sum(rows for rule, rows in dropped.items() if rule not in (REPEATS, NO_EVENT))
     if on_bad is None and bad > _MOST_BAD * reading.read:
         raise DataError(
             f"{bad:,} of {reading.read:,} rows would be dropped",
-            path=made.movielens or made.ratings[0][0].path,
+            path=made.movielens or made.ratings[0].table.path,
             found=", ".join(f"{rule}: {rows:,}" for rule, rows in dropped.items()),
             fix="Check which column holds what (--user, --item, --rating, --time), or drop them "
             "all the same with --on-bad drop.",
@@ -199,12 +200,12 @@ def _check_guesses(made: Plan, ratings: Ratings) -> None:
         ("user", ratings.n_users, "every person has one row"),
     )
     for role, distinct, what in roles:
-        guessed = any(found.why.get(role) != "asked" for _, found in made.ratings)
+        guessed = any(found.why.get(role) != "asked" for found in made.ratings)
         if guessed and len(ratings) >= _FEW and distinct == len(ratings):
-            table, found = made.ratings[0]
+            table, places = made.ratings[0].table, made.ratings[0].places
             raise DataError(
                 f"{what}, so no list can be learned",
-                path=table.path, column=table.headers[found.places[role]],
+                path=table.path, column=table.headers[places[role]],
                 fix=f"Name the right column with --{role}, or this one if it is right. A cell "
                 "holds one person or one item.",
             )  # fmt: skip
@@ -213,11 +214,11 @@ def _check_guesses(made: Plan, ratings: Ratings) -> None:
 def _titles(made: Plan) -> dict[str, dict[Any, Any]]:
     """Titles that stand beside the ratings, the first of each item."""
     titles: dict[Any, Any] = {}
-    for table, found in made.ratings:
-        at = made.title(table, found)
+    for found in made.ratings:
+        at = made.title(found)
         if at is None:
             continue
-        item = found.places["item"]
+        table, item = found.table, found.places["item"]
         pairs = table.frame[:, [item, at]].drop_nulls().unique(
             subset=table.headers[item], keep="first", maintain_order=True
         )  # fmt: skip
