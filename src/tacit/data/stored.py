@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from tacit.data.columns import EVENTS, RatingScale, align, latest, number_ids
 from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.ratings import Ratings
-from tacit.data.tables import Role, choose, find
+from tacit.data.tables import Role, find, missing
 from tacit.data.tabular import read_catalogue, with_items
 from tacit.errors import ConfigError, DataError
 
 MOST_VALUES = 1000
 """Different stars of which a scale is found; with more it has to be given."""
-_OFFERED: tuple[Role, ...] = ("user", "item", "rating", "time")
 
 
 class StoredRatings(ABC):
@@ -103,23 +102,23 @@ def within(ratings: Given, kept: NDArray[np.bool_]) -> Given:
 
 
 class _Within(StoredRatings):
-    def __init__(self, ratings: StoredRatings, kept: NDArray[np.bool_]) -> None:
-        self.catalogue = ratings.catalogue.of_items(kept)
-        self._ratings, self._items = ratings, kept
+    def __init__(self, ratings: StoredRatings, items: NDArray[np.bool_]) -> None:
+        self.catalogue = ratings.catalogue.of_items(items)
+        self._ratings, self._items = ratings, items
 
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
-        return self._ratings.total(partial(_of_kept, add=add, kept=self._items))
+        return self._ratings.total(partial(_of_items, call=add, items=self._items))
 
     def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> Lines:
-        own = partial(_of_kept, add=cut, kept=self._items)
+        own = partial(_of_items, call=cut, items=self._items)
         return self._ratings.joined(own, tiles, work, merge)
 
     def spread(self, work: Callable[[slice], NDArray[Any]], parts: list[slice]) -> Arrays:
         return self._ratings.spread(work, parts)
 
 
-def _of_kept(block: Ratings, *, add: Callable[[Ratings], Any], kept: NDArray[np.bool_]) -> Any:
-    return add(block.of_items(kept))
+def _of_items(block: Ratings, *, call: Callable[[Ratings], Any], items: NDArray[np.bool_]) -> Any:
+    return call(block.of_items(items))
 
 
 def columns_among(
@@ -127,13 +126,13 @@ def columns_among(
 ) -> dict[Role, str]:
     """Role to name, of well-known headers or those asked for; DataError where one is missing."""
     found: dict[Role, str] = {}
-    for role in _OFFERED:
-        place = None
-        if role != "rating" or not events:
-            needed = role in ("user", "item")
-            place = choose(role, headers, asked.get(role), path=path, required=needed)
+    offered: tuple[Role, ...] = ("user", "item", "rating", "time")
+    for role in offered if not events else [role for role in offered if role != "rating"]:
+        place = find(role, headers, asked.get(role))
         if place is not None:
             found[role] = headers[place]
+        elif role in ("user", "item") or asked.get(role) is not None:
+            raise missing(role, headers, asked.get(role), path)
     if "rating" not in found and not events and find("plays", headers, None) is not None:
         raise ConfigError(
             "Numbers of plays are not read here: give --events, where each row is a like, or "
@@ -161,16 +160,14 @@ class Public:
         """The catalogue without people. rated: ids of the rated items, asked for where no
         catalogue is given. stars: all different ones, if no scale is given; None for events."""
         columns: dict[str, dict[Any, Any]] = {}
-        if self.catalogue is None:
-            ids = list(rated())
-        else:
+        if self.catalogue is not None:
             columns = read_catalogue(
                 self.catalogue, item=self.item, domain=self.domain, domains=self.domains
             )
-            ids = list(columns[DOMAIN])
-            if not any(columns[DOMAIN].values()):
-                del columns[DOMAIN]
-        item_ids, _ = number_ids(ids, "item")
+        ids = columns.get(DOMAIN, {})
+        if not any(ids.values()):
+            columns.pop(DOMAIN, None)
+        item_ids, _ = number_ids(rated() if self.catalogue is None else list(ids), "item")
         made = Ratings(
             users=np.zeros(0, np.int32),
             items=np.zeros(0, np.int32),

@@ -2,12 +2,10 @@
 
 Tables    CSV, TSV, other text, Parquet, JSON lines and SQLite.
 Memory    Data frames, DuckDB relations, sparse matrices, lists of rows.
-Ids       A text column in which every id is a whole number, written without sign, leading zero or
-          blanks and below 2**63, gives integer ids; any other text column gives strings, so that
-          '007' stays '007'. Other columns keep the type they were stored with.
+Ids       As in `tables.cleaning`, so that '007' in a text file stays '007'.
 Rows      A row number is the line in a text file (1 is the header) and the record elsewhere.
-People    A file with ratings of one person only is fine; ids in a users or items file that have no
-          rating are left out, but a file in which no id has one is refused.
+People    Ids in a users or items file that have no rating are left out; a file in which no id has
+          one is refused.
 """
 
 from __future__ import annotations
@@ -59,11 +57,10 @@ def read_ratings(
 
     user, item, rating, time   column names; by default well-known headers in any case, such as
                                user_id, movieId, rating, timestamp or user_id:token
-    domain                     name of the column that says which domain an item is of, in this file
-                               or else in `items`; it becomes the item metadata 'domain'
-    plays, least_plays         name of a column with numbers of plays, read by a well-known header
-                               where there are no ratings; from least_plays on an event is a like,
-                               and a row of 0 plays is no event
+    domain                     name of the column of an item's domain, here or else in `items`; it
+                               becomes the item metadata 'domain'
+    plays, least_plays         name of a column with numbers of plays; from least_plays on an event
+                               is a like, and a row of 0 plays is no event
     events                     every row is an event and so a like, whatever columns there are
     delimiter                  sniffed among comma, tab, semicolon, pipe and `::` unless given
     scale                      ratings off it are refused; without it the scale is detected
@@ -187,18 +184,16 @@ def with_items(
 
     item, domain: names of columns; the domain is read only if the ratings have come without.
     """
-    path = Path(path) if isinstance(path, str) else path
     columns = matched(path, "item", item, ratings)
-    if domain is None or DOMAIN in ratings.item_metadata:
-        return replace(ratings, item_metadata={**columns, **ratings.item_metadata})
-    position = choose("domain", tuple(columns), domain, path=path)
-    named = [*columns.values()][position or 0]
-    made = replace(ratings, item_metadata={**columns, DOMAIN: named})
-    try:
-        domain_of(made)
-    except DataError as error:
-        raise error.placed(path=error.path or path) from None
-    return made
+    metadata = {**columns, **ratings.item_metadata}
+    if domain is not None and DOMAIN not in ratings.item_metadata:
+        place = path.path if isinstance(path, Table) else path
+        metadata[DOMAIN] = [*columns.values()][choose("domain", tuple(columns), domain, place)]
+        try:
+            domain_of(replace(ratings, item_metadata=metadata))
+        except DataError as error:
+            raise error.placed(path=place) from None
+    return replace(ratings, item_metadata=metadata)
 
 
 def read_catalogue(

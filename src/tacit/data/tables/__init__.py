@@ -105,17 +105,10 @@ def find(role: Role, headers: Sequence[str], asked: str | None) -> int | None:
     return next((written.index(name) for name in wanted if name in written), None)
 
 
-def choose(
-    role: Role,
-    headers: Sequence[str],
-    asked: str | None,
-    *,
-    path: object = None,
-    required: bool = True,
-) -> int | None:
-    """Like `find`, but a column that is required, or asked for by name, must be there."""
+def choose(role: Role, headers: Sequence[str], asked: str | None, path: object) -> int:
+    """Like `find`, but the column must be there."""
     position = find(role, headers, asked)
-    if position is None and (required or asked is not None):
+    if position is None:
         raise missing(role, headers, asked, path)
     return position
 

@@ -136,7 +136,7 @@ def guess(table: Table, asked: Asked, *, events: bool = False, contents: bool = 
 
     for role, name in asked.items():
         if name is not None:
-            at = choose(role, headers, name, path=table.path)
+            at = choose(role, headers, name, table.path)
             if at in places.values():
                 raise DataError("one column cannot be two things", path=table.path, column=name,
                                 fix="Name another column.")  # fmt: skip
@@ -284,7 +284,7 @@ def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def table_of(
-    source: Path | Table, role: Role, asked: str | None, *, fewest: int = 2
+    source: str | Path | Table, role: Role, asked: str | None, *, fewest: int = 2
 ) -> tuple[list[Any], dict[str, dict[Any, str | None]]]:
     """The ids of a users or items file, and each of its other columns, as id to text.
 
@@ -321,7 +321,7 @@ def table_of(
 
 
 def matched(
-    source: Path | Table, role: Role, asked: str | None, ratings: Ratings
+    source: str | Path | Table, role: Role, asked: str | None, ratings: Ratings
 ) -> dict[str, Column]:
     """A users or items file in the order of the ratings' ids, compared as they are written."""
     ids, columns = table_of(source, role, asked)
