@@ -66,9 +66,8 @@ DOMAIN = "domain"
 
 def with_domains(ratings: Ratings, domains: Mapping[Any, str | None]) -> Ratings:
     """The same ratings whose items have these domains, by id; every item needs one."""
-    column = np.empty(ratings.n_items, dtype=object)
-    column[:] = [domains.get(item) for item in ratings.item_ids.tolist()]
-    made = replace(ratings, item_metadata={**ratings.item_metadata, DOMAIN: column})
+    column = align({DOMAIN: domains}, ratings.item_ids)
+    made = replace(ratings, item_metadata={**ratings.item_metadata, **column})
     domain_of(made)
     return made
 
@@ -83,10 +82,9 @@ def on_catalogue(
 
     catalogue: item id to domain, from anywhere but the ratings: the list of rated items may reveal
     a person. None for every item: a catalogue without domains. Ratings of other items are dropped
-    one by one, so that nobody changes what is kept of another person. Ids are compared as they are
-    written and become those of the catalogue; its domains and `metadata`, name to item id to value,
-    are all that is known of items. DataError if no rating is left, or only some items have a
-    domain.
+    one by one, so that nobody changes what is kept of another person. Ids, compared as they are
+    written, domains and `metadata`, name to item id to value, become those of the catalogue alone.
+    DataError if no rating is left, or only some items have a domain.
     """
     ids, _ = number_ids(list(catalogue), "item")
     known = {str(key): number for number, key in enumerate(ids.tolist())}
@@ -95,8 +93,6 @@ def on_catalogue(
     if not len(kept):
         raise none_rated()
     order = np.lexsort((places[kept.items], kept.users))
-    domains = any(name is not None for name in catalogue.values())
-    columns = {**(metadata or {}), **({DOMAIN: catalogue} if domains else {})}
     made = replace(
         kept,
         users=kept.users[order],
@@ -104,12 +100,11 @@ def on_catalogue(
         values=kept.values[order],
         timestamps=None if kept.timestamps is None else kept.timestamps[order],
         item_ids=ids,
-        item_metadata=align(columns, ids),
+        item_metadata=align(metadata, ids),
         catalogue_given=True,
     )
-    if domains:
-        domain_of(made)
-    return made
+    domains = any(name is not None for name in catalogue.values())
+    return with_domains(made, catalogue) if domains else made
 
 
 def none_rated() -> DataError:
@@ -144,9 +139,8 @@ def _members(ratings: Ratings, domain: str) -> NDArray[np.bool_]:
     """(n_items,) which are of a domain; never none, as an unknown domain is refused."""
     member = np.asarray(domain_of(ratings) == domain)
     if not member.any():
-        raise DataError(
-            "no such domain", found=domain, expected="one of " + ", ".join(domain_names(ratings))
-        )
+        names = ", ".join(domain_names(ratings))
+        raise DataError("no such domain", found=domain, expected=f"one of {names}")
     return member
 
 
@@ -191,8 +185,7 @@ def cross_domain_split(
     in both domains who stay in training; the rest leave it with all their ratings.
     The draws are nested: with one seed, a smaller overlap leaves out more of the same people, and
     with one `at_least`, a smaller `keep` holds out more ratings of the same test people.
-    Leaks: time. Later ratings help to predict earlier ones. Test people are known from training by
-    what they rated in the source. ConfigError for shares out of range, DataError if nobody is left.
+    Leaks: time, as later ratings help to predict earlier ones. DataError if nobody is left.
     """
     least = keep + 1 if at_least is None else at_least
     refuse_share(share)
@@ -237,19 +230,13 @@ def split_by_genre(
     if len(by_size) < 2:
         raise DataError("two domains need two genres", found=", ".join(by_size), column=column)
     place = {genre: number for number, genre in enumerate(by_size)}
-    known = np.array([bool(each) for each in genres])
-    domains = {
-        item: names[_side([place[genre] for genre in each])]
-        for item, each in zip(ratings.item_ids.tolist(), genres, strict=True)
-        if each
-    }
+    domains = {}
+    for item, own in zip(ratings.item_ids.tolist(), genres, strict=True):
+        if own:
+            odd = 2 * sum(place[genre] % 2 for genre in own) - len(own)  # more on the second side
+            tied = min(place[genre] for genre in own) % 2
+            domains[item] = names[tied if odd == 0 else int(odd > 0)]
     if len(set(domains.values())) < 2:
         raise DataError("all items fall into one domain", column=column)
+    known = np.array([bool(own) for own in genres])
     return with_domains(ratings.where(known[ratings.items]).compact(), domains)
-
-
-def _side(places: Sequence[int]) -> int:
-    """0 or 1, from the places of one item's genres in the order of size."""
-    odd = sum(place % 2 for place in places)
-    even = len(places) - odd
-    return min(places) % 2 if odd == even else int(odd > even)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -106,16 +106,15 @@ class Ratings:
         )
 
     def _repr_html_(self) -> str:
-        people, items = sorted(self.user_attributes), sorted(self.item_metadata)
-        rows = (
-            ("ratings", f"{len(self):,}"),
-            ("people", f"{self.n_users:,}"),
-            ("items", f"{self.n_items:,}"),
-            ("scale", self.scale),
-            ("known of people", ", ".join(people) or None),
-            ("known of items", ", ".join(items) or None),
-        )
-        return table("Ratings", (), rows)
+        rows = {
+            "ratings": f"{len(self):,}",
+            "people": f"{self.n_users:,}",
+            "items": f"{self.n_items:,}",
+            "scale": self.scale,
+            "known of people": ", ".join(sorted(self.user_attributes)) or None,
+            "known of items": ", ".join(sorted(self.item_metadata)) or None,
+        }
+        return table("Ratings", (), rows.items())
 
     def __post_init__(self) -> None:
         self._refuse_disorder()
@@ -131,18 +130,17 @@ class Ratings:
 
     def _refuse_disorder(self) -> None:
         """Wrong shapes, numbers out of range or rows out of order: a bug of the caller."""
-        rows: list[Column] = [self.users, self.items, self.values]
-        rows += [] if self.timestamps is None else [self.timestamps]
+        times = [] if self.timestamps is None else [self.timestamps]
+        rows: list[Column] = [self.users, self.items, self.values, *times]
         if len({array.shape for array in rows}) != 1 or self.values.ndim != 1:
             raise DataError("users, items, values and timestamps must have the same length")
-        for columns, ids in (
-            (self.user_attributes, self.user_ids),
-            (self.item_metadata, self.item_ids),
+        for numbers, ids, columns in (
+            (self.users, self.user_ids, self.user_attributes),
+            (self.items, self.item_ids, self.item_metadata),
         ):
             for name, column in columns.items():
                 if len(column) != len(ids):
                     raise DataError(f"'{name}' has {len(column)} values for {len(ids)} ids")
-        for numbers, ids in ((self.users, self.user_ids), (self.items, self.item_ids)):
             if len(numbers) and not (numbers.min() >= 0 and numbers.max() < len(ids)):
                 raise DataError("a number of a user or item has no id")
         pairs = self.users.astype(np.int64) * max(1, len(self.item_ids)) + self.items
@@ -152,16 +150,10 @@ class Ratings:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = {k: v for k, v in self.__dict__.items() if k in self.__dataclass_fields__}
-        state["user_attributes"] = dict(self.user_attributes)
-        state["item_metadata"] = dict(self.item_metadata)
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
-        self.__post_init__()
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        columns = {name: dict(values[name]) for name in ("user_attributes", "item_metadata")}
+        return partial(Ratings, **(values | columns)), ()
 
     @property
     def n_users(self) -> int:
@@ -208,8 +200,7 @@ class Ratings:
     @property
     def likes(self) -> NDArray[np.bool_]:
         """(n,) which ratings are likes: `RatingScale.liked_from` or more."""
-        liked: NDArray[np.bool_] = self.values >= self.scale.liked_from
-        return liked
+        return np.asarray(self.values >= self.scale.liked_from)
 
     def as_events(self) -> Ratings:
         """The same rows without stars: each is an event, and so a like."""
@@ -255,13 +246,8 @@ class Ratings:
     def where(self, rows: NDArray[np.bool_]) -> Ratings:
         """The ratings of a row mask; people and items keep their numbers."""
         times = None if self.timestamps is None else self.timestamps[rows]
-        return replace(
-            self,
-            users=self.users[rows],
-            items=self.items[rows],
-            values=self.values[rows],
-            timestamps=times,
-        )
+        users, items, values = self.users[rows], self.items[rows], self.values[rows]
+        return replace(self, users=users, items=items, values=values, timestamps=times)
 
     def of_items(self, kept: NDArray[np.bool_]) -> Ratings:
         """Only the items of a mask, renumbered; people keep their numbers, and all stay."""
@@ -281,13 +267,11 @@ class Ratings:
         if chosen.size and not (chosen[0] >= 0 and chosen[-1] < self.n_users):
             raise DataError("no such person's number", expected=f"0 to {self.n_users - 1}")
         chosen = chosen.astype(np.int64)
-        new_number = np.full(self.n_users, -1, dtype=np.int32)
-        new_number[chosen] = np.arange(len(chosen), dtype=np.int32)
-        rows = new_number[self.users] >= 0
-        kept = self.where(rows)
+        own = np.isin(np.arange(self.n_users), chosen)
+        kept = self.where(own[self.users])
         return replace(
             kept,
-            users=new_number[kept.users],
+            users=(np.cumsum(own) - 1)[kept.users].astype(np.int32),
             user_ids=self.user_ids[chosen],
             user_attributes={k: v[chosen] for k, v in self.user_attributes.items()},
         )

@@ -49,8 +49,8 @@ def temporal(ratings: Ratings, share: float = 0.2) -> Split:
     """Hold out everything after one moment, the same for all, with about `share` after it.
 
     Ratings of the very moment of the cut stay in training. DataError without different times.
-    Leaks: nothing backwards in time. But it does not judge everybody: people without late ratings
-    have no test ratings, and people who came late have no training ratings.
+    Leaks: nothing backwards in time. But people without late ratings have no test ratings, and
+    people who came late no training ratings.
     """
     refuse_share(share)
     if ratings.timestamps is None:
@@ -80,7 +80,7 @@ def k_fold_users(
     people: ratings, or how many people there are. labels: one per person; every fold then has its
     share of each label to within one person. ConfigError for more folds than people.
     Leaks: item statistics. Test people are unseen, but items are known from training people of the
-    same time and later; nothing a test person did takes part in training.
+    same time and later.
     """
     number = people if isinstance(people, int) else people.n_users
     if not 2 <= folds <= number:
