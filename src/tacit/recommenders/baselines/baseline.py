@@ -24,17 +24,20 @@ from tacit.recommenders.inputs import (
 )
 
 Arrays = Mapping[str, NDArray[Any]]
+Axis = str | int | None
 
 
 class Baseline(ItemRecommender):
     """kind: its name in a model file. unsaved: constructor arguments that no file holds.
 
-    held: name in the file, attribute, and the length of each axis: "items", or a setting's name.
+    held, matrices: dense and CSR arrays of the file: name, attribute, and the length of each axis:
+    a number, "items", None for any, or an attribute that is it or has it.
     """
 
     kind: ClassVar[str]
     unsaved: ClassVar[tuple[str, ...]] = ()
-    held: ClassVar[tuple[tuple[str, str, *tuple[str | int, ...]], ...]] = ()
+    held: ClassVar[tuple[tuple[str, str, *tuple[Axis, ...]], ...]] = ()
+    matrices: ClassVar[tuple[tuple[str, str, Axis, Axis], ...]] = ()
 
     def _learn_items(self, ratings: Ratings, domain: str | None = None) -> Ratings:
         """The ratings to learn from: all, or those of one domain's items, which become its own."""
@@ -45,7 +48,13 @@ class Baseline(ItemRecommender):
         return chosen
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {name: getattr(self, attribute) for name, attribute, *_ in self.held}
+        arrays = {name: getattr(self, attribute) for name, attribute, *_ in self.held}
+        for name, attribute, *_ in self.matrices:
+            matrix = getattr(self, attribute)
+            arrays[f"{name} offsets"] = matrix.indptr.astype(np.int64)
+            arrays[f"{name} columns"] = matrix.indices.astype(np.int32)
+            arrays[f"{name} values"] = matrix.data
+        return arrays
 
     def _header(self) -> dict[str, Any]:
         """What it keeps as JSON besides items and settings."""
@@ -55,11 +64,15 @@ class Baseline(ItemRecommender):
         """The reverse of `_arrays` and `_header`; ValueError where one does not fit the items."""
         for name, attribute, *axes in self.held:
             setattr(self, attribute, shaped(arrays, name, *map(self._length, axes)))
+        for name, attribute, height, width in self.matrices:
+            matrix = _matrix(arrays, name, self._length(height), self._length(width))
+            setattr(self, attribute, matrix)
 
-    def _length(self, axis: str | int) -> int:
-        if isinstance(axis, int):
+    def _length(self, axis: Axis) -> Any:
+        if not isinstance(axis, str):
             return axis
-        return len(self.item_ids_) if axis == "items" else int(getattr(self, axis))
+        known = self.item_ids_ if axis == "items" else getattr(self, axis)
+        return known if isinstance(known, int) else len(known)
 
     def save(self, path: str | Path) -> None:
         self._fitted()
@@ -101,20 +114,6 @@ class ListBaseline(Baseline):
         self.liked_from_ = float(header["liked_from"])
 
 
-class SimilarItems(Baseline):
-    """It has `similar_`, (items, items) CSR, beside what is `held`."""
-
-    similar_: sparse.csr_array
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return super()._arrays() | matrix_to_arrays("similar", self.similar_)
-
-    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        super()._restore(header, arrays)
-        size = len(self.item_ids_)
-        self.similar_ = matrix_from_arrays("similar", arrays, size, size)
-
-
 def like_matrix(ratings: Ratings, *, rest: float = 0.0) -> sparse.csr_array:
     """(people, items) CSR float64: 1 for a like, `rest` for another rating."""
     return liked_rows(ratings.matrix, ratings.likes, rest=rest)
@@ -152,22 +151,8 @@ def with_values(matrix: sparse.csr_array, values: Floats) -> sparse.csr_array:
     return sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def matrix_to_arrays(name: str, matrix: sparse.csr_array) -> dict[str, NDArray[Any]]:
-    """A sparse matrix as three arrays of a file."""
-    return {
-        f"{name} offsets": matrix.indptr.astype(np.int64),
-        f"{name} columns": matrix.indices.astype(np.int32),
-        f"{name} values": matrix.data,
-    }
-
-
-def matrix_from_arrays(
-    name: str, arrays: Arrays, width: int, height: int | None = None
-) -> sparse.csr_array:
-    """The matrix that `matrix_to_arrays` wrote; ValueError if it is not well formed.
-
-    height: how many rows it has to have, any number if None.
-    """
+def _matrix(arrays: Arrays, name: str, height: int | None, width: int) -> sparse.csr_array:
+    """A CSR matrix of the file; ValueError if it is not well formed."""
     offsets, columns, values = (
         shaped(arrays, f"{name} {part}", None) for part in ("offsets", "columns", "values")
     )

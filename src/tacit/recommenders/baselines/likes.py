@@ -20,7 +20,6 @@ from tacit.recommenders.base import Floats, History
 from tacit.recommenders.baselines.baseline import (
     Arrays,
     ListBaseline,
-    SimilarItems,
     as_row,
     like_matrix,
     liked_rows,
@@ -185,7 +184,7 @@ class ALS(ListBaseline):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ItemItem(SimilarItems, ListBaseline):
+class ItemItem(ListBaseline):
     """A score is the sum of the similarities of an item's k nearest that the person likes.
 
     Source: Sarwar, Karypis, Konstan and Riedl, Item-based collaborative filtering recommendation
@@ -201,6 +200,7 @@ class ItemItem(SimilarItems, ListBaseline):
 
     kind = "item-item"
     held = (("popularity", "popularity_", "items"),)
+    matrices = (("similar", "similar_", "items", "items"),)
 
     def __post_init__(self) -> None:
         if self.k < 1:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.domains import domain_of, within
@@ -18,19 +17,16 @@ from tacit.recommenders.base import Floats, History
 from tacit.recommenders.baselines.baseline import (
     Arrays,
     Baseline,
-    SimilarItems,
     as_row,
-    matrix_from_arrays,
-    matrix_to_arrays,
     person_means,
     with_values,
 )
 from tacit.recommenders.baselines.stars import ItemMean
-from tacit.recommenders.inputs import checked_ratings, ids_from_header, shaped
+from tacit.recommenders.inputs import checked_ratings, ids_from_header
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ItemKNN(SimilarItems):
+class ItemKNN(Baseline):
     """Item means plus weighted deviations from the means of similar items the person rated.
 
     Source: Sarwar, Karypis, Konstan and Riedl, Item-based collaborative filtering recommendation
@@ -51,6 +47,7 @@ class ItemKNN(SimilarItems):
     kind = "item-knn"
     unsaved = ("engine",)
     held = (("means", "means_", "items"),)
+    matrices = (("similar", "similar_", "items", "items"),)
 
     def __post_init__(self) -> None:
         if self.k < 1 or self.significance < 0:
@@ -124,10 +121,7 @@ class RemoteUser(Baseline):
     2007), as X-Map's paper compares itself with it. Alike: cosine of deviations from item means,
     over all that either rated in the source. Prediction: their mean plus their weighted deviations
     from their own means, both over the two domains; their mean alone where none of them rated.
-
-    Only people who rated in both domains are asked, and only those with some similarity. A person
-    of the training ratings with target ratings is among their own k, which adds nothing to unseen
-    items.
+    Only people who rated in both domains, and are alike at all, are asked.
     No privacy: THE MODEL FILE HOLDS EVERY TRAINING PERSON'S RATINGS, without ids.
     """
 
@@ -136,7 +130,11 @@ class RemoteUser(Baseline):
     k: int = 50
 
     kind = "remote-user"
-    held = (("overall", "overall_", 1),)
+    held = (("overall", "overall_", 1), ("source means", "source_means_", "source_ids_"))
+    matrices = (
+        ("tastes", "tastes_", None, "source_ids_"),
+        ("answers", "answers_", None, "items"),
+    )
 
     def __post_init__(self) -> None:
         if self.source == self.target:
@@ -185,20 +183,9 @@ class RemoteUser(Baseline):
     def _header(self) -> dict[str, Any]:
         return {"source_items": self.source_ids_.tolist()}
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {
-            **super()._arrays(),
-            "source means": self.source_means_,
-            **matrix_to_arrays("tastes", self.tastes_),
-            **matrix_to_arrays("answers", self.answers_),
-        }
-
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        super()._restore(header, arrays)
         self.source_ids_ = ids_from_header(header["source_items"])
-        self.source_means_ = shaped(arrays, "source means", len(self.source_ids_))
-        self.tastes_ = matrix_from_arrays("tastes", arrays, len(self.source_ids_))
-        self.answers_ = matrix_from_arrays("answers", arrays, len(self.item_ids_))
+        super()._restore(header, arrays)
         if self.tastes_.shape[0] != self.answers_.shape[0]:
             raise ValueError("'tastes' and 'answers' are not of the same people")
 
