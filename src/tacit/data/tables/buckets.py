@@ -31,10 +31,8 @@ from tacit.errors import ConfigError, DataError, OutputError
 
 LEAST_MEMORY = 2**30
 _OWN = 0.45 * 2**30  # of the process before it reads anything
-OF_ROW = 320
-"""Bytes of a row at most while its bucket is sorted, or its chunk is parted."""
-COPIES = 6
-"""Of an id of text at that time."""
+OF_ROW, COPIES = 320, 6
+"""Bytes of a row at most while its bucket is sorted or its chunk parted, and copies of an id."""
 _SAMPLE = 10_000  # rows of a file whose ids of text are measured
 _IDS: tuple[Role, ...] = ("user", "item")
 
@@ -112,9 +110,8 @@ def _files(folder: Path) -> list[Path]:
     if is_folder(folder):
         raise DataError("this is a folder of  tacit data import", path=folder,
                         fix="Name its ratings.parquet or events.parquet.")  # fmt: skip
-    inside = {file: file.relative_to(folder).parts for file in sorted(folder.rglob("*"))}
-    files = [file for file, parts in inside.items()
-             if file.is_file() and not any(part[0] in "._" for part in parts)]  # fmt: skip
+    files = [file for file in sorted(folder.rglob("*")) if file.is_file()
+             and not any(part[0] in "._" for part in file.relative_to(folder).parts)]  # fmt: skip
     if not files:
         raise DataError("there is no Parquet file in this folder", path=folder)
     for file in files:

@@ -47,13 +47,12 @@ def write_ratings(ratings: Ratings, path: PathLike, *, domains: bool = True) -> 
         "item_id": ratings.item_ids[ratings.items],
     }
     if ratings.scale != EVENTS or not ratings.likes.all():
-        columns["rating"] = ratings.values
+        whole = ratings.scale.discrete and bool((ratings.values % 1 == 0).all())
+        columns["rating"] = ratings.values.astype(np.int64) if whole else ratings.values
     if ratings.timestamps is not None:
         columns["timestamp"] = ratings.timestamps
     if domains and DOMAIN in ratings.item_metadata:
         columns[DOMAIN] = ratings.item_metadata[DOMAIN][ratings.items]
-    if ratings.scale.discrete and bool((ratings.values % 1 == 0).all()) and "rating" in columns:
-        columns["rating"] = ratings.values.astype(np.int64)
     write_columns(columns, path)
 
 
@@ -70,9 +69,9 @@ def write_items(ratings: Ratings, path: PathLike) -> None:
 def check_ending(path: Path) -> None:
     """ConfigError unless a table can be written under a name that ends like this."""
     if path.suffix not in _ENDINGS:
+        endings = ", ".join(_ENDINGS)
         raise ConfigError(
-            f"{path}: a table cannot be written under this ending. Use one of "
-            f"{', '.join(_ENDINGS)}."
+            f"{path}: a table cannot be written under this ending. Use one of {endings}."
         )
 
 
@@ -161,9 +160,8 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
             expected=f"format {FORMAT}", fix="Import the files again with this version.",
         )  # fmt: skip
     if scale is not None and note["scale"] == str(EVENTS):
-        raise DataError(
-            "these are events, which have no stars", path=path, fix="Leave --scale out."
-        )
+        fix = "Leave --scale out."
+        raise DataError("these are events, which have no stars", path=path, fix=fix)
     parts = open_table(path / f"{note['table']}.parquet").frame
     users, public = path / "users.parquet", note["public"]
     ids, metadata = table_of(path / _CATALOGUE, "item", "item_id", fewest=1)
@@ -184,8 +182,7 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
     )
     if not public["catalogue"]:
         return made
-    domains = metadata.pop(DOMAIN, {})
-    return on_catalogue(made, {item: domains.get(item) for item in ids}, metadata=metadata)
+    return on_catalogue(made, metadata.pop(DOMAIN, dict.fromkeys(ids)), metadata=metadata)
 
 
 def _ids(column: pl.Series) -> Any:

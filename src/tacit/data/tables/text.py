@@ -16,11 +16,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from tacit.data.tables import ALL_NAMES, Table, squeezed
-from tacit.data.tables.times import looks_like_time
+from tacit.data.tables.times import LIKE_TIME
 from tacit.errors import DataError
 
 DELIMITERS = (",", "\t", ";", "|", "::")
@@ -65,18 +66,10 @@ def unpacked(path: Path) -> bytes:
     return raw
 
 
-def text_table(
-    path: Path,
-    raw: bytes,
-    delimiter: str | None,
-    headers: Sequence[str] | None,
-    header: bool | None,
-    asked: Sequence[str | None],
-    encoding: str | None,
-) -> Table:
-    """headers: names given from outside. header: whether the first line holds them; None: looks."""
+def text_table(path: Path, raw: bytes, *, encoding: str | None, **given: Any) -> Table:
+    """given: what `_dialect` takes."""
     data = _utf8(raw, path, encoding)
-    dialect = _dialect(path, data, delimiter, headers, header, asked)
+    dialect = _dialect(path, data, **given)
 
     def lines() -> Iterator[int]:
         return (at for at, cells in _records(data, dialect) if dialect.fits(cells))
@@ -122,11 +115,13 @@ def _utf8(raw: bytes, path: Path, encoding: str | None) -> bytes:
 def _dialect(
     path: Path,
     data: bytes,
+    *,
     delimiter: str | None,
     headers: Sequence[str] | None,
     header: bool | None,
     asked: Sequence[str | None],
 ) -> Dialect:
+    """headers: names given from outside. header: whether the first line holds them; None: looks."""
     lines = ((at, raw.decode()) for at, raw in enumerate(io.BytesIO(data), 1))
     sample = list(itertools.islice(((at, text) for at, text in lines if text.strip()), _SAMPLE))
     if not sample:
@@ -145,11 +140,9 @@ def _dialect(
             chosen = " "
     widths = [len(_split(text, chosen)) for text in texts]
     usual = max(set(widths), key=widths.count)
-    while (
-        len(texts) > 1
-        and headers is None
-        and (texts[0].startswith("#") or (widths[0] == 1 < usual))
-    ):  # comments and titles above the table
+    while len(texts) > 1 and headers is None:  # comments and titles above the table
+        if not texts[0].startswith("#") and not widths[0] == 1 < usual:
+            break
         above = sample.pop(0)[0]
         del texts[0], widths[0]
     quote = "'" if _quoted(texts, chosen) else '"'
@@ -157,9 +150,8 @@ def _dialect(
     if headers is not None:
         return Dialect(chosen, tuple(headers), above, quote)
     if header is None:
-        header = any(squeezed(cell) in wanted for cell in first) or not any(
-            map(looks_like_time, first)
-        )
+        known = any(squeezed(cell) in wanted for cell in first)
+        header = known or not any(map(LIKE_TIME.match, first))
     if all(_TYPED.search(cell) for cell in first):  # of RecBole; no part of the names
         first = [_TYPED.sub("", cell) for cell in first]
     numbers = [str(at) for at in range(1, len(first) + 1)]

@@ -37,7 +37,8 @@ _FORMS = [
         _WEEKDAY + _MONTH + r"(?P<a>\d{1,2})(?:st|nd|rd|th)?,? +" + _YEAR + _CLOCK,
     )
 ]
-_LOOKS = re.compile(r"[+-]?\d+([.,]\d+)?$|\d{1,4}[-/.] ?\d{1,2}[-/.] ?\d{1,4}\b")
+LIKE_TIME = re.compile(r"[+-]?\d+([.,]\d+)?$|\d{1,4}[-/.] ?\d{1,2}[-/.] ?\d{1,4}\b")
+"""How a cell begins that is a number or a date, as no header does."""
 _MONTHS = {
     name: number
     for number, names in enumerate(
@@ -54,11 +55,6 @@ def ordered(column: pl.Series, dates: Dates | None) -> bool:
     if dates is not None or column.dtype != pl.String:
         return False
     return bool(column.str.strip_chars().str.contains(_YEAR_LAST).any())
-
-
-def looks_like_time(text: str) -> bool:
-    """Whether a cell begins like a number or a date, which no header does."""
-    return bool(_LOOKS.match(text))
 
 
 def is_date(text: str) -> bool:
