@@ -53,10 +53,7 @@ class Clicks:
         return np.stack([self.mean(arm, contexts) for arm in range(len(self.centres))], axis=1)
 
     def mean(self, arms: int | NDArray[np.int64], contexts: Floats) -> Floats:
-        """(n,) chances of a click. arms: one video for all, or (n,) one for each of the contexts.
-
-        contexts: (n, d).
-        """
+        """(n,) chances of a click. arms: one video for all, or (n,) one for each of (n, d)."""
         apart = np.linalg.norm(contexts - self.centres[arms], axis=1) / self.widths[arms]
         bump = (1 + np.cos(math.pi * np.minimum(apart, 1.0))) / 2
         return np.asarray(LOW + self.heights[arms] * bump, dtype=np.float64)
@@ -77,12 +74,7 @@ class Clicks:
 
 
 def generate(
-    *,
-    vendors: int = 4,
-    videos: int = 20,
-    dimension: int = 2,
-    lipschitz: float = 2.0,
-    seed: int,
+    *, vendors: int = 4, videos: int = 20, dimension: int = 2, lipschitz: float = 2.0, seed: int
 ) -> Clicks:
     """`vendors` times `videos` videos, liked most at random points of the cube.
 

@@ -48,10 +48,7 @@ class RatingScale:
 
     @classmethod
     def detect(cls, values: NDArray[np.float64]) -> RatingScale:
-        """The first of the common public scales that holds every value.
-
-        The choice looks at the ratings, so a formal guarantee needs the scale to be given instead.
-        """
+        """The first common scale that holds every value; it is read off the ratings, not public."""
         scale, odd = cls.nearest(values)
         if odd:
             held = scale.holds(values)
@@ -66,10 +63,7 @@ class RatingScale:
         return most, len(values) - held[most]
 
     def unfit(self, row: int | None) -> DataError:
-        """The error where no common scale holds all ratings, and this one most of them.
-
-        row: the first off it, None where all are.
-        """
+        """Where no common scale holds all ratings. row: the first off this one; None: all are."""
         return DataError(
             "the ratings fit none of the common scales",
             row=row,
@@ -104,8 +98,7 @@ class RatingScale:
         if not self.step:
             return inside
         steps = (np.where(inside, values, self.minimum) - self.minimum) / self.step
-        on: NDArray[np.bool_] = inside & (np.abs(steps - np.round(steps)) < 1e-6)
-        return on
+        return np.asarray(inside & (np.abs(steps - np.round(steps)) < 1e-6))
 
     def to_levels(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
         """Stars to 0, 1, ..., levels - 1; a value off the scale is an error."""
@@ -119,19 +112,12 @@ class RatingScale:
         return f"{self.minimum:g}:{self.maximum:g}:{self.step:g}"
 
 
-COMMON_SCALES = (
-    RatingScale(1, 5, 1),
-    RatingScale(0.5, 5, 0.5),
-    RatingScale(0, 5, 0.5),
-    RatingScale(1, 10, 1),
-    RatingScale(0, 10, 0.5),
-    RatingScale(0, 100, 1),
+COMMON_SCALES = tuple(
+    map(RatingScale.parse, ("1:5:1", "0.5:5:0.5", "0:5:0.5", "1:10:1", "0:10:0.5", "0:100:1"))
 )
 
 EVENTS = RatingScale(0, 1, 1)
-"""Of events without stars, such as purchases: each is a 1, which is a like. A 0 is an event that
-counts as seen and not as liked."""
-
+"""Of events without stars, such as purchases: a 1 is a like, a 0 was seen and not liked."""
 
 _ROOMY = 4  # a table of this many places per row is cheaper than sorting the ids
 _BIGGEST_ID = np.iinfo(np.int64).max
@@ -207,8 +193,8 @@ def latest(pairs: NDArray[np.int64], *keys: NDArray[Any]) -> NDArray[np.intp]:
     """The rows that count, sorted by pair: of a repeated one that with the largest last key, then
     the one before, then the later row. pairs: from 0.
 
-    They are sorted by digits of 16 bits: NumPy counts these and compares longer ones, which takes
-    five times as long. Only the repeated pairs are worth sorting again.
+    Sorted by digits of 16 bits, which NumPy counts: comparing takes five times as long. Only
+    repeated pairs are sorted again.
     """
     order = np.argsort(pairs.astype(np.uint16), kind="stable")
     for shift in range(16, int(pairs.max(initial=0)).bit_length(), 16):

@@ -3,9 +3,8 @@
 Metadata   are public and come from outside: genres, tags, categories, prices, years of a catalogue.
            Columns made of the ratings themselves, such as tags by the same people or embeddings of
            their events, are private data and no metadata. Several values are joined by '|'.
-Domains    are item metadata under the name 'domain'. Every item has exactly one, so one id in two
-           domains is refused: 17 among the books and 17 among the films are two items, with two
-           ids.
+Domains    are item metadata under the name 'domain'. Every item has exactly one: 17 among the books
+           and 17 among the films are two items, with two ids.
 Genres     cut one catalogue into two domains, to try recommenders across domains.
 Source     Guerraoui, Kermarrec, Lin and Patra, Heterogeneous recommendations (PVLDB 2017), its test
            within one kind of items: genres sorted by their number of items are dealt to the two
@@ -108,7 +107,7 @@ def on_catalogue(
 
 
 def none_rated() -> DataError:
-    """What to say of a catalogue without a rated item."""
+    """The error of a catalogue without a rated item."""
     return DataError(
         "no item of the catalogue has a rating",
         expected="item ids written as in the ratings",
@@ -219,8 +218,7 @@ def split_by_genre(
 
     column: item metadata, genres joined by '|'. Genres with equally many items are dealt in
     alphabetical order. An item with as many genres on one side as on the other goes to the side of
-    its most common genre, so that no item's place hangs on another tied item. DataError if one
-    domain would be empty.
+    its most common genre. DataError if one domain would be empty.
     """
     if len(set(names)) != 2 or not all(name.strip() for name in names):
         raise ConfigError(f"Two domains need two different names; got {names}.")

@@ -152,8 +152,8 @@ def _beside(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> Colu
 def get(name: str, folder: str | Path, *, base: str = BASE) -> Path:
     """Fetch `name` (a key of `ARCHIVES`) into `folder` and return the folder with its files.
 
-    A zip file already lying in `folder` is used if its SHA-256 is right, so an archive fetched by
-    hand works; data already unpacked there is returned at once.
+    A zip file in `folder`, such as one fetched by hand, is used if its SHA-256 is right; data
+    unpacked there before is returned at once.
     """
     if name not in ARCHIVES:
         raise ConfigError(f"No data set '{name}' is offered. Choose one of: {', '.join(ARCHIVES)}.")
@@ -193,9 +193,8 @@ def _fetch(name: str, folder: Path, base: str) -> Path:
             raise
         status = getattr(error.response, "status_code", None)
         cause = f"the host answered {status}" if status else "the host cannot be reached"
-        raise DownloadError(
-            f"{name} could not be fetched from {base}: {cause}. {by_hand}"
-        ) from None
+        problem = f"{name} could not be fetched from {base}: {cause}. {by_hand}"
+        raise DownloadError(problem) from None
     except ValueError:
         raise DownloadError(
             f"{name}.zip from {base} is not the published file: its SHA-256 differs from "
@@ -216,8 +215,7 @@ def _unpack(path: Path, target: Path) -> None:
         shutil.rmtree(target, ignore_errors=True)
         (partial / target.name).rename(target)
     except (zipfile.BadZipFile, FileNotFoundError) as error:
-        raise DownloadError(
-            f"{path} cannot be unpacked: {error}. Delete it and run again."
-        ) from None
+        problem = f"{path} cannot be unpacked: {error}. Delete it and run again."
+        raise DownloadError(problem) from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)

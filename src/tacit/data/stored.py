@@ -36,9 +36,8 @@ class StoredRatings(ABC):
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
         """The sum of `add(block)` over blocks of whole people, each in one block: PRIVATE.
 
-        A block has the item numbers and the scale of the catalogue. A sum of integers is the same
-        for every cut into blocks. `add` is called in other processes, and may be called again for
-        a block whose answer was lost.
+        A block has the item numbers and the scale of the catalogue. `add` is called in other
+        processes, and may be called again for a block whose answer was lost.
         """
 
     def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> Lines:
@@ -189,12 +188,10 @@ class Public:
 
     def _scale(self, stars: NDArray[np.float64] | None) -> RatingScale:
         """The scale that is given, or of these (k,) different stars; DataError if none fits."""
-        if stars is None:
-            if self.scale is not None:
-                raise ConfigError("Events have no stars, so a scale has no meaning for them.")
-            return EVENTS
-        if self.scale is not None:
-            return self.scale
+        if stars is None and self.scale is not None:
+            raise ConfigError("Events have no stars, so a scale has no meaning for them.")
+        if stars is None or self.scale is not None:
+            return self.scale or EVENTS
         if len(stars) > MOST_VALUES:
             raise DataError(
                 "there are too many different stars to find their scale",

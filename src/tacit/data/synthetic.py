@@ -60,9 +60,8 @@ def generate(
     how        sd over items of half the gap in stars; 0: the attribute has no say in the stars
     scale      stars are drawn on a five-star scale and stretched to this one
     labels     item metadata "genres", as in `generate_domains`; they change nothing else
-    The ids are 1, 2, ...; every item is rated at least once where there are enough ratings. The
-    same arguments and seed give the same ratings; with which=how=0 they do not depend on `share`.
-    ConfigError for numbers out of range.
+    The ids are 1, 2, ...; every item is rated at least once where there are enough ratings. With
+    which=how=0 the ratings do not depend on `share`. ConfigError for numbers out of range.
     """
     if min(users, items) < 1 or not users <= ratings <= users * items:
         raise ConfigError(

@@ -1,7 +1,6 @@
 """What every recommender offers, how scores become a list, and which visits wait for an answer.
 
-Answers  Each visit is learned once, or never.
-Why      A visit is charged for entering the sums once. Who answers, how often, is up to callers.
+Answers  Each visit is learned once, or never: it is charged for entering the sums once.
 Memory   A byte for each of the last `KEPT` visits. An answer that comes after as many more visits
          is not learned: by then a first one and a second one cannot be distinguished.
 Privacy  Numbers of visits are public time. Whether a visit was answered decides whether that answer
@@ -63,10 +62,7 @@ class Recommendations:
         return [row.item_id for row in self.rows]
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns user_id, item_id, score, rank: what a data frame's constructor takes.
-
-        Where titles are known, also title.
-        """
+        """Columns user_id, item_id, score, rank, and title where known, for a data frame."""
         names = ("user_id", "item_id", "score", "rank")
         columns = {name: [getattr(row, name) for row in self.rows] for name in names}
         titles = {"title": [self.titles.get(row.item_id) for row in self.rows]}
@@ -214,9 +210,8 @@ class ItemRecommender(Parameters):
 
     def _fitted(self) -> None:
         if not hasattr(self, "item_ids_"):
-            raise NotFittedError(
-                f"This {type(self).__name__} is not fitted. Call fit(ratings) first."
-            )
+            name = type(self).__name__
+            raise NotFittedError(f"This {name} is not fitted. Call fit(ratings) first.")
 
     def _history(self, user: Any, history: History | None) -> History:
         self._fitted()
@@ -235,20 +230,16 @@ def top_n(
     candidates: Collection[Any] | None,
 ) -> Recommendations:
     """Rank by score, ties by item order; unknown ids in `left_out`, `candidates` are ignored."""
-    ids, n = item_ids.tolist(), checked_n(n)
+    ids, n, unwanted = item_ids.tolist(), checked_n(n), set(left_out)
     wanted = None if candidates is None else set(checked_ids(candidates, "candidates"))
-    unwanted = set(left_out)
     allowed = (
         number
         for number in np.argsort(-scores, kind="stable").tolist()
         if ids[number] not in unwanted and (wanted is None or ids[number] in wanted)
     )
-    return Recommendations(
-        tuple(
-            Recommendation(user, ids[number], float(scores[number]), rank)
-            for rank, number in enumerate(islice(allowed, n), 1)
-        )
-    )
+    best = enumerate(islice(allowed, n), 1)
+    rows = (Recommendation(user, ids[at], float(scores[at]), rank) for rank, at in best)
+    return Recommendations(tuple(rows))
 
 
 def pick(scores: Floats, item_ids: Column, items: Sequence[Any]) -> Floats:

@@ -117,13 +117,10 @@ def condition(taken: Sequence[str]) -> str:
 
 def assumed(what: str, taken: Sequence[str]) -> tuple[str, ...]:
     """Assumptions about what is public. what: all of it, in words."""
-    given = f"{what} are public"
     if not taken:
-        return (f"{given}: they were given, not read off the ratings",)
-    return (
-        given,
-        *(f"{read} is public: {instead}" for read, instead in (TAKEN[name] for name in taken)),
-    )
+        return (f"{what} are public: they were given, not read off the ratings",)
+    read_off = (TAKEN[name] for name in taken)
+    return f"{what} are public", *(f"{read} is public: {instead}" for read, instead in read_off)
 
 
 def load_model(path: str | Path) -> Any:
@@ -161,10 +158,8 @@ def _baselines() -> dict[str, Any]:
 def shaped(arrays: Mapping[str, NDArray[Any]], name: str, *shape: int | None) -> NDArray[Any]:
     """One array of a file; ValueError unless it has this shape (None: any extent)."""
     array = arrays[name]
-    fits = len(array.shape) == len(shape) and all(
-        wanted in (None, extent) for extent, wanted in zip(array.shape, shape, strict=True)
-    )
-    if not fits:
+    pairs = zip(array.shape, shape, strict=False)
+    if array.ndim != len(shape) or any(wanted not in (None, extent) for extent, wanted in pairs):
         raise ValueError(f"'{name}' does not fit the list of items")
     return array
 
@@ -173,10 +168,10 @@ def finite(
     arrays: Mapping[str, NDArray[Any]], name: str, *shape: int | None
 ) -> NDArray[np.float64]:
     """The same of finite float64 numbers alone."""
-    found = shaped(arrays, name, *shape)
-    if found.dtype != np.float64 or not np.isfinite(found).all():
+    array = shaped(arrays, name, *shape)
+    if array.dtype != np.float64 or not np.isfinite(array).all():
         raise ValueError(f"'{name}' does not hold finite numbers alone")
-    return found
+    return array
 
 
 Titles = Mapping[Any, str]
@@ -208,6 +203,4 @@ def ids_from_header(values: list[Any]) -> Column:
     """The column that `items_to_header` wrote."""
     if values and all(isinstance(value, int) for value in values):
         return np.array(values, dtype=np.int64)
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column
+    return np.array(values, dtype=object)

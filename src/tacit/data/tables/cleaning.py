@@ -151,10 +151,7 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
 
 
 def parts_of(
-    frame: pl.DataFrame,
-    used: Mapping[Role, str],
-    scale: RatingScale | None = None,
-    path: object = None,
+    frame: pl.DataFrame, used: Mapping[Role, str], scale: RatingScale | None, path: object = None
 ) -> pl.DataFrame:
     """A part of stored rows, read as `clean` reads them: ids are Int64 or text, times seconds.
 
@@ -207,7 +204,7 @@ def _scale(table: Table, stars: NDArray[np.float64], name: str, rules: Rules) ->
 
 
 Read = tuple[pl.Series, pl.Series]
-"""Values, null where a cell cannot be read; and which cells say nothing."""
+"""Values, null where a cell cannot be read; and which cells are missing."""
 
 
 def _is_text(kind: pl.DataType) -> bool:
@@ -250,8 +247,8 @@ def to_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
         drawn = column.str.contains(r"^[★⭐☆]+$").fill_null(value=False)
         column = column.zip_with(~drawn, column.str.count_matches("[★⭐]").cast(pl.String))
         lowered = column.str.to_lowercase()
-        said = lowered.is_in([*ANSWERS]).fill_null(value=False)
-        column = column.zip_with(~said, lowered.replace(ANSWERS))
+        answers = lowered.is_in([*ANSWERS]).fill_null(value=False)
+        column = column.zip_with(~answers, lowered.replace(ANSWERS))
         if decimal == ",":  # a point is no decimal sign then
             column = column.set(column.str.contains(".", literal=True).fill_null(value=False), "")
         if decimal != ".":

@@ -150,12 +150,11 @@ def carry_out(
     public_items: bool = False,
     domain: str | None = None,
 ) -> Reading:
-    """Clean what was planned. on_bad: None drops bad rows, unless they are most of the rows.
+    """Clean what was planned. on_bad: that of the rules; None: drop, unless most rows are bad.
 
     catalogue: a public list of items; ratings of others are dropped. items: more about items.
     public_items: the items that were rated may be known to everybody.
     """
-    rules = replace(rules, on_bad=on_bad or "drop")
     for found in made.ratings:
         found.checked(rules)
     if made.movielens is not None:
@@ -195,16 +194,15 @@ def carry_out(
 
 def _check_guesses(made: Plan, ratings: Ratings) -> None:
     """DataError where a guessed column of people or items never repeats: it is another column."""
-    roles: tuple[tuple[Role, int, str], ...] = (
-        ("item", ratings.n_items, "every item has one row"),
-        ("user", ratings.n_users, "every person has one row"),
-    )
-    for role, distinct, what in roles:
+    roles: dict[Role, tuple[int, str]] = {
+        "item": (ratings.n_items, "item"), "user": (ratings.n_users, "person"),
+    }  # fmt: skip
+    for role, (distinct, name) in roles.items():
         guessed = any(found.why.get(role) != "asked" for found in made.ratings)
         if guessed and len(ratings) >= _FEW and distinct == len(ratings):
             table, places = made.ratings[0].table, made.ratings[0].places
             raise DataError(
-                f"{what}, so no list can be learned",
+                f"every {name} has one row, so no list can be learned",
                 path=table.path, column=table.headers[places[role]],
                 fix=f"Name the right column with --{role}, or this one if it is right. A cell "
                 "holds one person or one item.",

@@ -76,11 +76,9 @@ def seconds(column: pl.Series, dates: Dates | None = None, *, digits: bool = Fal
     texts = column.cast(pl.String).str.strip_chars()
     whole, real = (texts.cast(kind, strict=False) for kind in (pl.Int64, pl.Float64))
     numbers = real if real.null_count() < whole.null_count() else whole
-    found = _of_numbers(numbers, digits)
     written = numbers.is_null() & texts.is_not_null()
-    if not written.any():
-        return found
-    return found.scatter(written.arg_true(), _of_texts(texts.filter(written), dates))
+    moments = _of_numbers(numbers, digits)
+    return moments.scatter(written.arg_true(), _of_texts(texts.filter(written), dates))
 
 
 def _of_numbers(column: pl.Series, digits: bool) -> pl.Series:
@@ -95,32 +93,30 @@ def _of_numbers(column: pl.Series, digits: bool) -> pl.Series:
     for _ in range(3):
         large = (column.abs() > LAST_SECOND).fill_null(value=False)
         column = column.set(large, None).fill_null(column // 1000)
-    found = column.cast(pl.Int64, strict=False)
-    return found.set(~found.is_between(-LAST_SECOND, LAST_SECOND), None)
+    moments = column.cast(pl.Int64, strict=False)
+    return moments.set(~moments.is_between(-LAST_SECOND, LAST_SECOND), None)
 
 
 def _of_texts(texts: pl.Series, dates: Dates | None) -> pl.Series:
     """ISO in one pass; each other text once."""
     iso = texts.set(~texts.str.contains(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?$"), None)
     iso = iso.str.strip_suffix("Z").str.replace("T", " ")
-    found = iso.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False).dt.epoch("s").cast(pl.Int64)
-    left = found.is_null()
-    if not left.any():
-        return found
+    moments = iso.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False).dt.epoch("s").cast(pl.Int64)
+    left = moments.is_null()
     others = texts.filter(left)
     different = others.unique().to_list()
     day_first = _day_first(different, dates)
     read = {text: _moment(text, day_first) for text in different}
-    moments = pl.Series([read[text] for text in others], dtype=pl.Int64)
-    return found.scatter(left.arg_true(), moments)
+    others = pl.Series([read[text] for text in others], dtype=pl.Int64)
+    return moments.scatter(left.arg_true(), others)
 
 
 def _day_first(texts: Sequence[str], dates: Dates | None) -> bool:
     """Which of the two small numbers is the day, by the whole column."""
-    found = [match for text in texts if (match := _FORMS[1].match(text))]
-    if dates is not None or not found:
+    matches = [match for text in texts if (match := _FORMS[1].match(text))]
+    if dates is not None or not matches:
         return dates != "monthfirst"
-    pairs = [(int(match["a"]), int(match["b"])) for match in found]
+    pairs = [(int(match["a"]), int(match["b"])) for match in matches]
     day = any(12 < first <= 31 and second <= 12 for first, second in pairs)
     month = any(12 < second <= 31 and first <= 12 for first, second in pairs)
     if day and month:
@@ -132,7 +128,7 @@ def _day_first(texts: Sequence[str], dates: Dates | None) -> bool:
         )
     if day or month:
         return day
-    if all(match["sign"][0] == "." for match in found) or all(a == b for a, b in pairs):
+    if all(match["sign"][0] == "." for match in matches) or all(a == b for a, b in pairs):
         return True  # only day first is written with full stops
     raise DataError(
         "no date says whether the day or the month comes first",
@@ -148,12 +144,9 @@ def _moment(text: str, day_first: bool) -> int | None:
         return None
     part = match.groupdict()
     year, day = int(part["year"]), int(part["a"])
-    if "name" in part:
-        month = _MONTHS.get(part["name"].lower()[:3], 0)
-    else:
-        month, day = day, int(part["b"])
-        if "sign" in part and day_first:
-            month, day = day, month
+    month = int(part["b"]) if "b" in part else _MONTHS.get(part["name"].lower()[:3], 0)
+    if "b" in part and not ("sign" in part and day_first):  # year first, or the month before it
+        month, day = day, month
     if len(part["year"]) == 2:
         year += 1900 if year > 68 else 2000
     hour = int(part["hour"] or 0)

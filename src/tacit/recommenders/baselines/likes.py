@@ -69,10 +69,8 @@ class EASE(ListBaseline):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Ridge(ListBaseline):
-    """Likes in one domain from ratings in another, by one ridge regression. No privacy.
-
-    It has no intercept. Items of other domains have score 0.
-    """
+    """Likes in one domain from ratings in another, by one ridge regression without intercept. Items
+    of other domains have score 0. No privacy."""
 
     source: str
     target: str
@@ -242,10 +240,8 @@ def bm25_weights(likes: sparse.csr_array) -> sparse.csr_array:
 
 
 def nearest(weighted: sparse.csr_array, k: int) -> sparse.csr_array:
-    """(items, items) products of columns; column j keeps the k largest of item j, ties too.
-
-    Only products above 0 are kept, and none of an item with itself.
-    """
+    """(items, items) products of columns above 0, but of an item with itself; column j keeps the k
+    largest of item j, ties too."""
     columns = sparse.csc_array(weighted)
     items = columns.shape[1]
     rows = sparse.csr_array(columns.T)
@@ -258,9 +254,9 @@ def nearest(weighted: sparse.csr_array, k: int) -> sparse.csr_array:
             least = np.partition(products, items - k, axis=0)[items - k]
             products[products < least] = 0.0
         blocks.append(sparse.csc_array(np.maximum(products, 0.0)))
-    found = sparse.csr_array(sparse.hstack(blocks))
-    found.sort_indices()
-    return found
+    similar = sparse.csr_array(sparse.hstack(blocks))
+    similar.sort_indices()
+    return similar
 
 
 def _counts(likes: sparse.csr_array) -> NDArray[np.int64]:

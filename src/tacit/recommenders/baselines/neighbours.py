@@ -79,9 +79,8 @@ class ItemKNN(Baseline):
 def _most_alike(engine: Engine, table: Table, *, k: int, significance: int) -> sparse.csr_array:
     """(items, items) CSR, sorted indices: in row i the similarities of its up to k most alike.
 
-    An engine gives the k nearest by absolute similarity. Neighbours of negative similarity belong
-    into no list of the most alike, and prediction suffers from them, so ever longer lists are asked
-    for until k positive ones are found or the list ends.
+    An engine gives the k nearest by absolute similarity. Prediction suffers from negative ones, so
+    ever longer lists are asked for until k positive ones are found or the list ends.
     """
     width = table.values.shape[1]
     every = np.arange(width, dtype=np.int32)
@@ -90,13 +89,9 @@ def _most_alike(engine: Engine, table: Table, *, k: int, significance: int) -> s
     while waiting.size:
         asked = min(asked, width)
         found = engine.neighbours(
-            table,
-            of=waiting,
-            among=every,
-            k=asked,
-            significance=significance,
+            table, of=waiting, among=every, k=asked, significance=significance,
             counts=significance > 0,
-        )
+        )  # fmt: skip
         positive = found.similarities > 0
         chosen = positive & (np.cumsum(positive, axis=1) <= k)
         places = np.nonzero(chosen)[0]

@@ -30,10 +30,7 @@ from tacit.recommenders.inputs import TAKEN, assumed, condition, taken_for_publi
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Popularity(Baseline):
-    """Scores are counts, the same for everybody. No privacy.
-
-    likes: count likes alone, not all ratings.
-    """
+    """Scores are counts of ratings, or of `likes` alone, the same for everybody. No privacy."""
 
     likes: bool = False
 
@@ -52,10 +49,8 @@ class Popularity(Baseline):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ItemMean(Baseline):
-    """Scores are item means pulled towards the overall mean by `damping` pseudo-ratings.
-
-    No privacy. Without damping the head of the list is films that one person gave five stars.
-    """
+    """Scores are item means pulled towards the overall mean by `damping` pseudo-ratings, without
+    which the list begins with films that one person gave five stars. No privacy."""
 
     damping: float = 5.0
 
@@ -70,10 +65,8 @@ class ItemMean(Baseline):
         overall = float(ratings.values.mean())
         counts = np.bincount(ratings.items, minlength=ratings.n_items) + self.damping
         sums = np.bincount(ratings.items, ratings.values, minlength=ratings.n_items)
-        weighted = sums + self.damping * overall
-        self.means_: Floats = np.divide(
-            weighted, counts, out=np.full(ratings.n_items, overall), where=counts > 0
-        )
+        self.means_: Floats = np.full(ratings.n_items, overall)
+        np.divide(sums + self.damping * overall, counts, out=self.means_, where=counts > 0)
         return self
 
     def _score(self, history: History) -> Floats:
@@ -81,11 +74,8 @@ class ItemMean(Baseline):
 
 
 class UserAverage(Baseline):
-    """Every item scores the mean of the person's own stars, in whatever domain.
-
-    No privacy. A newcomer gets the overall mean. All scores are equal, so its lists are in the
-    order of the items and say nothing.
-    """
+    """Every item scores the mean of the person's own stars, of a newcomer the overall mean: lists
+    are in the order of the items. No privacy."""
 
     kind = "user-average"
     held = (("overall", "overall_", 1),)
@@ -105,8 +95,7 @@ class UserItemMean(Baseline):
     """Overall mean plus an item's offset plus a person's offset, both pulled towards 0. No privacy.
 
     Source: the baseline estimates of Koren, Factor in the neighbors (TKDD 2010), section 2.1, with
-    its pseudo-ratings for Netflix. The person's offset is over all their known items, whatever
-    their domain.
+    its pseudo-ratings for Netflix. The person's offset is over all their known items.
     """
 
     item_damping: float = 25.0
