@@ -64,15 +64,14 @@ class RatingScale:
 
     def unfit(self, row: int | None) -> DataError:
         """Where no common scale holds all ratings. row: the first off this one; None: all are."""
+        expected = "all of them on one of " + ", ".join(map(str, COMMON_SCALES))
+        if row is not None:
+            expected = f"a rating on {self} as most of the others, or {expected}"
         return DataError(
-            "the ratings fit none of the common scales",
-            row=row,
-            expected=("" if row is None else f"a rating on {self} as most of the others, or ")
-            + "all of them on one of "
-            + ", ".join(map(str, COMMON_SCALES)),
+            "the ratings fit none of the common scales", row=row, expected=expected,
             fix="Correct the row, or give the scale with --scale MIN:MAX:STEP, for example 1:7:1 "
             "(from Python: scale=RatingScale(1, 7, 1)); a step of 0 allows anything between.",
-        )
+        )  # fmt: skip
 
     @property
     def span(self) -> float:

@@ -198,11 +198,9 @@ def cross_domain_split(
     enough = np.diff(ratings.where(in_target).offsets)[people] >= least
     testers = people[enough][: round(share * int(enough.sum()))]
     if not testers.size:
-        raise DataError(
-            "nobody can be a test person",
-            found=f"{int(enough.sum())} people with a rating in {source} and {least} in {target}",
-            fix="Hold out a larger share, or ask for fewer ratings.",
-        )
+        found = f"{int(enough.sum())} people with a rating in {source} and {least} in {target}"
+        fix = "Hold out a larger share, or ask for fewer ratings."
+        raise DataError("nobody can be a test person", found=found, fix=fix)
     others = people[~np.isin(people, testers)]
     absent = np.isin(ratings.users, others[round(overlap * len(others)) :])
     owned = in_target & np.isin(ratings.users, testers)

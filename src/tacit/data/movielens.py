@@ -104,12 +104,9 @@ def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> Reading:
         delimiter, headers, scale = ",", None, HALF_STARS
         films = _films(folder / "movies.csv", ",", None)
     table = open_table(folder / name, delimiter=delimiter, headers=headers)
-    return ratings_of(
-        [Guess(table, _COLUMNS)],
-        Rules(on_bad, scale),
-        user_attributes={name: people[name] for name in _KEPT} if people else None,
-        item_metadata=films,
-    )
+    tables, rules = [Guess(table, _COLUMNS)], Rules(on_bad, scale)
+    known = {name: people[name] for name in _KEPT} if people else None
+    return ratings_of(tables, rules, user_attributes=known, item_metadata=films)
 
 
 def _layout(folder: Path) -> str | None:

@@ -118,15 +118,14 @@ class Ratings:
 
     def __post_init__(self) -> None:
         self._refuse_disorder()
-        object.__setattr__(self, "user_attributes", MappingProxyType(dict(self.user_attributes)))
-        object.__setattr__(self, "item_metadata", MappingProxyType(dict(self.item_metadata)))
-        for array in self._arrays():
+        arrays: list[Any] = [self.users, self.items, self.values, self.user_ids, self.item_ids]
+        arrays += [] if self.timestamps is None else [self.timestamps]
+        for name in ("user_attributes", "item_metadata"):
+            columns = dict(getattr(self, name))
+            object.__setattr__(self, name, MappingProxyType(columns))
+            arrays += columns.values()
+        for array in arrays:
             array.flags.writeable = False
-
-    def _arrays(self) -> list[Column]:
-        arrays: list[Column] = [self.users, self.items, self.values, self.user_ids, self.item_ids]
-        arrays += [*self.user_attributes.values(), *self.item_metadata.values()]
-        return arrays if self.timestamps is None else [*arrays, self.timestamps]
 
     def _refuse_disorder(self) -> None:
         """Wrong shapes, numbers out of range or rows out of order: a bug of the caller."""

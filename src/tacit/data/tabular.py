@@ -23,14 +23,12 @@ from tacit.data.movielens import is_movielens, read_movielens
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.tables import Role, Table, choose, find, missing
 from tacit.data.tables.cleaning import OnBad, Rules, clean
-from tacit.data.tables.folder import is_folder, read_folder, refuse_private_list
+from tacit.data.tables.folder import PathLike, is_folder, read_folder, refuse_private_list
 from tacit.data.tables.reading import guess, matched, ratings_of, table_of
 from tacit.data.tables.sources import frame_of, open_table
 from tacit.data.tables.times import Dates
 from tacit.errors import ConfigError, DataError
 from tacit.extensions import DATASETS, installed
-
-PathLike = str | Path
 
 
 def read_ratings(
@@ -71,15 +69,16 @@ def read_ratings(
     table                      of a database: the table to read
     """
     rules = Rules(on_bad, scale, least_plays, dates, decimal)
-    named: dict[Role, str | None] = {"user": user, "item": item, "rating": rating, "plays": plays}
-    named["time"] = time
-    opened = open_table(path, delimiter=delimiter, asked=(*named.values(), domain), table=table)
-    if domain is not None and (items is None or find("domain", opened.headers, domain) is not None):
-        named["domain"] = domain  # of its own file, or else of the items'
-    found = guess(opened, named, events=events, contents=False).checked(rules)
+    asked: dict[Role, str | None] = {
+        "user": user, "item": item, "rating": rating, "plays": plays, "time": time, "domain": domain
+    }  # fmt: skip
+    opened = open_table(path, delimiter=delimiter, asked=[*asked.values()], table=table)
+    if items is not None and find("domain", opened.headers, domain) is None:
+        asked["domain"] = None  # it is in the file of items
+    found = guess(opened, asked, events=events, contents=False).checked(rules)
     ratings = ratings_of([found], rules).ratings
     if users is not None:
-        ratings = replace(ratings, user_attributes=matched(Path(users), "user", user, ratings))
+        ratings = replace(ratings, user_attributes=matched(users, "user", user, ratings))
     if items is not None:
         ratings = with_items(ratings, items, item=item, domain=domain)
     return ratings
@@ -112,10 +111,8 @@ def ratings_from(
     """
     table = Table(None, _frame(frame))
     asked: dict[Role, str | None] = {
-        "user": user, "item": item, "rating": rating, "plays": plays, "time": time,
+        "user": user, "item": item, "rating": rating, "plays": plays, "time": time, "domain": domain
     }  # fmt: skip
-    if domain is not None:
-        asked["domain"] = domain
     rules = Rules(on_bad, scale, least_plays, dates, decimal, guessing=True)
     if not len(table.frame):
         raise DataError("there is no rating", expected="at least one row")
@@ -134,8 +131,8 @@ def _frame(frame: Any) -> Any:
     """The same columns in polars."""
     if type(frame).__module__.startswith("scipy.") and hasattr(frame, "tocoo"):
         cells = frame.tocoo()
-        return frame_of({"user": np.asarray(cells.row), "item": np.asarray(cells.col),
-                         "rating": np.asarray(cells.data)})  # fmt: skip
+        columns = {"user": cells.row, "item": cells.col, "rating": cells.data}
+        return frame_of({name: np.asarray(column) for name, column in columns.items()})
     if isinstance(frame, list | tuple):
         return frame_of(_columns(frame))
     try:
@@ -153,8 +150,8 @@ def _frame(frame: Any) -> Any:
     if table.implementation.is_polars():
         return table.to_native()
     nested = (nw.List, nw.Struct, nw.Array)
-    return frame_of({name: _values(table[name]) for name in table.columns
-                     if not isinstance(table[name].dtype, nested)})  # fmt: skip
+    flat = [name for name in table.columns if not isinstance(table[name].dtype, nested)]
+    return frame_of({name: _values(table[name]) for name in flat})
 
 
 def _columns(rows: Any) -> dict[str, list[Any]]:
@@ -206,7 +203,6 @@ def read_catalogue(
     """A public list of items: 'domain', and every other column, each item id to value.
 
     path: a file, or an imported folder whose own list is public.
-
     domain: name of the domain's column; without it, or where the file has no such column, 'domain'.
     domains: whether a file without that column is refused; otherwise every domain is None.
     """
@@ -240,8 +236,8 @@ def read_history(
     """
     opened = open_table(path, delimiter=delimiter, asked=(item, rating))
     needed: tuple[Role, ...] = ("item",) if events else ("item", "rating")
-    named: dict[Role, str | None] = {"item": item, "rating": rating}
-    found = guess(opened, named, events=events, contents=False).checked(Rules(), needed)
+    asked: dict[Role, str | None] = {"item": item, "rating": rating}
+    found = guess(opened, asked, events=events, contents=False).checked(Rules(), needed)
     columns = clean(opened, found.places, Rules()).columns
     ids = np.array(columns["item"], dtype=object).tolist()
     stars = columns.get("rating", np.ones(len(ids))).tolist()
@@ -260,11 +256,8 @@ def load(path: str | Path, **options: Any) -> Ratings:
     given = {name: value for name, value in options.items() if value is not None}
     if path.is_file():
         if path.name in ("u.data", "ratings.dat") and is_movielens(path.parent) and not given:
-            raise DataError(
-                "this is one file of a MovieLens folder",
-                path=path,
-                fix=f"Name its folder instead: {path.parent}",
-            )
+            fix = f"Name its folder instead: {path.parent}"
+            raise DataError("this is one file of a MovieLens folder", path=path, fix=fix)
         return read_ratings(path, **{"items": items_beside(path)} | given)
     datasets = {} if path.exists() else installed(DATASETS)
     options_of = {"events"}
@@ -282,33 +275,25 @@ def load(path: str | Path, **options: Any) -> Ratings:
     elif str(path) in datasets:
         kind = "an installed data set"
     else:
-        raise DataError(
-            "no such file or folder", path=path, fix="Check the path, or see  tacit data --help"
-        )
+        fix = "Check the path, or see  tacit data --help"
+        raise DataError("no such file or folder", path=path, fix=fix)
     if odd := given.keys() - options_of:
-        raise DataError(
-            f"{kind} names its own columns",
-            path=path,
-            found=", ".join(sorted(odd)),
-            fix="Leave these options out, or name the file of ratings itself.",
-        )
+        fix = "Leave these options out, or name the file of ratings itself."
+        found = ", ".join(sorted(odd))
+        raise DataError(f"{kind} names its own columns", path=path, found=found, fix=fix)
     if kind == "an installed data set":
         ratings = datasets[str(path)].load()()
         if not isinstance(ratings, Ratings):
-            raise DataError(
-                "this data set gives no ratings",
-                path=path,
-                found=type(ratings).__name__,
-                expected="tacit.Ratings",
-                fix="Ask its author.",
-            )
+            what, found = "this data set gives no ratings", type(ratings).__name__
+            expected, fix = "tacit.Ratings", "Ask its author."
+            raise DataError(what, path=path, found=found, expected=expected, fix=fix)
     elif kind == "a MovieLens folder":
         ratings = read_movielens(path)
     else:
         ratings = read_folder(path, scale=given.get("scale"))
     if "users" in given:
-        found = matched(Path(given["users"]), "user", None, ratings)
-        ratings = replace(ratings, user_attributes={**ratings.user_attributes, **found})
+        people = matched(given["users"], "user", None, ratings)
+        ratings = replace(ratings, user_attributes={**ratings.user_attributes, **people})
     if "items" in given:
         ratings = with_items(ratings, given["items"])
     return ratings.as_events() if given.get("events") else ratings

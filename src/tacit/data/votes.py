@@ -1,8 +1,8 @@
 """Rounds of votes from a table, and what clients like: a row for each vote or like.
 
 Votes     round, voter, candidate. A row without a voter names a candidate, so that the list of
-          candidates is public. With such rows every round needs its list; without any, the
-          candidates of a round are those that have votes, which no guarantee covers.
+          candidates is public. With such rows every round needs its list; without any, candidates
+          are those that have votes, which no guarantee covers.
 Likes     client, round, candidate and, if wanted, liked (1, 0, yes, no, true or false; 1 if there
           is no such column). A client takes part in the rounds that have a row of theirs.
 Order     Rounds that are whole numbers ascend; others are sorted as text, such as 2026-03-01.

@@ -189,14 +189,11 @@ class ItemRecommender(Parameters):
     ) -> Recommendations:
         """The n best items not in the history or `exclude`, among `candidates` if given."""
         own = self._history(user, history)
-        return top_n(
-            self._score(own),
-            self.item_ids_,
-            n=n,
-            user=user,
-            left_out={*own, *checked_ids(exclude, "exclude")},
-            candidates=candidates,
-        ).named(self.titles_)
+        scores, left_out = self._score(own), {*own, *checked_ids(exclude, "exclude")}
+        chosen = top_n(
+            scores, self.item_ids_, n=n, user=user, left_out=left_out, candidates=candidates
+        )
+        return chosen.named(self.titles_)
 
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None

@@ -20,12 +20,9 @@ _STARS = "{item id: stars}, such as {7: 4.0}"
 def checked_ratings(ratings: object) -> None:
     """DataError unless a model can be fitted to this."""
     if not isinstance(ratings, Ratings):
-        raise DataError(
-            "a model is fitted to ratings",
-            found=type(ratings).__name__,
-            expected="tacit.Ratings",
-            fix="Make them:  tacit.ratings_from(frame)  or  tacit.load(PATH).",
-        )
+        found, expected = type(ratings).__name__, "tacit.Ratings"
+        fix = "Make them:  tacit.ratings_from(frame)  or  tacit.load(PATH)."
+        raise DataError("a model is fitted to ratings", found=found, expected=expected, fix=fix)
 
 
 def checked_n(n: object) -> int:
@@ -74,12 +71,12 @@ def check_kind(keys: Collection[Any], ids: Column) -> None:
     strings = ids.dtype == object
     wanted: tuple[type, ...] = (str,) if strings else (int, np.integer)
     if keys and len(ids) and not any(isinstance(key, wanted) for key in keys):
-        example = ids.tolist()[0]
+        name, convert = ("strings", "str") if strings else ("whole numbers", "int")
         raise DataError(
             "the ids of the history are of another type than the model's",
             found=type(next(iter(keys))).__name__,
-            expected=f"{'strings' if strings else 'whole numbers'} such as {example!r}",
-            fix=f"Convert them:  {{{'str' if strings else 'int'}(item): stars ...}}",
+            expected=f"{name} such as {ids.tolist()[0]!r}",
+            fix=f"Convert them:  {{{convert}(item): stars ...}}",
         )
 
 

@@ -131,13 +131,12 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
         dropped[NO_EVENT] += int(nothing.sum())
     dropped = +dropped  # those of 0 rows are left out
     if not kept.any():
-        raise DataError(
-            "there is no event" if "plays" in values and not bad.all() else "no row can be kept",
-            path=table.path,
-            found=", ".join(f"{what}: {n:,}" for what, n in dropped.items()) or None,
-            expected="a row with plays above 0, and none below" if "plays" in values else None,
-            fix=None if "plays" in values else "Check which column holds what.",
-        )
+        counted = "plays" in values
+        what = "there is no event" if counted and not bad.all() else "no row can be kept"
+        found = ", ".join(f"{rule}: {rows:,}" for rule, rows in dropped.items()) or None
+        expected = "a row with plays above 0, and none below" if counted else None
+        fix = None if counted else "Check which column holds what."
+        raise DataError(what, path=table.path, found=found, expected=expected, fix=fix)
     columns: dict[str, Any] = {}
     for role, series in values.items():
         column = series.filter(pl.Series(kept))

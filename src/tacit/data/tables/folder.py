@@ -119,18 +119,14 @@ def write_folder(ratings: Ratings, path: Path) -> None:
     check_folder(path)
     part = path.absolute().parent / f".{path.name}.{secrets.token_hex(8)}"
     table = "events" if ratings.scale == EVENTS and ratings.likes.all() else "ratings"
-    note = {
-        "kind": KIND,
-        "format": FORMAT,
-        "table": table,
-        "scale": str(ratings.scale),
-        "public": {
-            "catalogue": ratings.catalogue_given,
-            "scale": ratings.scale_given,
-            "dates": ratings.dates_given,
-            "filter": not ratings.filtered,
-        },
+    public = {
+        "catalogue": ratings.catalogue_given,
+        "scale": ratings.scale_given,
+        "dates": ratings.dates_given,
+        "filter": not ratings.filtered,
     }
+    scale = str(ratings.scale)
+    note = {"kind": KIND, "format": FORMAT, "table": table, "scale": scale, "public": public}
     try:
         part.mkdir()
         write_ratings(ratings, part / f"{table}.parquet", domains=False)

@@ -84,9 +84,8 @@ def plan(
         ]  # fmt: skip
     made, found = Plan(), []
     for each in opened:  # what was asked for, as far as this table has it
-        has = {role: find(role, each.headers, name) is not None for role, name in asked.items()}
-        own = {role: name if has[role] else None for role, name in asked.items()
-               if role != "domain" or (name and has[role])}  # fmt: skip
+        own = {role: name if find(role, each.headers, name) is not None else None
+               for role, name in asked.items()}  # fmt: skip
         found.append((each, own, set(guess(each, own, contents=False).places)))
     both = {"user", "item"}
     some = any(both <= roles for _, _, roles in found)

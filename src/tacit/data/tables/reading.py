@@ -184,9 +184,7 @@ def _by_content(
     starred = [at for at in left if looks[at].starred]
     if bare and len(naming) == 3 and looks[naming[2]].scaled:
         starred = [naming[2]]  # person, item, stars: the order of all files without a header
-    lacking: list[Role] = [
-        role for role in ("user", "item") if role in asked and role not in places
-    ]
+    lacking = [role for role in asked if role in ("user", "item") and role not in places]
     for ids in ([at for at in naming if at not in starred], naming):
         if len(ids) == len(lacking):
             for role, at in zip(lacking, ids, strict=True):
@@ -252,11 +250,8 @@ def ratings_of(
     dropped = dict(sum((Counter(part.dropped) for part in parts), Counter[str]()))
     if repeats := len(columns["item"]) - len(made):
         dropped[REPEATS] = repeats
-    dates_given = not any(
-        ordered(each.table.frame[:, each.places["time"]], rules.dates)
-        for each in tables
-        if "time" in each.places
-    )
+    timed = [each.table.frame[:, each.places["time"]] for each in tables if "time" in each.places]
+    dates_given = not any(ordered(column, rules.dates) for column in timed)
     given = rules.scale is not None or "rating" not in places
     return Reading(
         replace(made, scale_given=given, dates_given=dates_given),
@@ -305,13 +300,10 @@ def table_of(
     seen = set()
     for row, key in enumerate(ids):
         if key is None or key in seen:
-            raise DataError(
-                "the id is missing" if key is None else "the id has appeared before",
-                path=table.path,
-                row=table.line(row),
-                column=headers[number],
-                expected="one row per id",
-            )
+            what = "the id is missing" if key is None else "the id has appeared before"
+            line, column = table.line(row), headers[number]
+            expected = "one row per id"
+            raise DataError(what, path=table.path, row=line, column=column, expected=expected)
         seen.add(key)
     columns = {}
     for name in headers[:number] + headers[number + 1 :]:

@@ -52,17 +52,14 @@ def unpacked(path: Path) -> bytes:
     try:
         if raw[:2] == b"\x1f\x8b":
             return gzip.decompress(raw)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(
-            f"the .gz file cannot be unpacked ({error})", path=path, fix="Fetch it again."
-        ) from None
-    try:
         if raw[:4] == b"\x28\xb5\x2f\xfd":
-            raw = "\n".join(pl.read_lines(io.BytesIO(raw)).to_series()).encode()
+            return "\n".join(pl.read_lines(io.BytesIO(raw)).to_series()).encode()
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        what = f"the .gz file cannot be unpacked ({error})"
+        raise DataError(what, path=path, fix="Fetch it again.") from None
     except (pl.exceptions.PolarsError, OSError):
-        raise DataError(
-            "the .zst file cannot be unpacked as UTF-8 text", path=path, fix="Unpack it:  zstd -d"
-        ) from None
+        what = "the .zst file cannot be unpacked as UTF-8 text"
+        raise DataError(what, path=path, fix="Unpack it:  zstd -d") from None
     return raw
 
 
@@ -78,9 +75,9 @@ def text_table(path: Path, raw: bytes, *, encoding: str | None, **given: Any) ->
     torn: tuple[DataError, ...] = ()
     if frame is None:
         frame, torn = careful_pass(data, dialect)
-        for each in torn:
-            if _OPEN in each.what:  # it swallowed all rows after it: none of them may be dropped
-                raise each.placed(path=path, expected="every quote closed")
+    for each in torn:
+        if _OPEN in each.what:  # it swallowed all rows after it: none of them may be dropped
+            raise each.placed(path=path, expected="every quote closed")
     if not len(frame) and not torn:
         raise DataError("the file has a header but no rows", path=path)
     return Table(path, frame, lines, torn, text=True, header=dialect.header_line > 0)
@@ -198,28 +195,21 @@ def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
 
 def careful_pass(data: bytes, dialect: Dialect) -> tuple[pl.DataFrame, tuple[DataError, ...]]:
     """Row by row: those of the right width, and the others."""
-    good: list[Record] = []
-    torn = []
-    for line, cells in _records(data, dialect):
-        if dialect.fits(cells):
-            good.append(cells)
-        else:
-            torn.append(_torn(line, cells, dialect.headers))
-    frame = pl.DataFrame(good, dict.fromkeys(dialect.headers, pl.String), orient="row")
+    records = [(line, cells, dialect.fits(cells)) for line, cells in _records(data, dialect)]
+    rows = [cells for _, cells, fits in records if fits]
+    torn = [_torn(line, cells, dialect.headers) for line, cells, fits in records if not fits]
+    frame = pl.DataFrame(rows, dict.fromkeys(dialect.headers, pl.String), orient="row")
     return frame.with_columns(pl.all().replace("", None)), tuple(torn)
 
 
 def _torn(line: int, cells: Record, headers: tuple[str, ...]) -> DataError:
     if isinstance(cells, str):
         return DataError(f"the row cannot be read ({cells})", row=line)
-    short = len(cells) < len(headers)
-    return DataError(
-        f"the row is too {'short' if short else 'long'}",
-        row=line,
-        column=headers[len(cells)] if short else None,
-        found=f"{len(cells)} cells",
-        expected=f"{len(headers)}: " + ", ".join(headers),
-    )
+    found, expected = f"{len(cells)} cells", f"{len(headers)}: " + ", ".join(headers)
+    if len(cells) > len(headers):
+        return DataError("the row is too long", row=line, found=found, expected=expected)
+    what, column = "the row is too short", headers[len(cells)]
+    return DataError(what, row=line, column=column, found=found, expected=expected)
 
 
 def _records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, Record]]:

@@ -17,6 +17,7 @@ import polars as pl
 from tacit.errors import DataError
 
 Dates = Literal["dayfirst", "monthfirst"]
+_WHICH = "Say which with --dates dayfirst or --dates monthfirst (from Python: dates=...)"
 TIME = "seconds since 1970 (whole, or with decimals, which are cut), an ISO date-time or a date"
 LAST_SECOND = 253_402_300_799  # the end of the year 9999: beyond it lie milliseconds, not seconds
 
@@ -28,24 +29,20 @@ _CLOCK = (
 _YEAR = r"(?P<year>\d{4}|\d{2})"
 _WEEKDAY, _MONTH = r"^(?:[^\W\d]+\.?,? +)?", r"(?P<name>[^\W\d]{3,})\.?[ /-]+"
 _YEAR_LAST = r"^(?P<a>\d{1,2})(?P<sign>[-/.] ?)(?P<b>\d{1,2})[-/.] ?" + _YEAR + _CLOCK
-_FORMS = [
-    re.compile(form)
-    for form in (
-        r"^(?P<year>\d{4})[-/.](?P<a>\d{1,2})[-/.](?P<b>\d{1,2})" + _CLOCK,
-        _YEAR_LAST,
-        _WEEKDAY + r"(?P<a>\d{1,2})(?:\.|st|nd|rd|th)?[ /-]+" + _MONTH + _YEAR + _CLOCK,
-        _WEEKDAY + _MONTH + r"(?P<a>\d{1,2})(?:st|nd|rd|th)?,? +" + _YEAR + _CLOCK,
-    )
-]
+_FORMS = (
+    re.compile(r"^(?P<year>\d{4})[-/.](?P<a>\d{1,2})[-/.](?P<b>\d{1,2})" + _CLOCK),
+    re.compile(_YEAR_LAST),
+    re.compile(_WEEKDAY + r"(?P<a>\d{1,2})(?:\.|st|nd|rd|th)?[ /-]+" + _MONTH + _YEAR + _CLOCK),
+    re.compile(_WEEKDAY + _MONTH + r"(?P<a>\d{1,2})(?:st|nd|rd|th)?,? +" + _YEAR + _CLOCK),
+)
 LIKE_TIME = re.compile(r"[+-]?\d+([.,]\d+)?$|\d{1,4}[-/.] ?\d{1,2}[-/.] ?\d{1,4}\b")
 """How a cell begins that is a number or a date, as no header does."""
 _MONTHS = {
     name: number
     for number, names in enumerate(
         ("jan ene gen sty", "feb fév fev lut", "mar mär mrt mrz", "apr avr abr kwi",
-         "may mai mag maj",
-         "jun giu cze", "jul lug lip", "aug aoû ago sie", "sep set wrz", "oct okt out ott paź",
-         "nov lis", "dec dez déc dic gru"), 1)
+         "may mai mag maj", "jun giu cze", "jul lug lip", "aug aoû ago sie", "sep set wrz",
+         "oct okt out ott paź", "nov lis", "dec dez déc dic gru"), 1)
     for name in names.split()
 }  # fmt: skip
 
@@ -120,21 +117,14 @@ def _day_first(texts: Sequence[str], dates: Dates | None) -> bool:
     day = any(12 < first <= 31 and second <= 12 for first, second in pairs)
     month = any(12 < second <= 31 and first <= 12 for first, second in pairs)
     if day and month:
-        raise DataError(
-            "some dates have the day first and some the month",
-            expected="one order in a column",
-            fix="Say which with --dates dayfirst or --dates monthfirst (from Python: dates=...); "
-            "the others then cannot be read.",
-        )
+        what, order = "some dates have the day first and some the month", "one order in a column"
+        raise DataError(what, expected=order, fix=f"{_WHICH}; the others then cannot be read.")
     if day or month:
         return day
     if all(match["sign"][0] == "." for match in matches) or all(a == b for a, b in pairs):
         return True  # only day first is written with full stops
-    raise DataError(
-        "no date says whether the day or the month comes first",
-        expected="a day above 12 in at least one row",
-        fix="Say it with --dates dayfirst or --dates monthfirst (from Python: dates=...).",
-    )
+    what = "no date says whether the day or the month comes first"
+    raise DataError(what, expected="a day above 12 in at least one row", fix=f"{_WHICH}.")
 
 
 def _moment(text: str, day_first: bool) -> int | None:
