@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.columns import EVENTS, RatingScale, align, latest, number_ids
-from tacit.data.domains import DOMAIN, domain_of
+from tacit.data.domains import DOMAIN, with_domains
 from tacit.data.ratings import Ratings
 from tacit.data.tables import Role, find, missing
 from tacit.data.tabular import read_catalogue, with_items
@@ -163,24 +163,17 @@ class Public:
             columns = read_catalogue(
                 self.catalogue, item=self.item, domain=self.domain, domains=self.domains
             )
-        ids = columns.get(DOMAIN, {})
-        if not any(ids.values()):
-            columns.pop(DOMAIN, None)
-        item_ids, _ = number_ids(rated() if self.catalogue is None else list(ids), "item")
-        made = Ratings(
-            users=np.zeros(0, np.int32),
-            items=np.zeros(0, np.int32),
-            values=np.zeros(0),
-            timestamps=None,
-            user_ids=np.zeros(0, np.int64),
+        domains = columns.pop(DOMAIN, {})
+        item_ids, _ = number_ids(rated() if self.catalogue is None else list(domains), "item")
+        made = replace(
+            Block.empty().ratings(len(item_ids), self._scale(stars)),
             item_ids=item_ids,
-            scale=self._scale(stars),
             item_metadata=align(columns, item_ids),
             scale_given=stars is None or self.scale is not None,
             catalogue_given=self.catalogue is not None,
         )
-        if DOMAIN in columns:
-            domain_of(made)
+        if any(domains.values()):
+            made = with_domains(made, domains)
         if self.items is not None:
             domain = None if self.catalogue is not None else self.domain
             made = with_items(made, self.items, item=self.item, domain=domain)
@@ -193,10 +186,8 @@ class Public:
         if stars is None or self.scale is not None:
             return self.scale or EVENTS
         if len(stars) > MOST_VALUES:
-            raise DataError(
-                "there are too many different stars to find their scale",
-                fix="Give it with --scale MIN:MAX:STEP, such as 0:10:0.",
-            )
+            what = "there are too many different stars to find their scale"
+            raise DataError(what, fix="Give it with --scale MIN:MAX:STEP, such as 0:10:0.")
         scale, odd = RatingScale.nearest(stars)
         if odd:
             raise scale.unfit(None)

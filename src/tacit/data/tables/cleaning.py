@@ -134,9 +134,9 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
         counted = "plays" in values
         what = "there is no event" if counted and not bad.all() else "no row can be kept"
         found = ", ".join(f"{rule}: {rows:,}" for rule, rows in dropped.items()) or None
-        expected = "a row with plays above 0, and none below" if counted else None
+        wanted = "a row with plays above 0, and none below" if counted else None
         fix = None if counted else "Check which column holds what."
-        raise DataError(what, path=table.path, found=found, expected=expected, fix=fix)
+        raise DataError(what, path=table.path, found=found, expected=wanted, fix=fix)
     columns: dict[str, Any] = {}
     for role, series in values.items():
         column = series.filter(pl.Series(kept))

@@ -23,15 +23,7 @@ from tacit.data.ratings import Ratings
 from tacit.data.tables import Role, Table, find, missing, squeezed
 from tacit.data.tables.cleaning import NO_EVENT, OnBad, Rules
 from tacit.data.tables.folder import is_folder
-from tacit.data.tables.reading import (
-    REPEATS,
-    Asked,
-    Guess,
-    Reading,
-    guess,
-    matched,
-    ratings_of,
-)
+from tacit.data.tables.reading import REPEATS, Asked, Guess, Reading, guess, matched, ratings_of
 from tacit.data.tables.sources import frame_of, open_table
 from tacit.data.tabular import read_catalogue, with_items
 from tacit.errors import ConfigError, DataError

@@ -59,21 +59,18 @@ class ItemKNN(Baseline):
         centred = chosen.values - person_means(chosen)[chosen.users]
         likes = chosen.values >= self.means_[chosen.items]
         table = Table(with_values(chosen.matrix, centred), likes)
-        self.similar_ = _most_alike(self._engine(), table, k=self.k, significance=self.significance)
+        engine = self.engine or Engine()
+        self.similar_ = _most_alike(engine, table, k=self.k, significance=self.significance)
         return self
 
     def _score(self, history: History) -> Floats:
         own = as_row(history, self.item_ids_)
         deviations = with_values(own, own.data - self.means_[own.indices])
         weights = with_values(own, np.ones(own.nnz))
-        predicted = self._engine().predictions(deviations, weights, self.similar_)
+        engine = self.engine or Engine()
+        predicted = engine.predictions(deviations, weights, self.similar_)
         scores: Floats = self.means_ + predicted[0]
         return scores
-
-    def _engine(self) -> Engine:
-        if self.engine is None:
-            self.engine = Engine()
-        return self.engine
 
 
 def _most_alike(engine: Engine, table: Table, *, k: int, significance: int) -> sparse.csr_array:
