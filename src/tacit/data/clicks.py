@@ -97,10 +97,8 @@ def generate(
 
 
 def contexts(count: int, dimension: int, *, seed: int, groups: int = 0) -> Floats:
-    """(count, dimension) contexts in [0, 1]: uniform, or `groups` clusters of very unequal size.
-
-    Clusters are normal around random points with a spread of 0.08, clipped to the cube; the g-th
-    has a share proportional to 1 / g.
+    """(count, dimension) contexts in [0, 1]: uniform, or `groups` clusters, normal around random
+    points with a spread of 0.08, clipped to the cube; the g-th has a share in proportion to 1 / g.
     """
     if count < 0 or dimension < 1 or groups < 0:
         raise ConfigError("Contexts are 0 or more, of at least one feature, in 0 or more clusters.")

@@ -50,11 +50,9 @@ def listed(ratings: Ratings, column: str) -> Values:
     """The distinct values of each item in one column, as they are listed."""
     values = ratings.item_metadata.get(column)
     if values is None:
-        raise DataError(
-            f"no item metadata '{column}'",
-            found=", ".join(ratings.item_metadata) or "no item metadata at all",
-            fix="Name a file of items with --items, or read a MovieLens folder.",
-        )
+        found = ", ".join(ratings.item_metadata) or "no item metadata at all"
+        fix = "Name a file of items with --items, or read a MovieLens folder."
+        raise DataError(f"no item metadata '{column}'", found=found, fix=fix)
     cells = [("" if value is None else str(value)).split(SEPARATOR) for value in values.tolist()]
     return [list(dict.fromkeys(part.strip() for part in cell if part.strip())) for cell in cells]
 
@@ -119,10 +117,8 @@ def domain_of(ratings: Ratings) -> Column:
     """(n_items,) the domain of each item, as strings; DataError if one has none."""
     column = ratings.item_metadata.get(DOMAIN)
     if column is None:
-        raise DataError(
-            "the items have no domains",
-            fix="Name their column with --domain-column (from Python: domain=...).",
-        )
+        fix = "Name their column with --domain-column (from Python: domain=...)."
+        raise DataError("the items have no domains", fix=fix)
     for item, name in zip(ratings.item_ids.tolist(), column.tolist(), strict=True):
         if not isinstance(name, str) or not name.strip():
             raise DataError("an item has no domain", found=item, expected="a domain for every item")

@@ -209,9 +209,9 @@ class Ratings:
         """(n_users,) of one private or public attribute; DataError if there is none."""
         if name not in self.user_attributes:
             known = ", ".join(sorted(self.user_attributes))
+            what = "" if known else ": the ratings came without any user attributes"
             raise DataError(
-                f"no user attribute '{name}'"
-                + ("" if known else ": the ratings came without any user attributes"),
+                f"no user attribute '{name}'{what}",
                 expected=f"one of: {known}" if known else None,
                 fix="Name a users file with --users, or check the column's name.",
             )
@@ -294,8 +294,5 @@ class Ratings:
             if rows.all():
                 return current
             current = current.where(rows).compact()
-        raise DataError(
-            "no rating is left",
-            expected=f"a person with {per_user} ratings of items rated {per_item} times",
-            fix="Lower the filters.",
-        )
+        expected = f"a person with {per_user} ratings of items rated {per_item} times"
+        raise DataError("no rating is left", expected=expected, fix="Lower the filters.")

@@ -78,7 +78,7 @@ def k_fold_users(
     """Yield (training, test) user numbers, (k,) each, sorted; all are test people in one fold.
 
     people: ratings, or how many people there are. labels: one per person; every fold then has its
-    share of each label to within one person. ConfigError for more folds than people.
+    share of each label to within one person.
     Leaks: item statistics. Test people are unseen, but items are known from training people of the
     same time and later.
     """
@@ -93,7 +93,7 @@ def k_fold_users(
         coded = np.array([kinds[kind] for kind in labels])
         order = order[np.argsort(coded[order], kind="stable")]
     fold = np.empty(number, dtype=np.int64)
-    fold[order] = np.arange(number) % folds  # dealt like cards, one label after the other
+    fold[order] = np.arange(number) % folds  # in turn, one label after the other
     return ((np.flatnonzero(fold != at), np.flatnonzero(fold == at)) for at in range(folds))
 
 

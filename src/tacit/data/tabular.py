@@ -105,9 +105,8 @@ def ratings_from(
     frame      pandas, polars, Arrow or another frame that narwhals knows, such as a DuckDB
                relation; a SciPy sparse matrix, rows people and columns items, numbered from 0; a
                list of tuples (person, item, rating, time), the last one or two left out
-    Columns are guessed by name and content unless they are named, ids keep the type they have.
-    on_bad="drop" leaves bad rows out. The other options are those of `read_ratings`; a DataError
-    names the record, counted from 1.
+    Columns are guessed by name and content unless they are named, ids keep the type they have. The
+    options are those of `read_ratings`; a DataError names the record, counted from 1.
     """
     table = Table(None, _frame(frame))
     asked: dict[Role, str | None] = {
@@ -194,11 +193,7 @@ def with_items(
 
 
 def read_catalogue(
-    path: PathLike,
-    *,
-    item: str | None = None,
-    domain: str | None = None,
-    domains: bool = True,
+    path: PathLike, *, item: str | None = None, domain: str | None = None, domains: bool = True
 ) -> dict[str, dict[Any, str | None]]:
     """A public list of items: 'domain', and every other column, each item id to value.
 
@@ -231,8 +226,7 @@ def read_history(
     """One person's own ratings, item id -> stars; of an item rated twice the last row counts.
 
     item_ids: (items,) a model knows. An id of the file that is written like one of them becomes it,
-    so that a file with items 7 and 8 serves a model whose ids are strings. events: items alone
-    are enough, and each is a 1.
+    also of another type. events: items alone are enough, and each is a 1.
     """
     opened = open_table(path, delimiter=delimiter, asked=(item, rating))
     needed: tuple[Role, ...] = ("item",) if events else ("item", "rating")
@@ -250,7 +244,7 @@ def load(path: str | Path, **options: Any) -> Ratings:
     """Read an imported or a MovieLens folder, or a file with options of `read_ratings`.
 
     An option that is None is not given. Without `items`, the file NAME-items next to the ratings
-    has the item metadata, if it is there. DataError for a folder of something else.
+    has the item metadata, if it is there.
     """
     path = Path(path)
     given = {name: value for name, value in options.items() if value is not None}

@@ -63,15 +63,13 @@ class Buckets(StoredRatings):
 
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
         """The sum over buckets, in turn."""
-        total: NDArray[Any] | None = None
+        total: Any = 0
         for file in self._blocks:
-            with np.load(file) as kept:
-                block = Block(**kept)
-            made = add(block.ratings(self.catalogue.n_items, self.catalogue.scale))
-            total = made if total is None else total + made
+            with np.load(file) as arrays:
+                block = Block(**arrays)
+            total = total + add(block.ratings(self.catalogue.n_items, self.catalogue.scale))
             self.advance(1 / len(self._blocks))
-        assert total is not None  # there is a row
-        return total
+        return np.asarray(total)
 
 
 @contextmanager
@@ -85,8 +83,8 @@ def open_parquet(
     for file in files:
         with file.open("rb") as stream:
             if stream.read(4) != b"PAR1":
-                raise DataError("this is no Parquet file", path=file,
-                                fix="Write it as Parquet, or leave --memory out.")  # fmt: skip
+                fix = "Write it as Parquet, or leave --memory out."
+                raise DataError("this is no Parquet file", path=file, fix=fix)
     named = [columns_among(_headers(file), asked, events=events, path=file) for file in files]
     for file, used in zip(files, named, strict=True):
         if used != named[0]:

@@ -204,10 +204,9 @@ def _titles(made: Plan) -> dict[str, dict[Any, Any]]:
     """Titles that stand beside the ratings, the first of each item."""
     titles: dict[Any, Any] = {}
     for found in made.ratings:
-        at = made.title(found)
+        table, item, at = found.table, found.places["item"], made.title(found)
         if at is None:
             continue
-        table, item = found.table, found.places["item"]
         pairs = table.frame[:, [item, at]].drop_nulls().unique(
             subset=table.headers[item], keep="first", maintain_order=True
         )  # fmt: skip

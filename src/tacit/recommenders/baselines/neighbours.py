@@ -123,16 +123,12 @@ class RemoteUser(Baseline):
 
     kind = "remote-user"
     held = (("overall", "overall_", 1), ("source means", "source_means_", "source_ids_"))
-    matrices = (
-        ("tastes", "tastes_", None, "source_ids_"),
-        ("answers", "answers_", None, "items"),
-    )
+    matrices = (("tastes", "tastes_", None, "source_ids_"), ("answers", "answers_", None, "items"))
 
     def __post_init__(self) -> None:
         if self.source == self.target:
-            raise ConfigError(
-                f"The source and the target are two domains; both are {self.source!r}."
-            )
+            both = repr(self.source)
+            raise ConfigError(f"The source and the target are two domains; both are {both}.")
         if self.k < 1:
             raise ConfigError(f"There is at least one neighbour; got k={self.k}.")
 

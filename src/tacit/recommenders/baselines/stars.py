@@ -243,14 +243,21 @@ class PrivatePopularity(Baseline):
 
 def _card(epsilon: float, delta: float, taken: tuple[str, ...]) -> Guarantee:
     private = math.isfinite(epsilon)
+    sentence = "Nobody is protected: the counts have no noise."
+    assumptions: tuple[str, ...] = ()
+    if private:
+        sentence = (
+            f"The list, the same for everybody, is ({epsilon:g}, {delta:g})-differentially private "
+            f"for each person's whole profile.{condition(taken)}"
+        )
+        noise = (
+            "a person's likes are scaled to length 1 before they are added; Gaussian noise on "
+            "integers from the operating system's generator, through OpenDP"
+        )
+        assumptions = *assumed("the catalogue and the scale of stars", taken), noise
     return Guarantee(
         name="Private popularity: one noisy count of likes",
-        sentence=(
-            f"The list, the same for everybody, is ({epsilon:g}, {delta:g})-differentially private "
-            "for each person's whole profile." + condition(taken)
-            if private
-            else "Nobody is protected: the counts have no noise."
-        ),
+        sentence=sentence,
         protects="one person's whole profile, present or absent" if private else "nobody",
         adjacency=Adjacency("user", "add or remove"),
         against="everybody who has the list or the model file and knows all other ratings",
@@ -259,15 +266,7 @@ def _card(epsilon: float, delta: float, taken: tuple[str, ...]) -> Guarantee:
         epsilon=epsilon if private else None,
         delta=delta if private else None,
         lifetime="per fit: fitting again on the same people spends again",
-        assumptions=(
-            *assumed("the catalogue and the scale of stars", taken),
-            (
-                "a person's likes are scaled to length 1 before they are added; Gaussian noise on "
-                "integers from the operating system's generator, through OpenDP"
-            ),
-        )
-        if private
-        else (),
+        assumptions=assumptions,
         not_covered=(
             "the platform, which holds everybody's ratings",
             "that a person's own list leaves out what they have rated",
