@@ -76,11 +76,9 @@ class Clicks:
 def generate(
     *, vendors: int = 4, videos: int = 20, dimension: int = 2, lipschitz: float = 2.0, seed: int
 ) -> Clicks:
-    """`vendors` times `videos` videos, liked most at random points of the cube.
-
-    The chance of a click is LOW far from a video's point, and at it between half of the way to HIGH
-    and all of it. lipschitz: the larger, the narrower a video's audience.
-    """
+    """`vendors` times `videos` videos, liked most at random points of the cube. The chance of a
+    click is LOW far from a video's point, and at it between half of the way to HIGH and all of it.
+    lipschitz: the larger, the narrower a video's audience."""
     if min(vendors, videos, dimension) < 1:
         raise ConfigError("Vendors, videos and features are each at least 1.")
     if not (math.isfinite(lipschitz) and lipschitz > 0):

@@ -35,11 +35,8 @@ Values = list[list[str]]
 
 
 def item_features(ratings: Ratings, names: Sequence[str] | None = None) -> dict[str, Values]:
-    """Column name to the values of every item of the catalogue, as texts.
-
-    names: columns of `item_metadata`; None: the known ones that there are, which may be none;
-    empty: none. DataError if a named column is not there.
-    """
+    """Column name to the values of every item of the catalogue, as texts. names: columns of
+    `item_metadata`; None: the known ones that there are. DataError if a named one is not there."""
     if names is None:
         lowered = {name.strip().lower(): name for name in ratings.item_metadata}
         names = [lowered[name] for name in KNOWN_FEATURES if name in lowered]

@@ -163,11 +163,8 @@ def without_people(model: Any) -> dict[str, Any]:
 
 
 class ItemRecommender(Parameters):
-    """Shared by recommenders that score all items for one history at a time.
-
-    A subclass sets `item_ids_` in `fit`, may set `people_` (ratings of known people), and
-    implements `_score`.
-    """
+    """Scores all items for one history at a time. A subclass sets `item_ids_` in `fit`, may set
+    `people_` (ratings of known people), and implements `_score`."""
 
     item_ids_: Column
     titles_: Mapping[Any, str] = MappingProxyType({})

@@ -149,7 +149,7 @@ def _baselines() -> dict[str, Any]:
     """The class of each baseline, by its name in a model file."""
     from tacit.recommenders import baselines  # they build on this module
 
-    return {each.kind: each for each in (getattr(baselines, name) for name in baselines.__all__)}
+    return {each.kind: each for each in vars(baselines).values() if hasattr(each, "kind")}
 
 
 def shaped(arrays: Mapping[str, NDArray[Any]], name: str, *shape: int | None) -> NDArray[Any]:

@@ -159,28 +159,26 @@ def parts_of(
     would be read off the whole column.
     """
     parts = {}
-    for role, name in used.items():
+    for role, header in used.items():
+        column, expected = frame[role], _EXPECTED[role]
         try:
-            parts[role] = _part_of(role, frame[role], scale)
+            if role == "time" and ordered(column, None):
+                what = "day and month are not told apart in a part of the rows"
+                raise DataError(what, expected=expected)
+            values, missing = _READERS[role](column, False, Rules())
+            if missing.any():
+                fix = "Leave such rows out."
+                raise DataError(f"a row has no {role}", expected=expected, fix=fix)
+            if values.null_count():
+                raise DataError(f"not a valid {role}", expected=expected)
+            if values.dtype == pl.String and column.dtype.is_integer():
+                raise unfit(role)
+            if role == "rating" and scale is not None and not scale.holds(values.to_numpy()).all():
+                raise DataError("a rating lies off the scale", expected=str(scale))
         except DataError as error:
-            raise error.placed(path=path, column=name) from None
+            raise error.placed(path=path, column=header) from None
+        parts[role] = values
     return pl.DataFrame(parts)
-
-
-def _part_of(role: Role, column: pl.Series, scale: RatingScale | None) -> pl.Series:
-    if role == "time" and ordered(column, None):
-        raise DataError("day and month are not told apart in a part of the rows", expected=TIME)
-    values, missing = _READERS[role](column, False, Rules())
-    if missing.any():
-        fix = "Leave such rows out."
-        raise DataError(f"a row has no {role}", expected=_EXPECTED[role], fix=fix)
-    if values.null_count():
-        raise DataError(f"not a valid {role}", expected=_EXPECTED[role])
-    if values.dtype == pl.String and column.dtype.is_integer():
-        raise unfit(role)
-    if scale is not None and role == "rating" and not scale.holds(values.to_numpy()).all():
-        raise DataError("a rating lies off the scale", expected=str(scale))
-    return values
 
 
 def arrow_of(rows: Any, used: Mapping[Role, str], scale: RatingScale | None = None) -> Any:

@@ -36,10 +36,8 @@ _MOST_STARS = 101
 
 @dataclass(frozen=True)
 class Guess:
-    """What the columns of a table hold. events: its rows are events, whatever columns there are.
-
-    places: role to position. why: role to 'asked', 'name' or 'content'.
-    """
+    """What the columns of a table hold. places: role to position. why: role to 'asked', 'name' or
+    'content'. events: the rows are events, whatever columns there are."""
 
     table: Table
     places: dict[Role, int]
@@ -121,10 +119,8 @@ class _Look:
 
 
 def guess(table: Table, asked: Asked, *, events: bool = False, contents: bool = True) -> Guess:
-    """Columns by what was asked, by name, and (contents) by what stands in them.
-
-    DataError where a column that was asked for is not there. What cannot be guessed is left out.
-    """
+    """Columns by what was asked, by name, and (contents) by what stands in them. What cannot be
+    guessed is left out; DataError where a column that was asked for is not there."""
     headers = table.headers
     looks = [_Look(column) for column in table.frame.get_columns()]
     places: dict[Role, int] = {}
@@ -281,11 +277,9 @@ def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def table_of(
     source: str | Path | Table, role: Role, asked: str | None, *, fewest: int = 2
 ) -> tuple[list[Any], dict[str, dict[Any, str | None]]]:
-    """The ids of a users or items file, and each of its other columns, as id to text.
-
-    The id column is the one asked for, if it is there, else one of a known name, else the first.
-    fewest: columns, the id's too.
-    """
+    """The ids of a users or items file, and each of its other columns, as id to text. The id column
+    is the one asked for, if it is there, else one of a known name, else the first. fewest: columns,
+    the id's too."""
     table = source if isinstance(source, Table) else open_table(source, asked=(asked,))
     headers = table.whole().headers
     number = None if asked is None else find(role, headers, asked)

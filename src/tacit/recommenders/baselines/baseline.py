@@ -142,8 +142,7 @@ def person_means(ratings: Ratings) -> Floats:
     counts = np.diff(ratings.offsets)
     sums = np.bincount(ratings.users, ratings.values, minlength=ratings.n_users)
     overall = np.full(ratings.n_users, ratings.values.mean())
-    means: Floats = np.divide(sums, counts, out=overall, where=counts > 0)
-    return means
+    return np.asarray(np.divide(sums, counts, out=overall, where=counts > 0))
 
 
 def with_values(matrix: sparse.csr_array, values: Floats) -> sparse.csr_array:

@@ -63,8 +63,7 @@ class EASE(ListBaseline):
         return self
 
     def _score(self, history: History) -> Floats:
-        scores: Floats = self.weights_[self._likes(history).indices].sum(axis=0)
-        return scores
+        return np.asarray(self.weights_[self._likes(history).indices].sum(axis=0))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -216,8 +215,7 @@ class ItemItem(ListBaseline):
 
     def _score(self, history: History) -> Floats:
         votes = (self._likes(history) @ self.similar_).toarray()[0]
-        scores: Floats = votes + _TIES * self.popularity_
-        return scores
+        return np.asarray(votes + _TIES * self.popularity_)
 
 
 def cosine_weights(likes: sparse.csr_array) -> sparse.csr_array:

@@ -69,8 +69,7 @@ class ItemKNN(Baseline):
         weights = with_values(own, np.ones(own.nnz))
         engine = self.engine or Engine()
         predicted = engine.predictions(deviations, weights, self.similar_)
-        scores: Floats = self.means_ + predicted[0]
-        return scores
+        return np.asarray(self.means_ + predicted[0])
 
 
 def _most_alike(engine: Engine, table: Table, *, k: int, significance: int) -> sparse.csr_array:
@@ -165,8 +164,7 @@ class RemoteUser(Baseline):
         answers, weights = self.answers_[nearest], alike[nearest]
         total = weights @ with_values(answers, np.ones(answers.nnz))
         above = np.divide(weights @ answers, total, out=np.zeros_like(scores), where=total > 0)
-        predicted: Floats = scores + above
-        return predicted
+        return np.asarray(scores + above)
 
     def _header(self) -> dict[str, Any]:
         return {"source_items": self.source_ids_.tolist()}

@@ -10,7 +10,6 @@ Clips      a person's likes count for 1 / sqrt(their number) each, so that they 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -24,7 +23,7 @@ from tacit.errors import ConfigError
 from tacit.mechanisms.sums import Contributions, SumRelease
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.recommenders.base import Floats, History, without_people
-from tacit.recommenders.baselines.baseline import Arrays, Baseline, as_row, with_values
+from tacit.recommenders.baselines.baseline import Baseline, as_row, with_values
 from tacit.recommenders.inputs import TAKEN, assumed, condition, taken_for_public
 
 
@@ -118,8 +117,7 @@ class UserItemMean(Baseline):
         if not own.nnz:
             return self.means_
         above = (own.data - self.means_[own.indices]).sum() / (self.user_damping + own.nnz)
-        scores: Floats = self.means_ + above
-        return scores
+        return np.asarray(self.means_ + above)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -155,8 +153,7 @@ class MatrixFactorization(Baseline):
         own = as_row(history, self.item_ids_)
         row = with_values(own, own.data - self.means_[own.indices])
         person = solve(row, self.item_factors_, self.regularization)[0]
-        scores: Floats = self.means_ + self.item_factors_ @ person
-        return scores
+        return np.asarray(self.means_ + self.item_factors_ @ person)
 
 
 def check_damping(damping: float) -> None:
@@ -231,14 +228,10 @@ class PrivatePopularity(Baseline):
         delta = header.get("delta", header["settings"]["delta"])  # files of before have no other
         settings = header["settings"] | {"epsilon": epsilon, "delta": delta}
         model = super().from_parts(header | {"settings": settings}, arrays)
-        model.spent_ = model.epsilon, model.delta
-        return model
-
-    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        super()._restore(header, arrays)
-        self.taken_ = tuple(header["taken"])
-        if not set(self.taken_) <= set(TAKEN):
+        model.spent_, model.taken_ = (epsilon, delta), tuple(header["taken"])
+        if not set(model.taken_) <= set(TAKEN):
             raise ValueError("the file takes for public what this tacit does not know")
+        return model
 
 
 def _card(epsilon: float, delta: float, taken: tuple[str, ...]) -> Guarantee:
