@@ -41,9 +41,8 @@ class RatingScale:
         try:
             minimum, maximum, step = (float(part) for part in text.split(":"))
         except ValueError:
-            raise DataError(
-                "a rating scale is written MIN:MAX:STEP", found=text, expected="for example 1:5:1"
-            ) from None
+            what = "a rating scale is written MIN:MAX:STEP"
+            raise DataError(what, found=text, expected="for example 1:5:1") from None
         return cls(minimum, maximum, step)
 
     @classmethod
@@ -153,17 +152,15 @@ def number_ids(ids: Any, kind: str) -> tuple[Column, NDArray[np.int64]]:
 def _all_strings(entries: list[Any], kind: str) -> bool:
     """True if all are strings, False if all are integers; anything else is refused."""
     types = set(map(type, entries))
-    strings = {t for t in types if issubclass(t, str)}
-    integers = {t for t in types if issubclass(t, int | np.integer) and t is not bool}
+    strings = {each for each in types if issubclass(each, str)}
+    integers = {each for each in types - {bool} if issubclass(each, int | np.integer)}
     if odd := types - strings - integers:
         row = next(row for row, entry in enumerate(entries, 1) if type(entry) in odd)
         raise DataError(f"a {kind} id is an integer or a string", row=row, found=entries[row - 1])
     if strings and integers:
-        raise DataError(
-            f"the {kind} ids mix integers and strings",
-            expected="one of the two, because 7 and '7' are different ids",
-            fix="Turn all of them into strings.",
-        )
+        what, fix = f"the {kind} ids mix integers and strings", "Turn all of them into strings."
+        expected = "one of the two, because 7 and '7' are different ids"
+        raise DataError(what, expected=expected, fix=fix)
     return bool(strings)
 
 

@@ -103,11 +103,9 @@ def on_catalogue(
 
 def none_rated() -> DataError:
     """The error of a catalogue without a rated item."""
-    return DataError(
-        "no item of the catalogue has a rating",
-        expected="item ids written as in the ratings",
-        fix="Check which column holds the id: a well-known header, else the first column.",
-    )
+    expected = "item ids written as in the ratings"
+    fix = "Check which column holds the id: a well-known header, else the first column."
+    return DataError("no item of the catalogue has a rating", expected=expected, fix=fix)
 
 
 def domain_of(ratings: Ratings) -> Column:

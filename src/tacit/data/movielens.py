@@ -81,12 +81,9 @@ def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> Reading:
     folder = Path(folder)
     name = _layout(folder)
     if name is None:
-        raise DataError(
-            "this is not a MovieLens folder",
-            path=folder,
-            expected="ratings.csv and movies.csv, or u.data, or ratings.dat",
-            fix="Unpack the official archive, or run  tacit data get ml-100k --to FOLDER",
-        )
+        expected = "ratings.csv and movies.csv, or u.data, or ratings.dat"
+        fix = "Unpack the official archive, or run  tacit data get ml-100k --to FOLDER"
+        raise DataError("this is not a MovieLens folder", path=folder, expected=expected, fix=fix)
     people: Columns = {}
     headers: tuple[str, ...] | None = _HEADERS
     scale = WHOLE_STARS

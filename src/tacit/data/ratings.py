@@ -209,12 +209,10 @@ class Ratings:
         """(n_users,) of one private or public attribute; DataError if there is none."""
         if name not in self.user_attributes:
             known = ", ".join(sorted(self.user_attributes))
-            what = "" if known else ": the ratings came without any user attributes"
-            raise DataError(
-                f"no user attribute '{name}'{what}",
-                expected=f"one of: {known}" if known else None,
-                fix="Name a users file with --users, or check the column's name.",
-            )
+            why = "" if known else ": the ratings came without any user attributes"
+            expected = f"one of: {known}" if known else None
+            fix = "Name a users file with --users, or check the column's name."
+            raise DataError(f"no user attribute '{name}'{why}", expected=expected, fix=fix)
         return self.user_attributes[name]
 
     def user_number(self, user_id: object) -> int | None:

@@ -138,12 +138,11 @@ def _frame(frame: Any) -> Any:
         table = nw.from_native(frame)
     except TypeError:
         raise DataError(
-            "ratings cannot be made of this",
-            found=type(frame).__name__,
+            "ratings cannot be made of this", found=type(frame).__name__,
             expected="a pandas, polars or Arrow frame, a DuckDB relation, a SciPy sparse matrix, "
             "or a list of tuples (person, item, rating)",
             fix="A file is read by  tacit.read_ratings(PATH).",
-        ) from None
+        ) from None  # fmt: skip
     if isinstance(table, nw.LazyFrame):
         table = table.collect("polars")
     if table.implementation.is_polars():
@@ -260,12 +259,10 @@ def load(path: str | Path, **options: Any) -> Ratings:
     elif is_movielens(path):
         kind = "a MovieLens folder"
     elif path.is_dir():
-        raise DataError(
-            "this folder holds no ratings that are known",
-            path=path,
-            expected="a folder of  tacit data import,  or of MovieLens",
-            fix="Name the file of ratings itself, or import it:  tacit data import FILE -o FOLDER",
-        )
+        what = "this folder holds no ratings that are known"
+        expected = "a folder of  tacit data import,  or of MovieLens"
+        fix = "Name the file of ratings itself, or import it:  tacit data import FILE -o FOLDER"
+        raise DataError(what, path=path, expected=expected, fix=fix)
     elif str(path) in datasets:
         kind = "an installed data set"
     else:

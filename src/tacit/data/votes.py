@@ -86,20 +86,15 @@ def read_votes(path: str | Path) -> VoteRounds:
         table.refuse_repeats("candidate", candidates, listing, "is listed twice")
         allowed = np.unique(candidates[votes]) if cast.all() else candidates[listing]
         if not len(allowed):
-            raise table.wrong(
-                votes[0],
-                "the candidates of this round are not listed",
-                found=name,
-                expected="a row without a voter for each candidate, as in other rounds",
-            )
+            what = "the candidates of this round are not listed"
+            expected = "a row without a voter for each candidate, as in other rounds"
+            raise table.wrong(votes[0], what, found=name, expected=expected)
         odd = votes[~np.isin(candidates[votes], allowed)]
         if len(odd):
-            raise table.wrong(
-                odd[0],
-                "a vote for what is no candidate of this round",
-                found=table.texts["candidate"][odd[0]],
-                expected="one of those listed in rows without a voter",
-            )
+            what = "a vote for what is no candidate of this round"
+            found = table.texts["candidate"][odd[0]]
+            expected = "one of those listed in rows without a voter"
+            raise table.wrong(odd[0], what, found=found, expected=expected)
         made.append(VoteRound(name, tuple(allowed.tolist()), voters[votes], candidates[votes]))
     return VoteRounds(tuple(made), listed=not cast.all())
 
@@ -137,13 +132,10 @@ class _Rows:
                 cells = self._table.frame[:, place]
                 self.texts[role] = ["" if cell is None else str(cell).strip() for cell in cells]
             elif role in needed:
-                raise DataError(
-                    f"no {role} column",
-                    path=path,
-                    found=", ".join(self._table.headers),
-                    expected=f"one of {', '.join(_HEADERS[role])}",
-                    fix="Name the columns in the file's first line, such as  " + ",".join(needed),
-                )
+                what, found = f"no {role} column", ", ".join(self._table.headers)
+                expected = f"one of {', '.join(_HEADERS[role])}"
+                fix = "Name the columns in the file's first line, such as  " + ",".join(needed)
+                raise DataError(what, path=path, found=found, expected=expected, fix=fix)
         for role in needed:
             if role != "voter" and "" in self.texts[role]:
                 at = self.texts[role].index("")

@@ -132,10 +132,8 @@ class Parameters:
         """Change some of them for the next `fit`; ConfigError for another name."""
         for name, value in parameters.items():
             if name not in self._defaults():
-                known = ", ".join(self._defaults())
-                raise ConfigError(
-                    f"{type(self).__name__} has no parameter '{name}'. It has {known}."
-                )
+                own, known = type(self).__name__, ", ".join(self._defaults())
+                raise ConfigError(f"{own} has no parameter '{name}'. It has {known}.")
             setattr(self, name, value)
         return self
 

@@ -53,11 +53,8 @@ def checked_history(
     for item, stars in history.items():
         number = isinstance(stars, int | float | np.number) and not isinstance(stars, bool)
         if not number or not np.isfinite(stars):
-            raise DataError(
-                f"a rating in the history is not a finite number, that of item {item!r}",
-                expected=_STARS,
-                fix="Leave the item out, or correct it.",
-            )
+            what = f"a rating in the history is not a finite number, that of item {item!r}"
+            raise DataError(what, expected=_STARS, fix="Leave the item out, or correct it.")
     if ids is not None:
         check_kind(history, ids)
     if scale is not None and not scale.holds(np.array([*history.values()], dtype=float)).all():
@@ -130,9 +127,8 @@ def load_model(path: str | Path) -> Any:
     try:
         return reader.from_parts(header, arrays)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, TacitError) as error:
-        raise ModelFileError(
-            f"{path}: its content cannot be used ({error}). Fit it again."
-        ) from None
+        problem = f"{path}: its content cannot be used ({error}). Fit it again."
+        raise ModelFileError(problem) from None
 
 
 def model_reader(kind: str) -> Any:

@@ -120,13 +120,9 @@ def missing(role: Role, headers: Sequence[str], asked: str | None, path: object)
             " If each item has a column of its own, write one row a rating first, such as with"
             " DataFrame.melt of pandas."
         )
-    return DataError(
-        f"no {role} column",
-        path=path,
-        found=", ".join(headers),
-        expected=f"a column '{asked}'" if asked else "one of " + ", ".join(KNOWN_HEADERS[role]),
-        fix=fix,
-    )
+    found, known = ", ".join(headers), ", ".join(KNOWN_HEADERS[role])
+    expected = f"a column '{asked}'" if asked else f"one of {known}"
+    return DataError(f"no {role} column", path=path, found=found, expected=expected, fix=fix)
 
 
 _from_one = partial(itertools.count, 1)

@@ -61,9 +61,8 @@ class Rules:
         if self.decimal not in (None, ",", "."):
             raise ConfigError(f"--decimal is a comma or a point; got {self.decimal!r}.")
         if not 0 < self.least_plays < np.inf:
-            raise ConfigError(
-                f"The fewest plays that are a like are above 0; got {self.least_plays}."
-            )
+            fewest = self.least_plays
+            raise ConfigError(f"The fewest plays that are a like are above 0; got {fewest}.")
         if self.dates not in (None, "dayfirst", "monthfirst"):
             raise ConfigError(f"--dates is dayfirst or monthfirst; got {self.dates!r}.")
 

@@ -185,12 +185,11 @@ def carry_out(
 
 def _check_guesses(made: Plan, ratings: Ratings) -> None:
     """DataError where a guessed column of people or items never repeats: it is another column."""
-    roles: dict[Role, tuple[int, str]] = {
-        "item": (ratings.n_items, "item"), "user": (ratings.n_users, "person"),
-    }  # fmt: skip
-    for role, (distinct, name) in roles.items():
+    distinct: dict[Role, int] = {"item": ratings.n_items, "user": ratings.n_users}
+    for role, number in distinct.items():
         guessed = any(found.why.get(role) != "asked" for found in made.ratings)
-        if guessed and len(ratings) >= _FEW and distinct == len(ratings):
+        if guessed and len(ratings) >= _FEW and number == len(ratings):
+            name = "person" if role == "user" else role
             table, places = made.ratings[0].table, made.ratings[0].places
             raise DataError(
                 f"every {name} has one row, so no list can be learned",

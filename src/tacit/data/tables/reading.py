@@ -221,16 +221,14 @@ def ratings_of(
         domains = metadata[DOMAIN] = {}
         for row, (item, name) in enumerate(zip(columns["item"], columns["domain"], strict=True)):
             if domains.setdefault(item, name) != name:
+                line, column = first.line(row) if whole else None, first.headers[places["domain"]]
+                found = f"{item} in {domains[item]} and in {name}"
                 raise DataError(
-                    "an item lies in two domains",
-                    path=first.path,
-                    row=first.line(row) if whole else None,
-                    column=first.headers[places["domain"]],
-                    found=f"{item} in {domains[item]} and in {name}",
-                    expected="one domain per item",
+                    "an item lies in two domains", path=first.path, row=line, column=column,
+                    found=found, expected="one domain per item",
                     fix="If these are two items, make two ids of them: put the domain before each "
                     "id.",
-                )
+                )  # fmt: skip
     try:
         made = Ratings.from_arrays(
             columns["user"],

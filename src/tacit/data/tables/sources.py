@@ -75,9 +75,8 @@ def _json(path: Path, raw: bytes) -> Table:
         raise DataError("the JSON lines are not UTF-8 text", path=path) from None
     if text.lstrip().startswith("["):
         if not isinstance(whole := _parsed(text), list):
-            raise DataError(
-                "the JSON cannot be read", path=path, expected="a list of objects, or one a line"
-            )
+            expected = "a list of objects, or one a line"
+            raise DataError("the JSON cannot be read", path=path, expected=expected)
         entries = dict(enumerate(whole, 1))
     else:
         lines = enumerate(io.StringIO(text), 1)
