@@ -83,16 +83,16 @@ def on_catalogue(
     ids, _ = number_ids(list(catalogue), "item")
     known = {str(key): number for number, key in enumerate(ids.tolist())}
     places = np.array([known.get(str(key), -1) for key in ratings.item_ids.tolist()], np.int32)
-    kept = ratings.where(places[ratings.items] >= 0)
-    if not len(kept):
+    rated = ratings.where(places[ratings.items] >= 0)
+    if not len(rated):
         raise none_rated()
-    order = np.lexsort((places[kept.items], kept.users))
+    order = np.lexsort((places[rated.items], rated.users))
     made = replace(
-        kept,
-        users=kept.users[order],
-        items=places[kept.items][order],
-        values=kept.values[order],
-        timestamps=None if kept.timestamps is None else kept.timestamps[order],
+        rated,
+        users=rated.users[order],
+        items=places[rated.items][order],
+        values=rated.values[order],
+        timestamps=None if rated.timestamps is None else rated.timestamps[order],
         item_ids=ids,
         item_metadata=align(metadata, ids),
         catalogue_given=True,

@@ -84,12 +84,12 @@ class Ratings:
         moments = () if times is None else (times,)
         if len({len(column) for column in (user_numbers, item_numbers, stars, *moments)}) != 1:
             raise DataError("users, items, ratings and times must have the same length")
-        kept = latest(user_numbers * np.int64(len(item_ids)) + item_numbers, *moments)
+        rows = latest(user_numbers * np.int64(len(item_ids)) + item_numbers, *moments)
         return cls(
-            users=user_numbers[kept].astype(np.int32),
-            items=item_numbers[kept].astype(np.int32),
-            values=stars[kept],
-            timestamps=None if times is None else times[kept],
+            users=user_numbers[rows].astype(np.int32),
+            items=item_numbers[rows].astype(np.int32),
+            values=stars[rows],
+            timestamps=None if times is None else times[rows],
             user_ids=user_ids,
             item_ids=item_ids,
             scale=scale or RatingScale.detect(stars),
@@ -246,14 +246,14 @@ class Ratings:
         users, items, values = self.users[rows], self.items[rows], self.values[rows]
         return replace(self, users=users, items=items, values=values, timestamps=times)
 
-    def of_items(self, kept: NDArray[np.bool_]) -> Ratings:
+    def of_items(self, mask: NDArray[np.bool_]) -> Ratings:
         """Only the items of a mask, renumbered; people keep their numbers, and all stay."""
-        rows = self.where(kept[self.items])
+        rows = self.where(mask[self.items])
         return replace(
             rows,
-            items=(np.cumsum(kept) - 1)[rows.items].astype(np.int32),
-            item_ids=self.item_ids[kept],
-            item_metadata={name: values[kept] for name, values in self.item_metadata.items()},
+            items=(np.cumsum(mask) - 1)[rows.items].astype(np.int32),
+            item_ids=self.item_ids[mask],
+            item_metadata={name: values[mask] for name, values in self.item_metadata.items()},
         )
 
     def of_users(self, numbers: NDArray[np.integer[Any]]) -> Ratings:
@@ -265,10 +265,10 @@ class Ratings:
             raise DataError("no such person's number", expected=f"0 to {self.n_users - 1}")
         chosen = chosen.astype(np.int64)
         own = np.isin(np.arange(self.n_users), chosen)
-        kept = self.where(own[self.users])
+        rows = self.where(own[self.users])
         return replace(
-            kept,
-            users=(np.cumsum(own) - 1)[kept.users].astype(np.int32),
+            rows,
+            users=(np.cumsum(own) - 1)[rows.users].astype(np.int32),
             user_ids=self.user_ids[chosen],
             user_attributes={k: v[chosen] for k, v in self.user_attributes.items()},
         )

@@ -95,9 +95,9 @@ def in_memory(ratings: Given) -> Ratings:
     return ratings
 
 
-def within(ratings: Given, kept: NDArray[np.bool_]) -> Given:
+def within(ratings: Given, mask: NDArray[np.bool_]) -> Given:
     """Only the items of a mask, renumbered; people keep their numbers, and all stay."""
-    return _Within(ratings, kept) if isinstance(ratings, StoredRatings) else ratings.of_items(kept)
+    return _Within(ratings, mask) if isinstance(ratings, StoredRatings) else ratings.of_items(mask)
 
 
 class _Within(StoredRatings):
@@ -124,20 +124,20 @@ def columns_among(
     headers: Sequence[str], asked: Mapping[Role, str | None], *, events: bool, path: object
 ) -> dict[Role, str]:
     """Role to name, of well-known headers or those asked for; DataError where one is missing."""
-    found: dict[Role, str] = {}
+    columns: dict[Role, str] = {}
     offered: tuple[Role, ...] = ("user", "item", "rating", "time")
     for role in offered if not events else [role for role in offered if role != "rating"]:
         place = find(role, headers, asked.get(role))
         if place is not None:
-            found[role] = headers[place]
+            columns[role] = headers[place]
         elif role in ("user", "item") or asked.get(role) is not None:
             raise missing(role, headers, asked.get(role), path)
-    if "rating" not in found and not events and find("plays", headers, None) is not None:
+    if "rating" not in columns and not events and find("plays", headers, None) is not None:
         raise ConfigError(
             "Numbers of plays are not read here: give --events, where each row is a like, or "
             "the column of stars with --rating."
         )
-    return found
+    return columns
 
 
 @dataclass(frozen=True)
@@ -209,12 +209,12 @@ class Rows:
         rows are `ordered`, else the most stars, because a cluster keeps no order."""
         pairs = self.people.astype(np.int64) * (items + 1) + self.items + 1
         keys = [*([] if ordered else [self.values]), *([] if self.times is None else [self.times])]
-        kept = latest(pairs, *keys)
-        kept = kept[self.items[kept] >= 0]
+        rows = latest(pairs, *keys)
+        rows = rows[self.items[rows] >= 0]
         # A person without an item of the catalogue stays in, and is counted like all others.
-        count = np.bincount(self.people[kept], minlength=int(self.people.max()) + 1)
+        count = np.bincount(self.people[rows], minlength=int(self.people.max()) + 1)
         offsets = np.concatenate([[0], np.cumsum(count)])
-        return Block(offsets, self.items[kept].astype(np.int32), self.values[kept])
+        return Block(offsets, self.items[rows].astype(np.int32), self.values[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,9 +236,9 @@ class Block:
         ends = np.searchsorted(self.offsets, np.arange(rows, self.offsets[-1], rows))
         bounds = np.unique([0, *ends.tolist(), last])
         for start, stop in pairwise(bounds.tolist()):
-            kept = slice(int(self.offsets[start]), int(self.offsets[stop]))
+            part = slice(int(self.offsets[start]), int(self.offsets[stop]))
             offsets = self.offsets[start : stop + 1] - self.offsets[start]
-            yield Block(offsets, self.items[kept], self.values[kept])
+            yield Block(offsets, self.items[part], self.values[part])
 
     def ratings(self, n_items: int, scale: RatingScale) -> Ratings:
         """As ratings of people numbered from 0."""

@@ -75,8 +75,8 @@ def read_ratings(
     opened = open_table(path, delimiter=delimiter, asked=[*asked.values()], table=table)
     if items is not None and find("domain", opened.headers, domain) is None:
         asked["domain"] = None  # it is in the file of items
-    found = guess(opened, asked, events=events, contents=False).checked(rules)
-    ratings = ratings_of([found], rules).ratings
+    guessed = guess(opened, asked, events=events, contents=False).checked(rules)
+    ratings = ratings_of([guessed], rules).ratings
     if users is not None:
         ratings = replace(ratings, user_attributes=matched(users, "user", user, ratings))
     if items is not None:
@@ -230,8 +230,8 @@ def read_history(
     opened = open_table(path, delimiter=delimiter, asked=(item, rating))
     needed: tuple[Role, ...] = ("item",) if events else ("item", "rating")
     asked: dict[Role, str | None] = {"item": item, "rating": rating}
-    found = guess(opened, asked, events=events, contents=False).checked(Rules(), needed)
-    columns = clean(opened, found.places, Rules()).columns
+    guessed = guess(opened, asked, events=events, contents=False).checked(Rules(), needed)
+    columns = clean(opened, guessed.places, Rules()).columns
     ids = np.array(columns["item"], dtype=object).tolist()
     stars = columns.get("rating", np.ones(len(ids))).tolist()
     history = dict(zip(ids, stars, strict=True))

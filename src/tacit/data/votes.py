@@ -144,8 +144,8 @@ class _Rows:
     def ids(self, role: str, rows: NDArray[np.bool_] | None = None) -> Column:
         """Whole numbers if all are written as one, below 2**63; else text as objects."""
         texts = np.array(self.texts[role], dtype=object)
-        found = ids_of((texts if rows is None else texts[rows]).tolist())
-        return found if isinstance(found, np.ndarray) else np.array(found, dtype=object)
+        ids = ids_of((texts if rows is None else texts[rows]).tolist())
+        return ids if isinstance(ids, np.ndarray) else np.array(ids, dtype=object)
 
     def one_of(self, known: Mapping[str, Any], at: int, column: str, what: str) -> Any:
         """What the cell stands for; DataError if it is not known."""

@@ -70,8 +70,8 @@ class Recommendations:
 
     def named(self, titles: Mapping[Any, str]) -> Recommendations:
         """The same list with the titles of its items."""
-        found = {row.item_id: titles[row.item_id] for row in self.rows if row.item_id in titles}
-        return Recommendations(self.rows, found)
+        known = {row.item_id: titles[row.item_id] for row in self.rows if row.item_id in titles}
+        return Recommendations(self.rows, known)
 
     def __repr__(self) -> str:
         lines = (f"{row.rank:>4}  {row.score:>8.3f}  {self._shown(row)}" for row in self.rows)
@@ -236,8 +236,8 @@ def top_n(
 
 def pick(scores: Floats, item_ids: Column, items: Sequence[Any]) -> Floats:
     """(len(items),) scores of some items by id, NaN where unknown."""
-    found = dict(zip(item_ids.tolist(), scores.tolist(), strict=True))
-    return np.array([found.get(item, np.nan) for item in items], dtype=float)
+    known = dict(zip(item_ids.tolist(), scores.tolist(), strict=True))
+    return np.array([known.get(item, np.nan) for item in items], dtype=float)
 
 
 KEPT = 1 << 16

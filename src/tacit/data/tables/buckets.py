@@ -190,5 +190,5 @@ def _numbers_in(items: pl.Series, ids: NDArray[Any]) -> NDArray[np.int32]:
     if known.dtype == pl.String or items.dtype == pl.String:
         known, items = known.cast(pl.String), items.cast(pl.String)
     table = pl.DataFrame({"item": known, "number": np.arange(len(ids), dtype=np.int32)})
-    found = items.to_frame("item").join(table, on="item", how="left", maintain_order="left")
-    return found["number"].fill_null(-1).to_numpy()
+    numbered = items.to_frame("item").join(table, on="item", how="left", maintain_order="left")
+    return numbered["number"].fill_null(-1).to_numpy()

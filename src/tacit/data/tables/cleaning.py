@@ -123,13 +123,13 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
             errors.append(first.placed(row=table.line(row)))
         if errors:
             raise min(errors, key=lambda each: each.row or 0).placed(path=table.path)
-    kept = ~bad
+    good = ~bad
     if "plays" in values:
-        nothing = (values["plays"] == 0).fill_null(value=False).to_numpy() & kept
-        kept &= ~nothing
+        nothing = (values["plays"] == 0).fill_null(value=False).to_numpy() & good
+        good &= ~nothing
         dropped[NO_EVENT] += int(nothing.sum())
     dropped = +dropped  # those of 0 rows are left out
-    if not kept.any():
+    if not good.any():
         counted = "plays" in values
         what = "there is no event" if counted and not bad.all() else "no row can be kept"
         found = ", ".join(f"{rule}: {rows:,}" for rule, rows in dropped.items()) or None
@@ -138,7 +138,7 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
         raise DataError(what, path=table.path, found=found, expected=wanted, fix=fix)
     columns: dict[str, Any] = {}
     for role, series in values.items():
-        column = series.filter(pl.Series(kept))
+        column = series.filter(pl.Series(good))
         if table.text and role in ("user", "item"):
             columns[role] = ids_of(column)
         else:

@@ -43,12 +43,12 @@ class Plan:
     users: list[Table] = field(default_factory=list)
     movielens: Path | None = None
 
-    def title(self, found: Guess) -> int | None:
+    def title(self, columns: Guess) -> int | None:
         """Position of the titles that stand beside the ratings."""
-        squeezes = [squeezed(header) for header in found.table.headers]
+        squeezes = [squeezed(header) for header in columns.table.headers]
         places = (squeezes.index(name) for name in map(squeezed, _TITLES) if name in squeezes)
         at = next(places, None)
-        return None if self.items or at in found.places.values() else at
+        return None if self.items or at in columns.places.values() else at
 
 
 def plan(
@@ -74,20 +74,20 @@ def plan(
             open_table(path, delimiter=delimiter, encoding=encoding, header=header, table=table,
                        asked=[*asked.values()])
         ]  # fmt: skip
-    made, found = Plan(), []
+    made, tables = Plan(), []
     for each in opened:  # what was asked for, as far as this table has it
         own = {role: name if find(role, each.headers, name) is not None else None
                for role, name in asked.items()}  # fmt: skip
-        found.append((each, own, set(guess(each, own, contents=False).places)))
+        tables.append((each, own, set(guess(each, own, contents=False).places)))
     both = {"user", "item"}
-    some = any(both <= roles for _, _, roles in found)
-    for each, own, roles in found:
+    some = any(both <= roles for _, _, roles in tables)
+    for each, own, roles in tables:
         if both <= roles or len(opened) == 1 or not (some or (each.header and both & roles)):
             made.ratings.append(guess(each, own, events=events))
         else:
             (made.users if "user" in roles else made.items).append(each)
     for role, name in asked.items():
-        absent = all(find(role, found.table.headers, name) is None for found in made.ratings)
+        absent = all(find(role, columns.table.headers, name) is None for columns in made.ratings)
         if name and role != "domain" and absent:
             raise missing(role, [x for each in opened for x in each.headers], name, files[0])
     if not made.ratings:
@@ -102,13 +102,13 @@ def _folder(path: Path) -> list[Table]:
     if is_folder(path):
         raise DataError("this folder was imported already", path=path,
                         fix="Every command takes it.")  # fmt: skip
-    found = sorted(file for file in path.iterdir() if file.suffix in (".inter", ".item", ".user"))
-    if not any(file.suffix == ".inter" for file in found):
+    files = sorted(file for file in path.iterdir() if file.suffix in (".inter", ".item", ".user"))
+    if not any(file.suffix == ".inter" for file in files):
         raise DataError(
             "this folder is of no known kind", path=path, fix="Name its files instead.",
             expected="MovieLens, RecBole (NAME.inter) or LensKit (schema.json)",
         )  # fmt: skip
-    return [open_table(file, delimiter="\t", header=True) for file in found]
+    return [open_table(file, delimiter="\t", header=True) for file in files]
 
 
 def _lenskit(path: Path) -> list[Table]:
@@ -146,8 +146,8 @@ def carry_out(
     catalogue: a public list of items; ratings of others are dropped. items: more about items.
     public_items: the items that were rated may be known to everybody.
     """
-    for found in made.ratings:
-        found.checked(rules)
+    for columns in made.ratings:
+        columns.checked(rules)
     if made.movielens is not None:
         if rules.scale is not None:
             raise ConfigError("A MovieLens folder has a scale of its own: leave --scale out.")
@@ -172,8 +172,8 @@ def carry_out(
         ratings = replace(ratings, user_attributes={**ratings.user_attributes, **people})
     if catalogue is not None:
         before = len(ratings)
-        columns = read_catalogue(catalogue, domain=domain, domains=False)
-        ratings = on_catalogue(ratings, columns.pop(DOMAIN), metadata=columns)
+        metadata = read_catalogue(catalogue, domain=domain, domains=False)
+        ratings = on_catalogue(ratings, metadata.pop(DOMAIN), metadata=metadata)
         if lost := before - len(ratings):
             dropped["the item is not in the catalogue"] = lost
     for source in made.items if items is None else [items]:
@@ -187,7 +187,7 @@ def _check_guesses(made: Plan, ratings: Ratings) -> None:
     """DataError where a guessed column of people or items never repeats: it is another column."""
     distinct: dict[Role, int] = {"item": ratings.n_items, "user": ratings.n_users}
     for role, number in distinct.items():
-        guessed = any(found.why.get(role) != "asked" for found in made.ratings)
+        guessed = any(columns.why.get(role) != "asked" for columns in made.ratings)
         if guessed and len(ratings) >= _FEW and number == len(ratings):
             name = "person" if role == "user" else role
             table, places = made.ratings[0].table, made.ratings[0].places
@@ -202,8 +202,8 @@ def _check_guesses(made: Plan, ratings: Ratings) -> None:
 def _titles(made: Plan) -> dict[str, dict[Any, Any]]:
     """Titles that stand beside the ratings, the first of each item."""
     titles: dict[Any, Any] = {}
-    for found in made.ratings:
-        table, item, at = found.table, found.places["item"], made.title(found)
+    for columns in made.ratings:
+        table, item, at = columns.table, columns.places["item"], made.title(columns)
         if at is None:
             continue
         pairs = table.frame[:, [item, at]].drop_nulls().unique(
