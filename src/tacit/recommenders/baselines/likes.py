@@ -127,8 +127,9 @@ class ALS(ListBaseline):
     """Alternating least squares on likes, everything else being a weak dislike. No privacy.
 
     Source: Hu, Koren and Volinsky, Collaborative filtering for implicit feedback datasets (ICDM
-    2008). weight: confidence of a like; what is not liked has 1. A fit needs the package
-    `implicit`. random_state places the start only. The settings were chosen on ml-latest-small.
+    2008). weight: confidence of a like; what is not liked has 1. A fit without the package
+    `implicit` is a MissingExtra. random_state places the start only. The settings were chosen on
+    ml-latest-small.
     """
 
     factors: int = 64

@@ -224,6 +224,7 @@ class PrivatePopularity(Baseline):
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        """ValueError where the file takes for public what this version does not know."""
         epsilon = math.inf if header["epsilon"] is None else header["epsilon"]
         delta = header.get("delta", header["settings"]["delta"])  # files of before have no other
         settings = header["settings"] | {"epsilon": epsilon, "delta": delta}
