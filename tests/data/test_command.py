@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tacit.cli.app import main
-from tacit.data import download, generate, load
+from tacit.data import generate, load, movielens
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_get_fetches_into_the_folder(
     told = json.loads(text)
     assert code == 0
     assert told["folder"] == str(tmp_path / "ml-100k")
-    assert told["sha256"] == download.ARCHIVES["ml-100k"]
+    assert told["sha256"] == movielens.ARCHIVES["ml-100k"]
     assert "README" in told["licence"]
 
 

@@ -317,6 +317,8 @@ def test_a_catalogue_file_names_domains_and_titles(write: Any) -> None:
     assert asked["title"]["m8"] == "Heat"
     plain = write("item,domain,year\n1,books,2000\n", "p.csv")
     assert read_catalogue(plain, domain="shop") == {"domain": {1: "books"}, "year": {1: "2000"}}
+    both = write("item,domain,kind\n1,x,books\n2,x,films\n", "b.csv")
+    assert read_catalogue(both, domain="kind") == {"domain": {1: "books", 2: "films"}}
     with pytest.raises(DataError, match=r"i\.csv.*no domain column"):
         read_catalogue(write(ITEMS, "i.csv"))
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tacit.data import download
-from tacit.data.download import ARCHIVES, get
+from tacit.data import movielens
+from tacit.data.movielens import ARCHIVES, get
 from tacit.errors import ConfigError, DownloadError
 
 FILES = {"ml-tiny/u.data": b"1\t1\t3\t5\n", "ml-tiny/more/README": b"terms"}
@@ -111,7 +111,7 @@ def test_a_host_that_is_down_tells_what_to_do(host: Host, tmp_path: Path) -> Non
         get("ml-tiny", tmp_path / "to", base="http://127.0.0.1:9/")
     said = str(caught.value)
     assert "could not be fetched from http://127.0.0.1:9/: the host cannot be reached" in said
-    assert f"by hand from {download.PAGE}, put it at {tmp_path / 'to' / 'ml-tiny.zip'}" in said
+    assert f"by hand from {movielens.PAGE}, put it at {tmp_path / 'to' / 'ml-tiny.zip'}" in said
 
 
 def test_a_missing_file_on_the_host_is_said(host: Host, tmp_path: Path) -> None:

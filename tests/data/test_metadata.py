@@ -55,6 +55,16 @@ def test_an_unknown_column_is_refused(ratings: Ratings) -> None:
         item_features(ratings, ["genre"])
 
 
+def test_a_domain_from_an_items_file_takes_nothing_away(tmp_path: Path) -> None:
+    """What is known of items already stays, whether or not the domain is read from the file."""
+    items = tmp_path / "items.csv"
+    items.write_text("item,title,shop\n7,Alien,films\n")
+    known = Ratings.from_arrays([1], [7], [3], item_metadata={"title": {7: "Up"}})
+    made = with_items(known, items, domain="shop")
+    assert made.item_metadata["title"].tolist() == ["Up"]
+    assert made.item_metadata["domain"].tolist() == ["films"]
+
+
 def test_an_items_file_beside_the_ratings_is_read(tmp_path: Path) -> None:
     """r-items.csv belongs to r.csv, unless another file is named."""
     (tmp_path / "r.csv").write_text("user,item,rating\n1,7,3\n1,8,4\n")

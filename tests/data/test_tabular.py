@@ -364,7 +364,7 @@ def test_users_become_columns_by_id(write: Any) -> None:
     """First column the id; values stripped; empty is None."""
     assert table_of(write(USERS), "user", None) == (
         [1, 2, 9],
-        {"gender": ["F", None, "M"], "age": ["33", "40", "50"]},
+        {"gender": {1: "F", 2: None, 9: "M"}, "age": {1: "33", 2: "40", 9: "50"}},
     )
 
 
@@ -406,7 +406,7 @@ def test_written_users_are_read_again(tmp_path: Path) -> None:
         ["a", "b"], [1, 1], [1, 2], user_attributes={"g": {"a": "F", "b": None}}
     )
     write_users(ratings, tmp_path / "u.csv")
-    assert table_of(tmp_path / "u.csv", "user", None) == (["a", "b"], {"g": ["F", None]})
+    assert table_of(tmp_path / "u.csv", "user", None) == (["a", "b"], {"g": {"a": "F", "b": None}})
 
 
 def test_items_become_metadata(write: Any) -> None:

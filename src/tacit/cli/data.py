@@ -36,11 +36,11 @@ def get(
     as_json: JSON = False,
 ) -> None:
     """Download, check and unpack an official MovieLens archive."""
-    from tacit.data import download
+    from tacit.data import movielens
 
     with terminal.progress(f"Downloading {name}", None, quiet=as_json):
-        folder = download.get(name, to)
-    sha256, licence = download.ARCHIVES[name], download.LICENCE
+        folder = movielens.get(name, to)
+    sha256, licence = movielens.ARCHIVES[name], movielens.LICENCE
     terminal.answer(
         {"name": name, "folder": str(folder), "sha256": sha256, "licence": licence},
         f"{name} lies in {folder}",

@@ -97,7 +97,7 @@ def import_(
     if not as_json:
         _show_guess(made)
     if made.ratings and not (as_json or yes) and sys.stdin.isatty() and sys.stdout.isatty():
-        complete = all({"user", "item"} <= {*found.places} for _, found in made.ratings)
+        complete = all({"user", "item"} <= {*found.places} for found in made.ratings)
         if not complete or not typer.confirm("Is this right?", default=True):
             events = _ask(made, asked) or events
             made = planned()
@@ -122,9 +122,9 @@ def import_(
 
 def _ask(made: Plan, asked: dict[Role, str | None]) -> bool:
     """Ask for each column; whether there are neither stars nor plays."""
-    table, found = made.ratings[0]
+    found = made.ratings[0]
     for role in _ASKED:
-        usual = table.headers[found.places[role]] if role in found.places else "-"
+        usual = found.table.headers[found.places[role]] if role in found.places else "-"
         answer = typer.prompt(f"Column of {_MEANS[role]}, - for none", default=usual).strip()
         asked[role] = None if answer == "-" else answer
     none = asked["rating"] is None and asked["plays"] is None
@@ -135,14 +135,15 @@ def _ask(made: Plan, asked: dict[Role, str | None]) -> bool:
 
 
 def _show_guess(made: Plan) -> None:
-    for table, found in made.ratings:
+    for found in made.ratings:
+        table = found.table
         rows = [
             (_MEANS[role], table.headers[at], _WHY[found.why[role]])
             for role, at in found.places.items()
         ]
         if not {"rating", "plays"} & set(found.places):
             rows.append(("the stars", "none: every row is an event", "no column has ratings"))
-        title = made.title(table, found)
+        title = made.title(found)
         if title is not None:
             rows.append(("the item's title", table.headers[title], _WHY["name"]))
         terminal.table(str(table.path), ("", "column", "because of"), rows)

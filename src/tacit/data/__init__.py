@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tacit.data.domains import straddlers as straddlers
     from tacit.data.domains import with_domains as with_domains
     from tacit.data.domains import within as within
-    from tacit.data.frames import ratings_from as ratings_from
     from tacit.data.movielens import is_movielens as is_movielens
     from tacit.data.movielens import read_movielens as read_movielens
     from tacit.data.ratings import Ratings as Ratings
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from tacit.data.tables.folder import write_ratings as write_ratings
     from tacit.data.tables.folder import write_users as write_users
     from tacit.data.tabular import load as load
+    from tacit.data.tabular import ratings_from as ratings_from
     from tacit.data.tabular import read_catalogue as read_catalogue
     from tacit.data.tabular import read_history as read_history
     from tacit.data.tabular import read_ratings as read_ratings
@@ -42,12 +42,13 @@ _HOMES = {
         "cross_domain_split", "domain_names", "domain_of", "item_features", "items_in", "of_domain",
         "on_catalogue", "split_by_genre", "straddlers", "with_domains", "within",
     ),
-    "frames": ("ratings_from",),
     "movielens": ("is_movielens", "read_movielens"),
     "splits": ("Split", "k_fold_users", "random_per_user", "temporal"),
     "synthetic": ("generate",),
     "tables.folder": ("write_items", "write_ratings", "write_users"),
-    "tabular": ("load", "read_catalogue", "read_history", "read_ratings", "with_items"),
+    "tabular": (
+        "load", "ratings_from", "read_catalogue", "read_history", "read_ratings", "with_items",
+    ),
 }  # fmt: skip
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = list(_HOME)

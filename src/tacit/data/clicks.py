@@ -53,10 +53,7 @@ class Clicks:
         return np.stack([self.mean(arm, contexts) for arm in range(len(self.centres))], axis=1)
 
     def mean(self, arms: int | NDArray[np.int64], contexts: Floats) -> Floats:
-        """(n,) chances of a click. arms: one video for all, or (n,) one for each of the contexts.
-
-        contexts: (n, d).
-        """
+        """(n,) chances of a click. arms: one video for all, or (n,) one for each of (n, d)."""
         apart = np.linalg.norm(contexts - self.centres[arms], axis=1) / self.widths[arms]
         bump = (1 + np.cos(math.pi * np.minimum(apart, 1.0))) / 2
         return np.asarray(LOW + self.heights[arms] * bump, dtype=np.float64)
@@ -77,18 +74,11 @@ class Clicks:
 
 
 def generate(
-    *,
-    vendors: int = 4,
-    videos: int = 20,
-    dimension: int = 2,
-    lipschitz: float = 2.0,
-    seed: int,
+    *, vendors: int = 4, videos: int = 20, dimension: int = 2, lipschitz: float = 2.0, seed: int
 ) -> Clicks:
-    """`vendors` times `videos` videos, liked most at random points of the cube.
-
-    The chance of a click is LOW far from a video's point, and at it between half of the way to HIGH
-    and all of it. lipschitz: the larger, the narrower a video's audience.
-    """
+    """`vendors` times `videos` videos, liked most at random points of the cube. The chance of a
+    click is LOW far from a video's point, and at it between half of the way to HIGH and all of it.
+    lipschitz: the larger, the narrower a video's audience."""
     if min(vendors, videos, dimension) < 1:
         raise ConfigError("Vendors, videos and features are each at least 1.")
     if not (math.isfinite(lipschitz) and lipschitz > 0):
@@ -105,10 +95,8 @@ def generate(
 
 
 def contexts(count: int, dimension: int, *, seed: int, groups: int = 0) -> Floats:
-    """(count, dimension) contexts in [0, 1]: uniform, or `groups` clusters of very unequal size.
-
-    Clusters are normal around random points with a spread of 0.08, clipped to the cube; the g-th
-    has a share proportional to 1 / g.
+    """(count, dimension) contexts in [0, 1]: uniform, or `groups` clusters, normal around random
+    points with a spread of 0.08, clipped to the cube; the g-th has a share in proportion to 1 / g.
     """
     if count < 0 or dimension < 1 or groups < 0:
         raise ConfigError("Contexts are 0 or more, of at least one feature, in 0 or more clusters.")

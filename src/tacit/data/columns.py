@@ -1,22 +1,18 @@
-"""Columns of ratings: scales of stars, events without stars, numbered ids.
-
-Columns in any order become `Ratings`: ids numbered, rows sorted, duplicates settled.
-"""
+"""Columns of ratings: scales of stars, events without stars, ids numbered, duplicates settled."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import DataError
 
-if TYPE_CHECKING:
-    from tacit.data.ratings import Column, Ratings
-
+Column = NDArray[Any]
+"""One value per user or item, aligned with their ids; strings as dtype object."""
 LIKED = 0.7
 """Of the span of a scale: from here on a rating is a like."""
 
@@ -45,21 +41,17 @@ class RatingScale:
         try:
             minimum, maximum, step = (float(part) for part in text.split(":"))
         except ValueError:
-            raise DataError(
-                "a rating scale is written MIN:MAX:STEP", found=text, expected="for example 1:5:1"
-            ) from None
+            what = "a rating scale is written MIN:MAX:STEP"
+            raise DataError(what, found=text, expected="for example 1:5:1") from None
         return cls(minimum, maximum, step)
 
     @classmethod
     def detect(cls, values: NDArray[np.float64]) -> RatingScale:
-        """The first of the common public scales that holds every value.
-
-        The choice looks at the ratings, so a formal guarantee needs the scale to be given instead.
-        """
+        """The first common scale that holds every value; it is read off the ratings, not public."""
         scale, odd = cls.nearest(values)
         if odd:
             held = scale.holds(values)
-            raise cls.unfit(scale, row=int(np.argmin(held)) + 1 if held.any() else None)
+            raise scale.unfit(int(np.argmin(held)) + 1 if held.any() else None)
         return scale
 
     @classmethod
@@ -69,21 +61,16 @@ class RatingScale:
         most = max(held, key=held.__getitem__)
         return most, len(values) - held[most]
 
-    @staticmethod
-    def unfit(scale: RatingScale, *, row: int | None) -> DataError:
-        """What to say where no common scale holds all ratings.
-
-        row: the first off the nearest, None where all are.
-        """
+    def unfit(self, row: int | None) -> DataError:
+        """Where no common scale holds all ratings. row: the first off this one; None: all are."""
+        expected = "all of them on one of " + ", ".join(map(str, COMMON_SCALES))
+        if row is not None:
+            expected = f"a rating on {self} as most of the others, or {expected}"
         return DataError(
-            "the ratings fit none of the common scales",
-            row=row,
-            expected=("" if row is None else f"a rating on {scale} as most of the others, or ")
-            + "all of them on one of "
-            + ", ".join(map(str, COMMON_SCALES)),
+            "the ratings fit none of the common scales", row=row, expected=expected,
             fix="Correct the row, or give the scale with --scale MIN:MAX:STEP, for example 1:7:1 "
             "(from Python: scale=RatingScale(1, 7, 1)); a step of 0 allows anything between.",
-        )
+        )  # fmt: skip
 
     @property
     def span(self) -> float:
@@ -109,8 +96,7 @@ class RatingScale:
         if not self.step:
             return inside
         steps = (np.where(inside, values, self.minimum) - self.minimum) / self.step
-        on: NDArray[np.bool_] = inside & (np.abs(steps - np.round(steps)) < 1e-6)
-        return on
+        return np.asarray(inside & (np.abs(steps - np.round(steps)) < 1e-6))
 
     def to_levels(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
         """Stars to 0, 1, ..., levels - 1; a value off the scale is an error."""
@@ -124,58 +110,15 @@ class RatingScale:
         return f"{self.minimum:g}:{self.maximum:g}:{self.step:g}"
 
 
-COMMON_SCALES = (
-    RatingScale(1, 5, 1),
-    RatingScale(0.5, 5, 0.5),
-    RatingScale(0, 5, 0.5),
-    RatingScale(1, 10, 1),
-    RatingScale(0, 10, 0.5),
-    RatingScale(0, 100, 1),
+COMMON_SCALES = tuple(
+    map(RatingScale.parse, ("1:5:1", "0.5:5:0.5", "0:5:0.5", "1:10:1", "0:10:0.5", "0:100:1"))
 )
 
 EVENTS = RatingScale(0, 1, 1)
-"""Of events without stars, such as purchases: each is a 1, which is a like. A 0 is an event that
-counts as seen and not as liked."""
-
+"""Of events without stars, such as purchases: a 1 is a like, a 0 was seen and not liked."""
 
 _ROOMY = 4  # a table of this many places per row is cheaper than sorting the ids
 _BIGGEST_ID = np.iinfo(np.int64).max
-
-
-def assemble(
-    users: Any,
-    items: Any,
-    values: Any,
-    timestamps: Any,
-    scale: RatingScale | None,
-    user_attributes: Mapping[str, Mapping[Any, Any]] | None,
-    item_metadata: Mapping[str, Mapping[Any, Any]] | None,
-) -> Ratings:
-    """The work of `Ratings.from_arrays`, which documents it."""
-    from tacit.data.ratings import Ratings  # it builds on this module
-
-    user_ids, user_numbers = number_ids(users, "user")
-    item_ids, item_numbers = number_ids(items, "item")
-    if values is None:
-        values, scale = np.ones(len(user_numbers)), scale or EVENTS
-    stars = _stars(values, scale)
-    times = None if timestamps is None else _times(timestamps)
-    moments = () if times is None else (times,)
-    if len({len(column) for column in (user_numbers, item_numbers, stars, *moments)}) != 1:
-        raise DataError("users, items, ratings and times must have the same length")
-    kept = latest(user_numbers * np.int64(len(item_ids)) + item_numbers, *moments)
-    return Ratings(
-        users=user_numbers[kept].astype(np.int32),
-        items=item_numbers[kept].astype(np.int32),
-        values=stars[kept],
-        timestamps=None if times is None else times[kept],
-        user_ids=user_ids,
-        item_ids=item_ids,
-        scale=scale or RatingScale.detect(stars),
-        user_attributes=align(user_attributes, user_ids),
-        item_metadata=align(item_metadata, item_ids),
-        scale_given=scale is not None,
-    )
 
 
 def align(columns: Mapping[str, Mapping[Any, Any]] | None, ids: Column) -> dict[str, Column]:
@@ -209,17 +152,15 @@ def number_ids(ids: Any, kind: str) -> tuple[Column, NDArray[np.int64]]:
 def _all_strings(entries: list[Any], kind: str) -> bool:
     """True if all are strings, False if all are integers; anything else is refused."""
     types = set(map(type, entries))
-    strings = {t for t in types if issubclass(t, str)}
-    integers = {t for t in types if issubclass(t, int | np.integer) and t is not bool}
+    strings = {each for each in types if issubclass(each, str)}
+    integers = {each for each in types - {bool} if issubclass(each, int | np.integer)}
     if odd := types - strings - integers:
         row = next(row for row, entry in enumerate(entries, 1) if type(entry) in odd)
         raise DataError(f"a {kind} id is an integer or a string", row=row, found=entries[row - 1])
     if strings and integers:
-        raise DataError(
-            f"the {kind} ids mix integers and strings",
-            expected="one of the two, because 7 and '7' are different ids",
-            fix="Turn all of them into strings.",
-        )
+        what, fix = f"the {kind} ids mix integers and strings", "Turn all of them into strings."
+        expected = "one of the two, because 7 and '7' are different ids"
+        raise DataError(what, expected=expected, fix=fix)
     return bool(strings)
 
 
@@ -229,8 +170,7 @@ def _number_strings(entries: list[str], kind: str) -> tuple[Column, NDArray[np.i
         if not entry.strip():
             raise DataError(f"a {kind} id is empty", row=entries.index(entry) + 1)
     numbers = {entry: number for number, entry in enumerate(distinct)}
-    ids = np.empty(len(distinct), dtype=object)
-    ids[:] = [str(entry) for entry in distinct]
+    ids = np.array([str(entry) for entry in distinct], dtype=object)
     return ids, np.fromiter(map(numbers.__getitem__, entries), dtype=np.int64, count=len(entries))
 
 
@@ -249,8 +189,8 @@ def latest(pairs: NDArray[np.int64], *keys: NDArray[Any]) -> NDArray[np.intp]:
     """The rows that count, sorted by pair: of a repeated one that with the largest last key, then
     the one before, then the later row. pairs: from 0.
 
-    They are sorted by digits of 16 bits: NumPy counts these and compares longer ones, which takes
-    five times as long. Only the repeated pairs are worth sorting again.
+    Sorted by digits of 16 bits, which NumPy counts: comparing takes five times as long. Only
+    repeated pairs are sorted again.
     """
     order = np.argsort(pairs.astype(np.uint16), kind="stable")
     for shift in range(16, int(pairs.max(initial=0)).bit_length(), 16):
@@ -265,7 +205,8 @@ def latest(pairs: NDArray[np.int64], *keys: NDArray[Any]) -> NDArray[np.intp]:
     return order[last]
 
 
-def _stars(values: Any, scale: RatingScale | None) -> NDArray[np.float64]:
+def stars_of(values: Any, scale: RatingScale | None) -> NDArray[np.float64]:
+    """(n,) stars, finite and on the scale, if one is given; DataError names the first row."""
     try:
         stars = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -280,7 +221,8 @@ def _stars(values: Any, scale: RatingScale | None) -> NDArray[np.float64]:
     return stars
 
 
-def _times(timestamps: Any) -> NDArray[np.int64]:
+def times_of(timestamps: Any) -> NDArray[np.int64]:
+    """(n,) seconds, decimals cut, of numbers or datetime64; DataError names the first row."""
     from tacit.data.tables.times import LAST_SECOND, TIME  # it needs polars
 
     given = np.asarray(timestamps)

@@ -3,9 +3,8 @@
 Metadata   are public and come from outside: genres, tags, categories, prices, years of a catalogue.
            Columns made of the ratings themselves, such as tags by the same people or embeddings of
            their events, are private data and no metadata. Several values are joined by '|'.
-Domains    are item metadata under the name 'domain'. Every item has exactly one, so one id in two
-           domains is refused: 17 among the books and 17 among the films are two items, with two
-           ids.
+Domains    are item metadata under the name 'domain'. Every item has exactly one: 17 among the books
+           and 17 among the films are two items, with two ids.
 Genres     cut one catalogue into two domains, to try recommenders across domains.
 Source     Guerraoui, Kermarrec, Lin and Patra, Heterogeneous recommendations (PVLDB 2017), its test
            within one kind of items: genres sorted by their number of items are dealt to the two
@@ -36,11 +35,8 @@ Values = list[list[str]]
 
 
 def item_features(ratings: Ratings, names: Sequence[str] | None = None) -> dict[str, Values]:
-    """Column name to the values of every item of the catalogue, as texts.
-
-    names: columns of `item_metadata`; None: the known ones that there are, which may be none;
-    empty: none. DataError if a named column is not there.
-    """
+    """Column name to the values of every item of the catalogue, as texts. names: columns of
+    `item_metadata`; None: the known ones that there are. DataError if a named one is not there."""
     if names is None:
         lowered = {name.strip().lower(): name for name in ratings.item_metadata}
         names = [lowered[name] for name in KNOWN_FEATURES if name in lowered]
@@ -51,11 +47,9 @@ def listed(ratings: Ratings, column: str) -> Values:
     """The distinct values of each item in one column, as they are listed."""
     values = ratings.item_metadata.get(column)
     if values is None:
-        raise DataError(
-            f"no item metadata '{column}'",
-            found=", ".join(ratings.item_metadata) or "no item metadata at all",
-            fix="Name a file of items with --items, or read a MovieLens folder.",
-        )
+        found = ", ".join(ratings.item_metadata) or "no item metadata at all"
+        fix = "Name a file of items with --items, or read a MovieLens folder."
+        raise DataError(f"no item metadata '{column}'", found=found, fix=fix)
     cells = [("" if value is None else str(value)).split(SEPARATOR) for value in values.tolist()]
     return [list(dict.fromkeys(part.strip() for part in cell if part.strip())) for cell in cells]
 
@@ -64,26 +58,10 @@ DOMAIN = "domain"
 """Name of the item metadata that holds the domain."""
 
 
-def by_item(items: Sequence[Any], names: Sequence[str]) -> dict[Any, str]:
-    """Item id to its domain, from a column of each; DataError names the record of a second one."""
-    found: dict[Any, str] = {}
-    for row, (item, name) in enumerate(zip(items, names, strict=True), 1):
-        if found.setdefault(item, name) != name:
-            raise DataError(
-                "an item lies in two domains",
-                row=row,
-                found=f"{item} in {found[item]} and in {name}",
-                expected="one domain per item",
-                fix="If these are two items, make two ids of them: put the domain before each id.",
-            )
-    return found
-
-
 def with_domains(ratings: Ratings, domains: Mapping[Any, str | None]) -> Ratings:
     """The same ratings whose items have these domains, by id; every item needs one."""
-    column = np.empty(ratings.n_items, dtype=object)
-    column[:] = [domains.get(item) for item in ratings.item_ids.tolist()]
-    made = replace(ratings, item_metadata={**ratings.item_metadata, DOMAIN: column})
+    column = align({DOMAIN: domains}, ratings.item_ids)
+    made = replace(ratings, item_metadata={**ratings.item_metadata, **column})
     domain_of(made)
     return made
 
@@ -98,52 +76,44 @@ def on_catalogue(
 
     catalogue: item id to domain, from anywhere but the ratings: the list of rated items may reveal
     a person. None for every item: a catalogue without domains. Ratings of other items are dropped
-    one by one, so that nobody changes what is kept of another person. Ids are compared as they are
-    written and become those of the catalogue; its domains and `metadata`, name to item id to value,
-    are all that is known of items. DataError if no rating is left, or only some items have a
-    domain.
+    one by one, so that nobody changes what is kept of another person. Ids, compared as they are
+    written, domains and `metadata`, name to item id to value, become those of the catalogue alone.
+    DataError if no rating is left, or only some items have a domain.
     """
     ids, _ = number_ids(list(catalogue), "item")
     known = {str(key): number for number, key in enumerate(ids.tolist())}
     places = np.array([known.get(str(key), -1) for key in ratings.item_ids.tolist()], np.int32)
-    kept = ratings.where(places[ratings.items] >= 0)
-    if not len(kept):
+    rated = ratings.where(places[ratings.items] >= 0)
+    if not len(rated):
         raise none_rated()
-    order = np.lexsort((places[kept.items], kept.users))
-    domains = any(name is not None for name in catalogue.values())
-    columns = {**(metadata or {}), **({DOMAIN: catalogue} if domains else {})}
+    order = np.lexsort((places[rated.items], rated.users))
     made = replace(
-        kept,
-        users=kept.users[order],
-        items=places[kept.items][order],
-        values=kept.values[order],
-        timestamps=None if kept.timestamps is None else kept.timestamps[order],
+        rated,
+        users=rated.users[order],
+        items=places[rated.items][order],
+        values=rated.values[order],
+        timestamps=None if rated.timestamps is None else rated.timestamps[order],
         item_ids=ids,
-        item_metadata=align(columns, ids),
+        item_metadata=align(metadata, ids),
         catalogue_given=True,
     )
-    if domains:
-        domain_of(made)
-    return made
+    domains = any(name is not None for name in catalogue.values())
+    return with_domains(made, catalogue) if domains else made
 
 
 def none_rated() -> DataError:
-    """What to say of a catalogue without a rated item."""
-    return DataError(
-        "no item of the catalogue has a rating",
-        expected="item ids written as in the ratings",
-        fix="Check which column holds the id: a well-known header, else the first column.",
-    )
+    """The error of a catalogue without a rated item."""
+    expected = "item ids written as in the ratings"
+    fix = "Check which column holds the id: a well-known header, else the first column."
+    return DataError("no item of the catalogue has a rating", expected=expected, fix=fix)
 
 
 def domain_of(ratings: Ratings) -> Column:
     """(n_items,) the domain of each item, as strings; DataError if one has none."""
     column = ratings.item_metadata.get(DOMAIN)
     if column is None:
-        raise DataError(
-            "the items have no domains",
-            fix="Name their column with --domain-column (from Python: domain=...).",
-        )
+        fix = "Name their column with --domain-column (from Python: domain=...)."
+        raise DataError("the items have no domains", fix=fix)
     for item, name in zip(ratings.item_ids.tolist(), column.tolist(), strict=True):
         if not isinstance(name, str) or not name.strip():
             raise DataError("an item has no domain", found=item, expected="a domain for every item")
@@ -159,9 +129,8 @@ def _members(ratings: Ratings, domain: str) -> NDArray[np.bool_]:
     """(n_items,) which are of a domain; never none, as an unknown domain is refused."""
     member = np.asarray(domain_of(ratings) == domain)
     if not member.any():
-        raise DataError(
-            "no such domain", found=domain, expected="one of " + ", ".join(domain_names(ratings))
-        )
+        names = ", ".join(domain_names(ratings))
+        raise DataError("no such domain", found=domain, expected=f"one of {names}")
     return member
 
 
@@ -206,8 +175,7 @@ def cross_domain_split(
     in both domains who stay in training; the rest leave it with all their ratings.
     The draws are nested: with one seed, a smaller overlap leaves out more of the same people, and
     with one `at_least`, a smaller `keep` holds out more ratings of the same test people.
-    Leaks: time. Later ratings help to predict earlier ones. Test people are known from training by
-    what they rated in the source. ConfigError for shares out of range, DataError if nobody is left.
+    Leaks: time, as later ratings help to predict earlier ones. DataError if nobody is left.
     """
     least = keep + 1 if at_least is None else at_least
     refuse_share(share)
@@ -221,11 +189,9 @@ def cross_domain_split(
     enough = np.diff(ratings.where(in_target).offsets)[people] >= least
     testers = people[enough][: round(share * int(enough.sum()))]
     if not testers.size:
-        raise DataError(
-            "nobody can be a test person",
-            found=f"{int(enough.sum())} people with a rating in {source} and {least} in {target}",
-            fix="Hold out a larger share, or ask for fewer ratings.",
-        )
+        found = f"{int(enough.sum())} people with a rating in {source} and {least} in {target}"
+        fix = "Hold out a larger share, or ask for fewer ratings."
+        raise DataError("nobody can be a test person", found=found, fix=fix)
     others = people[~np.isin(people, testers)]
     absent = np.isin(ratings.users, others[round(overlap * len(others)) :])
     owned = in_target & np.isin(ratings.users, testers)
@@ -241,8 +207,7 @@ def split_by_genre(
 
     column: item metadata, genres joined by '|'. Genres with equally many items are dealt in
     alphabetical order. An item with as many genres on one side as on the other goes to the side of
-    its most common genre, so that no item's place hangs on another tied item. DataError if one
-    domain would be empty.
+    its most common genre. DataError if one domain would be empty.
     """
     if len(set(names)) != 2 or not all(name.strip() for name in names):
         raise ConfigError(f"Two domains need two different names; got {names}.")
@@ -252,19 +217,13 @@ def split_by_genre(
     if len(by_size) < 2:
         raise DataError("two domains need two genres", found=", ".join(by_size), column=column)
     place = {genre: number for number, genre in enumerate(by_size)}
-    known = np.array([bool(each) for each in genres])
-    domains = {
-        item: names[_side([place[genre] for genre in each])]
-        for item, each in zip(ratings.item_ids.tolist(), genres, strict=True)
-        if each
-    }
+    domains = {}
+    for item, own in zip(ratings.item_ids.tolist(), genres, strict=True):
+        if own:
+            odd = 2 * sum(place[genre] % 2 for genre in own) - len(own)  # more on the second side
+            tied = min(place[genre] for genre in own) % 2
+            domains[item] = names[tied if odd == 0 else int(odd > 0)]
     if len(set(domains.values())) < 2:
         raise DataError("all items fall into one domain", column=column)
+    known = np.array([bool(own) for own in genres])
     return with_domains(ratings.where(known[ratings.items]).compact(), domains)
-
-
-def _side(places: Sequence[int]) -> int:
-    """0 or 1, from the places of one item's genres in the order of size."""
-    odd = sum(place % 2 for place in places)
-    even = len(places) - odd
-    return min(places) % 2 if odd == even else int(odd > even)

@@ -1,26 +1,44 @@
-"""MovieLens folders as GroupLens publishes them, in all three layouts.
+"""MovieLens: official archives fetched once and checked by SHA-256, and folders in all layouts.
 
 ratings.csv + movies.csv             latest, 20M, 25M, 32M: half stars 0.5 to 5, UTF-8
 u.data + u.user + u.item             100K: stars 1 to 5, Latin-1
 ratings.dat + movies.dat + users.dat 1M: stars 1 to 5, Latin-1; 10M: half stars, no users.dat, UTF-8
 
-Source   Harper and Konstan, The MovieLens datasets: history and context (ACM TiiS 2015)
+Source      Harper and Konstan, The MovieLens datasets: history and context (ACM TiiS 2015)
+Checksums   the table of TensorFlow Datasets (url_checksums/movielens.txt) for 100K, 1M, 20M, 25M
+            and latest-small; the loaders of OmniRec (10M) and of discorec (32M), each found again
+            with the archive's size in several unrelated projects. GroupLens publishes only MD5.
 """
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Iterator, Sequence
-from itertools import compress
+import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.tables import Role
 from tacit.data.tables.cleaning import OnBad, Rules
-from tacit.data.tables.reading import Reading, ratings_of
+from tacit.data.tables.reading import Guess, Reading, ratings_of, table_of
 from tacit.data.tables.sources import open_table
-from tacit.errors import DataError
+from tacit.errors import ConfigError, DataError, DownloadError
+
+PAGE = "https://grouplens.org/datasets/movielens/"
+BASE = "https://files.grouplens.org/datasets/movielens/"
+LICENCE = "Read the README in the folder: MovieLens data may not be sold or passed on freely."
+ARCHIVES = {
+    "ml-100k": "50d2a982c66986937beb9ffb3aa76efe955bf3d5c6b761f4e3a7cd717c6a3229",
+    "ml-1m": "a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
+    "ml-10m": "813c411ccb6122564edfe752e7f80c4dcc5aa25fa94c93622f6877a7ba252862",
+    "ml-20m": "96f243c338a8665f6bcc89c53edf6ee39162a846940de6b7c8c48aeada765ff3",
+    "ml-25m": "8b21cfb7eb1706b4ec0aac894368d90acf26ebdfb6aced3ebd4ad5bd1eb9c6aa",
+    "ml-32m": "e4a68655d7386b8f95f2f2424b2ff975dfdd15ffd59e0d864a14dca43e99d6ee",
+    "ml-latest-small": "696d65a3dfceac7c45750ad32df2c259311949efec81f0f144fdfb91ebc9e436",
+}
+"""SHA-256 of each zip file."""
 
 WHOLE_STARS = RatingScale(1, 5, 1)
 HALF_STARS = RatingScale(0.5, 5, 0.5)
@@ -34,11 +52,13 @@ GENRES_100K = (
 
 _COLUMNS: dict[Role, int] = {"user": 0, "item": 1, "rating": 2, "time": 3}
 _HEADERS = ("user id", "movie id", "rating", "timestamp")
-_PEOPLE = ("age", "gender", "occupation", "zip code")  # as 100K has them; 1M begins with gender
-_NO_GENRE = ("(no genres listed)", "unknown")  # as latest and its kin say it, and 100K
+_PEOPLE = ("age", "gender", "occupation", "zip code")  # as in 100K; 1M begins with gender
+_KEPT = ("gender", "age", "occupation")
+_NO_GENRE = ("(no genres listed)", "unknown")  # in latest and its kin, and in 100K
 _YEAR = re.compile(r"\(((?:18|19|20)\d\d)\)\s*$")
 
-Table = dict[str, dict[Any, str | None]]
+Columns = dict[str, dict[Any, str | None]]
+"""Name, id of a person or film, value."""
 
 
 def is_movielens(folder: str | Path) -> bool:
@@ -61,35 +81,29 @@ def movielens_reading(folder: str | Path, on_bad: OnBad = "refuse") -> Reading:
     folder = Path(folder)
     name = _layout(folder)
     if name is None:
-        raise DataError(
-            "this is not a MovieLens folder",
-            path=folder,
-            expected="ratings.csv and movies.csv, or u.data, or ratings.dat",
-            fix="Unpack the official archive, or run  tacit data get ml-100k --to FOLDER",
-        )
-    people: Table = {}
+        expected = "ratings.csv and movies.csv, or u.data, or ratings.dat"
+        fix = "Unpack the official archive, or run  tacit data get ml-100k --to FOLDER"
+        raise DataError("this is not a MovieLens folder", path=folder, expected=expected, fix=fix)
+    people: Columns = {}
     headers: tuple[str, ...] | None = _HEADERS
     scale = WHOLE_STARS
     if name == "u.data":
         delimiter = "\t"
-        people = _people(folder / "u.user", "|", _PEOPLE)
+        people = _beside(folder / "u.user", "|", ("user id", *_PEOPLE))
         columns = ("movie id", "title", "date", "video", "url", *GENRES_100K)
         films = _films(folder / "u.item", "|", columns)
     elif name == "ratings.dat":
         delimiter = "::"
-        people = _people(folder / "users.dat", "::", ("gender", "age", *_PEOPLE[2:]))
+        people = _beside(folder / "users.dat", "::", ("user id", "gender", "age", *_PEOPLE[2:]))
         films = _films(folder / "movies.dat", "::", ("movie id", "title", "genres"))
         scale = WHOLE_STARS if people else HALF_STARS  # the two archives differ in users.dat
     else:
         delimiter, headers, scale = ",", None, HALF_STARS
         films = _films(folder / "movies.csv", ",", None)
     table = open_table(folder / name, delimiter=delimiter, headers=headers)
-    return ratings_of(
-        [(table, _COLUMNS)],
-        Rules(on_bad, scale),
-        user_attributes=people,
-        item_metadata={name: column for name, column in films.items() if column},
-    )
+    tables, rules = [Guess(table, _COLUMNS)], Rules(on_bad, scale)
+    known = {name: people[name] for name in _KEPT} if people else None
+    return ratings_of(tables, rules, user_attributes=known, item_metadata=films)
 
 
 def _layout(folder: Path) -> str | None:
@@ -99,38 +113,103 @@ def _layout(folder: Path) -> str | None:
     return next((name for name in ("u.data", "ratings.dat") if (folder / name).is_file()), None)
 
 
-def _people(path: Path, delimiter: str, columns: tuple[str, ...]) -> Table:
-    kept = ("gender", "age", "occupation")
-    people: Table = {name: {} for name in kept}
-    for key, cells in _rows(path, delimiter, ("user id", *columns)):
-        for name in kept:
-            people[name][key] = cells[columns.index(name)] or None
-    return people if people["gender"] else {}
+def _films(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> Columns:
+    columns = _beside(path, delimiter, headers)
+    if not columns:
+        return {}
+    titles, genres, *flags = columns.values()
+    if flags:  # of 100K, after two other columns
+        named = dict(zip(GENRES_100K, flags[2:], strict=True))
+        genres = {key: "|".join(name for name, flag in named.items() if flag[key] == "1") or None
+                  for key in titles}  # fmt: skip
+    years = {key: _YEAR.search(title or "") for key, title in titles.items()}
+    return {
+        "title": titles,
+        "year": {key: year.group(1) if year else None for key, year in years.items()},
+        "genres": {key: None if text in _NO_GENRE else text for key, text in genres.items()},
+    }
 
 
-def _films(path: Path, delimiter: str, columns: tuple[str, ...] | None) -> Table:
-    films: Table = {"title": {}, "year": {}, "genres": {}}
-    for key, (title, *others) in _rows(path, delimiter, columns):
-        flags = (flag == "1" for flag in others[3:])
-        genres = others[0] if len(others) == 1 else "|".join(compress(GENRES_100K, flags))
-        year = _YEAR.search(title)
-        films["title"][key] = title or None
-        films["year"][key] = year.group(1) if year else None
-        films["genres"][key] = None if genres in _NO_GENRE else genres or None
-    return films
-
-
-def _rows(
-    path: Path, delimiter: str, headers: Sequence[str] | None
-) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a table beside the ratings, as id and texts; none where there is no such file."""
+def _beside(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> Columns:
+    """The columns of a table beside the ratings; none where there is no such file."""
     if not path.exists():
-        return
-    table = open_table(path, delimiter=delimiter, headers=headers).whole()
+        return {}
+    table = open_table(path, delimiter=delimiter, headers=headers)
     if headers is None and len(table.headers) != 3:
         raise DataError("not a MovieLens file", path=path, expected="movieId,title,genres")
-    for key, *cells in table.frame.iter_rows():
-        try:
-            yield int(key), ["" if cell is None else cell for cell in cells]
-        except (TypeError, ValueError):
-            raise DataError("an id is not a whole number", path=path) from None
+    ids, columns = table_of(table, "item", table.headers[0])
+    if any(isinstance(key, str) for key in ids):
+        raise DataError("an id is not a whole number", path=path)
+    return columns
+
+
+def get(name: str, folder: str | Path, *, base: str = BASE) -> Path:
+    """Fetch `name` (a key of `ARCHIVES`) into `folder` and return the folder with its files.
+
+    A zip file in `folder`, such as one fetched by hand, is used if its SHA-256 is right; data
+    unpacked there before is returned at once.
+    """
+    if name not in ARCHIVES:
+        raise ConfigError(f"No data set '{name}' is offered. Choose one of: {', '.join(ARCHIVES)}.")
+    folder = Path(folder)
+    target = folder / ("ml-10M100K" if name == "ml-10m" else name)
+    if target.is_dir() and any(target.iterdir()):
+        return target
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _unpack(_fetch(name, folder, base), target)
+    except OSError as error:
+        raise DownloadError(
+            f"{name} could not be written to {folder}: {error.strerror or error}. "
+            "Choose another folder with --to, or make room there."
+        ) from None
+    return target
+
+
+def _fetch(name: str, folder: Path, base: str) -> Path:
+    import pooch
+
+    pooch.get_logger().setLevel(logging.ERROR)  # what is done is the command line's to say
+    by_hand = (
+        f"Fetch {name}.zip by hand from {PAGE}, put it at {folder / f'{name}.zip'} "
+        "and run the same command again."
+    )
+    try:
+        fetched = pooch.retrieve(
+            url=f"{base}{name}.zip",
+            known_hash=f"sha256:{ARCHIVES[name]}",
+            fname=f"{name}.zip",
+            path=folder,
+            downloader=pooch.HTTPDownloader(timeout=30),
+        )
+    except OSError as error:
+        if not hasattr(error, "response"):  # the disk's fault, not the host's
+            raise
+        status = getattr(error.response, "status_code", None)
+        cause = f"the host answered {status}" if status else "the host cannot be reached"
+        problem = f"{name} could not be fetched from {base}: {cause}. {by_hand}"
+        raise DownloadError(problem) from None
+    except ValueError:
+        raise DownloadError(
+            f"{name}.zip from {base} is not the published file: its SHA-256 differs from "
+            f"{ARCHIVES[name]}. Nothing was kept. {by_hand}"
+        ) from None
+    return Path(fetched)
+
+
+def _unpack(path: Path, target: Path) -> None:
+    """Unpack a checked archive; in one step, so that a folder that exists is complete."""
+    partial = target.with_name(f".{target.name}.part")
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        with zipfile.ZipFile(path) as zipped:
+            # some archives carry the leavings of a desktop beside their folder
+            own = [each for each in zipped.namelist() if each.startswith(f"{target.name}/")]
+            zipped.extractall(partial, own)
+        shutil.rmtree(target, ignore_errors=True)
+        (partial / target.name).rename(target)
+    except (zipfile.BadZipFile, FileNotFoundError) as error:
+        problem = f"{path} cannot be unpacked: {error}. Delete it and run again."
+        raise DownloadError(problem) from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -19,13 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from tacit.data.columns import EVENTS
+from tacit.data.columns import EVENTS, align, latest, number_ids, stars_of, times_of
+from tacit.data.columns import Column as Column
 from tacit.data.columns import RatingScale as RatingScale
 from tacit.errors import DataError
 from tacit.views import table
-
-Column = NDArray[Any]
-"""One value per user or item, aligned with `user_ids` or `item_ids`; strings as dtype object."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +75,28 @@ class Ratings:
         integers or all strings. Times are seconds (decimals are cut) or datetime64. Attributes and
         metadata map an id to a value; ids without a rating are left out.
         """
-        from tacit.data.columns import assemble  # it builds on this class
-
-        return assemble(users, items, values, timestamps, scale, user_attributes, item_metadata)
+        user_ids, user_numbers = number_ids(users, "user")
+        item_ids, item_numbers = number_ids(items, "item")
+        if values is None:
+            values, scale = np.ones(len(user_numbers)), scale or EVENTS
+        stars = stars_of(values, scale)
+        times = None if timestamps is None else times_of(timestamps)
+        moments = () if times is None else (times,)
+        if len({len(column) for column in (user_numbers, item_numbers, stars, *moments)}) != 1:
+            raise DataError("users, items, ratings and times must have the same length")
+        rows = latest(user_numbers * np.int64(len(item_ids)) + item_numbers, *moments)
+        return cls(
+            users=user_numbers[rows].astype(np.int32),
+            items=item_numbers[rows].astype(np.int32),
+            values=stars[rows],
+            timestamps=None if times is None else times[rows],
+            user_ids=user_ids,
+            item_ids=item_ids,
+            scale=scale or RatingScale.detect(stars),
+            user_attributes=align(user_attributes, user_ids),
+            item_metadata=align(item_metadata, item_ids),
+            scale_given=scale is not None,
+        )
 
     def __repr__(self) -> str:
         """Sizes and the scale. No id, no rating."""
@@ -89,43 +106,40 @@ class Ratings:
         )
 
     def _repr_html_(self) -> str:
-        people, items = sorted(self.user_attributes), sorted(self.item_metadata)
-        rows = (
-            ("ratings", f"{len(self):,}"),
-            ("people", f"{self.n_users:,}"),
-            ("items", f"{self.n_items:,}"),
-            ("scale", self.scale),
-            ("known of people", ", ".join(people) or None),
-            ("known of items", ", ".join(items) or None),
-        )
-        return table("Ratings", (), rows)
+        rows = {
+            "ratings": f"{len(self):,}",
+            "people": f"{self.n_users:,}",
+            "items": f"{self.n_items:,}",
+            "scale": self.scale,
+            "known of people": ", ".join(sorted(self.user_attributes)) or None,
+            "known of items": ", ".join(sorted(self.item_metadata)) or None,
+        }
+        return table("Ratings", (), rows.items())
 
     def __post_init__(self) -> None:
         self._refuse_disorder()
-        object.__setattr__(self, "user_attributes", MappingProxyType(dict(self.user_attributes)))
-        object.__setattr__(self, "item_metadata", MappingProxyType(dict(self.item_metadata)))
-        for array in self._arrays():
+        arrays: list[Any] = [self.users, self.items, self.values, self.user_ids, self.item_ids]
+        arrays += [] if self.timestamps is None else [self.timestamps]
+        for name in ("user_attributes", "item_metadata"):
+            columns = dict(getattr(self, name))
+            object.__setattr__(self, name, MappingProxyType(columns))
+            arrays += columns.values()
+        for array in arrays:
             array.flags.writeable = False
-
-    def _arrays(self) -> list[Column]:
-        arrays: list[Column] = [self.users, self.items, self.values, self.user_ids, self.item_ids]
-        arrays += [*self.user_attributes.values(), *self.item_metadata.values()]
-        return arrays if self.timestamps is None else [*arrays, self.timestamps]
 
     def _refuse_disorder(self) -> None:
         """Wrong shapes, numbers out of range or rows out of order: a bug of the caller."""
-        rows: list[Column] = [self.users, self.items, self.values]
-        rows += [] if self.timestamps is None else [self.timestamps]
+        times = [] if self.timestamps is None else [self.timestamps]
+        rows: list[Column] = [self.users, self.items, self.values, *times]
         if len({array.shape for array in rows}) != 1 or self.values.ndim != 1:
             raise DataError("users, items, values and timestamps must have the same length")
-        for columns, ids in (
-            (self.user_attributes, self.user_ids),
-            (self.item_metadata, self.item_ids),
+        for numbers, ids, columns in (
+            (self.users, self.user_ids, self.user_attributes),
+            (self.items, self.item_ids, self.item_metadata),
         ):
             for name, column in columns.items():
                 if len(column) != len(ids):
                     raise DataError(f"'{name}' has {len(column)} values for {len(ids)} ids")
-        for numbers, ids in ((self.users, self.user_ids), (self.items, self.item_ids)):
             if len(numbers) and not (numbers.min() >= 0 and numbers.max() < len(ids)):
                 raise DataError("a number of a user or item has no id")
         pairs = self.users.astype(np.int64) * max(1, len(self.item_ids)) + self.items
@@ -135,16 +149,10 @@ class Ratings:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = {k: v for k, v in self.__dict__.items() if k in self.__dataclass_fields__}
-        state["user_attributes"] = dict(self.user_attributes)
-        state["item_metadata"] = dict(self.item_metadata)
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
-        self.__post_init__()
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        columns = {name: dict(values[name]) for name in ("user_attributes", "item_metadata")}
+        return partial(Ratings, **(values | columns)), ()
 
     @property
     def n_users(self) -> int:
@@ -191,8 +199,7 @@ class Ratings:
     @property
     def likes(self) -> NDArray[np.bool_]:
         """(n,) which ratings are likes: `RatingScale.liked_from` or more."""
-        liked: NDArray[np.bool_] = self.values >= self.scale.liked_from
-        return liked
+        return np.asarray(self.values >= self.scale.liked_from)
 
     def as_events(self) -> Ratings:
         """The same rows without stars: each is an event, and so a like."""
@@ -202,12 +209,10 @@ class Ratings:
         """(n_users,) of one private or public attribute; DataError if there is none."""
         if name not in self.user_attributes:
             known = ", ".join(sorted(self.user_attributes))
-            raise DataError(
-                f"no user attribute '{name}'"
-                + ("" if known else ": the ratings came without any user attributes"),
-                expected=f"one of: {known}" if known else None,
-                fix="Name a users file with --users, or check the column's name.",
-            )
+            why = "" if known else ": the ratings came without any user attributes"
+            expected = f"one of: {known}" if known else None
+            fix = "Name a users file with --users, or check the column's name."
+            raise DataError(f"no user attribute '{name}'{why}", expected=expected, fix=fix)
         return self.user_attributes[name]
 
     def user_number(self, user_id: object) -> int | None:
@@ -238,22 +243,17 @@ class Ratings:
     def where(self, rows: NDArray[np.bool_]) -> Ratings:
         """The ratings of a row mask; people and items keep their numbers."""
         times = None if self.timestamps is None else self.timestamps[rows]
-        return replace(
-            self,
-            users=self.users[rows],
-            items=self.items[rows],
-            values=self.values[rows],
-            timestamps=times,
-        )
+        users, items, values = self.users[rows], self.items[rows], self.values[rows]
+        return replace(self, users=users, items=items, values=values, timestamps=times)
 
-    def of_items(self, kept: NDArray[np.bool_]) -> Ratings:
+    def of_items(self, mask: NDArray[np.bool_]) -> Ratings:
         """Only the items of a mask, renumbered; people keep their numbers, and all stay."""
-        rows = self.where(kept[self.items])
+        rows = self.where(mask[self.items])
         return replace(
             rows,
-            items=(np.cumsum(kept) - 1)[rows.items].astype(np.int32),
-            item_ids=self.item_ids[kept],
-            item_metadata={name: values[kept] for name, values in self.item_metadata.items()},
+            items=(np.cumsum(mask) - 1)[rows.items].astype(np.int32),
+            item_ids=self.item_ids[mask],
+            item_metadata={name: values[mask] for name, values in self.item_metadata.items()},
         )
 
     def of_users(self, numbers: NDArray[np.integer[Any]]) -> Ratings:
@@ -264,13 +264,11 @@ class Ratings:
         if chosen.size and not (chosen[0] >= 0 and chosen[-1] < self.n_users):
             raise DataError("no such person's number", expected=f"0 to {self.n_users - 1}")
         chosen = chosen.astype(np.int64)
-        new_number = np.full(self.n_users, -1, dtype=np.int32)
-        new_number[chosen] = np.arange(len(chosen), dtype=np.int32)
-        rows = new_number[self.users] >= 0
-        kept = self.where(rows)
+        own = np.isin(np.arange(self.n_users), chosen)
+        rows = self.where(own[self.users])
         return replace(
-            kept,
-            users=new_number[kept.users],
+            rows,
+            users=(np.cumsum(own) - 1)[rows.users].astype(np.int32),
             user_ids=self.user_ids[chosen],
             user_attributes={k: v[chosen] for k, v in self.user_attributes.items()},
         )
@@ -294,8 +292,5 @@ class Ratings:
             if rows.all():
                 return current
             current = current.where(rows).compact()
-        raise DataError(
-            "no rating is left",
-            expected=f"a person with {per_user} ratings of items rated {per_item} times",
-            fix="Lower the filters.",
-        )
+        expected = f"a person with {per_user} ratings of items rated {per_item} times"
+        raise DataError("no rating is left", expected=expected, fix="Lower the filters.")

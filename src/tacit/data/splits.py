@@ -49,8 +49,8 @@ def temporal(ratings: Ratings, share: float = 0.2) -> Split:
     """Hold out everything after one moment, the same for all, with about `share` after it.
 
     Ratings of the very moment of the cut stay in training. DataError without different times.
-    Leaks: nothing backwards in time. But it does not judge everybody: people without late ratings
-    have no test ratings, and people who came late have no training ratings.
+    Leaks: nothing backwards in time. But people without late ratings have no test ratings, and
+    people who came late no training ratings.
     """
     refuse_share(share)
     if ratings.timestamps is None:
@@ -78,9 +78,9 @@ def k_fold_users(
     """Yield (training, test) user numbers, (k,) each, sorted; all are test people in one fold.
 
     people: ratings, or how many people there are. labels: one per person; every fold then has its
-    share of each label to within one person. ConfigError for more folds than people.
+    share of each label to within one person.
     Leaks: item statistics. Test people are unseen, but items are known from training people of the
-    same time and later; nothing a test person did takes part in training.
+    same time and later.
     """
     number = people if isinstance(people, int) else people.n_users
     if not 2 <= folds <= number:
@@ -93,7 +93,7 @@ def k_fold_users(
         coded = np.array([kinds[kind] for kind in labels])
         order = order[np.argsort(coded[order], kind="stable")]
     fold = np.empty(number, dtype=np.int64)
-    fold[order] = np.arange(number) % folds  # dealt like cards, one label after the other
+    fold[order] = np.arange(number) % folds  # in turn, one label after the other
     return ((np.flatnonzero(fold != at), np.flatnonzero(fold == at)) for at in range(folds))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -15,15 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.columns import EVENTS, RatingScale, align, latest, number_ids
-from tacit.data.domains import DOMAIN, domain_of
+from tacit.data.domains import DOMAIN, with_domains
 from tacit.data.ratings import Ratings
-from tacit.data.tables import Role, choose, find
+from tacit.data.tables import Role, find, missing
 from tacit.data.tabular import read_catalogue, with_items
 from tacit.errors import ConfigError, DataError
 
 MOST_VALUES = 1000
 """Different stars of which a scale is found; with more it has to be given."""
-_OFFERED: tuple[Role, ...] = ("user", "item", "rating", "time")
 
 
 class StoredRatings(ABC):
@@ -37,9 +36,8 @@ class StoredRatings(ABC):
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
         """The sum of `add(block)` over blocks of whole people, each in one block: PRIVATE.
 
-        A block has the item numbers and the scale of the catalogue. A sum of integers is the same
-        for every cut into blocks. `add` is called in other processes, and may be called again for
-        a block whose answer was lost.
+        A block has the item numbers and the scale of the catalogue. `add` is called in other
+        processes, and may be called again for a block whose answer was lost.
         """
 
     def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> Lines:
@@ -97,49 +95,49 @@ def in_memory(ratings: Given) -> Ratings:
     return ratings
 
 
-def within(ratings: Given, kept: NDArray[np.bool_]) -> Given:
+def within(ratings: Given, mask: NDArray[np.bool_]) -> Given:
     """Only the items of a mask, renumbered; people keep their numbers, and all stay."""
-    return _Within(ratings, kept) if isinstance(ratings, StoredRatings) else ratings.of_items(kept)
+    return _Within(ratings, mask) if isinstance(ratings, StoredRatings) else ratings.of_items(mask)
 
 
 class _Within(StoredRatings):
-    def __init__(self, ratings: StoredRatings, kept: NDArray[np.bool_]) -> None:
-        self.catalogue = ratings.catalogue.of_items(kept)
-        self._ratings, self._items = ratings, kept
+    def __init__(self, ratings: StoredRatings, items: NDArray[np.bool_]) -> None:
+        self.catalogue = ratings.catalogue.of_items(items)
+        self._ratings, self._items = ratings, items
 
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
-        return self._ratings.total(partial(_of_kept, add=add, kept=self._items))
+        return self._ratings.total(partial(_of_items, call=add, items=self._items))
 
     def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> Lines:
-        own = partial(_of_kept, add=cut, kept=self._items)
+        own = partial(_of_items, call=cut, items=self._items)
         return self._ratings.joined(own, tiles, work, merge)
 
     def spread(self, work: Callable[[slice], NDArray[Any]], parts: list[slice]) -> Arrays:
         return self._ratings.spread(work, parts)
 
 
-def _of_kept(block: Ratings, *, add: Callable[[Ratings], Any], kept: NDArray[np.bool_]) -> Any:
-    return add(block.of_items(kept))
+def _of_items(block: Ratings, *, call: Callable[[Ratings], Any], items: NDArray[np.bool_]) -> Any:
+    return call(block.of_items(items))
 
 
 def columns_among(
     headers: Sequence[str], asked: Mapping[Role, str | None], *, events: bool, path: object
 ) -> dict[Role, str]:
     """Role to name, of well-known headers or those asked for; DataError where one is missing."""
-    found: dict[Role, str] = {}
-    for role in _OFFERED:
-        place = None
-        if role != "rating" or not events:
-            needed = role in ("user", "item")
-            place = choose(role, headers, asked.get(role), path=path, required=needed)
+    columns: dict[Role, str] = {}
+    offered: tuple[Role, ...] = ("user", "item", "rating", "time")
+    for role in offered if not events else [role for role in offered if role != "rating"]:
+        place = find(role, headers, asked.get(role))
         if place is not None:
-            found[role] = headers[place]
-    if "rating" not in found and not events and find("plays", headers, None) is not None:
+            columns[role] = headers[place]
+        elif role in ("user", "item") or asked.get(role) is not None:
+            raise missing(role, headers, asked.get(role), path)
+    if "rating" not in columns and not events and find("plays", headers, None) is not None:
         raise ConfigError(
             "Numbers of plays are not read here: give --events, where each row is a like, or "
             "the column of stars with --rating."
         )
-    return found
+    return columns
 
 
 @dataclass(frozen=True)
@@ -161,30 +159,21 @@ class Public:
         """The catalogue without people. rated: ids of the rated items, asked for where no
         catalogue is given. stars: all different ones, if no scale is given; None for events."""
         columns: dict[str, dict[Any, Any]] = {}
-        if self.catalogue is None:
-            ids = list(rated())
-        else:
+        if self.catalogue is not None:
             columns = read_catalogue(
                 self.catalogue, item=self.item, domain=self.domain, domains=self.domains
             )
-            ids = list(columns[DOMAIN])
-            if not any(columns[DOMAIN].values()):
-                del columns[DOMAIN]
-        item_ids, _ = number_ids(ids, "item")
-        made = Ratings(
-            users=np.zeros(0, np.int32),
-            items=np.zeros(0, np.int32),
-            values=np.zeros(0),
-            timestamps=None,
-            user_ids=np.zeros(0, np.int64),
+        domains = columns.pop(DOMAIN, {})
+        item_ids, _ = number_ids(rated() if self.catalogue is None else list(domains), "item")
+        made = replace(
+            Block.empty().ratings(len(item_ids), self._scale(stars)),
             item_ids=item_ids,
-            scale=self._scale(stars),
             item_metadata=align(columns, item_ids),
             scale_given=stars is None or self.scale is not None,
             catalogue_given=self.catalogue is not None,
         )
-        if DOMAIN in columns:
-            domain_of(made)
+        if any(domains.values()):
+            made = with_domains(made, domains)
         if self.items is not None:
             domain = None if self.catalogue is not None else self.domain
             made = with_items(made, self.items, item=self.item, domain=domain)
@@ -192,20 +181,16 @@ class Public:
 
     def _scale(self, stars: NDArray[np.float64] | None) -> RatingScale:
         """The scale that is given, or of these (k,) different stars; DataError if none fits."""
-        if stars is None:
-            if self.scale is not None:
-                raise ConfigError("Events have no stars, so a scale has no meaning for them.")
-            return EVENTS
-        if self.scale is not None:
-            return self.scale
+        if stars is None and self.scale is not None:
+            raise ConfigError("Events have no stars, so a scale has no meaning for them.")
+        if stars is None or self.scale is not None:
+            return self.scale or EVENTS
         if len(stars) > MOST_VALUES:
-            raise DataError(
-                "there are too many different stars to find their scale",
-                fix="Give it with --scale MIN:MAX:STEP, such as 0:10:0.",
-            )
+            what = "there are too many different stars to find their scale"
+            raise DataError(what, fix="Give it with --scale MIN:MAX:STEP, such as 0:10:0.")
         scale, odd = RatingScale.nearest(stars)
         if odd:
-            raise RatingScale.unfit(scale, row=None)
+            raise scale.unfit(None)
         return scale
 
 
@@ -224,12 +209,12 @@ class Rows:
         rows are `ordered`, else the most stars, because a cluster keeps no order."""
         pairs = self.people.astype(np.int64) * (items + 1) + self.items + 1
         keys = [*([] if ordered else [self.values]), *([] if self.times is None else [self.times])]
-        kept = latest(pairs, *keys)
-        kept = kept[self.items[kept] >= 0]
+        rows = latest(pairs, *keys)
+        rows = rows[self.items[rows] >= 0]
         # A person without an item of the catalogue stays in, and is counted like all others.
-        count = np.bincount(self.people[kept], minlength=int(self.people.max()) + 1)
+        count = np.bincount(self.people[rows], minlength=int(self.people.max()) + 1)
         offsets = np.concatenate([[0], np.cumsum(count)])
-        return Block(offsets, self.items[kept].astype(np.int32), self.values[kept])
+        return Block(offsets, self.items[rows].astype(np.int32), self.values[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,9 +236,9 @@ class Block:
         ends = np.searchsorted(self.offsets, np.arange(rows, self.offsets[-1], rows))
         bounds = np.unique([0, *ends.tolist(), last])
         for start, stop in pairwise(bounds.tolist()):
-            kept = slice(int(self.offsets[start]), int(self.offsets[stop]))
+            part = slice(int(self.offsets[start]), int(self.offsets[stop]))
             offsets = self.offsets[start : stop + 1] - self.offsets[start]
-            yield Block(offsets, self.items[kept], self.values[kept])
+            yield Block(offsets, self.items[part], self.values[part])
 
     def ratings(self, n_items: int, scale: RatingScale) -> Ratings:
         """As ratings of people numbered from 0."""

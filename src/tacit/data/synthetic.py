@@ -60,9 +60,8 @@ def generate(
     how        sd over items of half the gap in stars; 0: the attribute has no say in the stars
     scale      stars are drawn on a five-star scale and stretched to this one
     labels     item metadata "genres", as in `generate_domains`; they change nothing else
-    The ids are 1, 2, ...; every item is rated at least once where there are enough ratings. The
-    same arguments and seed give the same ratings; with which=how=0 they do not depend on `share`.
-    ConfigError for numbers out of range.
+    The ids are 1, 2, ...; every item is rated at least once where there are enough ratings. With
+    which=how=0 the ratings do not depend on `share`. ConfigError for numbers out of range.
     """
     if min(users, items) < 1 or not users <= ratings <= users * items:
         raise ConfigError(
@@ -137,12 +136,12 @@ def _activity(users: int, items: int, ratings: int, seed: np.random.SeedSequence
         enough = np.minimum(room, middle * weights).sum() >= ratings - fewest * users
         low, high = (low, middle) if enough else (middle, high)
     exact = np.minimum(room, high * weights)
-    counts = np.floor(exact).astype(np.int64)
+    counts: Ints = np.floor(exact).astype(np.int64)
     missing = ratings - fewest * users - int(counts.sum())
     largest = np.argsort(np.where(counts < room, counts - exact, np.inf), kind="stable")
     counts[largest[:missing]] += 1
-    filled: Ints = counts + fewest
-    return filled
+    counts += fewest
+    return counts
 
 
 def draw_items(
@@ -206,9 +205,8 @@ def label_items(kinds: Floats, labels: int, seed: np.random.SeedSequence) -> Col
     noise = generator.standard_normal(along.shape)
     order = np.argsort(-(TELLING * along + np.sqrt(1 - TELLING**2) * noise), axis=1, kind="stable")
     counts = generator.integers(1, min(MOST_OF_AN_ITEM, labels) + 1, len(kinds))
-    texts = np.empty(len(kinds), dtype=object)
-    texts[:] = [
+    texts = [
         SEPARATOR.join(f"label {label + 1}" for label in row[:count])
         for row, count in zip(order.tolist(), counts.tolist(), strict=True)
     ]
-    return texts
+    return np.array(texts, dtype=object)

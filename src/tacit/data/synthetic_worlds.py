@@ -1,8 +1,8 @@
 """Generated ratings: of one population with classes and clusters, and in two domains of items.
 
-Populations like items by class and cluster, a bipartite stochastic block model: each person belongs
-to one class and each item to one cluster; a person has rated a random set of items, all sets of the
-size equally likely, and likes a rated item with a chance that depends on class and cluster alone.
+Populations, a bipartite stochastic block model: each person belongs to one class and each item to
+one cluster. A person has rated a random set of items, all sets of the size equally likely, and
+likes a rated item with a chance that depends on class and cluster alone.
 Source   Banerjee, Hegde, Massoulié: The price of privacy in untrusted recommendation engines
          (2012), section 2.
 
@@ -32,6 +32,8 @@ from tacit.data.synthetic import draw_items, label_items
 from tacit.errors import ConfigError
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Items = NDArray[np.int32]
 _CELLS = 1_000_000  # numbers of items held at once
 
 
@@ -53,14 +55,14 @@ class Blocks:
         for what, shares in (("people", self.people), ("items", self.items)):
             if shares.ndim != 1 or not (shares > 0).all() or abs(shares.sum() - 1) > 1e-9:
                 raise ConfigError(f"Shares of {what} are above 0 and add up to 1.")
-        fits = self.likes.shape == (len(self.people), len(self.items))
-        if not fits or not ((self.likes >= 0) & (self.likes <= 1)).all():
+        shape = (len(self.people), len(self.items))
+        if self.likes.shape != shape or not ((self.likes >= 0) & (self.likes <= 1)).all():
             raise ConfigError(
-                f"Likes are chances, one for each of {len(self.people)} classes of people and "
-                f"{len(self.items)} item clusters."
+                f"Likes are chances, one for each of {shape[0]} classes of people and {shape[1]} "
+                "item clusters."
             )
 
-    def labels(self, count: int) -> NDArray[np.int64]:
+    def labels(self, count: int) -> Ints:
         """(count,) item labels 0, 0, ..., 1, 1, ...: each cluster has its share, none is empty."""
         ends = np.round(np.cumsum(self.items) * count).astype(np.int64)
         labels = np.searchsorted(ends, np.arange(count), side="right")
@@ -93,10 +95,10 @@ class Likes:
     rated) int64, the items that each has rated, in random order.
     """
 
-    starts: NDArray[np.int64]
-    items: NDArray[np.int64]
-    classes: NDArray[np.int64]
-    rated: NDArray[np.int64]
+    starts: Ints
+    items: Ints
+    classes: Ints
+    rated: Ints
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -107,12 +109,7 @@ class Likes:
 
 
 def draw(
-    blocks: Blocks,
-    labels: NDArray[np.int64],
-    *,
-    users: int,
-    rated: int,
-    seed: int | tuple[int, ...],
+    blocks: Blocks, labels: Ints, *, users: int, rated: int, seed: int | tuple[int, ...]
 ) -> Iterator[Likes]:
     """`users` people in parts of some thousands, so that memory does not grow with their number.
 
@@ -143,9 +140,7 @@ def draw(
         yield Likes(starts, rated_items[liked], classes, rated_items)
 
 
-def _drawn_again(
-    items: int, shape: tuple[int, int], generator: np.random.Generator
-) -> NDArray[np.int32]:
+def _drawn_again(items: int, shape: tuple[int, int], generator: np.random.Generator) -> Items:
     """Random sets of a few items, all equally likely: numbers are drawn with replacement, and again
     for a person who got one of them twice. What is left is as random as before."""
     chosen = np.empty(shape, dtype=np.int32)
@@ -158,9 +153,7 @@ def _drawn_again(
     return chosen
 
 
-def _swapped(
-    order: NDArray[np.int32], count: int, generator: np.random.Generator
-) -> NDArray[np.int32]:
+def _swapped(order: Items, count: int, generator: np.random.Generator) -> Items:
     """The same for many of the items, by the swaps of Fisher and Yates; order: (people, items)."""
     rows = np.arange(len(order))
     if count < order.shape[1]:
@@ -181,12 +174,8 @@ ALONG_TASTE = 0.6  # correlation of why an item is chosen and how it is liked
 FEWEST, ACTIVITY = 5, 0.5  # ratings of the least active; sd of log activity
 
 FILMS: Mapping[str, Any] = {
-    "items": (1500, 1500),
-    "ratings_per_user": 80.0,
-    "pull": 0.35,
-    "shift": 20.0,
-    "labels": 18,
-}
+    "items": (1500, 1500), "ratings_per_user": 80.0, "pull": 0.35, "shift": 20.0, "labels": 18,
+}  # fmt: skip
 """Of `films`: what differs from the defaults of `generate_domains`."""
 
 

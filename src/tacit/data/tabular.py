@@ -1,33 +1,34 @@
-"""Ratings by name: an imported or MovieLens folder, an installed data set, and usual tables.
+"""Ratings by name (a table, a folder, an installed data set), and of what is in memory.
 
 Tables    CSV, TSV, other text, Parquet, JSON lines and SQLite.
-Ids       A text column in which every id is a whole number, written without sign, leading zero or
-          blanks and below 2**63, gives integer ids; any other text column gives strings, so that
-          '007' stays '007'. Other columns keep the type they were stored with.
+Memory    Data frames, DuckDB relations, sparse matrices, lists of rows.
+Ids       As in `tables.cleaning`, so that '007' in a text file stays '007'.
 Rows      A row number is the line in a text file (1 is the header) and the record elsewhere.
-People    A file with ratings of one person only is fine; ids in a users or items file that have no
-          rating are left out, but a file in which no id has one is refused.
+People    Ids in a users or items file that have no rating are left out; a file in which no id has
+          one is refused.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
 
 from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.movielens import is_movielens, read_movielens
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.tables import Role, Table, choose, find
-from tacit.data.tables.cleaning import OnBad, Rules
-from tacit.data.tables.folder import is_folder, read_folder, refuse_private_list
-from tacit.data.tables.reading import columns_of, matched, ratings_of, table_of
-from tacit.data.tables.sources import open_table
+from tacit.data.tables import Role, Table, choose, find, missing
+from tacit.data.tables.cleaning import OnBad, Rules, clean
+from tacit.data.tables.folder import PathLike, is_folder, read_folder, refuse_private_list
+from tacit.data.tables.reading import guess, matched, ratings_of, table_of
+from tacit.data.tables.sources import frame_of, open_table
 from tacit.data.tables.times import Dates
-from tacit.errors import DataError
+from tacit.errors import ConfigError, DataError
 from tacit.extensions import DATASETS, installed
-
-PathLike = str | Path
 
 
 def read_ratings(
@@ -54,11 +55,10 @@ def read_ratings(
 
     user, item, rating, time   column names; by default well-known headers in any case, such as
                                user_id, movieId, rating, timestamp or user_id:token
-    domain                     name of the column that says which domain an item is of, in this file
-                               or else in `items`; it becomes the item metadata 'domain'
-    plays, least_plays         name of a column with numbers of plays, read by a well-known header
-                               where there are no ratings; from least_plays on an event is a like,
-                               and a row of 0 plays is no event
+    domain                     name of the column of an item's domain, here or else in `items`; it
+                               becomes the item metadata 'domain'
+    plays, least_plays         name of a column with numbers of plays; from least_plays on an event
+                               is a like, and a row of 0 plays is no event
     events                     every row is an event and so a like, whatever columns there are
     delimiter                  sniffed among comma, tab, semicolon, pipe and `::` unless given
     scale                      ratings off it are refused; without it the scale is detected
@@ -69,18 +69,107 @@ def read_ratings(
     table                      of a database: the table to read
     """
     rules = Rules(on_bad, scale, least_plays, dates, decimal)
-    named: dict[Role, str | None] = {"user": user, "item": item, "rating": rating, "plays": plays}
-    named["time"] = time
-    opened = open_table(path, delimiter=delimiter, asked=(*named.values(), domain), table=table)
-    if domain is not None and (items is None or find("domain", opened.headers, domain) is not None):
-        named["domain"] = domain  # of its own file, or else of the items'
-    places = columns_of(opened, named, rules, events=events).places
-    ratings = ratings_of([(opened, places)], rules).ratings
+    asked: dict[Role, str | None] = {
+        "user": user, "item": item, "rating": rating, "plays": plays, "time": time, "domain": domain
+    }  # fmt: skip
+    opened = open_table(path, delimiter=delimiter, asked=[*asked.values()], table=table)
+    if items is not None and find("domain", opened.headers, domain) is None:
+        asked["domain"] = None  # it is in the file of items
+    guessed = guess(opened, asked, events=events, contents=False).checked(rules)
+    ratings = ratings_of([guessed], rules).ratings
     if users is not None:
-        ratings = replace(ratings, user_attributes=matched(Path(users), "user", user, ratings))
+        ratings = replace(ratings, user_attributes=matched(users, "user", user, ratings))
     if items is not None:
         ratings = with_items(ratings, items, item=item, domain=domain)
     return ratings
+
+
+def ratings_from(
+    frame: Any,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    rating: str | None = None,
+    time: str | None = None,
+    domain: str | None = None,
+    plays: str | None = None,
+    least_plays: float = 1,
+    events: bool = False,
+    scale: RatingScale | None = None,
+    on_bad: OnBad = "refuse",
+    decimal: str | None = None,
+    dates: Dates | None = None,
+) -> Ratings:
+    """Ratings, or events where no column holds ratings.
+
+    frame      pandas, polars, Arrow or another frame that narwhals knows, such as a DuckDB
+               relation; a SciPy sparse matrix, rows people and columns items, numbered from 0; a
+               list of tuples (person, item, rating, time), the last one or two left out
+    Columns are guessed by name and content unless they are named, ids keep the type they have. The
+    options are those of `read_ratings`; a DataError names the record, counted from 1.
+    """
+    table = Table(None, _frame(frame))
+    asked: dict[Role, str | None] = {
+        "user": user, "item": item, "rating": rating, "plays": plays, "time": time, "domain": domain
+    }  # fmt: skip
+    rules = Rules(on_bad, scale, least_plays, dates, decimal, guessing=True)
+    if not len(table.frame):
+        raise DataError("there is no rating", expected="at least one row")
+    return ratings_of([guess(table, asked, events=events).checked(rules)], rules).ratings
+
+
+def to_frame(columns: Mapping[str, Any], backend: Literal["pandas", "polars"]) -> Any:
+    """A data frame of `backend`; ConfigError if it is not installed."""
+    try:
+        return nw.from_dict(columns, backend=backend).to_native()
+    except ModuleNotFoundError:
+        raise ConfigError(f"{backend} is not installed: run  pip install {backend}") from None
+
+
+def _frame(frame: Any) -> Any:
+    """The same columns in polars."""
+    if type(frame).__module__.startswith("scipy.") and hasattr(frame, "tocoo"):
+        cells = frame.tocoo()
+        columns = {"user": cells.row, "item": cells.col, "rating": cells.data}
+        return frame_of({name: np.asarray(column) for name, column in columns.items()})
+    if isinstance(frame, list | tuple):
+        return frame_of(_columns(frame))
+    try:
+        table = nw.from_native(frame)
+    except TypeError:
+        raise DataError(
+            "ratings cannot be made of this", found=type(frame).__name__,
+            expected="a pandas, polars or Arrow frame, a DuckDB relation, a SciPy sparse matrix, "
+            "or a list of tuples (person, item, rating)",
+            fix="A file is read by  tacit.read_ratings(PATH).",
+        ) from None  # fmt: skip
+    if isinstance(table, nw.LazyFrame):
+        table = table.collect("polars")
+    if table.implementation.is_polars():
+        return table.to_native()
+    nested = (nw.List, nw.Struct, nw.Array)
+    flat = [name for name in table.columns if not isinstance(table[name].dtype, nested)]
+    return frame_of({name: _values(table[name]) for name in flat})
+
+
+def _columns(rows: Any) -> dict[str, list[Any]]:
+    """Tuples (person, item, rating, time) as columns."""
+    names = ("user", "item", "rating", "time")
+    widths = {len(row) if isinstance(row, list | tuple) else 0 for row in rows}
+    if len(widths) != 1 or not widths <= {2, 3, 4}:
+        raise DataError("these rows are no ratings", found="rows of another form",
+                        expected="tuples (person, item, rating, time), all of one length, the last "
+                        "one or two left out")  # fmt: skip
+    return {name: [row[at] for row in rows] for at, name in enumerate(names[: widths.pop()])}
+
+
+def _values(column: Any) -> Any:
+    if column.dtype == nw.Datetime:
+        moments = column.dt.timestamp("ms").to_list()
+        return [None if moment is None else moment // 1000 for moment in moments]
+    if column.dtype.is_numeric() and not column.null_count():
+        return np.asarray(column.to_numpy())
+    return column.to_list()
 
 
 def with_items(
@@ -90,31 +179,24 @@ def with_items(
 
     item, domain: names of columns; the domain is read only if the ratings have come without.
     """
-    path = Path(path) if isinstance(path, str) else path
     columns = matched(path, "item", item, ratings)
-    if domain is None or DOMAIN in ratings.item_metadata:
-        return replace(ratings, item_metadata={**columns, **ratings.item_metadata})
-    position = choose("domain", tuple(columns), domain, path=path)
-    named = [*columns.values()][position or 0]
-    made = replace(ratings, item_metadata={**columns, DOMAIN: named})
-    try:
-        domain_of(made)
-    except DataError as error:
-        raise error.placed(path=error.path or path) from None
-    return made
+    metadata = {**columns, **ratings.item_metadata}
+    if domain is not None and DOMAIN not in ratings.item_metadata:
+        place = path.path if isinstance(path, Table) else path
+        metadata[DOMAIN] = [*columns.values()][choose("domain", tuple(columns), domain, place)]
+        try:
+            domain_of(replace(ratings, item_metadata=metadata))
+        except DataError as error:
+            raise error.placed(path=place) from None
+    return replace(ratings, item_metadata=metadata)
 
 
 def read_catalogue(
-    path: PathLike,
-    *,
-    item: str | None = None,
-    domain: str | None = None,
-    domains: bool = True,
+    path: PathLike, *, item: str | None = None, domain: str | None = None, domains: bool = True
 ) -> dict[str, dict[Any, str | None]]:
     """A public list of items: 'domain', and every other column, each item id to value.
 
     path: a file, or an imported folder whose own list is public.
-
     domain: name of the domain's column; without it, or where the file has no such column, 'domain'.
     domains: whether a file without that column is refused; otherwise every domain is None.
     """
@@ -123,12 +205,12 @@ def read_catalogue(
     headers = tuple(columns)
     position = find("domain", headers, domain)
     if position is None:
-        position = choose("domain", headers, DOMAIN, path=path) if domains else find(
-            "domain", headers, DOMAIN
-        )  # fmt: skip
-    named = [None] * len(ids) if position is None else columns.pop(headers[position])
-    found = {DOMAIN: named} | columns
-    return {name: dict(zip(ids, values, strict=True)) for name, values in found.items()}
+        position = find("domain", headers, DOMAIN)
+    if position is None and domains:
+        raise missing("domain", headers, DOMAIN, path)
+    named = dict.fromkeys(ids) if position is None else columns.pop(headers[position])
+    columns.pop(DOMAIN, None)  # another column than the one asked for
+    return {DOMAIN: named} | columns
 
 
 def read_history(
@@ -143,74 +225,69 @@ def read_history(
     """One person's own ratings, item id -> stars; of an item rated twice the last row counts.
 
     item_ids: (items,) a model knows. An id of the file that is written like one of them becomes it,
-    so that a file with items 7 and 8 serves a model whose ids are strings. events: items alone
-    are enough, and each is a 1.
+    also of another type. events: items alone are enough, and each is a 1.
     """
     opened = open_table(path, delimiter=delimiter, asked=(item, rating))
     needed: tuple[Role, ...] = ("item",) if events else ("item", "rating")
-    named: dict[Role, str | None] = {"item": item, "rating": rating}
-    places = columns_of(opened, named, Rules(), events=events, needed=needed).places
-    ratings = ratings_of([(opened, places)], Rules(), person=0).ratings
+    asked: dict[Role, str | None] = {"item": item, "rating": rating}
+    guessed = guess(opened, asked, events=events, contents=False).checked(Rules(), needed)
+    columns = clean(opened, guessed.places, Rules()).columns
+    ids = np.array(columns["item"], dtype=object).tolist()
+    stars = columns.get("rating", np.ones(len(ids))).tolist()
+    history = dict(zip(ids, stars, strict=True))
     known = {} if item_ids is None else {str(key): key for key in item_ids.tolist()}
-    return {known.get(str(key), key): stars for key, stars in ratings.history(0).items()}
+    return {known.get(str(key), key): history[key] for key in sorted(history)}
 
 
 def load(path: str | Path, **options: Any) -> Ratings:
     """Read an imported or a MovieLens folder, or a file with options of `read_ratings`.
 
     An option that is None is not given. Without `items`, the file NAME-items next to the ratings
-    has the item metadata, if it is there. DataError for a folder of something else.
+    has the item metadata, if it is there.
     """
     path = Path(path)
     given = {name: value for name, value in options.items() if value is not None}
     if path.is_file():
         if path.name in ("u.data", "ratings.dat") and is_movielens(path.parent) and not given:
-            raise DataError(
-                "this is one file of a MovieLens folder",
-                path=path,
-                fix=f"Name its folder instead: {path.parent}",
-            )
+            fix = f"Name its folder instead: {path.parent}"
+            raise DataError("this is one file of a MovieLens folder", path=path, fix=fix)
         return read_ratings(path, **{"items": items_beside(path)} | given)
-    imported, kind = is_folder(path), "an installed data set"
-    known = {} if path.exists() else installed(DATASETS)
-    if path.is_dir():
-        kind = "an imported folder" if imported else "a MovieLens folder"
-        if not imported and not is_movielens(path):
-            raise DataError(
-                "this folder holds no ratings that are known", path=path,
-                expected="a folder of  tacit data import,  or of MovieLens",
-                fix="Name the file of ratings itself, or import it:  tacit data import FILE -o "
-                "FOLDER",
-            )  # fmt: skip
-    elif str(path) not in known:
-        raise DataError(
-            "no such file or folder", path=path, fix="Check the path, or see  tacit data --help"
-        )
-    events = given.pop("events", False)
-    scale, users, items = (given.pop(name, None) if imported else None
-                           for name in ("scale", "users", "items"))  # fmt: skip
-    if imported:
-        given.pop("domain", None)  # the folder has what there is
-    if given:
-        raise DataError(
-            f"{kind} names its own columns", path=path, found=", ".join(sorted(given)),
-            fix="Leave these options out, or name the file of ratings itself.",
-        )  # fmt: skip
-    if not path.is_dir():
-        ratings = known[str(path)].load()()
-        if not isinstance(ratings, Ratings):
-            raise DataError(
-                "this data set gives no ratings", path=path, found=type(ratings).__name__,
-                expected="tacit.Ratings", fix="Ask its author.",
-            )  # fmt: skip
+    datasets = {} if path.exists() else installed(DATASETS)
+    options_of = {"events"}
+    if is_folder(path):
+        kind, options_of = "an imported folder", {"events", "scale", "users", "items", "domain"}
+    elif is_movielens(path):
+        kind = "a MovieLens folder"
+    elif path.is_dir():
+        what = "this folder holds no ratings that are known"
+        expected = "a folder of  tacit data import,  or of MovieLens"
+        fix = "Name the file of ratings itself, or import it:  tacit data import FILE -o FOLDER"
+        raise DataError(what, path=path, expected=expected, fix=fix)
+    elif str(path) in datasets:
+        kind = "an installed data set"
     else:
-        ratings = read_folder(path, scale=scale) if imported else read_movielens(path)
-    if users is not None:
-        found = matched(Path(users), "user", None, ratings)
-        ratings = replace(ratings, user_attributes={**ratings.user_attributes, **found})
-    if items is not None:
-        ratings = with_items(ratings, items)
-    return ratings.as_events() if events else ratings
+        fix = "Check the path, or see  tacit data --help"
+        raise DataError("no such file or folder", path=path, fix=fix)
+    if odd := given.keys() - options_of:
+        fix = "Leave these options out, or name the file of ratings itself."
+        found = ", ".join(sorted(odd))
+        raise DataError(f"{kind} names its own columns", path=path, found=found, fix=fix)
+    if kind == "an installed data set":
+        ratings = datasets[str(path)].load()()
+        if not isinstance(ratings, Ratings):
+            what, found = "this data set gives no ratings", type(ratings).__name__
+            expected, fix = "tacit.Ratings", "Ask its author."
+            raise DataError(what, path=path, found=found, expected=expected, fix=fix)
+    elif kind == "a MovieLens folder":
+        ratings = read_movielens(path)
+    else:
+        ratings = read_folder(path, scale=given.get("scale"))
+    if "users" in given:
+        people = matched(given["users"], "user", None, ratings)
+        ratings = replace(ratings, user_attributes={**ratings.user_attributes, **people})
+    if "items" in given:
+        ratings = with_items(ratings, given["items"])
+    return ratings.as_events() if given.get("events") else ratings
 
 
 def items_beside(path: Path) -> Path | None:

@@ -161,7 +161,7 @@ class Result:
         return f"Result({len(self.rows)} rows of {', '.join(self._columns) or 'no columns'})"
 
     def _frame(self, backend: Literal["pandas", "polars"]) -> Any:
-        from tacit.data.frames import to_frame
+        from tacit.data.tabular import to_frame
 
         return to_frame({name: [row[name] for row in self.rows] for name in self._columns}, backend)
 

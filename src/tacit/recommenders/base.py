@@ -1,7 +1,6 @@
 """What every recommender offers, how scores become a list, and which visits wait for an answer.
 
-Answers  Each visit is learned once, or never.
-Why      A visit is charged for entering the sums once. Who answers, how often, is up to callers.
+Answers  Each visit is learned once, or never: it is charged for entering the sums once.
 Memory   A byte for each of the last `KEPT` visits. An answer that comes after as many more visits
          is not learned: by then a first one and a second one cannot be distinguished.
 Privacy  Numbers of visits are public time. Whether a visit was answered decides whether that answer
@@ -63,10 +62,7 @@ class Recommendations:
         return [row.item_id for row in self.rows]
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns user_id, item_id, score, rank: what a data frame's constructor takes.
-
-        Where titles are known, also title.
-        """
+        """Columns user_id, item_id, score, rank, and title where known, for a data frame."""
         names = ("user_id", "item_id", "score", "rank")
         columns = {name: [getattr(row, name) for row in self.rows] for name in names}
         titles = {"title": [self.titles.get(row.item_id) for row in self.rows]}
@@ -74,8 +70,8 @@ class Recommendations:
 
     def named(self, titles: Mapping[Any, str]) -> Recommendations:
         """The same list with the titles of its items."""
-        found = {row.item_id: titles[row.item_id] for row in self.rows if row.item_id in titles}
-        return Recommendations(self.rows, found)
+        known = {row.item_id: titles[row.item_id] for row in self.rows if row.item_id in titles}
+        return Recommendations(self.rows, known)
 
     def __repr__(self) -> str:
         lines = (f"{row.rank:>4}  {row.score:>8.3f}  {self._shown(row)}" for row in self.rows)
@@ -136,10 +132,8 @@ class Parameters:
         """Change some of them for the next `fit`; ConfigError for another name."""
         for name, value in parameters.items():
             if name not in self._defaults():
-                known = ", ".join(self._defaults())
-                raise ConfigError(
-                    f"{type(self).__name__} has no parameter '{name}'. It has {known}."
-                )
+                own, known = type(self).__name__, ", ".join(self._defaults())
+                raise ConfigError(f"{own} has no parameter '{name}'. It has {known}.")
             setattr(self, name, value)
         return self
 
@@ -167,11 +161,8 @@ def without_people(model: Any) -> dict[str, Any]:
 
 
 class ItemRecommender(Parameters):
-    """Shared by recommenders that score all items for one history at a time.
-
-    A subclass sets `item_ids_` in `fit`, may set `people_` (ratings of known people), and
-    implements `_score`.
-    """
+    """Scores all items for one history at a time. A subclass sets `item_ids_` in `fit`, may set
+    `people_` (ratings of known people), and implements `_score`."""
 
     item_ids_: Column
     titles_: Mapping[Any, str] = MappingProxyType({})
@@ -193,14 +184,11 @@ class ItemRecommender(Parameters):
     ) -> Recommendations:
         """The n best items not in the history or `exclude`, among `candidates` if given."""
         own = self._history(user, history)
-        return top_n(
-            self._score(own),
-            self.item_ids_,
-            n=n,
-            user=user,
-            left_out={*own, *checked_ids(exclude, "exclude")},
-            candidates=candidates,
-        ).named(self.titles_)
+        scores, left_out = self._score(own), {*own, *checked_ids(exclude, "exclude")}
+        chosen = top_n(
+            scores, self.item_ids_, n=n, user=user, left_out=left_out, candidates=candidates
+        )
+        return chosen.named(self.titles_)
 
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
@@ -214,9 +202,8 @@ class ItemRecommender(Parameters):
 
     def _fitted(self) -> None:
         if not hasattr(self, "item_ids_"):
-            raise NotFittedError(
-                f"This {type(self).__name__} is not fitted. Call fit(ratings) first."
-            )
+            name = type(self).__name__
+            raise NotFittedError(f"This {name} is not fitted. Call fit(ratings) first.")
 
     def _history(self, user: Any, history: History | None) -> History:
         self._fitted()
@@ -235,70 +222,57 @@ def top_n(
     candidates: Collection[Any] | None,
 ) -> Recommendations:
     """Rank by score, ties by item order; unknown ids in `left_out`, `candidates` are ignored."""
-    ids, n = item_ids.tolist(), checked_n(n)
+    ids, n, unwanted = item_ids.tolist(), checked_n(n), set(left_out)
     wanted = None if candidates is None else set(checked_ids(candidates, "candidates"))
-    unwanted = set(left_out)
     allowed = (
         number
         for number in np.argsort(-scores, kind="stable").tolist()
         if ids[number] not in unwanted and (wanted is None or ids[number] in wanted)
     )
-    return Recommendations(
-        tuple(
-            Recommendation(user, ids[number], float(scores[number]), rank)
-            for rank, number in enumerate(islice(allowed, n), 1)
-        )
-    )
+    best = enumerate(islice(allowed, n), 1)
+    rows = (Recommendation(user, ids[at], float(scores[at]), rank) for rank, at in best)
+    return Recommendations(tuple(rows))
 
 
 def pick(scores: Floats, item_ids: Column, items: Sequence[Any]) -> Floats:
     """(len(items),) scores of some items by id, NaN where unknown."""
-    found = dict(zip(item_ids.tolist(), scores.tolist(), strict=True))
-    return np.array([found.get(item, np.nan) for item in items], dtype=float)
+    known = dict(zip(item_ids.tolist(), scores.tolist(), strict=True))
+    return np.array([known.get(item, np.nan) for item in items], dtype=float)
 
 
 KEPT = 1 << 16
 
 
 class Unanswered:
-    """Visits are numbered from 0 on, by their learner's `arrivals`."""
+    """Visits are numbered from 0 on, by their learner's `arrivals`.
+
+    waiting: (KEPT,) whether a visit waits, by its number modulo `KEPT`.
+    """
 
     def __init__(self) -> None:
-        self._waits = np.zeros(KEPT, dtype=np.bool_)
-
-    @property
-    def waiting(self) -> NDArray[np.bool_]:
-        """(KEPT,) whether a visit waits, by its number modulo `KEPT`; a copy."""
-        return self._waits.copy()
+        self.waiting = np.zeros(KEPT, dtype=np.bool_)
 
     def resume(self, waiting: NDArray[np.bool_]) -> None:
         """Go on from what `waiting` was."""
-        self._waits = waiting.copy()
+        self.waiting = waiting.copy()
 
     def begin_one(self, number: int) -> None:
-        self._waits[number % KEPT] = True
+        self.waiting[number % KEPT] = True
 
     def end_one(self, number: int | None, arrivals: int) -> bool:
         """Whether its answer is learned: False if it comes too late. PrivacyError: a second one."""
         if number is None or not 0 <= number < arrivals:
-            raise _unknown()
+            raise PrivacyError(
+                "This choice is none of a visit here: only what select gave is answered, to the "
+                "learner that gave it, and settle needs to know whose place it takes. Nothing was "
+                "learned."
+            )
         if number < arrivals - KEPT:
             return False
-        if not self._waits[number % KEPT]:
-            raise _again()
-        self._waits[number % KEPT] = False
+        if not self.waiting[number % KEPT]:
+            raise PrivacyError(
+                "This visit was answered already: learned again, it would be charged twice. "
+                "Nothing was learned."
+            )
+        self.waiting[number % KEPT] = False
         return True
-
-
-def _again() -> PrivacyError:
-    return PrivacyError(
-        "This visit was answered already: learned again, it would be charged twice. Nothing was "
-        "learned."
-    )
-
-
-def _unknown() -> PrivacyError:
-    return PrivacyError(
-        "This choice is none of a visit here: only what select gave is answered, to the learner "
-        "that gave it, and settle needs to know whose place it takes. Nothing was learned."
-    )

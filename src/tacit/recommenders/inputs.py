@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,9 @@ _STARS = "{item id: stars}, such as {7: 4.0}"
 def checked_ratings(ratings: object) -> None:
     """DataError unless a model can be fitted to this."""
     if not isinstance(ratings, Ratings):
-        raise DataError(
-            "a model is fitted to ratings",
-            found=type(ratings).__name__,
-            expected="tacit.Ratings",
-            fix="Make them:  tacit.ratings_from(frame)  or  tacit.load(PATH).",
-        )
+        found, expected = type(ratings).__name__, "tacit.Ratings"
+        fix = "Make them:  tacit.ratings_from(frame)  or  tacit.load(PATH)."
+        raise DataError("a model is fitted to ratings", found=found, expected=expected, fix=fix)
 
 
 def checked_n(n: object) -> int:
@@ -57,11 +53,8 @@ def checked_history(
     for item, stars in history.items():
         number = isinstance(stars, int | float | np.number) and not isinstance(stars, bool)
         if not number or not np.isfinite(stars):
-            raise DataError(
-                f"a rating in the history is not a finite number, that of item {item!r}",
-                expected=_STARS,
-                fix="Leave the item out, or correct it.",
-            )
+            what = f"a rating in the history is not a finite number, that of item {item!r}"
+            raise DataError(what, expected=_STARS, fix="Leave the item out, or correct it.")
     if ids is not None:
         check_kind(history, ids)
     if scale is not None and not scale.holds(np.array([*history.values()], dtype=float)).all():
@@ -75,12 +68,12 @@ def check_kind(keys: Collection[Any], ids: Column) -> None:
     strings = ids.dtype == object
     wanted: tuple[type, ...] = (str,) if strings else (int, np.integer)
     if keys and len(ids) and not any(isinstance(key, wanted) for key in keys):
-        example = ids.tolist()[0]
+        name, convert = ("strings", "str") if strings else ("whole numbers", "int")
         raise DataError(
             "the ids of the history are of another type than the model's",
             found=type(next(iter(keys))).__name__,
-            expected=f"{'strings' if strings else 'whole numbers'} such as {example!r}",
-            fix=f"Convert them:  {{{'str' if strings else 'int'}(item): stars ...}}",
+            expected=f"{name} such as {ids.tolist()[0]!r}",
+            fix=f"Convert them:  {{{convert}(item): stars ...}}",
         )
 
 
@@ -118,30 +111,10 @@ def condition(taken: Sequence[str]) -> str:
 
 def assumed(what: str, taken: Sequence[str]) -> tuple[str, ...]:
     """Assumptions about what is public. what: all of it, in words."""
-    given = f"{what} are public"
     if not taken:
-        return (f"{given}: they were given, not read off the ratings",)
-    return (
-        given,
-        *(f"{read} is public: {instead}" for read, instead in (TAKEN[name] for name in taken)),
-    )
-
-
-BASELINES = {
-    "popularity": "Popularity",
-    "item-mean": "ItemMean",
-    "matrix-factorization": "MatrixFactorization",
-    "item-knn": "ItemKNN",
-    "remote-user": "RemoteUser",
-    "user-average": "UserAverage",
-    "user-item-mean": "UserItemMean",
-    "ease": "EASE",
-    "item-item": "ItemItem",
-    "als": "ALS",
-    "private-popularity": "PrivatePopularity",
-    "ridge": "Ridge",
-}
-"""Name in a model file, and the class. Others are the designs' own; no other class is loaded."""
+        return (f"{what} are public: they were given, not read off the ratings",)
+    read_off = (TAKEN[name] for name in taken)
+    return f"{what} are public", *(f"{read} is public: {instead}" for read, instead in read_off)
 
 
 def load_model(path: str | Path) -> Any:
@@ -154,30 +127,32 @@ def load_model(path: str | Path) -> Any:
     try:
         return reader.from_parts(header, arrays)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, TacitError) as error:
-        raise ModelFileError(
-            f"{path}: its content cannot be used ({error}). Fit it again."
-        ) from None
+        problem = f"{path}: its content cannot be used ({error}). Fit it again."
+        raise ModelFileError(problem) from None
 
 
 def model_reader(kind: str) -> Any:
-    """The class that reads files of this name; None if there is none."""
-    if kind in BASELINES:
-        return getattr(import_module("tacit.recommenders.baselines"), BASELINES[kind])
-    return model_class(kind)
+    """The class that reads files of this name; None if there is none. No other class is loaded."""
+    return _baselines().get(kind) or model_class(kind)
 
 
 def model_kinds() -> tuple[str, ...]:
     """Names in model files that can be read."""
-    return (*BASELINES, *(kind for name in names() for kind in design(name).models))
+    return (*_baselines(), *(kind for name in names() for kind in design(name).models))
+
+
+def _baselines() -> dict[str, Any]:
+    """The class of each baseline, by its name in a model file."""
+    from tacit.recommenders import baselines  # they build on this module
+
+    return {each.kind: each for each in vars(baselines).values() if hasattr(each, "kind")}
 
 
 def shaped(arrays: Mapping[str, NDArray[Any]], name: str, *shape: int | None) -> NDArray[Any]:
     """One array of a file; ValueError unless it has this shape (None: any extent)."""
     array = arrays[name]
-    fits = len(array.shape) == len(shape) and all(
-        wanted in (None, extent) for extent, wanted in zip(array.shape, shape, strict=True)
-    )
-    if not fits:
+    pairs = zip(array.shape, shape, strict=False)
+    if array.ndim != len(shape) or any(wanted not in (None, extent) for extent, wanted in pairs):
         raise ValueError(f"'{name}' does not fit the list of items")
     return array
 
@@ -186,10 +161,10 @@ def finite(
     arrays: Mapping[str, NDArray[Any]], name: str, *shape: int | None
 ) -> NDArray[np.float64]:
     """The same of finite float64 numbers alone."""
-    found = shaped(arrays, name, *shape)
-    if found.dtype != np.float64 or not np.isfinite(found).all():
+    array = shaped(arrays, name, *shape)
+    if array.dtype != np.float64 or not np.isfinite(array).all():
         raise ValueError(f"'{name}' does not hold finite numbers alone")
-    return found
+    return array
 
 
 Titles = Mapping[Any, str]
@@ -221,6 +196,4 @@ def ids_from_header(values: list[Any]) -> Column:
     """The column that `items_to_header` wrote."""
     if values and all(isinstance(value, int) for value in values):
         return np.array(values, dtype=np.int64)
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column
+    return np.array(values, dtype=object)

@@ -86,12 +86,10 @@ ALL_NAMES = {name for role in KNOWN_HEADERS for name in names_of(role, more=True
 
 def named(role: Role, header: str) -> bool:
     """Whether a header is a name of the role, or made of such names, such as `product_sku`."""
-    known = names_of(role, more=True)
+    known = {*names_of(role, more=True)}
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+", header.strip().split(":")[0])
-    names = [squeezed(word) in known for word in words]
-    parts = zip(names, words, strict=True)
-    made = any(names) and all(name or word.lower() in _OF_IDS for name, word in parts)
-    return squeezed(header) in known or made
+    parts = {squeezed(word) for word in words}
+    return squeezed(header) in known or (bool(parts & known) and parts - known <= _OF_IDS)
 
 
 def find(role: Role, headers: Sequence[str], asked: str | None) -> int | None:
@@ -99,23 +97,16 @@ def find(role: Role, headers: Sequence[str], asked: str | None) -> int | None:
     if asked is None:
         wanted, written = names_of(role), [squeezed(header) for header in headers]
     elif asked in headers:
-        wanted, written = [asked], list(headers)
+        return [*headers].index(asked)
     else:
         wanted, written = [asked.strip().lower()], [header.strip().lower() for header in headers]
     return next((written.index(name) for name in wanted if name in written), None)
 
 
-def choose(
-    role: Role,
-    headers: Sequence[str],
-    asked: str | None,
-    *,
-    path: object = None,
-    required: bool = True,
-) -> int | None:
-    """Like `find`, but a column that is required, or asked for by name, must be there."""
+def choose(role: Role, headers: Sequence[str], asked: str | None, path: object) -> int:
+    """Like `find`, but the column must be there."""
     position = find(role, headers, asked)
-    if position is None and (required or asked is not None):
+    if position is None:
         raise missing(role, headers, asked, path)
     return position
 
@@ -123,19 +114,15 @@ def choose(
 def missing(role: Role, headers: Sequence[str], asked: str | None, path: object) -> DataError:
     """What to say where a role has no column."""
     option = "domain-column" if role == "domain" else role
-    name = f"Name it with --{option} (from Python: {role}=...)."
+    fix = f"Name it with --{option} (from Python: {role}=...)."
     if role == "item" and asked is None and len(headers) >= _WIDE:
-        name += (
+        fix += (
             " If each item has a column of its own, write one row a rating first, such as with"
             " DataFrame.melt of pandas."
         )
-    return DataError(
-        f"no {role} column",
-        path=path,
-        found=", ".join(headers),
-        expected=f"a column '{asked}'" if asked else "one of " + ", ".join(KNOWN_HEADERS[role]),
-        fix=name,
-    )
+    found, known = ", ".join(headers), ", ".join(KNOWN_HEADERS[role])
+    expected = f"a column '{asked}'" if asked else f"one of {known}"
+    return DataError(f"no {role} column", path=path, found=found, expected=expected, fix=fix)
 
 
 _from_one = partial(itertools.count, 1)

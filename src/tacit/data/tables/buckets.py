@@ -31,10 +31,8 @@ from tacit.errors import ConfigError, DataError, OutputError
 
 LEAST_MEMORY = 2**30
 _OWN = 0.45 * 2**30  # of the process before it reads anything
-OF_ROW = 320
-"""Bytes of a row at most while its bucket is sorted, or its chunk is parted."""
-COPIES = 6
-"""Of an id of text at that time."""
+OF_ROW, COPIES = 320, 6
+"""Bytes of a row at most while its bucket is sorted or its chunk parted, and copies of an id."""
 _SAMPLE = 10_000  # rows of a file whose ids of text are measured
 _IDS: tuple[Role, ...] = ("user", "item")
 
@@ -65,15 +63,13 @@ class Buckets(StoredRatings):
 
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
         """The sum over buckets, in turn."""
-        total: NDArray[Any] | None = None
+        total: Any = 0
         for file in self._blocks:
-            with np.load(file) as kept:
-                block = Block(**kept)
-            made = add(block.ratings(self.catalogue.n_items, self.catalogue.scale))
-            total = made if total is None else total + made
+            with np.load(file) as arrays:
+                block = Block(**arrays)
+            total = total + add(block.ratings(self.catalogue.n_items, self.catalogue.scale))
             self.advance(1 / len(self._blocks))
-        assert total is not None  # there is a row
-        return total
+        return np.asarray(total)
 
 
 @contextmanager
@@ -87,8 +83,8 @@ def open_parquet(
     for file in files:
         with file.open("rb") as stream:
             if stream.read(4) != b"PAR1":
-                raise DataError("this is no Parquet file", path=file,
-                                fix="Write it as Parquet, or leave --memory out.")  # fmt: skip
+                fix = "Write it as Parquet, or leave --memory out."
+                raise DataError("this is no Parquet file", path=file, fix=fix)
     named = [columns_among(_headers(file), asked, events=events, path=file) for file in files]
     for file, used in zip(files, named, strict=True):
         if used != named[0]:
@@ -112,9 +108,8 @@ def _files(folder: Path) -> list[Path]:
     if is_folder(folder):
         raise DataError("this is a folder of  tacit data import", path=folder,
                         fix="Name its ratings.parquet or events.parquet.")  # fmt: skip
-    inside = {file: file.relative_to(folder).parts for file in sorted(folder.rglob("*"))}
-    files = [file for file, parts in inside.items()
-             if file.is_file() and not any(part[0] in "._" for part in parts)]  # fmt: skip
+    files = [file for file in sorted(folder.rglob("*")) if file.is_file()
+             and not any(part[0] in "._" for part in file.relative_to(folder).parts)]  # fmt: skip
     if not files:
         raise DataError("there is no Parquet file in this folder", path=folder)
     for file in files:
@@ -195,5 +190,5 @@ def _numbers_in(items: pl.Series, ids: NDArray[Any]) -> NDArray[np.int32]:
     if known.dtype == pl.String or items.dtype == pl.String:
         known, items = known.cast(pl.String), items.cast(pl.String)
     table = pl.DataFrame({"item": known, "number": np.arange(len(ids), dtype=np.int32)})
-    found = items.to_frame("item").join(table, on="item", how="left", maintain_order="left")
-    return found["number"].fill_null(-1).to_numpy()
+    numbered = items.to_frame("item").join(table, on="item", how="left", maintain_order="left")
+    return numbered["number"].fill_null(-1).to_numpy()

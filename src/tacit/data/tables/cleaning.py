@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -60,21 +61,10 @@ class Rules:
         if self.decimal not in (None, ",", "."):
             raise ConfigError(f"--decimal is a comma or a point; got {self.decimal!r}.")
         if not 0 < self.least_plays < np.inf:
-            raise ConfigError(
-                f"The fewest plays that are a like are above 0; got {self.least_plays}."
-            )
+            fewest = self.least_plays
+            raise ConfigError(f"The fewest plays that are a like are above 0; got {fewest}.")
         if self.dates not in (None, "dayfirst", "monthfirst"):
             raise ConfigError(f"--dates is dayfirst or monthfirst; got {self.dates!r}.")
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong with the rows of a mask, in one column."""
-
-    what: str
-    column: str
-    expected: str
-    rows: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -93,8 +83,19 @@ class Clean:
 def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
     """The rows of a table, with what was dropped; DataError names the first bad row if refused."""
     values: dict[Role, pl.Series] = {}
-    problems: list[Problem] = []
     scale = EVENTS if "plays" in places else None
+    bad = np.zeros(len(table.frame), dtype=bool)
+    dropped = Counter(torn.what.partition(" (")[0] for torn in table.torn)
+    firsts: list[tuple[int, DataError]] = []
+
+    def refuse(rows: NDArray[np.bool_], what: str, column: str, expected: str) -> None:
+        """Rows that are bad by one rule; each row counts once."""
+        if rows.any():
+            error = DataError(what, column=column, expected=expected, fix=DROP)
+            firsts.append((int(rows.argmax()), error))
+            dropped[what] += int((rows & ~bad).sum())
+            bad[rows] = True
+
     for role, at in places.items():
         name, expected = table.headers[at], _EXPECTED[role]
         try:
@@ -102,75 +103,81 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
         except DataError as error:
             raise error.placed(path=table.path, column=name) from None
         lacking = missing.to_numpy()
+        refuse(lacking, f"the {role} is missing", name, expected)
         unread = values[role].is_null().to_numpy() & ~lacking
-        said = "number of plays" if role == "plays" else role
-        problems.append(Problem(f"the {role} is missing", name, expected, lacking))
-        problems.append(Problem(f"not a valid {said}", name, expected, unread))
+        kind = "number of plays" if role == "plays" else role
+        refuse(unread, f"not a valid {kind}", name, expected)
         if role == "rating":
-            scale, off = _scale(table, values[role].to_numpy(), name, rules)
-            problems.append(off)
-    bad, dropped = _settled(table, problems, rules)
-    kept = ~bad
+            stars = values[role].to_numpy()
+            scale = _scale(table, stars, name, rules)
+            off = ~np.isnan(stars) & ~scale.holds(stars)
+            what, expected = (
+                f"the rating is off the scale {scale}",
+                f"a rating on the scale {scale}",
+            )
+            refuse(off, what, name, expected)
+    if rules.on_bad == "refuse":
+        errors = list(table.torn[:1])
+        if firsts:
+            row, first = min(firsts, key=itemgetter(0))
+            errors.append(first.placed(row=table.line(row)))
+        if errors:
+            raise min(errors, key=lambda each: each.row or 0).placed(path=table.path)
+    good = ~bad
     if "plays" in values:
-        nothing = (values["plays"] == 0).fill_null(value=False).to_numpy() & kept
-        kept &= ~nothing
-        dropped |= {NO_EVENT: int(nothing.sum())} if nothing.any() else {}
-    if not kept.any():
-        raise DataError(
-            "there is no event" if "plays" in values and not bad.all() else "no row can be kept",
-            path=table.path,
-            found=", ".join(f"{what}: {n:,}" for what, n in dropped.items()) or None,
-            expected="a row with plays above 0, and none below" if "plays" in values else None,
-            fix=None if "plays" in values else "Check which column holds what.",
-        )
+        nothing = (values["plays"] == 0).fill_null(value=False).to_numpy() & good
+        good &= ~nothing
+        dropped[NO_EVENT] += int(nothing.sum())
+    dropped = +dropped  # those of 0 rows are left out
+    if not good.any():
+        counted = "plays" in values
+        what = "there is no event" if counted and not bad.all() else "no row can be kept"
+        found = ", ".join(f"{rule}: {rows:,}" for rule, rows in dropped.items()) or None
+        wanted = "a row with plays above 0, and none below" if counted else None
+        fix = None if counted else "Check which column holds what."
+        raise DataError(what, path=table.path, found=found, expected=wanted, fix=fix)
     columns: dict[str, Any] = {}
     for role, series in values.items():
-        column = series.filter(pl.Series(kept))
+        column = series.filter(pl.Series(good))
         if table.text and role in ("user", "item"):
             columns[role] = ids_of(column)
         else:
             columns[role] = column.to_list() if column.dtype == pl.String else column.to_numpy()
     if "plays" in columns:
         columns["rating"] = (columns.pop("plays") >= rules.least_plays).astype(np.float64)
-    return Clean(columns, scale, dropped, len(table.frame) + len(table.torn))
-
-
-def part_of(role: Role, column: pl.Series, scale: RatingScale | None = None) -> pl.Series:
-    """A part of a stored column, read as `clean` reads it: ids are Int64 or text, times seconds.
-
-    DataError, without a row, where a cell is bad, or a star is off a given scale; also for dates
-    whose order of day and month would be read off the whole column.
-    """
-    if role == "time" and ordered(column, None):
-        raise DataError("day and month are not told apart in a part of the rows", expected=TIME)
-    values, missing = _READERS[role](column, False, Rules())
-    if missing.any():
-        raise DataError(
-            f"a row has no {role}", expected=_EXPECTED[role], fix="Leave such rows out."
-        )
-    if values.null_count():
-        raise DataError(f"not a valid {role}", expected=_EXPECTED[role])
-    if values.dtype == pl.String and column.dtype.is_integer():
-        raise unfit(role)
-    if scale is not None and role == "rating" and not scale.holds(values.to_numpy()).all():
-        raise DataError("a rating lies off the scale", expected=str(scale))
-    return values
+    return Clean(columns, scale, dict(dropped), len(table.frame) + len(table.torn))
 
 
 def parts_of(
-    frame: pl.DataFrame,
-    used: Mapping[Role, str],
-    scale: RatingScale | None = None,
-    path: object = None,
+    frame: pl.DataFrame, used: Mapping[Role, str], scale: RatingScale | None, path: object = None
 ) -> pl.DataFrame:
-    """`part_of` for each column of a table, named by role. used: role to header."""
-    found = {}
-    for role, name in used.items():
+    """A part of stored rows, read as `clean` reads them: ids are Int64 or text, times seconds.
+
+    frame: its columns have the names of roles. used: role to header. DataError, without a row,
+    where a cell is bad, or a star is off a given scale; also for dates whose order of day and month
+    would be read off the whole column.
+    """
+    parts = {}
+    for role, header in used.items():
+        column, expected = frame[role], _EXPECTED[role]
         try:
-            found[role] = part_of(role, frame[role], scale)
+            if role == "time" and ordered(column, None):
+                what = "day and month are not told apart in a part of the rows"
+                raise DataError(what, expected=expected)
+            values, missing = _READERS[role](column, False, Rules())
+            if missing.any():
+                fix = "Leave such rows out."
+                raise DataError(f"a row has no {role}", expected=expected, fix=fix)
+            if values.null_count():
+                raise DataError(f"not a valid {role}", expected=expected)
+            if values.dtype == pl.String and column.dtype.is_integer():
+                raise unfit(role)
+            if role == "rating" and scale is not None and not scale.holds(values.to_numpy()).all():
+                raise DataError("a rating lies off the scale", expected=str(scale))
         except DataError as error:
-            raise error.placed(path=path, column=name) from None
-    return pl.DataFrame(found)
+            raise error.placed(path=path, column=header) from None
+        parts[role] = values
+    return pl.DataFrame(parts)
 
 
 def arrow_of(rows: Any, used: Mapping[Role, str], scale: RatingScale | None = None) -> Any:
@@ -179,49 +186,21 @@ def arrow_of(rows: Any, used: Mapping[Role, str], scale: RatingScale | None = No
     return parts_of(frame, used, scale).to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
-def _settled(
-    table: Table, problems: list[Problem], rules: Rules
-) -> tuple[NDArray[np.bool_], dict[str, int]]:
-    """Which rows are bad, and how many by which rule; each row counts once."""
-    problems = [each for each in problems if each.rows.any()]
-    if rules.on_bad == "refuse":
-        errors = list(table.torn[:1])
-        if problems:
-            first = min(problems, key=lambda each: int(each.rows.argmax()))
-            errors.append(
-                DataError(first.what, row=table.line(int(first.rows.argmax())), column=first.column,
-                          expected=first.expected, fix=DROP)
-            )  # fmt: skip
-        if errors:
-            raise min(errors, key=lambda each: each.row or 0).placed(path=table.path)
-    bad = np.zeros(len(table.frame), dtype=bool)
-    dropped = Counter(torn.what.partition(" (")[0] for torn in table.torn)
-    for each in problems:
-        dropped[each.what] += int((each.rows & ~bad).sum())
-        bad |= each.rows
-    return bad, dict(+dropped)
-
-
-def _scale(
-    table: Table, stars: NDArray[np.float64], name: str, rules: Rules
-) -> tuple[RatingScale, Problem]:
-    """The scale, and which ratings are off it."""
-    known = ~np.isnan(stars)
-    scale = rules.scale
-    if scale is None and not known.any():
-        scale = EVENTS  # no row can be kept, which is said elsewhere
-    elif scale is None:
-        scale, odd = RatingScale.nearest(stars[known])
-        if odd and (rules.on_bad == "refuse" or odd > _MOST_ODD * known.sum()):
-            first = int(np.flatnonzero(known & ~scale.holds(stars))[0])
-            line = table.line(first) if odd < known.sum() else None
-            raise RatingScale.unfit(scale, row=line).placed(path=table.path, column=name)
-    what, expected = f"the rating is off the scale {scale}", f"a rating on the scale {scale}"
-    return scale, Problem(what, name, expected, known & ~scale.holds(stars))
+def _scale(table: Table, stars: NDArray[np.float64], name: str, rules: Rules) -> RatingScale:
+    """The scale of a column of stars, NaN where there are none."""
+    known = stars[~np.isnan(stars)]
+    if rules.scale is not None or not known.size:
+        return rules.scale or EVENTS  # without stars no row can be kept, and `clean` says so
+    scale, odd = RatingScale.nearest(known)
+    if odd and (rules.on_bad == "refuse" or odd > _MOST_ODD * len(known)):
+        first = int(np.flatnonzero(~np.isnan(stars) & ~scale.holds(stars))[0])
+        line = table.line(first) if odd < len(known) else None
+        raise scale.unfit(line).placed(path=table.path, column=name)
+    return scale
 
 
 Read = tuple[pl.Series, pl.Series]
-"""Values, null where a cell cannot be read; and which cells say nothing."""
+"""Values, null where a cell cannot be read; and which cells are missing."""
 
 
 def _is_text(kind: pl.DataType) -> bool:
@@ -264,8 +243,8 @@ def to_numbers(column: pl.Series, decimal: str | None = None) -> pl.Series:
         drawn = column.str.contains(r"^[★⭐☆]+$").fill_null(value=False)
         column = column.zip_with(~drawn, column.str.count_matches("[★⭐]").cast(pl.String))
         lowered = column.str.to_lowercase()
-        said = lowered.is_in([*ANSWERS]).fill_null(value=False)
-        column = column.zip_with(~said, lowered.replace(ANSWERS))
+        answers = lowered.is_in([*ANSWERS]).fill_null(value=False)
+        column = column.zip_with(~answers, lowered.replace(ANSWERS))
         if decimal == ",":  # a point is no decimal sign then
             column = column.set(column.str.contains(".", literal=True).fill_null(value=False), "")
         if decimal != ".":

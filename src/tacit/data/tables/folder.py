@@ -47,13 +47,12 @@ def write_ratings(ratings: Ratings, path: PathLike, *, domains: bool = True) -> 
         "item_id": ratings.item_ids[ratings.items],
     }
     if ratings.scale != EVENTS or not ratings.likes.all():
-        columns["rating"] = ratings.values
+        whole = ratings.scale.discrete and bool((ratings.values % 1 == 0).all())
+        columns["rating"] = ratings.values.astype(np.int64) if whole else ratings.values
     if ratings.timestamps is not None:
         columns["timestamp"] = ratings.timestamps
     if domains and DOMAIN in ratings.item_metadata:
         columns[DOMAIN] = ratings.item_metadata[DOMAIN][ratings.items]
-    if ratings.scale.discrete and bool((ratings.values % 1 == 0).all()) and "rating" in columns:
-        columns["rating"] = ratings.values.astype(np.int64)
     write_columns(columns, path)
 
 
@@ -70,9 +69,9 @@ def write_items(ratings: Ratings, path: PathLike) -> None:
 def check_ending(path: Path) -> None:
     """ConfigError unless a table can be written under a name that ends like this."""
     if path.suffix not in _ENDINGS:
+        endings = ", ".join(_ENDINGS)
         raise ConfigError(
-            f"{path}: a table cannot be written under this ending. Use one of "
-            f"{', '.join(_ENDINGS)}."
+            f"{path}: a table cannot be written under this ending. Use one of {endings}."
         )
 
 
@@ -120,18 +119,14 @@ def write_folder(ratings: Ratings, path: Path) -> None:
     check_folder(path)
     part = path.absolute().parent / f".{path.name}.{secrets.token_hex(8)}"
     table = "events" if ratings.scale == EVENTS and ratings.likes.all() else "ratings"
-    note = {
-        "kind": KIND,
-        "format": FORMAT,
-        "table": table,
-        "scale": str(ratings.scale),
-        "public": {
-            "catalogue": ratings.catalogue_given,
-            "scale": ratings.scale_given,
-            "dates": ratings.dates_given,
-            "filter": not ratings.filtered,
-        },
+    public = {
+        "catalogue": ratings.catalogue_given,
+        "scale": ratings.scale_given,
+        "dates": ratings.dates_given,
+        "filter": not ratings.filtered,
     }
+    scale = str(ratings.scale)
+    note = {"kind": KIND, "format": FORMAT, "table": table, "scale": scale, "public": public}
     try:
         part.mkdir()
         write_ratings(ratings, part / f"{table}.parquet", domains=False)
@@ -161,24 +156,20 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
             expected=f"format {FORMAT}", fix="Import the files again with this version.",
         )  # fmt: skip
     if scale is not None and note["scale"] == str(EVENTS):
-        raise DataError(
-            "these are events, which have no stars", path=path, fix="Leave --scale out."
-        )
+        fix = "Leave --scale out."
+        raise DataError("these are events, which have no stars", path=path, fix=fix)
     parts = open_table(path / f"{note['table']}.parquet").frame
     users, public = path / "users.parquet", note["public"]
-    people = table_of(users, "user", "user_id") if users.exists() else ([], {})
-    ids, listed = table_of(path / _CATALOGUE, "item", "item_id", fewest=1)
-    metadata = {name: dict(zip(ids, values, strict=True)) for name, values in listed.items()}
+    ids, metadata = table_of(path / _CATALOGUE, "item", "item_id", fewest=1)
     made = Ratings.from_arrays(
         _ids(parts["user_id"]),
         _ids(parts["item_id"]),
         None if note["table"] == "events" else parts["rating"].to_numpy(),
         parts["timestamp"].to_numpy() if "timestamp" in parts.columns else None,
         scale=scale or RatingScale.parse(note["scale"]),
-        user_attributes={name: dict(zip(people[0], values, strict=True))
-                         for name, values in people[1].items()},
+        user_attributes=table_of(users, "user", "user_id")[1] if users.exists() else None,
         item_metadata=metadata,
-    )  # fmt: skip
+    )
     made = replace(
         made,
         scale_given=scale is not None or bool(public["scale"]),
@@ -187,8 +178,7 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
     )
     if not public["catalogue"]:
         return made
-    domains = metadata.pop(DOMAIN, {})
-    return on_catalogue(made, {item: domains.get(item) for item in ids}, metadata=metadata)
+    return on_catalogue(made, metadata.pop(DOMAIN, dict.fromkeys(ids)), metadata=metadata)
 
 
 def _ids(column: pl.Series) -> Any:

@@ -23,8 +23,7 @@ from tacit.data.ratings import Ratings
 from tacit.data.tables import Role, Table, find, missing, squeezed
 from tacit.data.tables.cleaning import NO_EVENT, OnBad, Rules
 from tacit.data.tables.folder import is_folder
-from tacit.data.tables.guess import Guess, guess
-from tacit.data.tables.reading import REPEATS, Asked, Reading, matched, ratings_of
+from tacit.data.tables.reading import REPEATS, Asked, Guess, Reading, guess, matched, ratings_of
 from tacit.data.tables.sources import frame_of, open_table
 from tacit.data.tabular import read_catalogue, with_items
 from tacit.errors import ConfigError, DataError
@@ -37,19 +36,19 @@ _FEW = 50  # rows of a table that says nothing about what is wrong with it
 
 @dataclass
 class Plan:
-    """What was found in the files. ratings: each table of them, with what its columns are."""
+    """What was found in the files. ratings: what the columns of each table of them are."""
 
-    ratings: list[tuple[Table, Guess]] = field(default_factory=list)
+    ratings: list[Guess] = field(default_factory=list)
     items: list[Table] = field(default_factory=list)
     users: list[Table] = field(default_factory=list)
     movielens: Path | None = None
 
-    def title(self, table: Table, found: Guess) -> int | None:
+    def title(self, columns: Guess) -> int | None:
         """Position of the titles that stand beside the ratings."""
-        squeezes = [squeezed(header) for header in table.headers]
+        squeezes = [squeezed(header) for header in columns.table.headers]
         places = (squeezes.index(name) for name in map(squeezed, _TITLES) if name in squeezes)
         at = next(places, None)
-        return None if self.items or at in found.places.values() else at
+        return None if self.items or at in columns.places.values() else at
 
 
 def plan(
@@ -75,21 +74,20 @@ def plan(
             open_table(path, delimiter=delimiter, encoding=encoding, header=header, table=table,
                        asked=[*asked.values()])
         ]  # fmt: skip
-    made, found = Plan(), []
+    made, tables = Plan(), []
     for each in opened:  # what was asked for, as far as this table has it
-        has = {role: find(role, each.headers, name) is not None for role, name in asked.items()}
-        own = {role: name if has[role] else None for role, name in asked.items()
-               if role != "domain" or (name and has[role])}  # fmt: skip
-        found.append((each, own, set(guess(each, own, contents=False).places)))
+        own = {role: name if find(role, each.headers, name) is not None else None
+               for role, name in asked.items()}  # fmt: skip
+        tables.append((each, own, set(guess(each, own, contents=False).places)))
     both = {"user", "item"}
-    some = any(both <= roles for _, _, roles in found)
-    for each, own, roles in found:
+    some = any(both <= roles for _, _, roles in tables)
+    for each, own, roles in tables:
         if both <= roles or len(opened) == 1 or not (some or (each.header and both & roles)):
-            made.ratings.append((each, guess(each, own, events=events)))
+            made.ratings.append(guess(each, own, events=events))
         else:
             (made.users if "user" in roles else made.items).append(each)
     for role, name in asked.items():
-        absent = all(find(role, table.headers, name) is None for table, _ in made.ratings)
+        absent = all(find(role, columns.table.headers, name) is None for columns in made.ratings)
         if name and role != "domain" and absent:
             raise missing(role, [x for each in opened for x in each.headers], name, files[0])
     if not made.ratings:
@@ -104,13 +102,13 @@ def _folder(path: Path) -> list[Table]:
     if is_folder(path):
         raise DataError("this folder was imported already", path=path,
                         fix="Every command takes it.")  # fmt: skip
-    found = sorted(file for file in path.iterdir() if file.suffix in (".inter", ".item", ".user"))
-    if not any(file.suffix == ".inter" for file in found):
+    files = sorted(file for file in path.iterdir() if file.suffix in (".inter", ".item", ".user"))
+    if not any(file.suffix == ".inter" for file in files):
         raise DataError(
             "this folder is of no known kind", path=path, fix="Name its files instead.",
             expected="MovieLens, RecBole (NAME.inter) or LensKit (schema.json)",
         )  # fmt: skip
-    return [open_table(file, delimiter="\t", header=True) for file in found]
+    return [open_table(file, delimiter="\t", header=True) for file in files]
 
 
 def _lenskit(path: Path) -> list[Table]:
@@ -143,34 +141,27 @@ def carry_out(
     public_items: bool = False,
     domain: str | None = None,
 ) -> Reading:
-    """Clean what was planned. on_bad: None drops bad rows, unless they are most of the rows.
+    """Clean what was planned. on_bad: that of the rules; None: drop, unless most rows are bad.
 
     catalogue: a public list of items; ratings of others are dropped. items: more about items.
     public_items: the items that were rated may be known to everybody.
     """
-    rules = replace(rules, on_bad=on_bad or "drop")
-    for table, found in made.ratings:
-        if rules.scale is not None and (events or found.why.get("plays") == "asked"):
-            raise ConfigError("Events and plays have no stars, so --scale has no meaning for them.")
-        needed: tuple[Role, ...] = ("user", "item")
-        for role in (*needed, "rating") if rules.scale is not None else needed:
-            if role not in found.places:
-                raise missing(role, table.headers, None, table.path)
+    for columns in made.ratings:
+        columns.checked(rules)
     if made.movielens is not None:
         if rules.scale is not None:
             raise ConfigError("A MovieLens folder has a scale of its own: leave --scale out.")
         reading = movielens_reading(made.movielens, rules.on_bad)
     else:
         titles = {} if items or catalogue else _titles(made)
-        tables = [(table, found.places) for table, found in made.ratings]
-        reading = ratings_of(tables, rules, item_metadata=titles)
+        reading = ratings_of(made.ratings, rules, item_metadata=titles)
     ratings, dropped = reading.ratings, dict(reading.dropped)
     ratings = ratings.as_events() if events else ratings
     bad = sum(rows for rule, rows in dropped.items() if rule not in (REPEATS, NO_EVENT))
     if on_bad is None and bad > _MOST_BAD * reading.read:
         raise DataError(
             f"{bad:,} of {reading.read:,} rows would be dropped",
-            path=made.movielens or made.ratings[0][0].path,
+            path=made.movielens or made.ratings[0].table.path,
             found=", ".join(f"{rule}: {rows:,}" for rule, rows in dropped.items()),
             fix="Check which column holds what (--user, --item, --rating, --time), or drop them "
             "all the same with --on-bad drop.",
@@ -181,8 +172,8 @@ def carry_out(
         ratings = replace(ratings, user_attributes={**ratings.user_attributes, **people})
     if catalogue is not None:
         before = len(ratings)
-        columns = read_catalogue(catalogue, domain=domain, domains=False)
-        ratings = on_catalogue(ratings, columns.pop(DOMAIN), metadata=columns)
+        metadata = read_catalogue(catalogue, domain=domain, domains=False)
+        ratings = on_catalogue(ratings, metadata.pop(DOMAIN), metadata=metadata)
         if lost := before - len(ratings):
             dropped["the item is not in the catalogue"] = lost
     for source in made.items if items is None else [items]:
@@ -194,17 +185,15 @@ def carry_out(
 
 def _check_guesses(made: Plan, ratings: Ratings) -> None:
     """DataError where a guessed column of people or items never repeats: it is another column."""
-    roles: tuple[tuple[Role, int, str], ...] = (
-        ("item", ratings.n_items, "every item has one row"),
-        ("user", ratings.n_users, "every person has one row"),
-    )
-    for role, distinct, what in roles:
-        guessed = any(found.why.get(role) != "asked" for _, found in made.ratings)
-        if guessed and len(ratings) >= _FEW and distinct == len(ratings):
-            table, found = made.ratings[0]
+    distinct: dict[Role, int] = {"item": ratings.n_items, "user": ratings.n_users}
+    for role, number in distinct.items():
+        guessed = any(columns.why.get(role) != "asked" for columns in made.ratings)
+        if guessed and len(ratings) >= _FEW and number == len(ratings):
+            name = "person" if role == "user" else role
+            table, places = made.ratings[0].table, made.ratings[0].places
             raise DataError(
-                f"{what}, so no list can be learned",
-                path=table.path, column=table.headers[found.places[role]],
+                f"every {name} has one row, so no list can be learned",
+                path=table.path, column=table.headers[places[role]],
                 fix=f"Name the right column with --{role}, or this one if it is right. A cell "
                 "holds one person or one item.",
             )  # fmt: skip
@@ -213,11 +202,10 @@ def _check_guesses(made: Plan, ratings: Ratings) -> None:
 def _titles(made: Plan) -> dict[str, dict[Any, Any]]:
     """Titles that stand beside the ratings, the first of each item."""
     titles: dict[Any, Any] = {}
-    for table, found in made.ratings:
-        at = made.title(table, found)
+    for columns in made.ratings:
+        table, item, at = columns.table, columns.places["item"], made.title(columns)
         if at is None:
             continue
-        item = found.places["item"]
         pairs = table.frame[:, [item, at]].drop_nulls().unique(
             subset=table.headers[item], keep="first", maintain_order=True
         )  # fmt: skip

@@ -5,17 +5,18 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from tacit.data.tables import Table, named
+from tacit.data.tables import Role, Table, named
 from tacit.data.tables.text import text_table, unpacked
 from tacit.errors import DataError, MissingExtra
 
+_PAIR: tuple[Role, ...] = ("user", "item")
 PARQUET, _ARROW = b"PAR1", b"ARROW1"
 
 
@@ -58,7 +59,8 @@ def open_table(
     else:
         raw = unpacked(path)
         if raw[:4096].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] not in (b"{", b"["):
-            return text_table(path, raw, delimiter, headers, header, asked, encoding)
+            return text_table(path, raw, encoding=encoding, delimiter=delimiter, headers=headers,
+                              header=header, asked=asked)  # fmt: skip
         opened = _json(path, raw)
     if not len(opened.frame):
         raise DataError("the table has no rows", path=path)
@@ -71,28 +73,25 @@ def _json(path: Path, raw: bytes) -> Table:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise DataError("the JSON lines are not UTF-8 text", path=path) from None
-    entries: Iterable[Any]
     if text.lstrip().startswith("["):
-        if not isinstance(entries := _parsed(text), list):
-            raise DataError(
-                "the JSON cannot be read", path=path, expected="a list of objects, or one a line"
-            )
-        found = list(enumerate(entries, 1))
+        if not isinstance(whole := _parsed(text), list):
+            expected = "a list of objects, or one a line"
+            raise DataError("the JSON cannot be read", path=path, expected=expected)
+        entries = dict(enumerate(whole, 1))
     else:
         lines = enumerate(io.StringIO(text), 1)
-        found = [(at, _parsed(line)) for at, line in lines if line.strip()]
-    rows = [(line, entry) for line, entry in found if isinstance(entry, dict)]
+        entries = {at: _parsed(line) for at, line in lines if line.strip()}
+    rows = {line: entry for line, entry in entries.items() if isinstance(entry, dict)}
     torn = [
         DataError("the row is no JSON object", row=line, expected="one object a line")
-        for line, entry in found
-        if not isinstance(entry, dict)
+        for line in entries
+        if line not in rows
     ]
     if not rows and torn:
         raise torn[0].placed(path=path)
-    names = dict.fromkeys(name for _, entry in rows for name in entry)
-    columns = {name: [entry.get(name) for _, entry in rows] for name in names}
-    numbers = [line for line, _ in rows]
-    return Table(path, frame_of(columns), lambda: numbers, tuple(torn))
+    names = dict.fromkeys(name for entry in rows.values() for name in entry)
+    columns = {name: [entry.get(name) for entry in rows.values()] for name in names}
+    return Table(path, frame_of(columns), lambda: rows, tuple(torn))
 
 
 def _parsed(text: str) -> Any:
@@ -125,8 +124,8 @@ def _duckdb(path: Path, table: str | None) -> pl.DataFrame:
             rows = connection.execute(
                 "SELECT table_schema, table_name FROM information_schema.tables"
             ).fetchall()
-            quoted = [".".join(map(_quoted, row)) for row in rows]
             names = [name if schema == "main" else f"{schema}.{name}" for schema, name in rows]
+            quoted = [".".join(map(_quoted, row)) for row in rows]
             places = dict(zip(names, quoted, strict=True))
             return _queried(path, connection, table, places)
     except duckdb.Error:
@@ -143,17 +142,18 @@ def _queried(
 
     def ask(query: str) -> dict[str, list[Any]]:
         answer = connection.execute(query)
-        rows = answer.fetchall()
-        return {
-            column[0]: [row[at] for row in rows] for at, column in enumerate(answer.description)
-        }
+        names, rows = [column[0] for column in answer.description], answer.fetchall()
+        return {name: [row[at] for row in rows] for at, name in enumerate(names)}
 
     names = [*places]
     if table is not None and table not in places:
         raise DataError("no such table", path=path, found=table,
                         expected="one of " + ", ".join(names))  # fmt: skip
     headers = {name: [*ask(f"SELECT * FROM {place} LIMIT 0")] for name, place in places.items()}
-    chosen = [table] if table else names if len(names) == 1 else _of_pairs(headers)
+    chosen = [table] if table else names
+    if len(chosen) > 1:  # those with a column of people and one of items, by their names
+        chosen = [name for name, columns in headers.items()
+                  if all(any(named(role, each) for each in columns) for role in _PAIR)]  # fmt: skip
     if len(chosen) == 1:
         return frame_of(ask(f"SELECT * FROM {places[chosen[0]]}"))
     raise DataError(
@@ -164,16 +164,6 @@ def _queried(
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def _of_pairs(names: dict[str, list[str]]) -> list[str]:
-    """Tables with a column of people and one of items, by their names."""
-    return [
-        name
-        for name, columns in names.items()
-        if any(named("user", column) for column in columns)
-        and any(named("item", column) for column in columns)
-    ]
 
 
 def frame_of(columns: dict[str, Any]) -> pl.DataFrame:

@@ -16,11 +16,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from tacit.data.tables import ALL_NAMES, Table, squeezed
-from tacit.data.tables.times import looks_like_time
+from tacit.data.tables.times import LIKE_TIME
 from tacit.errors import DataError
 
 DELIMITERS = (",", "\t", ";", "|", "::")
@@ -51,32 +52,21 @@ def unpacked(path: Path) -> bytes:
     try:
         if raw[:2] == b"\x1f\x8b":
             return gzip.decompress(raw)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(
-            f"the .gz file cannot be unpacked ({error})", path=path, fix="Fetch it again."
-        ) from None
-    try:
         if raw[:4] == b"\x28\xb5\x2f\xfd":
-            raw = "\n".join(pl.read_lines(io.BytesIO(raw)).to_series()).encode()
+            return "\n".join(pl.read_lines(io.BytesIO(raw)).to_series()).encode()
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        what = f"the .gz file cannot be unpacked ({error})"
+        raise DataError(what, path=path, fix="Fetch it again.") from None
     except (pl.exceptions.PolarsError, OSError):
-        raise DataError(
-            "the .zst file cannot be unpacked as UTF-8 text", path=path, fix="Unpack it:  zstd -d"
-        ) from None
+        what = "the .zst file cannot be unpacked as UTF-8 text"
+        raise DataError(what, path=path, fix="Unpack it:  zstd -d") from None
     return raw
 
 
-def text_table(
-    path: Path,
-    raw: bytes,
-    delimiter: str | None,
-    headers: Sequence[str] | None,
-    header: bool | None,
-    asked: Sequence[str | None],
-    encoding: str | None,
-) -> Table:
-    """headers: names given from outside. header: whether the first line holds them; None: looks."""
+def text_table(path: Path, raw: bytes, *, encoding: str | None, **given: Any) -> Table:
+    """given: what `_dialect` takes."""
     data = _utf8(raw, path, encoding)
-    dialect = _dialect(path, data, delimiter, headers, header, asked)
+    dialect = _dialect(path, data, **given)
 
     def lines() -> Iterator[int]:
         return (at for at, cells in _records(data, dialect) if dialect.fits(cells))
@@ -85,9 +75,9 @@ def text_table(
     torn: tuple[DataError, ...] = ()
     if frame is None:
         frame, torn = careful_pass(data, dialect)
-        for each in torn:
-            if _OPEN in each.what:  # it swallowed all rows after it: none of them may be dropped
-                raise each.placed(path=path, expected="every quote closed")
+    for each in torn:
+        if _OPEN in each.what:  # it swallowed all rows after it: none of them may be dropped
+            raise each.placed(path=path, expected="every quote closed")
     if not len(frame) and not torn:
         raise DataError("the file has a header but no rows", path=path)
     return Table(path, frame, lines, torn, text=True, header=dialect.header_line > 0)
@@ -122,11 +112,13 @@ def _utf8(raw: bytes, path: Path, encoding: str | None) -> bytes:
 def _dialect(
     path: Path,
     data: bytes,
+    *,
     delimiter: str | None,
     headers: Sequence[str] | None,
     header: bool | None,
     asked: Sequence[str | None],
 ) -> Dialect:
+    """headers: names given from outside. header: whether the first line holds them; None: looks."""
     lines = ((at, raw.decode()) for at, raw in enumerate(io.BytesIO(data), 1))
     sample = list(itertools.islice(((at, text) for at, text in lines if text.strip()), _SAMPLE))
     if not sample:
@@ -145,11 +137,9 @@ def _dialect(
             chosen = " "
     widths = [len(_split(text, chosen)) for text in texts]
     usual = max(set(widths), key=widths.count)
-    while (
-        len(texts) > 1
-        and headers is None
-        and (texts[0].startswith("#") or (widths[0] == 1 < usual))
-    ):  # comments and titles above the table
+    while len(texts) > 1 and headers is None:  # comments and titles above the table
+        if not texts[0].startswith("#") and not widths[0] == 1 < usual:
+            break
         above = sample.pop(0)[0]
         del texts[0], widths[0]
     quote = "'" if _quoted(texts, chosen) else '"'
@@ -157,9 +147,8 @@ def _dialect(
     if headers is not None:
         return Dialect(chosen, tuple(headers), above, quote)
     if header is None:
-        header = any(squeezed(cell) in wanted for cell in first) or not any(
-            map(looks_like_time, first)
-        )
+        known = any(squeezed(cell) in wanted for cell in first)
+        header = known or not any(map(LIKE_TIME.match, first))
     if all(_TYPED.search(cell) for cell in first):  # of RecBole; no part of the names
         first = [_TYPED.sub("", cell) for cell in first]
     numbers = [str(at) for at in range(1, len(first) + 1)]
@@ -206,28 +195,21 @@ def fast_pass(data: bytes, dialect: Dialect) -> pl.DataFrame | None:
 
 def careful_pass(data: bytes, dialect: Dialect) -> tuple[pl.DataFrame, tuple[DataError, ...]]:
     """Row by row: those of the right width, and the others."""
-    good: list[Record] = []
-    torn = []
-    for line, cells in _records(data, dialect):
-        if dialect.fits(cells):
-            good.append(cells)
-        else:
-            torn.append(_torn(line, cells, dialect.headers))
-    frame = pl.DataFrame(good, dict.fromkeys(dialect.headers, pl.String), orient="row")
+    records = [(line, cells, dialect.fits(cells)) for line, cells in _records(data, dialect)]
+    rows = [cells for _, cells, fits in records if fits]
+    torn = [_torn(line, cells, dialect.headers) for line, cells, fits in records if not fits]
+    frame = pl.DataFrame(rows, dict.fromkeys(dialect.headers, pl.String), orient="row")
     return frame.with_columns(pl.all().replace("", None)), tuple(torn)
 
 
 def _torn(line: int, cells: Record, headers: tuple[str, ...]) -> DataError:
     if isinstance(cells, str):
         return DataError(f"the row cannot be read ({cells})", row=line)
-    short = len(cells) < len(headers)
-    return DataError(
-        f"the row is too {'short' if short else 'long'}",
-        row=line,
-        column=headers[len(cells)] if short else None,
-        found=f"{len(cells)} cells",
-        expected=f"{len(headers)}: " + ", ".join(headers),
-    )
+    found, expected = f"{len(cells)} cells", f"{len(headers)}: " + ", ".join(headers)
+    if len(cells) > len(headers):
+        return DataError("the row is too long", row=line, found=found, expected=expected)
+    what, column = "the row is too short", headers[len(cells)]
+    return DataError(what, row=line, column=column, found=found, expected=expected)
 
 
 def _records(data: bytes, dialect: Dialect) -> Iterator[tuple[int, Record]]:

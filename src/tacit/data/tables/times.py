@@ -17,6 +17,7 @@ import polars as pl
 from tacit.errors import DataError
 
 Dates = Literal["dayfirst", "monthfirst"]
+_WHICH = "Say which with --dates dayfirst or --dates monthfirst (from Python: dates=...)"
 TIME = "seconds since 1970 (whole, or with decimals, which are cut), an ISO date-time or a date"
 LAST_SECOND = 253_402_300_799  # the end of the year 9999: beyond it lie milliseconds, not seconds
 
@@ -28,23 +29,20 @@ _CLOCK = (
 _YEAR = r"(?P<year>\d{4}|\d{2})"
 _WEEKDAY, _MONTH = r"^(?:[^\W\d]+\.?,? +)?", r"(?P<name>[^\W\d]{3,})\.?[ /-]+"
 _YEAR_LAST = r"^(?P<a>\d{1,2})(?P<sign>[-/.] ?)(?P<b>\d{1,2})[-/.] ?" + _YEAR + _CLOCK
-_FORMS = [
-    re.compile(form)
-    for form in (
-        r"^(?P<year>\d{4})[-/.](?P<a>\d{1,2})[-/.](?P<b>\d{1,2})" + _CLOCK,
-        _YEAR_LAST,
-        _WEEKDAY + r"(?P<a>\d{1,2})(?:\.|st|nd|rd|th)?[ /-]+" + _MONTH + _YEAR + _CLOCK,
-        _WEEKDAY + _MONTH + r"(?P<a>\d{1,2})(?:st|nd|rd|th)?,? +" + _YEAR + _CLOCK,
-    )
-]
-_LOOKS = re.compile(r"[+-]?\d+([.,]\d+)?$|\d{1,4}[-/.] ?\d{1,2}[-/.] ?\d{1,4}\b")
+_FORMS = (
+    re.compile(r"^(?P<year>\d{4})[-/.](?P<a>\d{1,2})[-/.](?P<b>\d{1,2})" + _CLOCK),
+    re.compile(_YEAR_LAST),
+    re.compile(_WEEKDAY + r"(?P<a>\d{1,2})(?:\.|st|nd|rd|th)?[ /-]+" + _MONTH + _YEAR + _CLOCK),
+    re.compile(_WEEKDAY + _MONTH + r"(?P<a>\d{1,2})(?:st|nd|rd|th)?,? +" + _YEAR + _CLOCK),
+)
+LIKE_TIME = re.compile(r"[+-]?\d+([.,]\d+)?$|\d{1,4}[-/.] ?\d{1,2}[-/.] ?\d{1,4}\b")
+"""How a cell begins that is a number or a date, as no header does."""
 _MONTHS = {
     name: number
     for number, names in enumerate(
         ("jan ene gen sty", "feb fév fev lut", "mar mär mrt mrz", "apr avr abr kwi",
-         "may mai mag maj",
-         "jun giu cze", "jul lug lip", "aug aoû ago sie", "sep set wrz", "oct okt out ott paź",
-         "nov lis", "dec dez déc dic gru"), 1)
+         "may mai mag maj", "jun giu cze", "jul lug lip", "aug aoû ago sie", "sep set wrz",
+         "oct okt out ott paź", "nov lis", "dec dez déc dic gru"), 1)
     for name in names.split()
 }  # fmt: skip
 
@@ -54,11 +52,6 @@ def ordered(column: pl.Series, dates: Dates | None) -> bool:
     if dates is not None or column.dtype != pl.String:
         return False
     return bool(column.str.strip_chars().str.contains(_YEAR_LAST).any())
-
-
-def looks_like_time(text: str) -> bool:
-    """Whether a cell begins like a number or a date, which no header does."""
-    return bool(_LOOKS.match(text))
 
 
 def is_date(text: str) -> bool:
@@ -80,11 +73,9 @@ def seconds(column: pl.Series, dates: Dates | None = None, *, digits: bool = Fal
     texts = column.cast(pl.String).str.strip_chars()
     whole, real = (texts.cast(kind, strict=False) for kind in (pl.Int64, pl.Float64))
     numbers = real if real.null_count() < whole.null_count() else whole
-    found = _of_numbers(numbers, digits)
     written = numbers.is_null() & texts.is_not_null()
-    if not written.any():
-        return found
-    return found.scatter(written.arg_true(), _of_texts(texts.filter(written), dates))
+    moments = _of_numbers(numbers, digits)
+    return moments.scatter(written.arg_true(), _of_texts(texts.filter(written), dates))
 
 
 def _of_numbers(column: pl.Series, digits: bool) -> pl.Series:
@@ -99,50 +90,41 @@ def _of_numbers(column: pl.Series, digits: bool) -> pl.Series:
     for _ in range(3):
         large = (column.abs() > LAST_SECOND).fill_null(value=False)
         column = column.set(large, None).fill_null(column // 1000)
-    found = column.cast(pl.Int64, strict=False)
-    return found.set(~found.is_between(-LAST_SECOND, LAST_SECOND), None)
+    moments = column.cast(pl.Int64, strict=False)
+    return moments.set(~moments.is_between(-LAST_SECOND, LAST_SECOND), None)
 
 
 def _of_texts(texts: pl.Series, dates: Dates | None) -> pl.Series:
     """ISO in one pass; each other text once."""
     iso = texts.set(~texts.str.contains(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?$"), None)
     iso = iso.str.strip_suffix("Z").str.replace("T", " ")
-    found = iso.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False).dt.epoch("s").cast(pl.Int64)
-    left = found.is_null()
-    if not left.any():
-        return found
+    moments = iso.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False).dt.epoch("s").cast(pl.Int64)
+    left = moments.is_null()
     others = texts.filter(left)
     different = others.unique().to_list()
     day_first = _day_first(different, dates)
     read = {text: _moment(text, day_first) for text in different}
-    moments = pl.Series([read[text] for text in others], dtype=pl.Int64)
-    return found.scatter(left.arg_true(), moments)
+    others = pl.Series([read[text] for text in others], dtype=pl.Int64)
+    return moments.scatter(left.arg_true(), others)
 
 
 def _day_first(texts: Sequence[str], dates: Dates | None) -> bool:
     """Which of the two small numbers is the day, by the whole column."""
-    found = [match for text in texts if (match := _FORMS[1].match(text))]
-    if dates is not None or not found:
+    matches = [match for text in texts if (match := _FORMS[1].match(text))]
+    if dates is not None or not matches:
         return dates != "monthfirst"
-    pairs = [(int(match["a"]), int(match["b"])) for match in found]
+    pairs = [(int(match["a"]), int(match["b"])) for match in matches]
     day = any(12 < first <= 31 and second <= 12 for first, second in pairs)
     month = any(12 < second <= 31 and first <= 12 for first, second in pairs)
     if day and month:
-        raise DataError(
-            "some dates have the day first and some the month",
-            expected="one order in a column",
-            fix="Say which with --dates dayfirst or --dates monthfirst (from Python: dates=...); "
-            "the others then cannot be read.",
-        )
+        what, order = "some dates have the day first and some the month", "one order in a column"
+        raise DataError(what, expected=order, fix=f"{_WHICH}; the others then cannot be read.")
     if day or month:
         return day
-    if all(match["sign"][0] == "." for match in found) or all(a == b for a, b in pairs):
+    if all(match["sign"][0] == "." for match in matches) or all(a == b for a, b in pairs):
         return True  # only day first is written with full stops
-    raise DataError(
-        "no date says whether the day or the month comes first",
-        expected="a day above 12 in at least one row",
-        fix="Say it with --dates dayfirst or --dates monthfirst (from Python: dates=...).",
-    )
+    what = "no date says whether the day or the month comes first"
+    raise DataError(what, expected="a day above 12 in at least one row", fix=f"{_WHICH}.")
 
 
 def _moment(text: str, day_first: bool) -> int | None:
@@ -152,12 +134,9 @@ def _moment(text: str, day_first: bool) -> int | None:
         return None
     part = match.groupdict()
     year, day = int(part["year"]), int(part["a"])
-    if "name" in part:
-        month = _MONTHS.get(part["name"].lower()[:3], 0)
-    else:
-        month, day = day, int(part["b"])
-        if "sign" in part and day_first:
-            month, day = day, month
+    month = int(part["b"]) if "b" in part else _MONTHS.get(part["name"].lower()[:3], 0)
+    if "b" in part and not ("sign" in part and day_first):  # year first, or the month before it
+        month, day = day, month
     if len(part["year"]) == 2:
         year += 1900 if year > 68 else 2000
     hour = int(part["hour"] or 0)

@@ -1,27 +1,14 @@
 """Recommenders to compare with: without any privacy, but for `PrivatePopularity`."""
 
-from tacit.recommenders.baselines.likes import ALS, EASE, ItemItem, Ridge
-from tacit.recommenders.baselines.neighbours import ItemKNN, RemoteUser
-from tacit.recommenders.baselines.stars import (
-    ItemMean,
-    MatrixFactorization,
-    Popularity,
-    PrivatePopularity,
-    UserAverage,
-    UserItemMean,
-)
-
-__all__ = [
-    "ALS",
-    "EASE",
-    "ItemItem",
-    "ItemKNN",
-    "ItemMean",
-    "MatrixFactorization",
-    "Popularity",
-    "PrivatePopularity",
-    "RemoteUser",
-    "Ridge",
-    "UserAverage",
-    "UserItemMean",
-]
+from tacit.recommenders.baselines.likes import ALS as ALS
+from tacit.recommenders.baselines.likes import EASE as EASE
+from tacit.recommenders.baselines.likes import ItemItem as ItemItem
+from tacit.recommenders.baselines.likes import Ridge as Ridge
+from tacit.recommenders.baselines.neighbours import ItemKNN as ItemKNN
+from tacit.recommenders.baselines.neighbours import RemoteUser as RemoteUser
+from tacit.recommenders.baselines.stars import ItemMean as ItemMean
+from tacit.recommenders.baselines.stars import MatrixFactorization as MatrixFactorization
+from tacit.recommenders.baselines.stars import Popularity as Popularity
+from tacit.recommenders.baselines.stars import PrivatePopularity as PrivatePopularity
+from tacit.recommenders.baselines.stars import UserAverage as UserAverage
+from tacit.recommenders.baselines.stars import UserItemMean as UserItemMean

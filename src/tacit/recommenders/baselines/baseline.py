@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit import container
+from tacit.data.domains import within
 from tacit.data.ratings import Column, Ratings
 from tacit.recommenders.base import Floats, History, ItemRecommender
 from tacit.recommenders.inputs import (
@@ -23,24 +24,37 @@ from tacit.recommenders.inputs import (
 )
 
 Arrays = Mapping[str, NDArray[Any]]
+Axis = str | int | None
 
 
 class Baseline(ItemRecommender):
-    """A subclass names itself and its constructor's settings, and says what its file holds."""
+    """kind: its name in a model file. unsaved: constructor arguments that no file holds.
+
+    held, matrices: dense and CSR arrays of the file: name, attribute, and the length of each axis:
+    a number, "items", None for any, or an attribute that is it or has it.
+    """
 
     kind: ClassVar[str]
-    """As `tacit.recommenders.inputs.BASELINES` has it."""
-    settings: ClassVar[tuple[str, ...]] = ()
-    held: ClassVar[tuple[tuple[str, str, *tuple[str | int, ...]], ...]] = ()
-    """Name in the file, attribute, and the length of each axis: "items", or a setting's name."""
+    unsaved: ClassVar[tuple[str, ...]] = ()
+    held: ClassVar[tuple[tuple[str, str, *tuple[Axis, ...]], ...]] = ()
+    matrices: ClassVar[tuple[tuple[str, str, Axis, Axis], ...]] = ()
 
-    def _learn_items(self, ratings: Ratings) -> None:
+    def _learn_items(self, ratings: Ratings, domain: str | None = None) -> Ratings:
+        """The ratings to learn from: all, or those of one domain's items, which become its own."""
         checked_ratings(ratings)
-        self.item_ids_, self.people_ = ratings.item_ids, ratings
-        self.titles_ = titles_of(ratings)
+        chosen = ratings if domain is None else within(ratings, domain)
+        self.item_ids_, self.people_ = chosen.item_ids, chosen
+        self.titles_ = titles_of(chosen)
+        return chosen
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {name: getattr(self, attribute) for name, attribute, *_ in self.held}
+        arrays = {name: getattr(self, attribute) for name, attribute, *_ in self.held}
+        for name, attribute, *_ in self.matrices:
+            matrix = getattr(self, attribute)
+            arrays[f"{name} offsets"] = matrix.indptr.astype(np.int64)
+            arrays[f"{name} columns"] = matrix.indices.astype(np.int32)
+            arrays[f"{name} values"] = matrix.data
+        return arrays
 
     def _header(self) -> dict[str, Any]:
         """What it keeps as JSON besides items and settings."""
@@ -50,18 +64,22 @@ class Baseline(ItemRecommender):
         """The reverse of `_arrays` and `_header`; ValueError where one does not fit the items."""
         for name, attribute, *axes in self.held:
             setattr(self, attribute, shaped(arrays, name, *map(self._length, axes)))
+        for name, attribute, height, width in self.matrices:
+            matrix = _matrix(arrays, name, self._length(height), self._length(width))
+            setattr(self, attribute, matrix)
 
-    def _length(self, axis: str | int) -> int:
-        if isinstance(axis, int):
+    def _length(self, axis: Axis) -> Any:
+        if not isinstance(axis, str):
             return axis
-        return len(self.item_ids_) if axis == "items" else int(getattr(self, axis))
+        known = self.item_ids_ if axis == "items" else getattr(self, axis)
+        return known if isinstance(known, int) else len(known)
 
     def save(self, path: str | Path) -> None:
         self._fitted()
         header = {
             "recommender": self.kind,
             **items_to_header(self.item_ids_, self.titles_),
-            "settings": {name: getattr(self, name) for name in self.settings},
+            "settings": {k: v for k, v in self.get_params().items() if k not in self.unsaved},
             **self._header(),
         }
         container.write(path, header, self._arrays())
@@ -78,9 +96,10 @@ class Baseline(ItemRecommender):
 class ListBaseline(Baseline):
     """Scores order a list; they are no stars. `liked_from_`: the fewest stars that are a like."""
 
-    def _learn_items(self, ratings: Ratings) -> None:
-        super()._learn_items(ratings)
-        self.liked_from_ = ratings.scale.liked_from
+    def _learn_items(self, ratings: Ratings, domain: str | None = None) -> Ratings:
+        chosen = super()._learn_items(ratings, domain)
+        self.liked_from_ = chosen.scale.liked_from
+        return chosen
 
     def _likes(self, history: History) -> sparse.csr_array:
         """(1, items) a 1 at each known item that the history likes."""
@@ -123,8 +142,7 @@ def person_means(ratings: Ratings) -> Floats:
     counts = np.diff(ratings.offsets)
     sums = np.bincount(ratings.users, ratings.values, minlength=ratings.n_users)
     overall = np.full(ratings.n_users, ratings.values.mean())
-    means: Floats = np.divide(sums, counts, out=overall, where=counts > 0)
-    return means
+    return np.asarray(np.divide(sums, counts, out=overall, where=counts > 0))
 
 
 def with_values(matrix: sparse.csr_array, values: Floats) -> sparse.csr_array:
@@ -132,22 +150,8 @@ def with_values(matrix: sparse.csr_array, values: Floats) -> sparse.csr_array:
     return sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def matrix_to_arrays(name: str, matrix: sparse.csr_array) -> dict[str, NDArray[Any]]:
-    """A sparse matrix as three arrays of a file."""
-    return {
-        f"{name} offsets": matrix.indptr.astype(np.int64),
-        f"{name} columns": matrix.indices.astype(np.int32),
-        f"{name} values": matrix.data,
-    }
-
-
-def matrix_from_arrays(
-    name: str, arrays: Arrays, width: int, height: int | None = None
-) -> sparse.csr_array:
-    """The matrix that `matrix_to_arrays` wrote; ValueError if it is not well formed.
-
-    height: how many rows it has to have, any number if None.
-    """
+def _matrix(arrays: Arrays, name: str, height: int | None, width: int) -> sparse.csr_array:
+    """A CSR matrix of the file; ValueError if it is not well formed."""
     offsets, columns, values = (
         shaped(arrays, f"{name} {part}", None) for part in ("offsets", "columns", "values")
     )

@@ -23,8 +23,6 @@ from tacit.recommenders.baselines.baseline import (
     as_row,
     like_matrix,
     liked_rows,
-    matrix_from_arrays,
-    matrix_to_arrays,
     with_values,
 )
 from tacit.recommenders.inputs import checked_ratings, shaped
@@ -50,7 +48,6 @@ class EASE(ListBaseline):
     penalty: float = 300.0
 
     kind = "ease"
-    settings = ("penalty",)
     held = (("weights", "weights_", "items", "items"),)
 
     def __post_init__(self) -> None:
@@ -66,23 +63,19 @@ class EASE(ListBaseline):
         return self
 
     def _score(self, history: History) -> Floats:
-        scores: Floats = self.weights_[self._likes(history).indices].sum(axis=0)
-        return scores
+        return np.asarray(self.weights_[self._likes(history).indices].sum(axis=0))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Ridge(ListBaseline):
-    """Likes in one domain from ratings in another, by one ridge regression. No privacy.
-
-    It has no intercept. Items of other domains have score 0.
-    """
+    """Likes in one domain from ratings in another, by one ridge regression without intercept. Items
+    of other domains have score 0. No privacy."""
 
     source: str
     target: str
     penalty: float = 300.0
 
     kind = "ridge"
-    settings = ("source", "target", "penalty")
 
     def __post_init__(self) -> None:
         _check_penalty(self.penalty)
@@ -134,9 +127,9 @@ class ALS(ListBaseline):
     """Alternating least squares on likes, everything else being a weak dislike. No privacy.
 
     Source: Hu, Koren and Volinsky, Collaborative filtering for implicit feedback datasets (ICDM
-    2008). weight: confidence of a like; what is not liked has 1. MissingExtra without the package
-    `implicit`; a model file needs no package. random_state places the start only. The settings were
-    chosen on ml-latest-small.
+    2008). weight: confidence of a like; what is not liked has 1. A fit without the package
+    `implicit` is a MissingExtra. random_state places the start only. The settings were chosen on
+    ml-latest-small.
     """
 
     factors: int = 64
@@ -146,7 +139,6 @@ class ALS(ListBaseline):
     random_state: int = 0
 
     kind = "als"
-    settings = ("factors", "regularization", "weight", "sweeps", "random_state")
     held = (("factors", "item_factors_", "items", "factors"),)
 
     def __post_init__(self) -> None:
@@ -185,8 +177,7 @@ class ALS(ListBaseline):
         normal = everything + (self.weight - 1) * (liked.T @ liked)
         normal[np.diag_indices(len(normal))] += self.regularization
         person = np.linalg.solve(normal, self.weight * liked.sum(axis=0))
-        scores: Floats = self.item_factors_ @ person
-        return scores
+        return self.item_factors_ @ person
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -205,8 +196,8 @@ class ItemItem(ListBaseline):
     weighting: str = "cosine"
 
     kind = "item-item"
-    settings = ("k", "weighting")
     held = (("popularity", "popularity_", "items"),)
+    matrices = (("similar", "similar_", "items", "items"),)
 
     def __post_init__(self) -> None:
         if self.k < 1:
@@ -225,16 +216,7 @@ class ItemItem(ListBaseline):
 
     def _score(self, history: History) -> Floats:
         votes = (self._likes(history) @ self.similar_).toarray()[0]
-        scores: Floats = votes + _TIES * self.popularity_
-        return scores
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return super()._arrays() | matrix_to_arrays("similar", self.similar_)
-
-    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        super()._restore(header, arrays)
-        size = len(self.item_ids_)
-        self.similar_ = matrix_from_arrays("similar", arrays, size, size)
+        return np.asarray(votes + _TIES * self.popularity_)
 
 
 def cosine_weights(likes: sparse.csr_array) -> sparse.csr_array:
@@ -256,10 +238,8 @@ def bm25_weights(likes: sparse.csr_array) -> sparse.csr_array:
 
 
 def nearest(weighted: sparse.csr_array, k: int) -> sparse.csr_array:
-    """(items, items) products of columns; column j keeps the k largest of item j, ties too.
-
-    Only products above 0 are kept, and none of an item with itself.
-    """
+    """(items, items) products of columns above 0, but of an item with itself; column j keeps the k
+    largest of item j, ties too."""
     columns = sparse.csc_array(weighted)
     items = columns.shape[1]
     rows = sparse.csr_array(columns.T)
@@ -272,9 +252,9 @@ def nearest(weighted: sparse.csr_array, k: int) -> sparse.csr_array:
             least = np.partition(products, items - k, axis=0)[items - k]
             products[products < least] = 0.0
         blocks.append(sparse.csc_array(np.maximum(products, 0.0)))
-    found = sparse.csr_array(sparse.hstack(blocks))
-    found.sort_indices()
-    return found
+    similar = sparse.csr_array(sparse.hstack(blocks))
+    similar.sort_indices()
+    return similar
 
 
 def _counts(likes: sparse.csr_array) -> NDArray[np.int64]:

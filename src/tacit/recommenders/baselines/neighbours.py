@@ -7,27 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.domains import domain_of, within
 from tacit.data.ratings import Column, Ratings
-from tacit.engine import Engine, Neighbours, Numbers, Table
+from tacit.engine import Engine, Table
 from tacit.errors import ConfigError
 from tacit.recommenders.base import Floats, History
 from tacit.recommenders.baselines.baseline import (
     Arrays,
     Baseline,
     as_row,
-    matrix_from_arrays,
-    matrix_to_arrays,
     person_means,
     with_values,
 )
 from tacit.recommenders.baselines.stars import ItemMean
-from tacit.recommenders.inputs import checked_ratings, ids_from_header, shaped
-
-Places = NDArray[np.intp]
+from tacit.recommenders.inputs import checked_ratings, ids_from_header
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -50,52 +45,38 @@ class ItemKNN(Baseline):
     engine: Engine | None = None
 
     kind = "item-knn"
-    settings = ("k", "significance", "domain")
+    unsaved = ("engine",)
     held = (("means", "means_", "items"),)
+    matrices = (("similar", "similar_", "items", "items"),)
 
     def __post_init__(self) -> None:
         if self.k < 1 or self.significance < 0:
             raise ConfigError("There is at least one neighbour; the significance is 0 or more.")
 
     def fit(self, ratings: Ratings) -> ItemKNN:
-        checked_ratings(ratings)
-        chosen = ratings if self.domain is None else within(ratings, self.domain)
-        self._learn_items(chosen)
+        chosen = self._learn_items(ratings, self.domain)
         self.means_ = ItemMean(damping=0.0).fit(chosen).means_
         centred = chosen.values - person_means(chosen)[chosen.users]
         likes = chosen.values >= self.means_[chosen.items]
         table = Table(with_values(chosen.matrix, centred), likes)
-        self.similar_ = _most_alike(self._engine(), table, k=self.k, significance=self.significance)
+        engine = self.engine or Engine()
+        self.similar_ = _most_alike(engine, table, k=self.k, significance=self.significance)
         return self
 
     def _score(self, history: History) -> Floats:
         own = as_row(history, self.item_ids_)
         deviations = with_values(own, own.data - self.means_[own.indices])
         weights = with_values(own, np.ones(own.nnz))
-        predicted = self._engine().predictions(deviations, weights, self.similar_)
-        scores: Floats = self.means_ + predicted[0]
-        return scores
-
-    def _engine(self) -> Engine:
-        if self.engine is None:
-            self.engine = Engine()
-        return self.engine
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return super()._arrays() | matrix_to_arrays("similar", self.similar_)
-
-    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        super()._restore(header, arrays)
-        size = len(self.item_ids_)
-        self.similar_ = matrix_from_arrays("similar", arrays, size, size)
+        engine = self.engine or Engine()
+        predicted = engine.predictions(deviations, weights, self.similar_)
+        return np.asarray(self.means_ + predicted[0])
 
 
 def _most_alike(engine: Engine, table: Table, *, k: int, significance: int) -> sparse.csr_array:
     """(items, items) CSR, sorted indices: in row i the similarities of its up to k most alike.
 
-    An engine gives the k nearest by absolute similarity. Neighbours of negative similarity belong
-    into no list of the most alike, and prediction suffers from them, so ever longer lists are asked
-    for until k positive ones are found or the list ends.
+    An engine gives the k nearest by absolute similarity. Prediction suffers from negative ones, so
+    ever longer lists are asked for until k positive ones are found or the list ends.
     """
     width = table.values.shape[1]
     every = np.arange(width, dtype=np.int32)
@@ -104,32 +85,23 @@ def _most_alike(engine: Engine, table: Table, *, k: int, significance: int) -> s
     while waiting.size:
         asked = min(asked, width)
         found = engine.neighbours(
-            table,
-            of=waiting,
-            among=every,
-            k=asked,
-            significance=significance,
+            table, of=waiting, among=every, k=asked, significance=significance,
             counts=significance > 0,
-        )
-        places, kept, similarities = _positive(found, k)
+        )  # fmt: skip
+        positive = found.similarities > 0
+        chosen = positive & (np.cumsum(positive, axis=1) <= k)
+        places = np.nonzero(chosen)[0]
         counts = np.bincount(places, minlength=len(waiting))
         ended = (counts >= k) | (found.items[:, -1] < 0) | (asked == width)
         done = ended[places]
         rows.append(waiting[places[done]])
-        columns.append(kept[done])
-        values.append(similarities[done])
+        columns.append(found.items[chosen][done])
+        values.append(found.similarities[chosen][done])
         waiting, asked = waiting[~ended], 2 * asked
     pairs = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
     matrix = sparse.csr_array(pairs, shape=(width, width))
     matrix.sort_indices()
     return matrix
-
-
-def _positive(found: Neighbours, k: int) -> tuple[Places, Numbers, Floats]:
-    """Places in `found.of`, items and similarities of each one's first k positive neighbours."""
-    positive = found.similarities > 0
-    chosen = positive & (np.cumsum(positive, axis=1) <= k)
-    return np.nonzero(chosen)[0], found.items[chosen], found.similarities[chosen]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -140,10 +112,7 @@ class RemoteUser(Baseline):
     2007), as X-Map's paper compares itself with it. Alike: cosine of deviations from item means,
     over all that either rated in the source. Prediction: their mean plus their weighted deviations
     from their own means, both over the two domains; their mean alone where none of them rated.
-
-    Only people who rated in both domains are asked, and only those with some similarity. A person
-    of the training ratings with target ratings is among their own k, which adds nothing to unseen
-    items.
+    Only people who rated in both domains, and are alike at all, are asked.
     No privacy: THE MODEL FILE HOLDS EVERY TRAINING PERSON'S RATINGS, without ids.
     """
 
@@ -152,14 +121,13 @@ class RemoteUser(Baseline):
     k: int = 50
 
     kind = "remote-user"
-    settings = ("source", "target", "k")
-    held = (("overall", "overall_", 1),)
+    held = (("overall", "overall_", 1), ("source means", "source_means_", "source_ids_"))
+    matrices = (("tastes", "tastes_", None, "source_ids_"), ("answers", "answers_", None, "items"))
 
     def __post_init__(self) -> None:
         if self.source == self.target:
-            raise ConfigError(
-                f"The source and the target are two domains; both are {self.source!r}."
-            )
+            both = repr(self.source)
+            raise ConfigError(f"The source and the target are two domains; both are {both}.")
         if self.k < 1:
             raise ConfigError(f"There is at least one neighbour; got k={self.k}.")
 
@@ -196,26 +164,14 @@ class RemoteUser(Baseline):
         answers, weights = self.answers_[nearest], alike[nearest]
         total = weights @ with_values(answers, np.ones(answers.nnz))
         above = np.divide(weights @ answers, total, out=np.zeros_like(scores), where=total > 0)
-        predicted: Floats = scores + above
-        return predicted
+        return np.asarray(scores + above)
 
     def _header(self) -> dict[str, Any]:
         return {"source_items": self.source_ids_.tolist()}
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {
-            **super()._arrays(),
-            "source means": self.source_means_,
-            **matrix_to_arrays("tastes", self.tastes_),
-            **matrix_to_arrays("answers", self.answers_),
-        }
-
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        super()._restore(header, arrays)
         self.source_ids_ = ids_from_header(header["source_items"])
-        self.source_means_ = shaped(arrays, "source means", len(self.source_ids_))
-        self.tastes_ = matrix_from_arrays("tastes", arrays, len(self.source_ids_))
-        self.answers_ = matrix_from_arrays("answers", arrays, len(self.item_ids_))
+        super()._restore(header, arrays)
         if self.tastes_.shape[0] != self.answers_.shape[0]:
             raise ValueError("'tastes' and 'answers' are not of the same people")
 

@@ -10,7 +10,6 @@ Clips      a person's likes count for 1 / sqrt(their number) each, so that they 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -18,28 +17,23 @@ import numpy as np
 
 from tacit.accounting import GDPAccountant, smallest_noise
 from tacit.accounting.events import Event
-from tacit.data.domains import within
 from tacit.data.ratings import Ratings
 from tacit.engine.ridge import alternating_ridge, solve
 from tacit.errors import ConfigError
 from tacit.mechanisms.sums import Contributions, SumRelease
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.recommenders.base import Floats, History, without_people
-from tacit.recommenders.baselines.baseline import Arrays, Baseline, as_row, with_values
-from tacit.recommenders.inputs import TAKEN, assumed, checked_ratings, condition, taken_for_public
+from tacit.recommenders.baselines.baseline import Baseline, as_row, with_values
+from tacit.recommenders.inputs import TAKEN, assumed, condition, taken_for_public
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Popularity(Baseline):
-    """Scores are counts, the same for everybody. No privacy.
-
-    likes: count likes alone, not all ratings.
-    """
+    """Scores are counts of ratings, or of `likes` alone, the same for everybody. No privacy."""
 
     likes: bool = False
 
     kind = "popularity"
-    settings = ("likes",)
     held = (("counts", "counts_", "items"),)
 
     def fit(self, ratings: Ratings) -> Popularity:
@@ -54,15 +48,12 @@ class Popularity(Baseline):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ItemMean(Baseline):
-    """Scores are item means pulled towards the overall mean by `damping` pseudo-ratings.
-
-    No privacy. Without damping the head of the list is films that one person gave five stars.
-    """
+    """Scores are item means pulled towards the overall mean by `damping` pseudo-ratings, without
+    which the list begins with films that one person gave five stars. No privacy."""
 
     damping: float = 5.0
 
     kind = "item-mean"
-    settings = ("damping",)
     held = (("means", "means_", "items"),)
 
     def __post_init__(self) -> None:
@@ -73,10 +64,8 @@ class ItemMean(Baseline):
         overall = float(ratings.values.mean())
         counts = np.bincount(ratings.items, minlength=ratings.n_items) + self.damping
         sums = np.bincount(ratings.items, ratings.values, minlength=ratings.n_items)
-        weighted = sums + self.damping * overall
-        self.means_: Floats = np.divide(
-            weighted, counts, out=np.full(ratings.n_items, overall), where=counts > 0
-        )
+        self.means_: Floats = np.full(ratings.n_items, overall)
+        np.divide(sums + self.damping * overall, counts, out=self.means_, where=counts > 0)
         return self
 
     def _score(self, history: History) -> Floats:
@@ -84,11 +73,8 @@ class ItemMean(Baseline):
 
 
 class UserAverage(Baseline):
-    """Every item scores the mean of the person's own stars, in whatever domain.
-
-    No privacy. A newcomer gets the overall mean. All scores are equal, so its lists are in the
-    order of the items and say nothing.
-    """
+    """Every item scores the mean of the person's own stars, of a newcomer the overall mean: lists
+    are in the order of the items. No privacy."""
 
     kind = "user-average"
     held = (("overall", "overall_", 1),)
@@ -108,15 +94,13 @@ class UserItemMean(Baseline):
     """Overall mean plus an item's offset plus a person's offset, both pulled towards 0. No privacy.
 
     Source: the baseline estimates of Koren, Factor in the neighbors (TKDD 2010), section 2.1, with
-    its pseudo-ratings for Netflix. The person's offset is over all their known items, whatever
-    their domain.
+    its pseudo-ratings for Netflix. The person's offset is over all their known items.
     """
 
     item_damping: float = 25.0
     user_damping: float = 10.0
 
     kind = "user-item-mean"
-    settings = ("item_damping", "user_damping")
     held = (("means", "means_", "items"),)
 
     def __post_init__(self) -> None:
@@ -133,8 +117,7 @@ class UserItemMean(Baseline):
         if not own.nnz:
             return self.means_
         above = (own.data - self.means_[own.indices]).sum() / (self.user_damping + own.nnz)
-        scores: Floats = self.means_ + above
-        return scores
+        return np.asarray(self.means_ + above)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -150,11 +133,7 @@ class MatrixFactorization(Baseline):
     random_state: int = 0
 
     kind = "matrix-factorization"
-    settings = ("factors", "regularization", "sweeps", "random_state")
-    held = (
-        ("means", "means_", "items"),
-        ("factors", "item_factors_", "items", "factors"),
-    )
+    held = (("means", "means_", "items"), ("factors", "item_factors_", "items", "factors"))
 
     def __post_init__(self) -> None:
         if self.factors < 1 or self.sweeps < 1 or not self.regularization > 0:
@@ -165,20 +144,16 @@ class MatrixFactorization(Baseline):
         self.means_ = ItemMean().fit(ratings).means_
         centred = with_values(ratings.matrix, ratings.values - self.means_[ratings.items])
         _, self.item_factors_ = alternating_ridge(
-            centred,
-            factors=self.factors,
-            penalty=self.regularization,
-            sweeps=self.sweeps,
+            centred, factors=self.factors, penalty=self.regularization, sweeps=self.sweeps,
             seed=self.random_state,
-        )
+        )  # fmt: skip
         return self
 
     def _score(self, history: History) -> Floats:
         own = as_row(history, self.item_ids_)
         row = with_values(own, own.data - self.means_[own.indices])
         person = solve(row, self.item_factors_, self.regularization)[0]
-        scores: Floats = self.means_ + self.item_factors_ @ person
-        return scores
+        return np.asarray(self.means_ + self.item_factors_ @ person)
 
 
 def check_damping(damping: float) -> None:
@@ -200,7 +175,7 @@ class PrivatePopularity(Baseline):
     domain: str | None = None
 
     kind = "private-popularity"
-    settings = ("delta", "domain")
+    unsaved = ("epsilon",)
     held = (("counts", "counts_", "items"),)
     __getstate__ = without_people
 
@@ -212,9 +187,7 @@ class PrivatePopularity(Baseline):
             )
 
     def fit(self, ratings: Ratings) -> PrivatePopularity:
-        checked_ratings(ratings)
-        chosen = ratings if self.domain is None else within(ratings, self.domain)
-        self._learn_items(chosen)
+        chosen = self._learn_items(ratings, self.domain)
         self.taken_ = taken_for_public(chosen)
         likes = chosen.where(chosen.likes)
         own = np.diff(likes.offsets)[likes.users]
@@ -232,11 +205,9 @@ class PrivatePopularity(Baseline):
         if math.isinf(self.epsilon):
             return SumRelease(0.0, items)
         noise = smallest_noise(
-            lambda noise: SumRelease(noise, items).event,
-            epsilon=self.epsilon,
-            delta=self.delta,
+            lambda noise: SumRelease(noise, items).event, epsilon=self.epsilon, delta=self.delta,
             accountant=GDPAccountant,
-        )
+        )  # fmt: skip
         return SumRelease(noise, items)
 
     def _score(self, history: History) -> Floats:
@@ -253,30 +224,34 @@ class PrivatePopularity(Baseline):
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        """ValueError where the file takes for public what this version does not know."""
         epsilon = math.inf if header["epsilon"] is None else header["epsilon"]
         delta = header.get("delta", header["settings"]["delta"])  # files of before have no other
         settings = header["settings"] | {"epsilon": epsilon, "delta": delta}
         model = super().from_parts(header | {"settings": settings}, arrays)
-        model.spent_ = model.epsilon, model.delta
-        return model
-
-    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        super()._restore(header, arrays)
-        self.taken_ = tuple(header["taken"])
-        if not set(self.taken_) <= set(TAKEN):
+        model.spent_, model.taken_ = (epsilon, delta), tuple(header["taken"])
+        if not set(model.taken_) <= set(TAKEN):
             raise ValueError("the file takes for public what this tacit does not know")
+        return model
 
 
 def _card(epsilon: float, delta: float, taken: tuple[str, ...]) -> Guarantee:
     private = math.isfinite(epsilon)
+    sentence = "Nobody is protected: the counts have no noise."
+    assumptions: tuple[str, ...] = ()
+    if private:
+        sentence = (
+            f"The list, the same for everybody, is ({epsilon:g}, {delta:g})-differentially private "
+            f"for each person's whole profile.{condition(taken)}"
+        )
+        noise = (
+            "a person's likes are scaled to length 1 before they are added; Gaussian noise on "
+            "integers from the operating system's generator, through OpenDP"
+        )
+        assumptions = *assumed("the catalogue and the scale of stars", taken), noise
     return Guarantee(
         name="Private popularity: one noisy count of likes",
-        sentence=(
-            f"The list, the same for everybody, is ({epsilon:g}, {delta:g})-differentially private "
-            "for each person's whole profile." + condition(taken)
-            if private
-            else "Nobody is protected: the counts have no noise."
-        ),
+        sentence=sentence,
         protects="one person's whole profile, present or absent" if private else "nobody",
         adjacency=Adjacency("user", "add or remove"),
         against="everybody who has the list or the model file and knows all other ratings",
@@ -285,15 +260,7 @@ def _card(epsilon: float, delta: float, taken: tuple[str, ...]) -> Guarantee:
         epsilon=epsilon if private else None,
         delta=delta if private else None,
         lifetime="per fit: fitting again on the same people spends again",
-        assumptions=(
-            *assumed("the catalogue and the scale of stars", taken),
-            (
-                "a person's likes are scaled to length 1 before they are added; Gaussian noise on "
-                "integers from the operating system's generator, through OpenDP"
-            ),
-        )
-        if private
-        else (),
+        assumptions=assumptions,
         not_covered=(
             "the platform, which holds everybody's ratings",
             "that a person's own list leaves out what they have rated",
