@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.client import Account, FileAccount, FileMemory, Kept, Memory
-from tacit.client.account import kept_at, replace
+from tacit.client.device_memory import kept_at, replace
 from tacit.client.letters import Letters
 from tacit.client.transport import ServiceError, Transport
 from tacit.designs.standard_scheme import Release, Scores, StandardScheme

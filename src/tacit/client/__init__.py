@@ -3,9 +3,8 @@
 Needs the standard library alone, so that it runs where no numerical package is.
 """
 
-from tacit.client.account import Account, FileAccount
 from tacit.client.client import Client, Sent
-from tacit.client.device_memory import FileMemory, Kept, Memory
+from tacit.client.device_memory import Account, FileAccount, FileMemory, Kept, Memory
 from tacit.client.letters import Spoken
 from tacit.client.transport import ServiceError
 from tacit.designs.sketches.device import Limits, new_secret

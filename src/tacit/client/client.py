@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.client.account import Account
-from tacit.client.device_memory import Memory
+from tacit.client.device_memory import Account, Memory
 from tacit.client.letters import History, Letters
 from tacit.client.transport import Transport, quoted
 from tacit.designs.private.device import DeviceLists

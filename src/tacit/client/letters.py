@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from math import floor
 from typing import Any
 
-from tacit.client.account import Account, mark_of
-from tacit.client.device_memory import Kept, Memory, SharedMemory
+from tacit.client.device_memory import Account, Kept, Memory, SharedMemory, mark_of
 from tacit.client.transport import ServiceError, Transport, decoded, quoted
 from tacit.designs.standard_scheme import account as scheme
 from tacit.designs.standard_scheme import drawing

@@ -18,7 +18,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
-from tacit.client.account import read_json
+from tacit.client.device_memory import read_json
 from tacit.designs.sketches.messages import MessageError, catalogue_digest
 from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.memory import Log
