@@ -43,13 +43,11 @@ COMMANDS = {
     "doctor": "Check that everything tacit needs works on this machine.",
 }
 
+PARTS = ("fit", "evaluate", "plan", "simulate", "replay")
+"""Commands that have a sub-command for each design with this part."""
 PLACES = {
-    "fit": "commands:fit",
-    "evaluate": "commands:evaluate",
+    **{part: f"commands:{part}" for part in PARTS},
     "reproduce": "demo:reproducing",
-    "plan": "commands:plan",
-    "simulate": "commands:simulate",
-    "replay": "commands:replay",
     "sketches": "device:counting",
     "keys": "serve:keys",
 }
@@ -91,7 +89,7 @@ _PAIRS = ("about", "values")
 
 
 def plain_help(command: Any) -> Any:
-    """Help without boxes, which cut the names of options and values where a terminal is narrow."""
+    """Without boxes, which cut names and values where a terminal is narrow."""
     command.rich_markup_mode = None
     command.params = [p for p in command.params if not (p.name or "").endswith("_completion")]
     for each in command.params:
@@ -106,13 +104,13 @@ def plain_help(command: Any) -> Any:
 def _with_commas(usual: Callable[..., Any] | None) -> Callable[..., Any]:
     """`--name a,b` is `--name a --name b`; @FILE stays as it is."""
 
-    def parted(ctx: Any, param: Any, value: Any) -> Any:
+    def split(ctx: Any, param: Any, value: Any) -> Any:
         value = value if usual is None else usual(ctx, param, value)
         if not value:
             return value
         return [part for text in value for part in ([text] if text[:1] == "@" else text.split(","))]
 
-    return parted
+    return split
 
 
 app = typer.Typer(
@@ -171,8 +169,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _report(error: Exception, *, as_json: bool) -> int:
     message, code = _explain(error)
     if as_json:
-        named = vars(error) if isinstance(error, TacitError) else {}
-        body = {key: value for key, value in named.items() if key[0] != "_"}
+        details = vars(error) if isinstance(error, TacitError) else {}
+        body = {key: value for key, value in details.items() if key[0] != "_"}
         body |= {"type": type(error).__name__, "message": message, "exit_code": code}
         typer.echo(json.dumps({"error": body}, default=str), err=True)
     elif message:

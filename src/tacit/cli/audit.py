@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from tacit import terminal
+from tacit.cli.commands import command
+from tacit.design import option
 from tacit.errors import ConfigError
 from tacit.evaluation import Result, Table
 from tacit.terminal import JSON
@@ -21,31 +23,22 @@ app = typer.Typer()
 ALL = "mechanisms"
 
 
-@app.command()
+@command(app)
 def audit(
-    what: Annotated[
-        str | None,
-        typer.Argument(help="'mechanisms' for all, the name of one, or a design."),
-    ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Run all audits, one after the other.")
-    ] = False,
-    samples: Annotated[
-        int | None,
-        typer.Option(
-            help="Releases of each neighbour; slow ones get a share. By default as many as each "
-            "audit needs, 5,000 to 1,000,000."
-        ),
-    ] = None,
-    variant: Annotated[
-        str | None,
-        typer.Option(help="Of designs that have several: published or sound. By default all."),
-    ] = None,
-    planted: Annotated[
-        bool, typer.Option("--planted", help="Also show that planted bugs are caught.")
-    ] = False,
+    what: str | None = option(
+        "'mechanisms' for all, the name of one, or a design.", argument="what"
+    ),
+    everything: bool = option("Run all audits, one after the other.", default=False, flag="--all"),
+    samples: int | None = option(
+        "Releases of each neighbour; slow ones get a share. By default as many as each "
+        "audit needs, 5,000 to 1,000,000."
+    ),
+    variant: str | None = option(
+        "Of designs that have several: published or sound. By default all."
+    ),
+    planted: bool = option("Also show that planted bugs are caught.", default=False),
     as_json: JSON = False,
-) -> None:
+) -> Result:
     """Audit by exact computation and by samples of the running code.
 
     Exit code 1 if a violation was found, a planted bug was missed, correct code raised an alarm, or
@@ -55,12 +48,10 @@ def audit(
     if not everything and what is None:
         raise ConfigError(f"Say what to audit, such as  tacit audit {ALL}, or --all.")
     if what is not None and not everything:
-        found = _audit(what, samples, variant, planted=planted, quiet=as_json)
-    elif what is None and variant is None and samples is None:
-        found = _all(planted=planted, as_json=as_json)
-    else:
+        return _audit(what, samples, variant, planted=planted, quiet=as_json)
+    if what is not None or variant is not None or samples is not None:
         raise ConfigError("--all audits everything as it is by default: leave out the rest.")
-    terminal.show(found, as_json=as_json)
+    return _all(planted=planted, as_json=as_json)
 
 
 def audits() -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING
 from functools import partial
@@ -14,6 +13,8 @@ from rich.panel import Panel
 from rich.text import Text
 
 from tacit import terminal
+from tacit.cli.commands import parameter, typed
+from tacit.design import design, design_of, names, option, options_of, usefulness
 from tacit.errors import ConfigError
 from tacit.terminal import JSON
 
@@ -36,7 +37,6 @@ _COLOURS = {
 def guarantee(what: str, *, as_json: bool, **given: Any) -> None:
     """Print the guarantee cards of a model file, a design before it is fitted, or a mechanism."""
     from tacit.auditing.shipped import BENCH
-    from tacit.design import design_of, names, usefulness
     from tacit.mechanisms.guarantees import NAMES, guarantee_of
     from tacit.privacy import refuted_first
     from tacit.recommenders import load_model
@@ -54,8 +54,8 @@ def guarantee(what: str, *, as_json: bool, **given: Any) -> None:
     elif Path(what).exists():
         _only("a model file", given, ())
         model = load_model(what)
-        found = design_of(model)
-        following = "" if found is None else found.after_cards
+        owner = design_of(model)
+        following = "" if owner is None else owner.after_cards
         cards, useful = tuple(model.guarantees()), usefulness(model)
     else:
         raise ConfigError(
@@ -72,17 +72,15 @@ def guarantee(what: str, *, as_json: bool, **given: Any) -> None:
 def _of_design(
     name: str, given: Mapping[str, Any]
 ) -> tuple[tuple[Guarantee, ...], str, str | None]:
-    from tacit.design import design, options_of
-
-    found = design(name)
-    fields = options_of(found.card_settings)
+    owner = design(name)
+    fields = options_of(owner.card_settings)
     needed = [key for key, field in fields.items() if field.default is MISSING]
     _only(name, given, tuple(fields), needed=needed)
     for key, field in fields.items():
         least = field.metadata["least"]
         if least is not None and given.get(key, least) < least:
             raise ConfigError(f"--{key} of {name} is at least {least}; got {given[key]}.")
-    return found.cards(found.card_settings(**given)), found.after_cards, found.works_from
+    return owner.cards(owner.card_settings(**given)), owner.after_cards, owner.works_from
 
 
 def _only(
@@ -100,10 +98,8 @@ def _only(
 
 def _declare() -> None:
     """Make the command: an option for each field of designs' cards, and what it means for which."""
-    from tacit.design import design, names, options_of
-
     meant: dict[str, dict[str, list[str]]] = {}
-    types: dict[str, Any] = {}
+    kinds: dict[str, Any] = {}
     for name in names():
         settings = design(name).card_settings
         hints = get_type_hints(settings)
@@ -111,19 +107,14 @@ def _declare() -> None:
             default = "" if field.default in (MISSING, None) else f" [default: {field.default}]"
             meaning = field.metadata["help"] + default
             meant.setdefault(key, {}).setdefault(meaning, []).append(name)
-            types[key] = hints[key] | None
+            kinds[key] = hints[key] | None
     about = f"A model file, a mechanism, or a design: {', '.join(names())}."
-    kind = inspect.Parameter.KEYWORD_ONLY
-    what = Annotated[str, typer.Argument(help=about)]
-    parameters = [inspect.Parameter("what", kind, annotation=what)]
+    options = []
     for key, meanings in meant.items():
-        said = " ".join(f"{', '.join(each)}: {meaning}" for meaning, each in meanings.items())
-        option: Any = Annotated[types[key], typer.Option(help=said)]
-        parameters.append(inspect.Parameter(key, kind, default=None, annotation=option))
-    parameters.append(inspect.Parameter("as_json", kind, default=False, annotation=JSON))
-    guarantee.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    guarantee.__annotations__ = {each.name: each.annotation for each in parameters}
-    app.command()(guarantee)
+        texts = (f"{', '.join(each)}: {meaning}" for meaning, each in meanings.items())
+        options.append(parameter(key, kinds[key], option(" ".join(texts))))
+    what = parameter("what", Annotated[str, typer.Argument(help=about)])
+    app.command()(typed(guarantee, [what, *options, parameter("as_json", JSON, False)]))
 
 
 _declare()

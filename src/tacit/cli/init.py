@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import terminal
+from tacit.cli.commands import Source, command
+from tacit.design import option
 from tacit.errors import ConfigError
+from tacit.evaluation import Result
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
@@ -40,23 +43,19 @@ file = "{model}"
 """
 
 
-@app.command()
-@terminal.reads_ratings
+@command(app)
 def init(
     folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
-    source: terminal.Source,
-    epsilon: Annotated[
-        float, typer.Option(help="Epsilon for a person's whole profile; inf: no privacy.")
-    ] = 1.0,
-    delta: Annotated[
-        float, typer.Option(help="Probability that the bound of epsilon fails, such as 1e-6.")
-    ] = 1e-6,
-    catalogue: Annotated[
-        Path | None,
-        typer.Option(help="Public list of items with their metadata. Others are left out."),
-    ] = None,
+    source: Source,
+    epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.", default=1.0),
+    delta: float = option(
+        "Probability that the bound of epsilon fails, such as 1e-6.", default=1e-6
+    ),
+    catalogue: Path | None = option(
+        "Public list of items with their metadata. Others are left out."
+    ),
     as_json: JSON = False,
-) -> None:
+) -> Result:
     """Fit private lists and write the folder of a service: tacit.toml, model, keys.
 
     The keys are shown once. The operator's key administers; the other one is of a first person.
@@ -77,7 +76,7 @@ def init(
         keys = _fill(made, name or "shop", model)
         made.rename(folder)
     (card,) = model.guarantees()
-    result = {
+    result: dict[str, Any] = {
         "folder": folder,
         "model": folder / MODEL,
         "items": len(model.item_ids_),
@@ -89,7 +88,15 @@ def init(
         "keys": keys,
         "first_list": _first_list(model, keys[PERSON]),
     }
-    terminal.emit(result, as_json=as_json, render=_show)
+    wrote = f"tacit.toml, keys, and private lists of {result['items']:,} items"
+    shown = [
+        f"Wrote {folder}: {wrote}. {card.first_line}",
+        *(f"  key of {name}: {key}" for name, key in keys.items()),
+        "The keys are not shown again.",
+        "In another terminal, the first list, from two items rated with the most stars:",
+        f"  {result['first_list']}",
+    ]
+    return Result(result, shown, f"tacit serve {shlex.quote(str(folder))}")
 
 
 def _fill(made: Path, tenant: str, model: Private) -> dict[str, str]:
@@ -114,17 +121,3 @@ def _first_list(model: Private, key: str) -> str:
     headers = (f"Authorization: Bearer {key}", "Content-Type: application/json")
     words = ["curl", *(word for each in headers for word in ("-H", each)), "-d", json.dumps(body)]
     return shlex.join([*words, "http://127.0.0.1:8000/api/recommend"])
-
-
-def _show(result: dict[str, Any]) -> None:
-    terminal.say(
-        f"Wrote {result['folder']}: tacit.toml, keys, and private lists of {result['items']:,} "
-        f"items. {result['first_line']}"
-    )
-    for name, key in result["keys"].items():
-        terminal.say(f"  key of {name}: {key}")
-    terminal.say(
-        "The keys are not shown again. In another terminal, the first list, from two items rated "
-        f"with the most stars:\n  {result['first_list']}"
-    )
-    terminal.next_step(f"Next:  tacit serve {shlex.quote(str(result['folder']))}")

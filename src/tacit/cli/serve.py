@@ -18,7 +18,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import terminal
+from tacit.cli.commands import command
+from tacit.design import option
 from tacit.errors import ConfigError
+from tacit.evaluation import Result, Table
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
@@ -32,39 +35,28 @@ Name = Annotated[str, typer.Argument(help="Whose key it is: of a-z, 0-9, _ and -
 FILE = "keys.json"
 
 
-@app.command()
+@command(app)
 def serve(
-    folder: Annotated[
-        Path | None,
-        typer.Argument(
-            help="A model file; or a folder that holds tacit.toml, which says what is served. New "
-            "with --demo."
-        ),
-    ] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Serve generated data.")] = False,
-    host: Annotated[str | None, typer.Option(help="Where to listen [127.0.0.1].")] = None,
-    port: Annotated[int | None, typer.Option(help="Where to listen; 0 is any [8000].")] = None,
-    database: Annotated[
-        str | None,
-        typer.Option(help="The ledger: a file, or postgresql://HOST/DATABASE [FOLDER/budgets.db]."),
-    ] = None,
-    second: Annotated[
-        str | None,
-        typer.Option(
-            help="The second place of the ledger's head: a file on another device, or "
-            "postgresql://HOST/DATABASE; PostgreSQL needs one named [FOLDER/budgets.db.head]."
-        ),
-    ] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes that answer [1].")] = None,
-    visitors: Annotated[
-        bool | None,
-        typer.Option(
-            "--visitors/--no-visitors", help="Whether visitors get a person's key [only --demo]."
-        ),
-    ] = None,
-    behind_tls: Annotated[
-        bool | None, typer.Option("--behind-tls", help="A proxy in front speaks TLS.")
-    ] = None,
+    folder: Path | None = option(
+        "A model file; or a folder that holds tacit.toml, which says what is served. New "
+        "with --demo.",
+        argument="folder",
+    ),
+    demo: bool = option("Serve generated data.", default=False),
+    host: str | None = option("Where to listen [127.0.0.1]."),
+    port: int | None = option("Where to listen; 0 is any [8000]."),
+    database: str | None = option(
+        "The ledger: a file, or postgresql://HOST/DATABASE [FOLDER/budgets.db]."
+    ),
+    second: str | None = option(
+        "The second place of the ledger's head: a file on another device, or "
+        "postgresql://HOST/DATABASE; PostgreSQL needs one named [FOLDER/budgets.db.head]."
+    ),
+    workers: int | None = option("Processes that answer [1]."),
+    visitors: bool | None = option(
+        "Whether visitors get a person's key [only --demo].", flag="--visitors/--no-visitors"
+    ),
+    behind_tls: bool | None = option("A proxy in front speaks TLS.", flag="--behind-tls"),
     as_json: JSON = False,
 ) -> None:
     """Serve until it is stopped (Ctrl-C, SIGTERM): an interface under /api and a page for people.
@@ -183,30 +175,25 @@ def _commands() -> None:
     """A running service notices a changed file at the next request."""
 
 
-@keys.command()
+@command(keys)
 def add(
     folder: Folder,
     name: Name,
-    role: Annotated[Staff, typer.Option(help="What the key may do; see docs/service.md.")],
-    as_json: JSON = False,
-) -> None:
+    role: Staff = option("What the key may do; see docs/service.md."),
+) -> Result:
     """Make a key and show it once: the file stores only its hash."""
     from tacit.service.deployment import tenant_of
     from tacit.service.keys import Role, add_key
 
     tenant = tenant_of(folder)
     key = add_key(folder / FILE, name, Role(role.value), tenant)
-    terminal.answer(
-        {"name": name, "role": role.value, "tenant": tenant, "key": key},
-        key,
-        after=f"Hand it to '{name}'; it is not shown again. It goes into a header:  "
-        "Authorization: Bearer KEY",
-        as_json=as_json,
-    )
+    hint = f"Hand it to '{name}'; it is not shown again. It goes into a header:  "
+    data = {"name": name, "role": role.value, "tenant": tenant, "key": key}
+    return Result(data, (key, f"{hint}Authorization: Bearer KEY"))
 
 
-@keys.command("list")
-def list_keys(folder: Folder, as_json: JSON = False) -> None:
+@command(keys, "list")
+def list_keys(folder: Folder) -> Result:
     """List the names of the keys, never the keys."""
     from tacit.service.deployment import tenant_of
     from tacit.service.keys import read_keys
@@ -214,49 +201,39 @@ def list_keys(folder: Folder, as_json: JSON = False) -> None:
     tenant_of(folder)
     columns = ("name", "role", "tenant", "revoked")
     rows = [{name: getattr(key, name) for name in columns} for key in read_keys(folder / FILE)]
-
-    def show(_: object) -> None:
-        if not rows:
-            terminal.say("There is no key yet.")
-            terminal.next_step(f"tacit keys add {folder} NAME --role operator")
-            return
-        shown = [
-            (row["name"], row["role"], row["tenant"], "revoked" if row["revoked"] else "in use")
-            for row in rows
-        ]
-        terminal.table("Keys", ("name", "role", "tenant", "state"), shown)
-
-    terminal.emit({"folder": folder, "keys": rows}, as_json=as_json, render=show)
+    data = {"folder": folder, "keys": rows}
+    if not rows:
+        return Result(
+            data, ("There is no key yet.",), f"tacit keys add {folder} NAME --role operator"
+        )
+    cells = [(*list(row.values())[:3], "revoked" if row["revoked"] else "in use") for row in rows]
+    return Result(data, (Table("Keys", ("name", "role", "tenant", "state"), cells),))
 
 
-@keys.command()
-def revoke(folder: Folder, name: Name, as_json: JSON = False) -> None:
+@command(keys)
+def revoke(folder: Folder, name: Name) -> Result:
     """Revoke a key. Its name cannot be used again, so that logs stay unambiguous."""
     from tacit.service.deployment import tenant_of
     from tacit.service.keys import revoke_key
 
     tenant_of(folder)
     revoke_key(folder / FILE, name)
-    said = f"The key of '{name}' is not known any more, from the next request on."
-    terminal.answer({"name": name, "revoked": True}, said, as_json=as_json)
+    sentence = f"The key of '{name}' is not known any more, from the next request on."
+    return Result({"name": name, "revoked": True}, (sentence,))
 
 
-@keys.command()
+@command(keys)
 def vendor(
-    folder: Folder,
-    file: Annotated[str, typer.Option(help="Where the private key goes.")] = "vendor.pem",
-    as_json: JSON = False,
-) -> None:
+    folder: Folder, file: str = option("Where the private key goes.", default="vendor.pem")
+) -> Result:
     """Make the key a vendor signs with, and show its public half."""
     from tacit.designs.pdap.serve.signatures import new_vendor_key
     from tacit.service.deployment import tenant_of
 
     tenant_of(folder)
     public = new_vendor_key(folder / file)
-    terminal.answer(
-        {"file": folder / file, "public_key": public},
-        public,
-        after="Neighbours write it as public_key in  [vendors.NAME.peers.YOURS]. Name the file, "
-        "which stays here, as key in  [vendors.YOURS].",
-        as_json=as_json,
+    hint = (
+        "Neighbours write it as public_key in  [vendors.NAME.peers.YOURS]. Name the file, which "
+        "stays here, as key in  [vendors.YOURS]."
     )
+    return Result({"file": folder / file, "public_key": public}, (public, hint))

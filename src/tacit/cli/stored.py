@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tacit import terminal
 from tacit.design import Where
 from tacit.errors import ConfigError
-from tacit.terminal import Source
+from tacit.evaluation import Result
 
 if TYPE_CHECKING:
+    from tacit.cli.commands import Source
     from tacit.data.stored import StoredRatings
     from tacit.data.tables import Role
     from tacit.designs.private.model import Private
@@ -58,34 +58,32 @@ def opened(
     source: Source, where: Where, *, catalogue: Path | None, domains: bool
 ) -> Iterator[StoredRatings]:
     """What `Source.read` reads, streamed or on a cluster. Closed at the end."""
-    from tacit.data.ratings import RatingScale
     from tacit.data.stored import Public
     from tacit.data.tabular import items_beside
 
-    given = source.columns
-    odd = [name for name in _NOT_STORED if given[name] is not None]
+    odd = [name for name in _NOT_STORED if getattr(source, name) is not None]
     for name in (*odd, *(["per_item"] if source.per_item > 1 else [])):
         raise ConfigError(
             f"--{name.replace('_', '-')} is for ratings in memory, and not for --engine spark "
             "or --memory."
         )
     public = Public(
-        scale=None if given["scale"] is None else RatingScale.parse(given["scale"]),
+        scale=source.rating_scale,
         catalogue=catalogue,
-        items=given["items"] or items_beside(source.path),
-        item=given["item"],
-        domain=given["domain"],
+        items=source.items or items_beside(source.path),
+        item=source.item,
+        domain=source.domain,
         domains=domains,
     )
     roles: tuple[Role, ...] = ("user", "item", "rating", "time")
-    asked: dict[Role, str | None] = {role: given[role] for role in roles}
-    events = bool(given["events"])
+    asked: dict[Role, str | None] = {role: getattr(source, role) for role in roles}
+    events = bool(source.events)
     if where.remote is not None:
         from tacit.engine.spark import open_spark
 
         with open_spark(str(source.path), where.remote, asked, public, events=events,
-                        tasks=where.tasks) as found:  # fmt: skip
-            yield found
+                        tasks=where.tasks) as remote:  # fmt: skip
+            yield remote
     elif where.memory is not None:
         from tacit.data.tables.buckets import open_parquet
 
@@ -101,9 +99,7 @@ def for_all(
     where: Where,
     asked: Mapping[Role, str | None],
     n: int,
-    *,
-    as_json: bool,
-) -> None:
+) -> Result:
     """Lists from each person's own rows. It spends nothing: the model was released."""
     from tacit.designs.private.lists import lists_for
     from tacit.designs.private.model import Private
@@ -121,13 +117,12 @@ def for_all(
         from tacit.engine.spark import write_lists
 
         write_lists(str(ratings), where.remote, asked, lists, make, str(out), tasks=where.tasks)
-    said = "Lists" if people is None else f"Lists of {people:,} people"
-    terminal.answer(
-        {"lists": str(out), "people": people, "n": n},
-        f"{said} are in {out}: columns user, rank, item, score. Each person's list is theirs "
-        "alone: it says what they like.",
-        as_json=as_json,
+    lists_of = "Lists" if people is None else f"Lists of {people:,} people"
+    sentence = (
+        f"{lists_of} are in {out}: columns user, rank, item, score. Each person's list is theirs "
+        "alone: it says what they like."
     )
+    return Result({"lists": str(out), "people": people, "n": n}, (sentence,))
 
 
 def _here(

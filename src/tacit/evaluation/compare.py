@@ -13,6 +13,8 @@ import math
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,7 @@ from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import random_per_user
 from tacit.design import Entry
 from tacit.errors import ConfigError, DataError, TacitError
-from tacit.evaluation import Result, mean_interval
+from tacit.evaluation import Result, grouped, mean_interval
 from tacit.evaluation.lists import (
     LIST_LENGTH,
     PENALTIES,
@@ -56,28 +58,24 @@ class Compared(Result):
     @property
     def left_out(self) -> Mapping[str, str]:
         """Designs that do not fit the data, and why."""
-        found: Mapping[str, str] = self.data["left_out"]
-        return found
+        reasons: Mapping[str, str] = self.data["left_out"]
+        return reasons
 
     def tables(self, by: str = "") -> list[tuple[str, str, list[str], list[list[str]]]]:
         """For each unit and adversary: metrics, and lines of design, variant, epsilon and cells.
 
         by: "" for metrics of everybody, else those of groups that begin so, such as "activity".
         """
-        found = []
-        for unit, against in dict.fromkeys((row["unit"], row["against"]) for row in self.rows):
-            lines: dict[tuple[str, str, str], dict[str, str]] = {}
-            for row in self.rows:
-                if (row["unit"], row["against"], group_of(row["metric"])) == (unit, against, by):
-                    key = (row["design"], row["variant"], _epsilon(row["epsilon"]))
-                    lines.setdefault(key, {})[row["metric"]] = _cell(row)
-            names = list(dict.fromkeys(name for line in lines.values() for name in line))
-            cells = [
-                [*key, *(line.get(name, "–") for name in names)] for key, line in lines.items()
-            ]
-            if cells:
-                found.append((unit, against, names, cells))
-        return found
+        rows = [row for row in self.rows if group_of(row["metric"]) == by]
+        tables = []
+        for claim, own in grouped(rows, itemgetter("unit", "against")).items():
+            names = list(dict.fromkeys(row["metric"] for row in own))
+            lines = []
+            for key, line in grouped(own, _line).items():
+                cells = {row["metric"]: _cell(row) for row in line}
+                lines.append([*key, *(cells.get(name, "–") for name in names)])
+            tables.append((*claim, names, lines))
+        return tables
 
 
 def baselines(source: str | None, target: str | None) -> tuple[Entry, ...]:
@@ -111,26 +109,25 @@ def compare(
     seeds: Sequence[int] = range(3),
     attacks: bool = True,
     workers: int = 1,
-    kept: Path | None = None,
+    resume: Path | None = None,
     progress: Progress | None = None,
 ) -> Compared:
     """Every entry on every split, and attacked once; `steps` says how far progress counts.
 
-    kept: as of `Runner`. ConfigError without a seed, or if `kept` is another file; DataError if
+    resume: as of `Runner`. ConfigError without a seed, or if `resume` is another file; DataError if
     nothing can be compared on these ratings.
     """
     if not seeds:
         raise ConfigError("A comparison needs at least one seed.")
     reasons, advance = dict(left_out or {}), progress or (lambda _: None)
-    columns = {**ratings.user_attributes, **ratings.item_metadata} if kept else {}
+    columns = {**ratings.user_attributes, **ratings.item_metadata} if resume else {}
     known = {name: column.tolist() for name, column in columns.items()}
     identity = f"{ratings.digest} {source} {target} {known}"
-    with Runner((ratings, source, target), workers=workers, kept=kept, identity=identity) as runner:
-        found = runner.run(_piece, [(entry, seed) for entry in entries for seed in seeds], advance)
-        figures = {
-            entry: found[place * len(seeds) : (place + 1) * len(seeds)]
-            for place, entry in enumerate(entries)
-        }
+    data = (ratings, source, target)
+    with Runner(data, workers=workers, resume=resume, identity=identity) as runner:
+        tasks = [(entry, seed) for entry in entries for seed in seeds]
+        pieces = iter(runner.run(_piece, tasks, advance))
+        figures = {entry: list(islice(pieces, len(seeds))) for entry in entries}
         best = _best(figures, reasons)
         if not best:
             raise DataError(
@@ -164,9 +161,7 @@ def _best(
 
 def by_reason(reasons: Mapping[str, str]) -> list[str]:
     """A sentence for each reason, after the names of all that it keeps out."""
-    names: dict[str, list[str]] = {}
-    for name, reason in reasons.items():
-        names.setdefault(reason.rstrip("."), []).append(name)
+    names = grouped(reasons, lambda name: reasons[name].rstrip("."))
     return [f"{', '.join(those)}: {reason}." for reason, those in names.items()]
 
 
@@ -195,12 +190,12 @@ def _judged(entry: Entry, ratings: Ratings, trial: ListTrial, seed: int) -> dict
     recommender.fit(trial.train)
     lists = lists_of(recommender, trial.train, trial.people, candidates=trial.candidates)
     relevant = trial.relevant
-    found = ranking_metrics(lists, relevant)
+    metrics = ranking_metrics(lists, relevant)
     catalogue = trial.train.n_items if trial.candidates is None else len(trial.candidates)
     values = {
-        _NDCG: found.ndcg,
-        f"recall@{LIST_LENGTH}": found.recall,
-        f"mrr@{LIST_LENGTH}": found.mrr,
+        _NDCG: metrics.ndcg,
+        f"recall@{LIST_LENGTH}": metrics.recall,
+        f"mrr@{LIST_LENGTH}": metrics.mrr,
         "coverage": coverage(lists, catalogue),
         "novelty": _novelty(lists, trial.train),
     }
@@ -236,8 +231,8 @@ def _attribute_auc(
     if len(values) != 2:
         return {}
     labels = (column[known].astype(str) == values[0]).astype(np.int64)
-    found = from_lists(lists[known], labels, seed=seed)
-    return {} if found is None else {f"{name.replace(' ', '-')}_auc": found}
+    auc = from_lists(lists[known], labels, seed=seed)
+    return {} if auc is None else {f"{name.replace(' ', '-')}_auc": auc}
 
 
 def _made(entry: Entry) -> Any:
@@ -269,19 +264,19 @@ def _groups(trial: ListTrial) -> dict[str, NDArray[np.bool_]]:
     popularity = np.log1p(np.bincount(train.items, minlength=train.n_items))
     sums = np.bincount(train.users, popularity[train.items], minlength=train.n_users)
     taste = sums / np.maximum(own, 1)
-    found: dict[str, NDArray[np.bool_]] = {}
+    groups: dict[str, NDArray[np.bool_]] = {}
     for name, values, words in (
         ("activity", own[people], ("low", "middle", "high")),
         ("taste", taste[people], ("rare", "middle", "common")),
     ):
         third = np.argsort(np.argsort(values, kind="stable"), kind="stable") * 3 // len(people)
-        found |= {f"{name}:{word}": third == place for place, word in enumerate(words)}
+        groups |= {f"{name}:{word}": third == place for place, word in enumerate(words)}
     for name, column in train.user_attributes.items():
         known = sorted({str(each) for each in column.tolist() if each is not None})
         if len(known) <= 5:
             own_value = column[people].astype(str)
-            found |= {f"{name}:{value}": own_value == value for value in known}
-    return found
+            groups |= {f"{name}:{value}": own_value == value for value in known}
+    return groups
 
 
 def _rows(entry: Entry, pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -305,6 +300,10 @@ def _rows(entry: Entry, pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, A
 def group_of(metric: str) -> str:
     """`activity` of `ndcg@10 activity:low`; nothing for metrics of everybody."""
     return metric.partition(" ")[2].partition(":")[0]
+
+
+def _line(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    return row["design"], row["variant"], _epsilon(row["epsilon"])
 
 
 def _epsilon(value: float | None) -> str:

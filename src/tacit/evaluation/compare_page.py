@@ -26,17 +26,17 @@ _LEAD = (
 )
 
 
-def page_of(found: Compared, manifest: Mapping[str, Any]) -> Page:
+def page_of(compared: Compared, manifest: Mapping[str, Any]) -> Page:
     """A section of everybody, one for each kind of group, and what could not be compared."""
     sections = [
         Section(
             f"Who pays: lists by {by}" if by else "Everybody",
-            [_table(*each) for each in found.tables(by)],
+            [_table(*each) for each in compared.tables(by)],
         )
-        for by in dict.fromkeys(group_of(row["metric"]) for row in found.rows)
+        for by in dict.fromkeys(group_of(row["metric"]) for row in compared.rows)
     ]
-    if found.left_out:
-        notes = [f"{name}: {reason}." for name, reason in found.left_out.items()]
+    if compared.left_out:
+        notes = [f"{name}: {reason}." for name, reason in compared.left_out.items()]
         sections.append(Section("Not compared", notes=notes))
     return Page("Designs compared", sections, manifest, lead=_LEAD)
 

@@ -113,8 +113,8 @@ def lists_of(
     number = {item: place for place, item in enumerate(ratings.item_ids.tolist())}
     lists = np.full((len(people), n), -1, dtype=np.int64)
     for row, user in enumerate(ratings.user_ids[people].tolist()):
-        found = recommender.recommend(user, n=n, candidates=candidates).item_ids
-        lists[row, : len(found)] = [number[item] for item in found]
+        ids = recommender.recommend(user, n=n, candidates=candidates).item_ids
+        lists[row, : len(ids)] = [number[item] for item in ids]
     return lists
 
 
@@ -129,9 +129,9 @@ def judge_lists(recommender: Recommender, trial: ListTrial, *, stars: bool = Fal
     """Fit on `trial.train`; lists of ten, and the error of predictions if they are stars."""
     recommender.fit(trial.train)
     lists = lists_of(recommender, trial.train, trial.people, candidates=trial.candidates)
-    found = ranking_metrics(lists, trial.relevant)
+    metrics = ranking_metrics(lists, trial.relevant)
     predicted = (recommender, trial.train, trial.test, trial.people)
-    return ListFigures(found.ndcg, found.recall, rmse(*stars_of(*predicted)) if stars else None)
+    return ListFigures(metrics.ndcg, metrics.recall, rmse(*stars_of(*predicted)) if stars else None)
 
 
 def stars_of(

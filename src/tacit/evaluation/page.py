@@ -6,7 +6,6 @@ experiments hand to `plots`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -176,25 +175,11 @@ def moving(
 
     axis, value: titles. bars: whether intervals are drawn; ends: whether they are written.
     """
-    from tacit.evaluation.plots import Curve, curves
+    from tacit.evaluation.plots import curves
 
     columns = sorted({x for line in lines for x in line.means if x is not None})
     if len(columns) < 2:
         return None
-
-    drawn = [
-        Curve(
-            f"line {number}",
-            line.colour,
-            line.dash,
-            tuple(
-                (x, mean.mean, mean.low if bars else mean.mean, mean.high if bars else mean.mean)
-                for x, mean in sorted(line.means.items(), key=_place)
-                if mean is not None
-            ),
-        )
-        for number, line in enumerate(lines)
-    ]
     rows = [
         (
             Cell(line.name, line.small, mark=line.mark),
@@ -202,14 +187,10 @@ def moving(
         )
         for line in lines
     ]
-    plot = curves(drawn, x_title=axis, y_title=value)
+    plot = curves(lines, x_title=axis, y_title=value, bars=bars)
     heads = ("method", *(f"{x:g}" for x in columns))
     alt = f"Line plot: {title}; the table below holds the same figures."
     return Figure(title, alt, (("", plot),), caption, table=Table("", heads, rows))
-
-
-def _place(entry: tuple[float | None, object]) -> float:
-    return -math.inf if entry[0] is None else entry[0]
 
 
 def flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
