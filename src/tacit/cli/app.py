@@ -45,10 +45,10 @@ COMMANDS = {
 
 PARTS = ("fit", "evaluate", "plan", "simulate", "replay")
 """Commands that have a sub-command for each design with this part."""
-PLACES = {
-    **{part: f"commands:{part}" for part in PARTS},
+PLACES = {part: f"commands:{part}" for part in PARTS} | {
     "reproduce": "demo:reproducing",
     "sketches": "device:counting",
+    "init": "serve:making",
     "keys": "serve:keys",
 }
 """Modules of commands that do not lie in one of their own name."""

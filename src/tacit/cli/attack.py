@@ -38,9 +38,7 @@ def model(
     source: Source,
     model: str = option(HELP),
     setting: list[str] | None = option("NAME=VALUE for the class; repeat.", flag="--set"),
-    attack: list[str] | None = option(
-        "Only membership, audit, reconstruction or attribute; repeat."
-    ),
+    attack: list[str] | None = option("Only membership, audit, reconstruction or attribute."),
     attribute: str | None = option("To infer; default: the first of two values."),
     panel: terminal.Panel = "quick",
     scores: bool | None = option(
@@ -48,9 +46,7 @@ def model(
     ),
     claim: float | None = option("Epsilon it claims for a whole profile; default: its card."),
     delta: float | None = option("Delta of the claim; default 1e-6."),
-    members: list[str] | None = option(
-        "For a function: ids it learned from, with commas, or @FILE."
-    ),
+    members: list[str] | None = option("For a function: ids it learned from, or @FILE."),
     targets: int = option("People who are in with probability 1/2.", default=300, least=10),
     shadows: int = option("Fits that the attacker learns from.", default=16, least=4),
     victims: int = option("Fits that are attacked.", default=8, least=1),

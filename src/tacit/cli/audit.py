@@ -25,18 +25,13 @@ ALL = "mechanisms"
 
 @command(app)
 def audit(
-    what: str | None = option(
-        "'mechanisms' for all, the name of one, or a design.", argument="what"
-    ),
-    everything: bool = option("Run all audits, one after the other.", default=False, flag="--all"),
+    what: str | None = option("'mechanisms', the name of one, or a design.", argument="what"),
+    everything: bool = option("Run all audits, one after the other.", flag="--all"),
     samples: int | None = option(
-        "Releases of each neighbour; slow ones get a share. By default as many as each "
-        "audit needs, 5,000 to 1,000,000."
+        "Releases of each neighbour; by default as many as each needs, 5,000 to 1,000,000."
     ),
-    variant: str | None = option(
-        "Of designs that have several: published or sound. By default all."
-    ),
-    planted: bool = option("Also show that planted bugs are caught.", default=False),
+    variant: str | None = option("Of designs with both: published or sound. By default all."),
+    planted: bool = option("Also show that planted bugs are caught."),
     as_json: JSON = False,
 ) -> Result:
     """Audit by exact computation and by samples of the running code.

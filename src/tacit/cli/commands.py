@@ -197,8 +197,8 @@ def declared(made: Command) -> Callable[..., None]:
 def command(app: typer.Typer, name: str | None = None) -> Callable[[Body], Body]:
     """Add a function to `app`, and show the result that it returns.
 
-    A parameter whose default is an `option` becomes one, and may be left out if its type has None;
-    a `Source` becomes the options of that class. Where there is no `as_json`, it is added.
+    A parameter whose default is an `option` becomes one; without a default of its own it is None or
+    False where its type allows that. A `Source` becomes the options of that class.
     """
 
     def added(run: Body) -> Body:
@@ -267,8 +267,10 @@ def _shown(declared: inspect.Parameter) -> inspect.Parameter:
         if meant["argument"]
         else typer.Option(*flags, help=meant["help"], min=meant["least"])
     )
-    if default is MISSING:
-        default = None if type(None) in get_args(declared.annotation) else inspect.Parameter.empty
+    if default is MISSING and type(None) in get_args(declared.annotation):
+        default = None
+    elif default is MISSING:
+        default = False if kind is bool else inspect.Parameter.empty
     return parameter(name, Annotated[kind, about], default)
 
 

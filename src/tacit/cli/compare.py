@@ -30,15 +30,13 @@ def compare(
     to_domain: str | None = option("Domain of the items in lists.", flag="--target"),
     design: list[str] | None = option("Only these designs and the baselines, with commas."),
     attacks: bool = option(
-        "Also attack each by membership.", default=True, flag="--attacks/--no-attacks"
+        "Attack each by membership.", default=True, flag="--attacks/--no-attacks"
     ),
     seeds: int = option("How many splits.", default=3, least=1),
     report: Path | None = option("Write one self-contained page.", writes=True),
     csv: Path | None = option("Write the rows.", writes=True),
     latex: Path | None = option("Write the rows as a LaTeX table.", writes=True),
-    resume: Path | None = option(
-        "Add finished parts to this file, and go on from it.", writes=True
-    ),
+    resume: Path | None = option("Add finished parts here, and go on from them.", writes=True),
     seed: terminal.Seed = 0,
     workers: terminal.Workers = 0,
     as_json: JSON = False,

@@ -44,19 +44,15 @@ def import_(
         "DuckDB, or a folder of RecBole or LensKit.",
         argument="FILE",
     ),
-    catalogue: Path | None = option(
-        "Public list of items, from elsewhere. Ratings of others are dropped."
-    ),
-    public_items: bool = option("Everybody may know which items were rated.", default=False),
-    on_bad: str | None = option(
-        "refuse or drop bad rows; left out: drop, if they are not most rows."
-    ),
+    catalogue: Path | None = option("Public list of items. Ratings of others are dropped."),
+    public_items: bool = option("Everybody may know which items were rated."),
+    on_bad: str | None = option("refuse or drop bad rows; left out: drop a minority."),
     dates: str | None = option("dayfirst or monthfirst, where no date tells."),
     decimal: str | None = option("Decimal sign, , or ."),
     encoding: str | None = option("Such as cp1252; UTF-8, else cp1252, if left out."),
     header: bool | None = option("Whether the first line has names.", flag="--header/--no-header"),
     table: str | None = option("Table of a database."),
-    yes: bool = option("Ask nothing.", default=False, flag="--yes -y"),
+    yes: bool = option("Ask nothing.", flag="--yes -y"),
     as_json: JSON = False,
 ) -> Result:
     """Write the files you have as one clean folder that commands read.
@@ -183,13 +179,8 @@ def generate(
         "How much the attribute decides which items are rated; 0: none.", default=1.0
     ),
     how: float = option("Spread of half the gap in stars over the items; 0: none.", default=0.1),
-    labels: int = option(
-        "Kinds of genres; their file is OUT-items.csv. 0: none.", default=0, least=0
-    ),
-    domains: bool = option(
-        "Two domains of items, 'source' and 'target', in OUT-items.csv; no attribute.",
-        default=False,
-    ),
+    labels: int = option("Kinds of genres, in OUT-items.csv. 0: none.", default=0, least=0),
+    domains: bool = option("Two domains, 'source' and 'target', in OUT-items.csv; no attribute."),
 ) -> Result:
     """Write generated ratings and a user attribute that affects them.
 

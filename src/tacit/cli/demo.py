@@ -80,11 +80,9 @@ def _show(tour: dict[str, Any], place: str) -> None:
 def reproduce(
     paper: str | None = option("A design, such as prec.", argument="paper"),
     item: str | None = option("An item that --list shows.", argument="item"),
-    listed: bool = option("Show all items, run nothing.", default=False, flag="--list"),
-    everything: bool = option("Run all commands.", default=False, flag="--all"),
-    quick: bool = option(
-        "With --all: only commands that take minutes.", default=False, flag="--quick/--no-quick"
-    ),
+    listed: bool = option("Show all items, run nothing.", flag="--list"),
+    everything: bool = option("Run all commands.", flag="--all"),
+    quick: bool = option("With --all: only fast commands.", flag="--quick/--no-quick"),
     folder: Path | None = option("Where ml-100k lies; default: TACIT_DATA."),
     as_json: JSON = False,
 ) -> Result | None:

@@ -1,11 +1,17 @@
 """`tacit device`: what a person's device sends, byte by byte. `tacit sketches fold`: such reports,
-from files, counted here or on a cluster."""
+from files, counted here or on a cluster.
+
+For `tacit recommend --about`: the device of `tacit.client`, with a model file in place of a
+service. A letter is due by the calendar alone, and nothing is sent anywhere.
+"""
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +20,20 @@ import typer
 
 from tacit import terminal
 from tacit.cli.commands import command
+from tacit.client import Account, FileAccount, FileMemory, Kept, Memory, ServiceError, Spoken
+from tacit.client.device_memory import kept_at, replace
+from tacit.client.letters import Letters
+from tacit.client.transport import Transport
 from tacit.design import Where, option
+from tacit.designs.standard_scheme.drawing import calendar
+from tacit.designs.standard_scheme.messages import Release, Scores
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.evaluation import Result, Table
 
 if TYPE_CHECKING:
     from tacit.designs.sketches import Campaign
+    from tacit.designs.standard_scheme import StandardScheme
+    from tacit.designs.standard_scheme.memory import Log
 
 app = typer.Typer(help="Show what a device sends, and what it means.", no_args_is_help=True)
 counting = typer.Typer(help="Count reports of sketches.", no_args_is_help=True)
@@ -35,6 +49,7 @@ _SHOWN = (
 )
 _ITEMS, _RATED = 40, 10  # of the made-up campaign
 _AT_ONCE = 1 << 17  # reports
+_NAME = "model"  # of the disclosure that a model file answers for
 _HISTORY = {"film 3": 5.0, "film 8": 4.5, "film 12": 2.0, "film 19": 5.0, "film 33": 1.0}
 
 
@@ -207,3 +222,88 @@ def _messages(path: Path, column: str, width: int) -> Iterator[list[bytes]]:
         file.seek(0)
         while data := file.read(width * _AT_ONCE):
             yield [data[start : start + width] for start in range(0, len(data), width)]
+
+
+def answered(
+    model: StandardScheme,
+    history: Mapping[Any, float],
+    values: Mapping[str, str],
+    memory: Path,
+    at: datetime | None,
+) -> tuple[Spoken, Scores | None]:
+    """The last letter of this person's device and its scores, None before the first.
+
+    at: another time; then nothing is stored. The account's secret lies in MEMORY.account.
+    """
+    model.device(values)  # an unknown value is refused before there are any files
+    model.predict((), history=history)  # and so is a star off the scale
+    now = int(time.time())
+    _renew(memory)
+    account = FileAccount(memory.with_name(memory.name + ".account"), now)
+    stored = FileMemory(memory)
+    answer = _ask(model, account, stored, values, history, now)
+    if at is None:
+        return answer
+    trial, forgetful = Account(account.secret, account.created, account.spoken), Memory()
+    with stored.turn() as held, forgetful.turn() as copy:
+        vars(copy).update(vars(Kept(**vars(held))) | {"tried": 0})
+    return _ask(model, trial, forgetful, values, history, int(at.timestamp()))
+
+
+def _ask(
+    model: StandardScheme,
+    account: Account,
+    memory: Memory,
+    values: Mapping[str, str],
+    history: Mapping[Any, float],
+    now: int,
+) -> tuple[Spoken, Scores | None]:
+    with memory.turn() as kept:
+        log = kept.state.log if kept.state else ()
+    letters = Letters(_ModelFile(model, log, now), account, memory)
+    try:
+        spoken = letters.speak(_NAME, values, history, now)
+        due, notice = spoken.due, spoken.notice
+    except ServiceError as error:
+        due, notice = now, str(error)
+    with memory.turn() as kept:
+        letter = kept.state.letter if kept.state else None
+        scores = kept.answer[1]
+    return Spoken(letter, due, notice), Scores.decode(scores) if scores else None
+
+
+def _renew(memory: Path) -> None:
+    """Earlier, this command wrote the rows of a memory without what is around them."""
+    with kept_at(memory):
+        if not memory.exists() or not memory.read_bytes().startswith(b"[["):
+            return
+        try:
+            rows = json.loads(memory.read_bytes())
+        except ValueError:
+            return  # the memory says that it cannot be read
+        replace(memory, json.dumps({"version": 1, "reports": {}, "releases": rows}).encode())
+
+
+class _ModelFile(Transport):
+    """Answers as the service of one disclosure would."""
+
+    def __init__(self, model: StandardScheme, seen: Log, now: int) -> None:
+        self._model = model
+        digest = model.disclosure_.digest
+        known = bool(seen) and seen[-1][1] == digest
+        epoch = calendar(now, model.disclosure_.epoch_length)
+        self._log = seen if known else (*seen, (epoch, digest))
+
+    def get(self, path: str, *, own: bool = False) -> bytes:
+        if own:
+            return b'{"latest":-1}'  # a file knows of no letter
+        if path.endswith("/log"):
+            rows = [{"epoch": epoch, "digest": digest} for epoch, digest in self._log]
+            return json.dumps({"log": rows}).encode()
+        return self._model.disclosure_.encode()
+
+    def post(self, path: str, body: bytes) -> bytes:
+        try:
+            return self._model.server_.score(Release.decode(body)).encode()
+        except ValueError as error:
+            raise ServiceError(f"This model does not answer the letter: {error}.", 422) from None

@@ -30,12 +30,9 @@ def recommend(
     history: Path | None = option("The person's own ratings: columns item and rating."),
     n: int = option("How many items.", default=10, least=1, flag="-n"),
     at_device: bool = option(
-        "From true stars and the published item table, as a device does: nothing leaves.",
-        default=False,
+        "From true stars and the item table, as a device does: nothing leaves."
     ),
-    about: list[str] | None = option(
-        "A hidden attribute of the person, NAME=VALUE: from a release."
-    ),
+    about: list[str] | None = option("A hidden attribute, NAME=VALUE: from a release."),
     exclude: list[str] | None = option("Items to leave out: ids with commas, or @FILE."),
     candidates: list[str] | None = option("Only these items: ids with commas, or @FILE."),
     target: str | None = option("Only this target domain of an X-Map; all if left out."),
@@ -46,9 +43,9 @@ def recommend(
     remote: str | None = option("Spark Connect server, sc://HOST:PORT."),
     tasks: int | None = option("In how many tasks people are parted there.", least=1),
     at: datetime | None = option(
-        "What would be sent at another time, UTC; nothing is stored.", flag="--as-of"
+        "What would be sent at that time, UTC; nothing is stored.", flag="--as-of"
     ),
-    show_release: bool = option("Print the bytes that would leave the device.", default=False),
+    show_release: bool = option("Print the bytes that would leave the device."),
     user: str | None = USER,
     item: str | None = ITEM,
     rating: str | None = STARS,
@@ -144,21 +141,23 @@ def _from_letter(
     wanted: dict[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
     """The list of the last letter's scores, or the popular one before it; and what to say of it."""
-    from tacit.cli.own_device import answered
+    from tacit.cli.device import answered
+    from tacit.designs.standard_scheme.messages import Release
 
-    def facts(release: Any) -> dict[str, Any]:
+    def facts(release: Release) -> dict[str, Any]:
         text = release.encode().decode()
         return {"computed": "from the release", "shown": len(release.ratings), "release": text}
 
     if model.variant == "published":
         made = model.exchange(own, values, **wanted)
         return made.recommendations, facts(made.release)
-    held = answered(model, own, values, memory, at and at.replace(tzinfo=UTC))
-    sent = {"due": held.due.isoformat(), "notice": held.notice or None, "memory": str(memory)}
-    if held.letter is None or held.scores is None:
+    spoken, scores = answered(model, own, values, memory, at and at.replace(tzinfo=UTC))
+    due = datetime.fromtimestamp(spoken.due, UTC).isoformat()
+    sent = {"due": due, "notice": spoken.notice or None, "memory": str(memory)}
+    if spoken.letter is None or scores is None:
         wanted = wanted | {"exclude": [*wanted["exclude"], *own]}
         return model.recommend(**wanted), sent | {"computed": "before the first letter"}
-    return model.ranked(held.scores, own, **wanted), facts(held.letter) | sent
+    return model.ranked(scores, own, **wanted), facts(Release.decode(spoken.letter)) | sent
 
 
 def _reasons(model: Any, item: Any, own: dict[Any, float], *, of_scores: bool) -> dict[str, Any]:

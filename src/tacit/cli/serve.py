@@ -1,4 +1,5 @@
-"""`tacit serve`: the HTTP service, from a folder or generated data; `tacit keys`: who may ask it.
+"""`tacit init`: a folder that `tacit serve` starts from; `tacit serve`: the HTTP service, from such
+a folder, a model file or generated data; `tacit keys`: who may ask it.
 
 The keys are those of staff: the service makes the keys of people itself.
 """
@@ -6,47 +7,142 @@ The keys are those of staff: the service makes the keys of people itself.
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import command
+from tacit.cli.commands import Source, command
 from tacit.design import option
 from tacit.errors import ConfigError
 from tacit.evaluation import Result, Table
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
+    from tacit.designs.private.model import Private
     from tacit.service.settings import Settings
 
 app = typer.Typer(help="Serve recommendations over HTTP, with budgets that survive.")
+making = typer.Typer(help="Make a folder that  tacit serve  starts from.")
 keys = typer.Typer(help="Issue and revoke the keys of a service.", no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Argument(help="The service's folder, with its tacit.toml.")]
 Name = Annotated[str, typer.Argument(help="Whose key it is: of a-z, 0-9, _ and -.")]
+Staff = Literal["operator", "analyst", "auditor", "vendor"]
 FILE = "keys.json"
+MODEL = "lists.tacit"
+PERSON = "me"
+_TOML = """\
+# What is served, and how. Each setting: docs/settings.md. A change takes effect at the next start.
+tenant = "{tenant}"              # whose people and budgets these are: a-z, 0-9, _ and -
+
+[models.lists]                   # private lists, fitted by  tacit init  with epsilon {epsilon:g}
+file = "{model}"
+{without}
+[service]
+# host = "127.0.0.1"             # a proxy on this machine speaks TLS: see deploy/ in the source
+# port = 8000
+# workers = 1                    # processes that answer
+# behind_tls = false             # true behind such a proxy
+# second = "/other/disk/head"    # the second place of the ledger's head, on another device
+# database = "postgresql://tacit@db.example/tacit"   # default: the file budgets.db in this folder
+"""
+
+
+@command(making)
+def init(
+    folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
+    source: Source,
+    epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.", default=1.0),
+    delta: float = option("Probability that epsilon's bound fails, such as 1e-6.", default=1e-6),
+    catalogue: Path | None = option("Public list of items. Others are left out."),
+    as_json: JSON = False,
+) -> Result:
+    """Fit private lists and write the folder of a service: tacit.toml, model, keys.
+
+    The keys are shown once. The operator's key administers; the other one is of a first person.
+    """
+    from tacit.designs.private.model import Private
+
+    name = re.sub(r"[^a-z0-9_-]+", "-", folder.absolute().name.lower()).strip("-_")[:64]
+    model = Private(epsilon, delta)
+    _ = model.settings  # refuses bad ones before the file is read
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(f"{folder}: is not an empty folder. Name a new one.")
+    ratings = source.read(catalogue=catalogue, domains=False)
+    with terminal.progress("Fitting", None, quiet=as_json):
+        model.fit(ratings)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".tacit-init-", dir=folder.parent) as beside:
+        made = Path(beside) / "folder"  # the whole folder at once
+        keys = _fill(made, name or "shop", model)
+        made.rename(folder)
+    (card,) = model.guarantees()
+    result: dict[str, Any] = {
+        "folder": folder,
+        "model": folder / MODEL,
+        "items": len(model.item_ids_),
+        "lists": model.released_.serves_lists,
+        "epsilon": card.epsilon,
+        "delta": card.delta,
+        "basis": card.basis.value,
+        "first_line": card.first_line,
+        "keys": keys,
+        "first_list": _first_list(model, keys[PERSON]),
+    }
+    wrote = f"tacit.toml, keys, and private lists of {result['items']:,} items"
+    shown = [
+        f"Wrote {folder}: {wrote}. {card.first_line}",
+        *(f"  key of {name}: {key}" for name, key in keys.items()),
+        "The keys are not shown again.",
+        "In another terminal, the first list, from two items rated with the most stars:",
+        f"  {result['first_list']}",
+    ]
+    return Result(result, shown, f"tacit serve {shlex.quote(str(folder))}")
+
+
+def _fill(made: Path, tenant: str, model: Private) -> dict[str, str]:
+    from tacit.service import settings
+    from tacit.service.keys import KeyRing, Role, add_key, read_secret
+
+    made.mkdir()
+    model.save(made / MODEL)
+    without = "" if math.isfinite(model.epsilon) else "without_guarantee = true\n"
+    text = _TOML.format(tenant=tenant, model=MODEL, epsilon=model.epsilon, without=without)
+    (made / settings.FILE).write_text(text, "utf-8")
+    operator = add_key(made / FILE, "operator", Role.OPERATOR, tenant)
+    person = KeyRing(made / FILE, read_secret(made / "service.secret"), tenant).person_key(PERSON)
+    return {"operator": operator, PERSON: person}
+
+
+def _first_list(model: Private, key: str) -> str:
+    """A command that asks for a list, from the stars of the two most popular items."""
+    popular = [str(row.item_id) for row in model.recommend(history={}, n=2)]
+    body = {"model": "lists", "history": dict.fromkeys(popular, model.scale_.maximum), "n": 10}
+    headers = (f"Authorization: Bearer {key}", "Content-Type: application/json")
+    words = ["curl", *(word for each in headers for word in ("-H", each)), "-d", json.dumps(body)]
+    return shlex.join([*words, "http://127.0.0.1:8000/api/recommend"])
 
 
 @command(app)
 def serve(
     folder: Path | None = option(
-        "A model file; or a folder that holds tacit.toml, which says what is served. New "
-        "with --demo.",
-        argument="folder",
+        "A model file; or a folder with tacit.toml. New with --demo.", argument="folder"
     ),
-    demo: bool = option("Serve generated data.", default=False),
+    demo: bool = option("Serve generated data."),
     host: str | None = option("Where to listen [127.0.0.1]."),
     port: int | None = option("Where to listen; 0 is any [8000]."),
     database: str | None = option(
-        "The ledger: a file, or postgresql://HOST/DATABASE [FOLDER/budgets.db]."
+        "The ledger: a file or postgresql://HOST/NAME [FOLDER/budgets.db]."
     ),
     second: str | None = option(
         "The second place of the ledger's head: a file on another device, or "
@@ -161,15 +257,6 @@ def _show(result: dict[str, Any]) -> None:
         terminal.next_step("Keys are made by:  tacit keys add FOLDER NAME --role operator")
 
 
-class Staff(StrEnum):
-    """The roles that have keys in the file."""
-
-    OPERATOR = "operator"
-    ANALYST = "analyst"
-    AUDITOR = "auditor"
-    VENDOR = "vendor"
-
-
 @keys.callback()
 def _commands() -> None:
     """A running service notices a changed file at the next request."""
@@ -186,9 +273,9 @@ def add(
     from tacit.service.keys import Role, add_key
 
     tenant = tenant_of(folder)
-    key = add_key(folder / FILE, name, Role(role.value), tenant)
+    key = add_key(folder / FILE, name, Role(role), tenant)
     hint = f"Hand it to '{name}'; it is not shown again. It goes into a header:  "
-    data = {"name": name, "role": role.value, "tenant": tenant, "key": key}
+    data = {"name": name, "role": role, "tenant": tenant, "key": key}
     return Result(data, (key, f"{hint}Authorization: Bearer KEY"))
 
 
