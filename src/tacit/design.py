@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import MISSING, Field, dataclass, field, fields
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tacit.errors import ConfigError
@@ -78,8 +78,7 @@ class Design:
 
     def load(self, place: str) -> Any:
         """What "module:name" in its package is."""
-        module, _, attribute = place.partition(":")
-        return getattr(import_module(f"{self.package}.{module}"), attribute)
+        return resolve_name(f"{self.package}.{place}")
 
     @property
     def package(self) -> str:
@@ -265,7 +264,7 @@ def _package(name: str) -> str:
 def design(name: str) -> Design:
     """The design of that name; ConfigError if there is none."""
     if name in BUILT_IN:
-        loaded = import_module(f"{_package(name)}.design").DESIGN
+        loaded = resolve_name(f"{_package(name)}.design:DESIGN")
     elif name in (elsewhere := installed(DESIGNS)):
         loaded = elsewhere[name].load()
     else:
@@ -288,7 +287,7 @@ def model_class(kind: str) -> type[Any] | None:
     """The class that reads a model file of this name; None if no design has it."""
     for owner in map(design, names()):
         if kind in owner.models:
-            read: type[Any] = getattr(import_module(owner.package), owner.models[kind])
+            read: type[Any] = resolve_name(f"{owner.package}:{owner.models[kind]}")
             return read
     return None
 

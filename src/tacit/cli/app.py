@@ -11,7 +11,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Annotated, Any
 
 import typer
@@ -79,8 +79,7 @@ class LazyGroup(TyperGroup):
         name, listed, rest = super().resolve_command(ctx, args)
         if name not in COMMANDS:
             return name, listed, rest
-        module, _, attribute = PLACES.get(name, f"{name}:app").partition(":")
-        command = get_command(getattr(import_module(f"tacit.cli.{module}"), attribute))
+        command = get_command(resolve_name(f"tacit.cli.{PLACES.get(name, f'{name}:app')}"))
         return name, plain_help(command), rest
 
 

@@ -87,9 +87,7 @@ def compare(
         if path is not None:
             write_whole(path, write().encode())
     if report is not None:
-        from tacit.evaluation.compare_page import page_of
-
-        page_of(table, made_with).write(report)
+        table.page(made_with).write(report)
     rows = [row | {"epsilon": _written(row["epsilon"])} for row in table.rows]
     shown: list[Table | str] = [*map(_shown, table.tables())]
     return Result(

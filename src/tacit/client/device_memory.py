@@ -112,12 +112,11 @@ def _account_parts(data: bytes, path: Path) -> tuple[bytes, int, int]:
 class Kept:
     """account: names the account; None for a new memory, "" for one that the next account takes.
 
-    reports: of sketches, by campaign digest. The others are of the standard scheme:
-    name: of the disclosure that the account answers. state: of its device.
-    lost: whether another memory of this account may exist. forgotten: names an account that was
-    forgotten here. tried: the second of the last attempt to speak.
-    settled: the last epoch whose letter the service took or refused, -1 at first.
-    tables: the disclosure that was followed last. answer: a letter's disclosure, and its scores.
+    reports: of sketches, by campaign digest. The others are of the standard scheme. name: of the
+    disclosure that the account answers. state: of its device. lost: whether another memory of this
+    account may exist. forgotten: names an account that was forgotten here. tried: the second of the
+    last attempt to speak. settled: the last epoch whose letter the service took or refused, -1 at
+    first. tables: the disclosure followed last. answer: a letter's disclosure, and its scores.
     """
 
     account: str | None = None
@@ -334,10 +333,9 @@ def read_json(data: bytes) -> Any:
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    if len(value := dict(pairs)) != len(pairs):
         raise ValueError("a key twice")
-    return found
+    return value
 
 
 def _no_constant(name: str) -> NoReturn:

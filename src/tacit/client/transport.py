@@ -39,8 +39,6 @@ class ServiceError(TacitError):
     status: of the HTTP response, None where there was none.
     """
 
-    exit_code = 1
-
     def __init__(self, sentence: str, status: int | None = None) -> None:
         self.status = status
         super().__init__(sentence)
@@ -50,8 +48,7 @@ class _Passing(Exception):  # never leaves this file
     """Worth another attempt, after so many seconds if the service says so."""
 
     def __init__(self, error: ServiceError, pause: float | None = None) -> None:
-        self.error = error
-        self.pause = pause
+        self.error, self.pause = error, pause
 
 
 class _NoRedirects(HTTPRedirectHandler):
@@ -120,10 +117,10 @@ class Transport:
     def listed(self, *parts: str) -> list[dict[str, Any]]:
         """The rows that lie at these parts of the path, under the name of the last one."""
         noun, answer = parts[-1], self.json(self.get(_path(*parts)))
-        listed = answer.get(noun) if isinstance(answer, dict) else None
-        if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        rows = answer.get(noun) if isinstance(answer, dict) else None
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise ServiceError(f"The service's list of {noun} is no list.")
-        return listed
+        return rows
 
     def message(self, decode: Callable[[bytes], M], *parts: str) -> M:
         """What lies at these parts of the path; status 404 where nothing does."""
@@ -132,10 +129,8 @@ class Transport:
     def catalogue(self, name: str, digest: bytes) -> list[ItemId]:
         """The item ids that a message names by this digest."""
         answer = self.json(self.get(_path("campaigns", name, "catalogue")))
-        items = answer.get("items") if isinstance(answer, dict) else None
-        if not isinstance(items, list):
-            items = []
-        named = all(type(item) in (int, str) for item in items)
+        items: Any = answer.get("items") if isinstance(answer, dict) else None
+        named = isinstance(items, list) and all(type(item) in (int, str) for item in items)
         if not named or catalogue_digest(items) != digest:
             raise ServiceError("The service's catalogue is not the list that its message names.")
         return list(items)
@@ -146,15 +141,13 @@ class Transport:
     def digest_log(self, name: str) -> Log:
         """Epochs and digests, as the disclosure's public log has them."""
         rows = self.listed("disclosures", name, "log")
-        if not all(
-            type(row.get("epoch")) is int and type(row.get("digest")) is str for row in rows
-        ):
+        if any((type(row.get("epoch")), type(row.get("digest"))) != (int, str) for row in rows):
             raise ServiceError("The service's log has entries that are none.")
         return tuple((row["epoch"], row["digest"]) for row in rows)
 
     def latest(self, name: str) -> int:
-        """The epoch of the account's latest letter that the service took; -1 for none, and where
-        an older service does not say. This request has the key."""
+        """The epoch of the account's latest letter at the service, asked with the key; -1 for none,
+        and where an older service does not say."""
         try:
             data = self.get(_path("disclosures", name, "latest"), own=True)
         except ServiceError as error:
@@ -226,10 +219,10 @@ class Transport:
         """Title and detail of an RFC 9457 problem, as far as they can be shown."""
         try:
             problem = json.loads(self._read(answer, deadline))
-            said = [str(problem[name]) for name in ("title", "detail") if name in problem]
+            parts = [str(problem[name]) for name in ("title", "detail") if name in problem]
         except (ValueError, TypeError, RecursionError, OSError, ServiceError, HTTPException):
-            said = []
-        return _plain(" - ".join(said)) or "it does not say why."
+            parts = []
+        return _plain(" - ".join(parts)) or "it does not say why."
 
 
 def _checked(url: str) -> tuple[str, bool]:
@@ -253,10 +246,8 @@ def _checked(url: str) -> tuple[str, bool]:
 
 
 def _is_here(host: str) -> bool:
-    if host == "localhost":
-        return True
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
 

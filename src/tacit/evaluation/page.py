@@ -1,7 +1,6 @@
 """One self-contained page of an experiment: verdict, tiles, tables, figures, and how it was made.
 
-A design gives the parts, and the words that are its own. At the end the rows of numbers that
-experiments hand to `plots`.
+A design gives the parts, and the words that are its own.
 """
 
 from __future__ import annotations
@@ -36,7 +35,9 @@ class Cell:
         """Any cell of a `Table`."""
         if isinstance(value, cls):
             return value
-        return cls("–", tone="none") if value is None else cls(_plain(value))
+        if value is None:
+            return cls("–", tone="none")
+        return cls(f"{value:.3f}" if isinstance(value, float) else str(value))
 
 
 def interval(
@@ -74,7 +75,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Figure:
-    """Plots of `plots`, each below the name of its panel; alt: what they show, in words."""
+    """drawn: plots, each below the name of its panel. alt: what they show, in words."""
 
     title: str
     alt: str
@@ -86,8 +87,8 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """key: of all figures in it. Tables stand one below the other, figures side by side. notes:
-    small print; a design's `words.html` has more of it, and leads, by the title."""
+    """Tables one below the other, figures side by side. key: of all figures in it. notes: small
+    print; a design's `words.html` has more of it, and leads, by the title."""
 
     title: str
     tables: Sequence[Table] = ()
@@ -201,10 +202,6 @@ def flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
         else:
             several = isinstance(value, list | tuple)
             yield f"{prefix}{key}", ", ".join(map(str, value)) if several else value
-
-
-def _plain(value: object) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True)
