@@ -135,23 +135,11 @@ class _Group(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         own = (name for name in names() if _has(design(name), self.part))
-        return list(dict.fromkeys([*own, *self._baselines(), *super().list_commands(ctx)]))
+        return list(dict.fromkeys([*own, *_baselines(self.part), *super().list_commands(ctx)]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        known = cmd_name in BUILT_IN or cmd_name in names()
-        if known and _has(owner := design(cmd_name), self.part):
-            return _made(cmd_name, _command_of(owner, self.part))
-        if cmd_name in (fits := self._baselines()):
-            return _made(cmd_name, fits[cmd_name])
-        return super().get_command(ctx, cmd_name)
-
-    def _baselines(self) -> Mapping[str, Command]:
-        """Imported when a design was not meant."""
-        if self.part != "fit":
-            return {}
-        from tacit.cli.baselines import FITS
-
-        return FITS
+        named = _named(cmd_name, self.part)
+        return super().get_command(ctx, cmd_name) if named is None else _made(cmd_name, named)
 
 
 def group(part: str, about: str, *, otherwise: str = "") -> typer.Typer:
@@ -170,13 +158,25 @@ def _has(owner: Design, part: str) -> bool:
     return part in owner.parts or (bool(owner.models) and part in ("fit", "evaluate"))
 
 
-def _command_of(owner: Design, part: str) -> Command:
+def _named(name: str, part: str) -> Command | None:
+    """The command of a design, else of a baseline, which is imported only then."""
+    owner = design(name) if name in BUILT_IN or name in names() else None
+    if owner is None or not _has(owner, part):
+        return _baselines(part).get(name)
     if part in owner.parts:
         made: Command = owner.part(part)
         return made
     from tacit.evaluation.any_design import commands
 
     return commands(owner)[part]
+
+
+def _baselines(part: str) -> Mapping[str, Command]:
+    if part != "fit":
+        return {}
+    from tacit.cli.baselines import FITS
+
+    return FITS
 
 
 def _made(name: str, made: Command) -> Any:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 import time
+from contextlib import redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -131,9 +133,6 @@ def index() -> list[dict[str, str]]:
 
 def _run(command: str, folder: Path | None) -> None:
     from tacit.cli.app import main
-    from tacit.data.domains import split_by_genre
-    from tacit.data.tables.folder import write_items, write_ratings
-    from tacit.data.tabular import load
 
     data = str(folder or os.environ.get("TACIT_DATA", ""))
     if "FOLDER" in command and not data:
@@ -145,12 +144,10 @@ def _run(command: str, folder: Path | None) -> None:
                 "--folder, or set TACIT_DATA, or run  tacit data domains FOLDER -o two.csv"
             )
         with TemporaryDirectory() as made:
-            two = Path(made) / "domains.csv"
-            typer.echo("$ tacit data domains FOLDER/ml-latest-small -o two.csv", err=True)
-            ratings = split_by_genre(load(Path(data) / "ml-latest-small"))
-            write_ratings(ratings, two)
-            write_items(ratings, two.with_name("domains-items.csv"))
-            _run(command.replace("two.csv", shlex.quote(str(two))), folder)
+            two = shlex.quote(f"{made}/two-domains.csv")
+            with redirect_stdout(sys.stderr):
+                _run(f"tacit data domains FOLDER/ml-latest-small -o {two}", folder)
+            _run(command.replace("two.csv", two), folder)
         return
     typer.echo(f"$ {command}", err=True)
     code = main([word.replace("FOLDER", data) for word in shlex.split(command)[1:]])

@@ -42,10 +42,10 @@ def curves(lines: Sequence[Line], *, x_title: str, y_title: str, bars: bool = Tr
     colour = colour.scale(domain=names, range=[line.colour for line in lines])
     dash = alt.StrokeDash("line:N").legend(None)
     dash = dash.scale(domain=names, range=[list(line.dash) or [1, 0] for line in lines])
-    base = alt.Chart(_data(rows)).encode(x, y, colour)
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x, y, colour)
     levels = {name for name, given, *_ in points if given is None}
     marked = [row for row in rows if row["line"] not in levels]
-    dots = alt.Chart(_data(marked)).encode(x, colour)
+    dots = alt.Chart(alt.InlineData(values=marked)).encode(x, colour)
     ends = dots.mark_rule(strokeWidth=1.5, opacity=0.45)
     return _svg(
         alt.layer(
@@ -64,10 +64,6 @@ def _framed(rows: Sequence[Mapping[str, Any]]) -> list[float]:
     lowest = min(low, *(row["low"] for row in rows))
     highest = max(high, *(row["high"] for row in rows))
     return [max(low - room, lowest), min(high + room, highest)]
-
-
-def _data(rows: Sequence[dict[str, Any]]) -> alt.InlineData:
-    return alt.InlineData(values=list(rows))
 
 
 def _svg(chart: alt.LayerChart | alt.FacetChart) -> str:
