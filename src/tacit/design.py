@@ -213,18 +213,13 @@ def option(
 class Where:
     """Options of commands whose sums over people need not be made in memory."""
 
-    engine: str = option(
-        "Where sums over people are made: 'local', or 'spark' with --remote.", default="local"
-    )
+    engine: str = option("Where sums are made: 'local', or 'spark' with --remote.", default="local")
     remote: str | None = option(
         "Spark Connect server, sc://HOST:PORT. RATINGS is then a path of Parquet or CSV that it "
         "sees, or a table of its catalogue.",
         default=None,
     )
-    memory: str | None = option(
-        "Stream RATINGS, Parquet, in this much memory, such as 4GiB; left out: all in memory.",
-        default=None,
-    )
+    memory: str | None = option("Stream Parquet in this much memory, such as 4GiB.", default=None)
     tasks: int | None = option(
         "In how many tasks people are parted on a cluster; default: one for 2 million ratings.",
         default=None,

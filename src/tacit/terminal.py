@@ -40,7 +40,7 @@ _errors = Console(stderr=True, highlight=False, emoji=False)
 
 
 def emit(result: T, *, as_json: bool, render: Callable[[T], None]) -> None:
-    """Show a command's result once: as JSON, or by `render(result)` for a person."""
+    """As JSON, or by `render(result)` for a person."""
     if as_json:
         sys.stdout.write(json.dumps(plain(result), indent=2, allow_nan=False) + "\n")
     else:
@@ -153,13 +153,6 @@ def _cell(entry: object) -> str:
     if entry is None:
         return "–"
     return f"{entry:.3f}" if isinstance(entry, float) else str(entry)
-
-
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same folds and releases.")]
-Workers = Annotated[int, typer.Option(min=0, help="Processes; 0 for all cores.")]
-Panel = Annotated[
-    str, typer.Option(help="Attackers: 'quick', or 'full' for all eleven and those of packages.")
-]
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from tacit import terminal
 from tacit.cli.commands import Source, command, group
 from tacit.design import option
 from tacit.errors import ConfigError, DataError, TacitError
-from tacit.evaluation import Result, Table, manifest
+from tacit.evaluation import SEED, Result, Table, manifest
 from tacit.terminal import JSON
 
 HELP = (
@@ -40,7 +40,7 @@ def model(
     setting: list[str] | None = option("NAME=VALUE for the class; repeat.", flag="--set"),
     attack: list[str] | None = option("Only membership, audit, reconstruction or attribute."),
     attribute: str | None = option("To infer; default: the first of two values."),
-    panel: terminal.Panel = "quick",
+    panel: str = option("Attackers: 'quick', or 'full' for all eleven.", default="quick"),
     scores: bool | None = option(
         "Membership by predictions, too; default: if stars.", flag="--scores/--lists-only"
     ),
@@ -51,7 +51,7 @@ def model(
     shadows: int = option("Fits that the attacker learns from.", default=16, least=4),
     victims: int = option("Fits that are attacked.", default=8, least=1),
     canaries: int = option("Made-up people of each kind.", default=400, least=8),
-    seed: terminal.Seed = 0,
+    seed: int = option(SEED, default=0, least=0),
     as_json: JSON = False,
 ) -> Result:
     """Attack any recommender.

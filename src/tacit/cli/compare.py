@@ -12,7 +12,7 @@ from tacit.cli.commands import Source, command
 from tacit.design import Comparison, names, option
 from tacit.design import design as design_of
 from tacit.errors import ConfigError
-from tacit.evaluation import Result, Table, manifest
+from tacit.evaluation import SEED, WORKERS, Result, Table, manifest
 from tacit.terminal import JSON
 
 app = typer.Typer()
@@ -37,8 +37,8 @@ def compare(
     csv: Path | None = option("Write the rows.", writes=True),
     latex: Path | None = option("Write the rows as a LaTeX table.", writes=True),
     resume: Path | None = option("Add finished parts here, and go on from them.", writes=True),
-    seed: terminal.Seed = 0,
-    workers: terminal.Workers = 0,
+    seed: int = option(SEED, default=0, least=0),
+    workers: int = option(WORKERS, default=0, least=0),
     as_json: JSON = False,
 ) -> Result:
     """Compare all designs on the same people, splits, metrics and seeds.

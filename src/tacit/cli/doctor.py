@@ -39,11 +39,8 @@ def doctor(as_json: JSON = False) -> Result:
 
     Exit code 1 if something that tacit requires does not work.
     """
-    checks = []
-    with progress("Examining", None, quiet=as_json) as advance:
-        for check in examine():
-            checks.append(check)
-            advance(1)
+    with progress("Examining", None, quiet=as_json):
+        checks = list(examine())
     healthy = all(check.state != "fail" for check in checks)
     columns: dict[str, Callable[[Check], str]] = {
         "check": lambda check: check.name,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -62,11 +61,9 @@ def guarantee(what: str, *, as_json: bool, **given: Any) -> None:
             f"No model file '{what}', and no design or mechanism of that name. "
             f"Designs: {', '.join(names())}. Mechanisms: {', '.join(NAMES)}."
         )
-    terminal.emit(
-        {"guarantees": [card.to_dict() for card in refuted_first(cards)], "useful": useful},
-        as_json=as_json,
-        render=partial(_show, following=following),
-    )
+    cards = refuted_first(cards)
+    result = {"guarantees": [card.to_dict() for card in cards], "useful": useful}
+    terminal.emit(result, as_json=as_json, render=lambda _: _show(cards, useful, following))
 
 
 def _of_design(
@@ -120,56 +117,48 @@ def _declare() -> None:
 _declare()
 
 
-def _show(result: dict[str, Any], *, following: str) -> None:
-    for card in result["guarantees"]:
-        frame = "bold red" if card["basis"] == "refuted" else "none"
-        panel = Panel(_text(card), title=card["name"], title_align="left", border_style=frame)
+def _show(cards: Sequence[Guarantee], useful: str | None, following: str) -> None:
+    for card in cards:
+        frame = "bold red" if card.basis == "refuted" else "none"
+        panel = Panel(_text(card), title=card.name, title_align="left", border_style=frame)
         terminal.console.print(panel)
-    if not result["guarantees"]:
+    if not cards:
         terminal.say("This model promises no privacy. It is there for comparison.")
-    if result["useful"]:
-        terminal.next_step(result["useful"])
-    if result["guarantees"] and following:
+    if useful:
+        terminal.next_step(useful)
+    if cards and following:
         terminal.next_step(f"Next:  {following}")
 
 
-def _text(card: dict[str, Any]) -> Text:
-    from tacit.privacy import Measurement
-
-    epsilon, lifetime, unit = card["epsilon"], card["lifetime"], card["adjacency"]
-    stated = "none"
-    if epsilon is not None:
-        stated = (
-            f"epsilon {epsilon:g}, delta {card['delta']:g}, {unit['change']} one {unit['unit']}"
-        )
-    if card["lifetime_epsilon"] is not None:
-        most = f"epsilon {card['lifetime_epsilon']:g}, delta {card['lifetime_delta']:g}"
+def _text(card: Guarantee) -> Text:
+    stated, lifetime = "none", card.lifetime
+    if card.epsilon is not None:
+        stated = f"epsilon {card.epsilon:g}, delta {card.delta:g}, {card.adjacency}"
+    if card.lifetime_epsilon is not None:
+        most = f"epsilon {card.lifetime_epsilon:g}, delta {card.lifetime_delta:g}"
         lifetime = f"{most}: {lifetime}"
     text = Text()
-    text.append(card["first_line"] + "\n\n", style=_COLOURS[card["basis"]])
-    text.append(card["sentence"] + "\n\n", style="bold")
+    text.append(card.first_line + "\n\n", style=_COLOURS[card.basis])
+    text.append(card.sentence + "\n\n", style="bold")
     for name, value in (
-        ("Protects", card["protects"]),
-        ("Against", card["against"]),
-        ("Who must be trusted", card["trust"]),
-        ("Basis", card["basis"]),
+        ("Protects", card.protects),
+        ("Against", card.against),
+        ("Who must be trusted", card.trust),
+        ("Basis", card.basis),
         ("Epsilon", stated),
         ("Over a lifetime", lifetime),
     ):
         text.append(f"{name}: ", style="dim")
         text.append(f"{value}\n")
-    holds = "The refuted claim assumed" if card["basis"] == "refuted" else "It holds if"
-    claims = [
-        (f"Published claim: {claim['text']}. Verdict: {claim['verdict']}", claim["evidence"])
-        for claim in card["claims"]
+    holds = "The refuted claim assumed" if card.basis == "refuted" else "It holds if"
+    sections: list[tuple[str, Sequence[object]]] = [
+        (holds, card.assumptions),
+        ("Measured", card.measurements),
+        *((f"Published claim: {c.text}. Verdict: {c.verdict}", c.evidence) for c in card.claims),
+        ("It does not cover", card.not_covered),
+        ("Sources", card.sources),
     ]
-    for title, lines in (
-        (holds, card["assumptions"]),
-        ("Measured", [Measurement(**entry) for entry in card["measurements"]]),
-        *claims,
-        ("It does not cover", card["not_covered"]),
-        ("Sources", card["sources"]),
-    ):
+    for title, lines in sections:
         if lines:
             text.append(f"\n{title}\n", style="bold")
             text.append("".join(f"  - {line}\n" for line in lines))

@@ -279,9 +279,7 @@ def _row(balance: Balance) -> dict[str, Any]:
     """Amounts in millionths, deltas in steps of 1e-18."""
     return {
         "number": balance.number,
-        "tenant": balance.holder.tenant,
-        "kind": balance.holder.kind,
-        "name": balance.holder.name,
+        **vars(balance.holder),  # tenant, kind, name
         "unit": balance.cap.unit.value,
         "cap": balance.cap.amount,
         "spent": balance.spent,

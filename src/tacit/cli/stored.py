@@ -29,10 +29,10 @@ _NOT_STORED = ("plays", "least_plays", "delimiter", "users")
 
 def bytes_in(text: str) -> int:
     """`"4GiB"` as a number of bytes."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMG]I?B)?", text.strip().upper())
-    if found is None:
+    parts = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMG]I?B)?", text.strip().upper())
+    if parts is None:
         raise ConfigError(f"--memory is written as 4GiB or 500MB; got {text!r}.")
-    return int(float(found[1]) * _UNITS[found[2] or ""])
+    return int(float(parts[1]) * _UNITS[parts[2] or ""])
 
 
 @contextmanager
@@ -44,9 +44,9 @@ def ending() -> Iterator[None]:
 
     before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP)}
     heard = {each: old for each, old in before.items() if old is not signal.SIG_IGN}
-    for each in heard:
-        signal.signal(each, end)
     try:
+        for each in heard:
+            signal.signal(each, end)
         yield
     finally:
         for each, old in heard.items():
@@ -135,16 +135,16 @@ def _here(
     from tacit.data.tabular import load
 
     check_writable(out)
-    known: dict[str, Any] = {"events": True} if model.scale_ == EVENTS else {"scale": model.scale_}
-    named: dict[str, Any] = dict(asked.items())
-    read = load(path, **known, **named)
+    options: dict[str, Any] = dict(asked.items())
+    options |= {"events": True} if model.scale_ == EVENTS else {"scale": model.scale_}
+    read = load(path, **options)
     ratings = on_catalogue(read, dict.fromkeys(model.history_ids_.tolist()))
-    found = make(ratings)
+    lists = make(ratings)
     columns = {
-        "user": ratings.user_ids[found.people],
-        "rank": found.ranks,
-        "item": model.item_ids_[found.items],
-        "score": found.scores,
+        "user": ratings.user_ids[lists.people],
+        "rank": lists.ranks,
+        "item": model.item_ids_[lists.items],
+        "score": lists.scores,
     }
     write_columns(columns, out)
     return ratings.n_users

@@ -162,19 +162,11 @@ class Line:
 
 
 def moving(
-    title: str,
-    lines: Sequence[Line],
-    *,
-    axis: str,
-    value: str,
-    form: str,
-    caption: str,
-    bars: bool = True,
-    ends: bool = True,
+    title: str, lines: Sequence[Line], *, axis: str, unit: str, caption: str, bars: bool, ends: bool
 ) -> Figure | None:
     """Lines over what moves, and a table of the same figures; None where it stands still.
 
-    axis, value: titles. bars: whether intervals are drawn; ends: whether they are written.
+    axis, unit: titles. bars: whether intervals are drawn; ends: whether they are written.
     """
     from tacit.evaluation.plots import curves
 
@@ -184,11 +176,11 @@ def moving(
     rows = [
         (
             Cell(line.name, line.small, mark=line.mark),
-            *(interval(line.means.get(x, line.means.get(None)), form, ends=ends) for x in columns),
+            *(interval(line.means.get(x, line.means.get(None)), ends=ends) for x in columns),
         )
         for line in lines
     ]
-    plot = curves(lines, x_title=axis, y_title=value, bars=bars)
+    plot = curves(lines, x_title=axis, y_title=unit, bars=bars)
     heads = ("method", *(f"{x:g}" for x in columns))
     alt = f"Line plot: {title}; the table below holds the same figures."
     return Figure(title, alt, (("", plot),), caption, table=Table("", heads, rows))
