@@ -1,8 +1,7 @@
 """A design is one way to recommend under one kind of trust; the registry knows all of them.
 
-A design's folder has a `design.py` with `DESIGN = Design(...)`. Designs of other packages are found
-by the entry point group `tacit.designs`, whose values name such an object. Nothing is imported
-before its name is asked for.
+A design's folder has a `design.py` with `DESIGN = Design(...)`; entry points of the group
+`tacit.designs` name those of other packages. None is imported before its name is asked for.
 """
 
 from __future__ import annotations
@@ -215,15 +214,11 @@ class Where:
 
     engine: str = option("Where sums are made: 'local', or 'spark' with --remote.", default="local")
     remote: str | None = option(
-        "Spark Connect server, sc://HOST:PORT. RATINGS is then a path of Parquet or CSV that it "
-        "sees, or a table of its catalogue.",
-        default=None,
+        "Spark Connect server, sc://HOST:PORT. RATINGS: a path or table it sees.", default=None
     )
     memory: str | None = option("Stream Parquet in this much memory, such as 4GiB.", default=None)
     tasks: int | None = option(
-        "In how many tasks people are parted on a cluster; default: one for 2 million ratings.",
-        default=None,
-        least=1,
+        "Tasks on a cluster; default: one for 2 million ratings.", default=None, least=1
     )
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
@@ -131,8 +131,7 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
     )
     for number, heading in enumerate(columns):
         numeric = all(isinstance(row[number], int | float | None) for row in cells)
-        side: Literal["left", "right"] = "right" if numeric else "left"
-        grid.add_column(Text(heading), justify=side, overflow="fold")
+        grid.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
     for row in cells:
         grid.add_row(*(Text(_cell(entry)) for entry in row))
     console.print(grid, width=None if console.is_terminal else min(console.width, _PIPED))
@@ -157,15 +156,13 @@ def _cell(entry: object) -> str:
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     """`["gender=F"]` as `{"gender": "F"}`."""
-    found = {}
+    values = {}
     for text in texts:
-        name, sign, value = text.partition("=")
-        if not sign or not name.strip() or not value.strip():
-            raise ConfigError(
-                f"{option} is written NAME=VALUE, for example gender=F; got {text!r}."
-            )
-        found[name.strip()] = value.strip()
-    return found
+        name, _, value = (part.strip() for part in text.partition("="))
+        if not name or not value:
+            raise ConfigError(f"{option} is written NAME=VALUE, such as gender=F; got {text!r}.")
+        values[name] = value
+    return values
 
 
 def ids_in(texts: Sequence[str]) -> list[str]:

@@ -1,7 +1,4 @@
-"""`tacit attack`: what a design releases, or any recommender's answers, give away.
-
-With --model any recommender, one's own or tacit's, is attacked on one's own ratings.
-"""
+"""`tacit attack`: what a design's releases, or any recommender on one's own ratings, give away."""
 
 from __future__ import annotations
 
@@ -10,21 +7,23 @@ import importlib.util
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tacit import terminal
-from tacit.cli.commands import Source, command, group
-from tacit.design import option
+from tacit.cli.commands import declared, group
+from tacit.design import Command, Run, option
 from tacit.errors import ConfigError, DataError, TacitError
 from tacit.evaluation import SEED, Result, Table, manifest
-from tacit.terminal import JSON
 
 HELP = (
     "FILE.py:NAME, MODULE:NAME or a recommender of tacit, such as private: a class, an object, a "
     "function that makes one, or a function history -> list."
 )
-
+_ATTACKS = "Only membership, audit, reconstruction or attribute."
+_PANEL = "Attackers: 'quick', or 'full' for all eleven and those of packages."
+_SCORES = "Membership by predictions, too; default: if stars."
 
 app = group(
     "attack",
@@ -33,27 +32,27 @@ app = group(
 )
 
 
-@command(app)
-def model(
-    source: Source,
-    model: str = option(HELP),
-    setting: list[str] | None = option("NAME=VALUE for the class; repeat.", flag="--set"),
-    attack: list[str] | None = option("Only membership, audit, reconstruction or attribute."),
-    attribute: str | None = option("To infer; default: the first of two values."),
-    panel: str = option("Attackers: 'quick', or 'full' for all eleven.", default="quick"),
-    scores: bool | None = option(
-        "Membership by predictions, too; default: if stars.", flag="--scores/--lists-only"
-    ),
-    claim: float | None = option("Epsilon it claims for a whole profile; default: its card."),
-    delta: float | None = option("Delta of the claim; default 1e-6."),
-    members: list[str] | None = option("For a function: ids it learned from, or @FILE."),
-    targets: int = option("People who are in with probability 1/2.", default=300, least=10),
-    shadows: int = option("Fits that the attacker learns from.", default=16, least=4),
-    victims: int = option("Fits that are attacked.", default=8, least=1),
-    canaries: int = option("Made-up people of each kind.", default=400, least=8),
-    seed: int = option(SEED, default=0, least=0),
-    as_json: JSON = False,
-) -> Result:
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """The options of `attack model`; most are those of `any_model.attack`."""
+
+    model: str = option(HELP)
+    setting: list[str] | None = option("NAME=VALUE for the class; repeat.", flag="--set")
+    attacks: list[str] | None = option(_ATTACKS, flag="--attack")
+    attribute: str | None = option("To infer; default: the first of two values.")
+    panel: str = option(_PANEL, default="quick")
+    sees_scores: bool | None = option(_SCORES, flag="--scores/--lists-only")
+    claim: float | None = option("Epsilon it claims for a whole profile; default: its card.")
+    delta: float | None = option("Delta of the claim; default 1e-6.")
+    members: list[str] | None = option("For a function: ids it learned from, or @FILE.")
+    targets: int = option("People who are in with probability 1/2.", default=300, least=10)
+    shadows: int = option("Fits that the attacker learns from.", default=16, least=4)
+    victims: int = option("Fits that are attacked.", default=8, least=1)
+    canaries: int = option("Made-up people of each kind.", default=400, least=8)
+    seed: int = option(SEED, default=0, least=0)
+
+
+def attack_model(asked: ModelSettings, run: Run) -> Result:
     """Attack any recommender.
 
     Was a person among those it learned from? What does it prove of an epsilon? What did a person
@@ -61,30 +60,23 @@ def model(
     """
     from tacit.auditing.attacks import any_model
 
-    attacked = named(model, setting or [])
+    attacked = named(asked.model, asked.setting or [])
     any_model.adapt(attacked)  # refuses what is no recommender before the file is read
-    ratings = source.read()
-    settings: dict[str, Any] = {
-        "attacks": tuple(attack or any_model.ATTACKS),
-        "attribute": attribute,
-        "panel": panel,
-        "sees_scores": scores,
-        "claim": claim,
-        "delta": delta,
-        "targets": targets,
-        "shadows": shadows,
-        "victims": victims,
-        "canaries": canaries,
-    }
-    people = terminal.ids_in(members) if members else None
-    with terminal.progress("Attacking", None, quiet=as_json) as advance:
+    ratings = run.read()
+    people = terminal.ids_in(asked.members) if asked.members else None
+    settings = vars(asked) | {"attacks": tuple(asked.attacks or any_model.ATTACKS)}
+    for name in ("model", "setting", "members"):
+        del settings[name]
+    with run.progress("Attacking", None) as advance:
         result = any_model.attack(
-            attacked, ratings, members=people, progress=advance, seed=seed, **settings
+            attacked, ratings, members=people, progress=advance, **settings
         ).to_dict()
-    typed = terminal.command_line()
-    made_with = manifest(ratings, seed=seed, command=typed, model=model, **settings)
+    made_with = manifest(ratings, command=run.command, model=asked.model, **settings)
     after = "docs/attacks.md says what each row means;  --json has all digits."
     return Result(result | {"manifest": made_with}, [*_shown(result)], after)
+
+
+app.command("model")(declared(Command(ModelSettings, attack_model, ratings=True)))
 
 
 def named(text: str, settings: list[str]) -> Any:

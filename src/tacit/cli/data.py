@@ -99,29 +99,23 @@ def describe(source: Source) -> Result:
 
 
 def _domains(ratings: Ratings) -> dict[str, dict[str, int]]:
-    """Items, ratings and people of each domain."""
     import numpy as np
 
     from tacit.data.domains import domain_names, within
 
     parts = {name: within(ratings, name) for name in domain_names(ratings)}
     return {
-        name: {
-            "items": part.n_items,
-            "ratings": len(part),
-            "people": int((np.diff(part.offsets) > 0).sum()),
-        }
+        name: {"items": part.n_items, "ratings": len(part), "people": len(np.unique(part.users))}
         for name, part in parts.items()
     }
 
 
 def _summary(ratings: Ratings) -> dict[str, Any]:
-    """Counts and quantiles, ready for JSON."""
     import numpy as np
 
     def spread(counts: NDArray[Any]) -> dict[str, float]:
-        found = {name: float(np.quantile(counts, at)) for name, at in _QUANTILES.items()}
-        return {**found, "maximum": float(counts.max()), "mean": float(counts.mean())}
+        quantiles = {name: float(np.quantile(counts, at)) for name, at in _QUANTILES.items()}
+        return {**quantiles, "maximum": float(counts.max()), "mean": float(counts.mean())}
 
     def date(seconds: float) -> str:
         return datetime.fromtimestamp(int(seconds), UTC).isoformat()
@@ -140,9 +134,7 @@ def _summary(ratings: Ratings) -> dict[str, Any]:
         "ratings_per_item": spread(np.bincount(ratings.items, minlength=ratings.n_items)),
         "first": None if times is None else date(times.min()),
         "last": None if times is None else date(times.max()),
-        "user_attributes": {
-            name: _values(column) for name, column in ratings.user_attributes.items()
-        },
+        "user_attributes": {name: _values(each) for name, each in ratings.user_attributes.items()},
         "item_metadata": list(ratings.item_metadata),
         "digest": ratings.digest,
     }

@@ -147,9 +147,7 @@ def _written(result: dict[str, Any], ratings: Ratings) -> Iterator[Table | str]:
     from tacit.data.columns import EVENTS
 
     if result["dropped"]:
-        yield Table(
-            "Dropped", ("rule", "rows"), [list(each.values()) for each in result["dropped"]]
-        )
+        yield Table("Dropped", ("rule", "rows"), [[*each.values()] for each in result["dropped"]])
     kind = "events" if ratings.scale == EVENTS else f"ratings on {ratings.scale}"
     yield (
         f"Read {result['read']:,} rows and kept {result['kept']:,} {kind}: "
@@ -175,9 +173,7 @@ def generate(
     items: int = option("How many items.", default=500),
     ratings: int = option("How many ratings in total.", default=60_000),
     share: float = option("Part of the people with 'F', 0 to 1.", default=0.3),
-    which: float = option(
-        "How much the attribute decides which items are rated; 0: none.", default=1.0
-    ),
+    which: float = option("How much the attribute decides what is rated; 0: none.", default=1.0),
     how: float = option("Spread of half the gap in stars over the items; 0: none.", default=0.1),
     labels: int = option("Kinds of genres, in OUT-items.csv. 0: none.", default=0, least=0),
     domains: bool = option("Two domains, 'source' and 'target', in OUT-items.csv; no attribute."),

@@ -18,8 +18,6 @@ from tacit.evaluation import Result, Table
 from tacit.terminal import JSON, progress
 
 DISTRIBUTION = "tacit-rec"
-
-
 app = typer.Typer()
 
 

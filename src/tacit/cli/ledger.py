@@ -31,6 +31,7 @@ _SECOND = (
     "LEDGER.head for a file."
 )
 _KEY = "The file with the operator's key, which makes epochs."
+Shown = Sequence[Table | str]
 Where = Annotated[str, typer.Argument(metavar="LEDGER", help=_WHERE)]
 Second = Annotated[str | None, typer.Option(help=_SECOND)]
 KeyFile = Annotated[Path | None, typer.Option("--operator-key", help=_KEY)]
@@ -255,11 +256,7 @@ def _key(path: Path) -> bytes:
 
 
 def _answer(
-    result: dict[str, Any],
-    shown: Sequence[Table | str],
-    where: str,
-    second: str | None,
-    after: str = "",
+    result: dict[str, Any], shown: Shown, where: str, second: str | None, after: str = ""
 ) -> Result:
     """With a warning where one restore moves store and second place back."""
     from tacit.ledger.opening import TOGETHER, together
@@ -291,7 +288,6 @@ def _row(balance: Balance) -> dict[str, Any]:
 
 
 def _table(title: str, budgets: list[dict[str, Any]]) -> Table:
-    """With exact decimals."""
     columns: dict[str, Callable[[dict[str, Any]], object]] = {
         **{name: itemgetter(name) for name in ("tenant", "kind", "name", "unit")},
         "cap": lambda row: _amount(row["cap"], row["delta_cap"]),

@@ -53,8 +53,7 @@ class Client(Letters):
     account, memory: a memory belongs to one account. Programs that share both files take turns and
     keep the limits together. A device that got the account from elsewhere, and no memory with it,
     decides and sends nothing in letters.
-    limits: for sketches.
-    Further settings are those of `Transport`.
+    limits: for sketches. settings: those of `Transport`.
 
     Every method raises ServiceError where the service fails, PrivacyError where the device refuses
     (nothing was sent then), and ConfigError for stars or values that do not fit what is asked.

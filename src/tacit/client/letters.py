@@ -209,7 +209,6 @@ class Letters:
             return None
 
     def _state(self, kept: Kept, history: History, now: int, shown: Disclosure) -> State:
-        """The state to go on with."""
         spoken = None if kept.lost else self._account.spoken
         if kept.state is None and spoken == -1:
             return State(created=self._account.created or now)

@@ -83,7 +83,7 @@ class Transport:
             raise ConfigError("A key is printable ASCII without spaces, as it was handed out.")
         if not (timeout > 0 and attempts >= 1 and largest >= 1):
             raise ConfigError("timeout, attempts and largest are above 0.")
-        self._bearer = {"Authorization": f"Bearer {key}"}
+        self._own = _AGENT | {"Authorization": f"Bearer {key}"}
         self._timeout, self._attempts = timeout, attempts
         self._largest, self._sleep = largest, sleep
         # A proxy of the environment is for other machines.
@@ -92,19 +92,17 @@ class Transport:
     def get(self, path: str, *, own: bool = False) -> bytes:
         """The body of an answer to anybody: no key goes along, so that the service cannot choose
         what to show to whom. own: with the key, for what only the service's own records say."""
-        headers = _AGENT | (self._bearer if own else {})
-        return self._again(Request(self._url + path, headers=headers))
+        return self._again(Request(self._url + path, headers=self._own if own else _AGENT))
 
     def post(self, path: str, body: bytes) -> bytes:
         """Send a message; a retry, also by another process, has the same bytes and the same key."""
         key = hashlib.sha256(path.encode() + b"\0\0" + body).hexdigest()[:32]
-        kind = {"Idempotency-Key": key, "Content-Type": "application/octet-stream"}
-        headers = _AGENT | self._bearer | kind
+        headers = {"Idempotency-Key": key, "Content-Type": "application/octet-stream"} | self._own
         return self._again(Request(self._url + path, body, headers, method="POST"))
 
     def delete(self, path: str, key: str) -> bytes:
         """Have something deleted. key: names the request; a retry has the same."""
-        headers = _AGENT | self._bearer | {"Idempotency-Key": key}
+        headers = self._own | {"Idempotency-Key": key}
         return self._again(Request(self._url + path, headers=headers, method="DELETE"))
 
     def json(self, data: bytes) -> Any:

@@ -1,7 +1,4 @@
-"""What a command found: rows for programs, tables and sentences for people, and how sure it is.
-
-Beside the result stands the manifest, by which it can be made again.
-"""
+"""What a command found, for programs and people, how sure it is, and how to make it again."""
 
 from __future__ import annotations
 
@@ -32,6 +29,7 @@ REPORT = "Write one self-contained page here."
 """Help of the options that fits and experiments have."""
 LEAST_SEEDS = 6
 """Seeds to ask for where an interval is to say much."""
+ANYWHERE = (-math.inf, math.inf)
 PACKAGES = ("tacit-rec", "numpy", "scipy", "scikit-learn", "numba", "polars", "opendp")
 
 
@@ -48,10 +46,7 @@ class Interval(NamedTuple):
 
 
 def mean_interval(
-    values: ArrayLike,
-    confidence: float = 0.95,
-    *,
-    bounds: tuple[float, float] = (-math.inf, math.inf),
+    values: ArrayLike, confidence: float = 0.95, *, bounds: tuple[float, float] = ANYWHERE
 ) -> Interval:
     """Student's t interval of the mean of one figure per fold, cut to `bounds`.
 
@@ -161,7 +156,8 @@ class Result:
     def _frame(self, backend: Literal["pandas", "polars"]) -> Any:
         from tacit.data.frames import to_frame
 
-        return to_frame({name: [row[name] for row in self.rows] for name in self._columns}, backend)
+        rows = self.rows
+        return to_frame({name: [row[name] for row in rows] for name in self._columns}, backend)
 
     @property
     def _columns(self) -> list[str]:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from itertools import islice
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -35,6 +35,7 @@ from tacit.evaluation.page import Cell, Page, Section
 from tacit.evaluation.runner import Progress, Runner
 from tacit.extensions import METRICS, installed
 
+Context = tuple[Ratings, str | None, str | None]
 COLUMNS = ("design", "variant", "epsilon", "unit", "against", "metric", "value", "low", "high")
 ATTACK = -1
 """In place of a seed."""
@@ -179,17 +180,16 @@ def _best(
     figures: Mapping[Entry, Sequence[Mapping[str, Any]]], reasons: dict[str, str]
 ) -> list[Entry]:
     """Of the same method the settings with the best lists; why others could not be run."""
-    best: dict[tuple[str, str, float | None], tuple[float, Entry]] = {}
+    ran = []
     for entry, pieces in figures.items():
         failed = [piece[FAILED] for piece in pieces if FAILED in piece]
         if failed:
             reasons[f"{entry.design} {entry.variant} {_epsilon(entry.epsilon)}"] = failed[0]
-            continue
-        name = (entry.design, entry.variant, entry.epsilon)
-        reached = float(np.mean([piece[_NDCG] for piece in pieces]))
-        if name not in best or reached > best[name][0]:
-            best[name] = reached, entry
-    return [entry for _, entry in best.values()]
+        else:
+            ran.append(entry)
+    reached = {entry: float(np.mean([piece[_NDCG] for piece in figures[entry]])) for entry in ran}
+    same = grouped(ran, attrgetter("design", "variant", "epsilon"))
+    return [max(several, key=reached.__getitem__) for several in same.values()]
 
 
 def by_reason(reasons: Mapping[str, str]) -> list[str]:
@@ -204,9 +204,7 @@ def steps(entries: Sequence[Entry], seeds: int, attacks: bool) -> int:
     return len(entries) * seeds + attacks * len(attacked)
 
 
-def _piece(
-    context: tuple[Ratings, str | None, str | None], entry: Entry, seed: int
-) -> dict[str, Any]:
+def _piece(context: Context, entry: Entry, seed: int) -> dict[str, Any]:
     ratings, source, target = context
     try:
         if seed == ATTACK:

@@ -191,7 +191,6 @@ class ListRow:
     kept: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
         return asdict(self)
 
 

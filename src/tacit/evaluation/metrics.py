@@ -11,8 +11,6 @@ relevant items:
   MRR@n        1 / rank of the first relevant item, 0 where none is in the list
   hit rate@n   1 where a relevant item is in the list, else 0
   coverage@n   share of the catalogue that is in at least one list, everybody's
-
-All but coverage are means over the people with at least one relevant item.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ Lists = NDArray[np.integer]
 
 @dataclass(frozen=True, slots=True)
 class RankingMetrics:
-    """Means over people, of whom those without a relevant item are left out."""
+    """All but coverage are means over the people with at least one relevant item."""
 
     n: int
     ndcg: float

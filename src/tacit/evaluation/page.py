@@ -1,7 +1,4 @@
-"""One self-contained page of an experiment: verdict, tiles, tables, figures, and how it was made.
-
-A design gives the parts, and the words that are its own.
-"""
+"""One self-contained page of an experiment, of the parts and words that a design gives."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ class Runner:
     workers: 0 for all cores; 1 runs everything in this process. Functions are called as
     function(context, *arguments) and must be importable.
     resume: a file to which finished tasks are added, and whose tasks are not run again; results are
-    JSON then. identity: what tasks depend on beside their arguments, such as a digest of the data.
-    ConfigError for a file of another kind.
+    JSON then. ConfigError for a file of another kind. identity: what tasks depend on beside their
+    arguments, such as a digest of the data.
     """
 
     def __init__(
