@@ -85,7 +85,7 @@ def import_(
     if not as_json:
         _show_guess(made)
     if made.ratings and not (as_json or yes) and sys.stdin.isatty() and sys.stdout.isatty():
-        complete = all({"user", "item"} <= {*found.places} for _, found in made.ratings)
+        complete = all({"user", "item"} <= {*guess.places} for _, guess in made.ratings)
         if not complete or not typer.confirm("Is this right?", default=True):
             events = _ask(made, asked) or events
             made = planned()
@@ -111,9 +111,9 @@ def import_(
 
 def _ask(made: Plan, asked: dict[Role, str | None]) -> bool:
     """Ask for each column; whether there are neither stars nor plays."""
-    table, found = made.ratings[0]
+    table, guess = made.ratings[0]
     for role in _ASKED:
-        usual = table.headers[found.places[role]] if role in found.places else "-"
+        usual = table.headers[guess.places[role]] if role in guess.places else "-"
         answer = typer.prompt(f"Column of {_MEANS[role]}, - for none", default=usual).strip()
         asked[role] = None if answer == "-" else answer
     none = asked["rating"] is None and asked["plays"] is None
@@ -124,18 +124,18 @@ def _ask(made: Plan, asked: dict[Role, str | None]) -> bool:
 
 
 def _show_guess(made: Plan) -> None:
-    for table, found in made.ratings:
+    for table, guess in made.ratings:
         rows = [
-            (_MEANS[role], table.headers[at], _WHY[found.why[role]])
-            for role, at in found.places.items()
+            (_MEANS[role], table.headers[at], _WHY[guess.why[role]])
+            for role, at in guess.places.items()
         ]
-        if not {"rating", "plays"} & set(found.places):
+        if not {"rating", "plays"} & set(guess.places):
             rows.append(("the stars", "none: every row is an event", "no column has ratings"))
-        title = made.title(table, found)
+        title = made.title(table, guess)
         if title is not None:
             rows.append(("the item's title", table.headers[title], _WHY["name"]))
         terminal.table(str(table.path), ("", "column", "because of"), rows)
-        read = {*found.places.values(), title}
+        read = {*guess.places.values(), title}
         if left := [name for at, name in enumerate(table.headers) if at not in read]:
             terminal.say(f"Not read: {', '.join(left)}")
     for what, tables in (("Items", made.items), ("People", made.users)):

@@ -64,9 +64,9 @@ def run(
         if not as_json:
             _show(tours[-1], f"{number} of {len(chosen)}")
     seconds = round(time.monotonic() - started, 1)
-    said = f"{len(tours)} designs in {seconds:g} seconds."
+    sentence = f"{len(tours)} designs in {seconds:g} seconds."
     after = "tacit fit private ratings.csv --epsilon 1 -o m.tacit"
-    return Result({"tours": tours, "seconds": seconds}, (said,), after)
+    return Result({"tours": tours, "seconds": seconds}, (sentence,), after)
 
 
 def _show(tour: dict[str, Any], place: str) -> None:

@@ -174,12 +174,12 @@ def show(where: Where, second: Second = None) -> Result:
     """Show every budget with what was spent, and the stored states."""
     from tacit.ledger import inspect_ledger
 
-    found = inspect_ledger(where, second=second)
-    budgets = [_row(balance) for balance in found.balances]
-    result = {**_summary(found), "budgets": budgets, "states": found.states}
+    inspected = inspect_ledger(where, second=second)
+    budgets = [_row(balance) for balance in inspected.balances]
+    result = {**_summary(inspected), "budgets": budgets, "states": inspected.states}
     shown = [_table(f"Budgets, epoch {result['epoch']}", budgets)]
-    if found.states:
-        rows = [(state.name, state.size, state.sequence) for state in found.states]
+    if inspected.states:
+        rows = [(state.name, state.size, state.sequence) for state in inspected.states]
         shown.append(Table("Kept states", ("name", "bytes", "of entry"), rows))
     return _answer(result, [*shown, *_report(result)], where, second)
 
@@ -210,10 +210,10 @@ def export(
     from tacit.container import write_whole
     from tacit.ledger import inspect_ledger
 
-    found = inspect_ledger(where, second=second)
-    document = terminal.plain({**_summary(found), "entries": found.entries})
+    inspected = inspect_ledger(where, second=second)
+    document = terminal.plain({**_summary(inspected), "entries": inspected.entries})
     write_whole(to, (json.dumps(document, indent=1) + "\n").encode())
-    result = {**_summary(found), "written": to}
+    result = {**_summary(inspected), "written": to}
     shown = [*_report(result), f"The log is in {to}."]
     return _answer(result, shown, where, second)
 
@@ -306,8 +306,8 @@ def _amount(steps: int | None, delta: int = 0) -> str | None:
     return f"{text} (delta {delta / 1e18:.3g})" if delta else text
 
 
-def _summary(found: Inspection) -> dict[str, Any]:
-    checked = found.verification
+def _summary(inspected: Inspection) -> dict[str, Any]:
+    checked = inspected.verification
     return {
         "ledger": checked.head.ledger,
         "sound": checked.sound,

@@ -174,8 +174,8 @@ def serve(
         "visitors": visitors if visitors is not None or not demo else True,
         "behind_tls": behind_tls,
     }
-    with _folder(folder, demo=demo) as (found, made):
-        settings = Settings.gather(found.absolute(), given, os.environ)
+    with _folder(folder, demo=demo) as (home, made):
+        settings = Settings.gather(home.absolute(), given, os.environ)
         warnings = list(_warnings(settings))
         for warning in () if as_json else warnings:  # with --json they stand in the object
             typer.echo(f"Warning: {warning}", err=True)

@@ -142,9 +142,9 @@ def _refusing() -> Iterator[None]:
         raise ConfigError(f"{error}. Nothing was sent.") from None
 
 
-def _check_pin(what: str, expected: str | None, found: str) -> None:
-    if expected is not None and expected.lower() != found:
+def _check_pin(what: str, expected: str | None, shown: str) -> None:
+    if expected is not None and expected.lower() != shown:
         raise PrivacyError(
-            f"The service shows a {what} with the digest {found}, which is not the expected one. "
+            f"The service shows a {what} with the digest {shown}, which is not the expected one. "
             "It may show others something else. Nothing was sent."
         )

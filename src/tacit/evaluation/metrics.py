@@ -184,18 +184,18 @@ def _errors(truth: Floats, prediction: Floats) -> Floats:
     return predicted - true
 
 
-def label_accuracy(found: ArrayLike, true: ArrayLike) -> float:
+def label_accuracy(predicted: ArrayLike, true: ArrayLike) -> float:
     """Share of items with the right label under the best one-to-one naming of clusters."""
     from scipy.optimize import linear_sum_assignment
 
-    table = _table(found, true)
+    table = _table(predicted, true)
     rows, columns = linear_sum_assignment(-table)
     return float(table[rows, columns].sum() / table.sum())
 
 
-def adjusted_rand(found: ArrayLike, true: ArrayLike) -> float:
+def adjusted_rand(predicted: ArrayLike, true: ArrayLike) -> float:
     """Hubert and Arabie (1985): 1 for equal partitions, 0 in the mean for unrelated ones."""
-    table = _table(found, true)
+    table = _table(predicted, true)
     pairs, one, other = (
         float((counts * (counts - 1) / 2).sum())
         for counts in (table, table.sum(axis=1), table.sum(axis=0))
@@ -206,11 +206,11 @@ def adjusted_rand(found: ArrayLike, true: ArrayLike) -> float:
     return 1.0 if most == by_chance else (pairs - by_chance) / (most - by_chance)
 
 
-def _table(found: ArrayLike, true: ArrayLike) -> NDArray[np.int64]:
+def _table(predicted: ArrayLike, true: ArrayLike) -> NDArray[np.int64]:
     """How many items have each pair of labels."""
     from scipy.stats.contingency import crosstab
 
-    ours, theirs = np.asarray(found), np.asarray(true)
+    ours, theirs = np.asarray(predicted), np.asarray(true)
     if ours.ndim != 1 or ours.shape != theirs.shape or ours.size == 0:
         raise DataError("labels to compare are two lists of one length, with an entry or more")
     return np.asarray(crosstab(ours, theirs).count, dtype=np.int64)

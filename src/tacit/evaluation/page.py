@@ -38,20 +38,20 @@ class Cell:
 
 
 def interval(
-    found: Interval | None, form: str = ".3f", *, ends: bool = True, better: int = 0
+    value: Interval | None, form: str = ".3f", *, ends: bool = True, better: int = 0
 ) -> Cell | None:
     """A mean with the ends of its interval.
 
     form: how a number is written; with a sign ("+.3f") it is a difference. ends: whether there are
     any to show. better: 1 where more than 0 is better, -1 where less is, 0 where neither.
     """
-    if found is None:
+    if value is None:
         return None
     signed = form.startswith("+")
-    mean, low, high = (f"{value:{form}}" for value in found)
+    mean, low, high = (f"{end:{form}}" for end in value)
     if signed:
         mean, low, high = (each.replace("-", "\N{MINUS SIGN}") for each in (mean, low, high))
-    side = better * ((found.low > 0) - (found.high < 0))
+    side = better * ((value.low > 0) - (value.high < 0))
     tone = ("", "better", "worse")[side]
     said = (tone or "not distinguished") if better else ""
     return Cell(
