@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import secrets
 import stat
@@ -138,7 +139,23 @@ def unpack(
             f"{file}: damaged, its SHA-256 does not match its content (a changed or missing byte). "
             "Nothing of it was used. Copy or fit it again."
         )
-    return _unpack(str(file), body)
+    start = len(MAGIC) + 8
+    length = int.from_bytes(body[len(MAGIC) : start], "little")
+    if length > min(_MOST_HEADER, len(body) - start):
+        raise ModelFileError(f"{file}: its header claims {length} bytes, more than the file has.")
+    try:
+        text = json.loads(body[start : start + length])
+        version, header, table = text["format"], text["header"], text["arrays"]
+        shapes = [(str(a["name"]), str(a["dtype"]), tuple(a["shape"])) for a in table]
+        if not isinstance(header, dict):
+            raise TypeError
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ModelFileError(f"{file}: its header is not one that tacit writes.") from None
+    if version != FORMAT:
+        raise ModelFileError(
+            f"{file}: written in format {version}; this tacit reads format {FORMAT}. Fit it again."
+        )
+    return header, _arrays(file, body, start + length, shapes)
 
 
 def canonical_json(value: Any) -> str:
@@ -148,28 +165,8 @@ def canonical_json(value: Any) -> str:
     )
 
 
-def _unpack(file: str, body: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    start = len(MAGIC) + 8
-    length = int.from_bytes(body[len(MAGIC) : start], "little")
-    if length > min(_MOST_HEADER, len(body) - start):
-        raise ModelFileError(f"{file}: its header claims {length} bytes, more than the file has.")
-    try:
-        content = json.loads(body[start : start + length])
-        version, header, table = content["format"], content["header"], content["arrays"]
-        shapes = [(str(a["name"]), str(a["dtype"]), tuple(a["shape"])) for a in table]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise ModelFileError(f"{file}: its header is not one that tacit writes.") from None
-    if not isinstance(header, dict):
-        raise ModelFileError(f"{file}: its header is not one that tacit writes.")
-    if version != FORMAT:
-        raise ModelFileError(
-            f"{file}: written in format {version}; this tacit reads format {FORMAT}. Fit it again."
-        )
-    return header, _arrays(file, body, start + length, shapes)
-
-
 def _arrays(
-    file: str, body: bytes, at: int, shapes: list[tuple[str, str, tuple[Any, ...]]]
+    file: str | Path, body: bytes, at: int, shapes: list[tuple[str, str, tuple[Any, ...]]]
 ) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {}
     for name, dtype, shape in shapes:
@@ -178,9 +175,7 @@ def _arrays(
             raise ModelFileError(
                 f"{file}: array '{name}' has a name, type or shape that tacit never writes."
             )
-        count = 1
-        for extent in shape:
-            count *= extent
+        count = math.prod(shape)
         size = count * np.dtype(dtype).itemsize
         if size > len(body) - at:
             raise ModelFileError(f"{file}: array '{name}' claims more bytes than the file has.")

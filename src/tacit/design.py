@@ -1,8 +1,7 @@
 """A design is one way to recommend under one kind of trust; the registry knows all of them.
 
-A design's folder has a `design.py` with `DESIGN = Design(...)`. Designs of other packages are found
-by the entry point group `tacit.designs`, whose values name such an object. Nothing is imported
-before its name is asked for.
+A design's folder has a `design.py` with `DESIGN = Design(...)`; entry points of the group
+`tacit.designs` name those of other packages. None is imported before its name is asked for.
 """
 
 from __future__ import annotations
@@ -10,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import MISSING, Field, dataclass, field, fields
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tacit.errors import ConfigError
@@ -30,9 +29,8 @@ BUILT_IN = ("private", "standard-scheme", "xmap", "sketches", "prec", "pdap")
 class Served:
     """What a design serves over HTTP: a section of tacit.toml, [NOUN.NAME].
 
-    kind, router, demo: each as "module:name" in the design's package, imported when it is asked
-    for: a class whose `from_section(section)` reads one table, its resources, and a function that
-    writes a section on generated data into a folder.
+    Each as "module:name" in the design's package: kind: a class whose `from_section(section)` reads
+    one table; router: its resources; demo: writes a section on generated data into a folder.
     counts_names: whether it counts a name as a person, with a budget or a place of theirs.
     """
 
@@ -49,18 +47,17 @@ class Design:
 
     name: as commands spell it. title: as people read it. citation: of the paper.
     models: names in model files, each with its class in the design's package.
-    card_settings: a frozen dataclass, made with `option`. Its fields are the options of
-    `tacit guarantee NAME`.
+    card_settings: a dataclass like `Command.settings`, of `tacit guarantee NAME`.
     cards: the guarantee cards of such settings, before anything is fitted; ConfigError for
     settings that no model could have.
     after_cards: the command that a reader of the cards types next, and what it does.
-    parts: what else commands ask for, each as "module:name" in the design's package, imported when
-    it is asked for. `audit` makes a `tacit.auditing.claims.Bench`, `tour` a `Tour`; `useful` says
-    of a fitted model whether its lists are expected to beat popularity; `fit`, `evaluate`,
-    `attack`, `plan`, `simulate` and `replay` are each a `Command`; `compare` gives the
-    `Entry`s of a `Comparison`, or the reason why there are none; `reproduce` is a tuple of
-    `Printed`; `models` writes one that is served, with its section, into a folder.
-    works_from: from how many people its lists beat popularity, by the figures of docs/results.md.
+    parts: what else commands ask for, each as "module:name" in the design's package. `audit` makes
+    a `tacit.auditing.claims.Bench`, `tour` a `Tour`; `useful` says of a fitted model whether its
+    lists are expected to beat popularity; `fit`, `evaluate`, `attack`, `plan`, `simulate` and
+    `replay` are each a `Command`; `compare` gives the `Entry`s of a `Comparison`, or the reason why
+    there are none; `reproduce` is a tuple of `Printed`; `models` writes one that is served, with
+    its section, into a folder.
+    works_from: from how many people its lists beat popularity, by docs/results.md.
     served: what `tacit serve` mounts.
     """
 
@@ -76,13 +73,11 @@ class Design:
     served: tuple[Served, ...] = ()
 
     def part(self, name: str) -> Any:
-        """What `parts` names."""
         return self.load(self.parts[name])
 
     def load(self, place: str) -> Any:
         """What "module:name" in its package is."""
-        module, _, attribute = place.partition(":")
-        return getattr(import_module(f"{self.package}.{module}"), attribute)
+        return resolve_name(f"{self.package}.{place}")
 
     @property
     def package(self) -> str:
@@ -163,7 +158,7 @@ class Run(Protocol):
     per_item: int
 
     def read(self, *, catalogue: Path | None = None, domains: bool = True) -> Ratings:
-        """The ratings; raises DataError with file, row and column.
+        """The ratings; DataError with file, row and column.
 
         catalogue: a file of the only items that count. domains: whether it must have them.
         """
@@ -183,8 +178,8 @@ class Run(Protocol):
 class Command:
     """A command of a design, such as `tacit simulate NAME`.
 
-    settings: a frozen dataclass made with `option`; its fields are the options. run: what the
-    command does; its docstring is the help. ratings: whether it reads a file of ratings.
+    settings: a frozen dataclass made with `option`; its fields are the options. run: its docstring
+    is the help. ratings: whether it reads a file of ratings.
     """
 
     settings: type[Any]
@@ -206,8 +201,8 @@ def option(
 
     A tuple is written with commas, or, if `repeat`, by one option for each entry. least: the
     smallest value. flag: how it is typed, if not by the field's name: "--out -o". argument: what a
-    positional one is called in the help. writes: a file to write, which must be writable before
-    anything else is done.
+    positional one is called in the help. writes: a file, which must be writable before anything
+    else is done.
     """
     metadata = {"help": help, "least": least, "flag": flag, "argument": argument}
     return field(default=default, metadata={**metadata, "writes": writes, "repeat": repeat})
@@ -217,22 +212,13 @@ def option(
 class Where:
     """Options of commands whose sums over people need not be made in memory."""
 
-    engine: str = option(
-        "Where sums over people are made: 'local', or 'spark' with --remote.", default="local"
-    )
+    engine: str = option("Where sums are made: 'local', or 'spark' with --remote.", default="local")
     remote: str | None = option(
-        "Spark Connect server, sc://HOST:PORT. RATINGS is then a path of Parquet or CSV that it "
-        "sees, or a table of its catalogue.",
-        default=None,
+        "Spark Connect server, sc://HOST:PORT. RATINGS: a path or table it sees.", default=None
     )
-    memory: str | None = option(
-        "Stream RATINGS, Parquet, in this much memory, such as 4GiB; left out: all in memory.",
-        default=None,
-    )
+    memory: str | None = option("Stream Parquet in this much memory, such as 4GiB.", default=None)
     tasks: int | None = option(
-        "In how many tasks people are parted on a cluster; default: one for 2 million ratings.",
-        default=None,
-        least=1,
+        "Tasks on a cluster; default: one for 2 million ratings.", default=None, least=1
     )
 
     def __post_init__(self) -> None:
@@ -268,13 +254,11 @@ def _package(name: str) -> str:
 def design(name: str) -> Design:
     """The design of that name; ConfigError if there is none."""
     if name in BUILT_IN:
-        module = import_module(f"{_package(name)}.design")
-        found: Design = module.DESIGN
-        return found
-    elsewhere = installed(DESIGNS)
-    if name not in elsewhere:
+        loaded = resolve_name(f"{_package(name)}.design:DESIGN")
+    elif name in (elsewhere := installed(DESIGNS)):
+        loaded = elsewhere[name].load()
+    else:
         raise ConfigError(f"No design '{name}'. Known: {', '.join(names())}.")
-    loaded = elsewhere[name].load()
     if not isinstance(loaded, Design):
         raise ConfigError(
             f"The entry point {name} of {DESIGNS} names no Design but a {type(loaded).__name__}. "
@@ -285,15 +269,15 @@ def design(name: str) -> Design:
 
 def nouns() -> dict[str, tuple[Design, Served]]:
     """What designs serve, by the section of tacit.toml."""
-    found = {one.noun: (owner, one) for owner in map(design, names()) for one in owner.served}
-    return dict(sorted(found.items()))
+    by_noun = {one.noun: (owner, one) for owner in map(design, names()) for one in owner.served}
+    return dict(sorted(by_noun.items()))
 
 
 def model_class(kind: str) -> type[Any] | None:
     """The class that reads a model file of this name; None if no design has it."""
-    for found in map(design, names()):
-        if kind in found.models:
-            read: type[Any] = getattr(import_module(found.package), found.models[kind])
+    for owner in map(design, names()):
+        if kind in owner.models:
+            read: type[Any] = resolve_name(f"{owner.package}:{owner.models[kind]}")
             return read
     return None
 
@@ -309,11 +293,11 @@ def design_of(model: object) -> Design | None:
 def usefulness(model: object) -> str | None:
     """Whether a fitted model's lists are expected to beat popularity, and how many people are
     missing, in words: from public sizes or what was released. None for a baseline."""
-    found = design_of(model)
-    if found is None or "useful" not in found.parts:
-        return None if found is None else found.works_from
-    said: str = found.part("useful")(model)
-    return said
+    owner = design_of(model)
+    if owner is None or "useful" not in owner.parts:
+        return None if owner is None else owner.works_from
+    sentence: str = owner.part("useful")(model)
+    return sentence
 
 
 def summary(name: str, out: Path, ratings: Ratings) -> dict[str, Any]:
@@ -332,5 +316,5 @@ def private_summary(name: str, out: Path, items: int) -> dict[str, Any]:
 
 def promised(card: Guarantee) -> dict[str, Any]:
     """What the answer of a private fit says of its card."""
-    said = {"first_line": card.first_line, "sentence": card.sentence}
-    return {"basis": card.basis.value, **said}
+    lines = {"first_line": card.first_line, "sentence": card.sentence}
+    return {"basis": card.basis.value, **lines}

@@ -57,8 +57,6 @@ class DataError(TacitError):
 class OutputError(TacitError):
     """A file cannot be written where it was asked for. What was there is untouched."""
 
-    exit_code = 1
-
 
 class ModelFileError(TacitError):
     """A model file is not what it says it is: refused before anything is used from it."""
@@ -80,8 +78,6 @@ class NotFittedError(TacitError):
 
 class ClusterError(TacitError):
     """A cluster does not answer, cannot do what is asked, or answered what cannot be used."""
-
-    exit_code = 1
 
 
 class MissingExtra(TacitError):

@@ -23,12 +23,12 @@ DATASETS = "tacit.datasets"
 
 def installed(group: str, taken: Collection[str] = ()) -> dict[str, EntryPoint]:
     """Name to entry point; ConfigError where a name is registered twice, or is one of `taken`."""
-    found: dict[str, EntryPoint] = {}
+    named: dict[str, EntryPoint] = {}
     for entry in entry_points(group=group):
-        if entry.name in taken or (entry.name in found and found[entry.name].value != entry.value):
+        if entry.name in taken or (entry.name in named and named[entry.name].value != entry.value):
             raise ConfigError(
                 f"The package of '{entry.value}' registers '{entry.name}' in {group}, a name that "
                 "is taken: rename its entry point."
             )
-        found[entry.name] = entry
-    return found
+        named[entry.name] = entry
+    return named

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from functools import cache
-from types import SimpleNamespace
 
 import pytest
 import typer
@@ -45,7 +44,7 @@ def broken(monkeypatch):
         def doctor(as_json: bool = typer.Option(False, "--json")) -> None:
             raise error
 
-        monkeypatch.setattr(cli, "import_module", lambda name: SimpleNamespace(app=stand_in))
+        monkeypatch.setattr(cli, "resolve_name", lambda name: stand_in)
 
     return put
 

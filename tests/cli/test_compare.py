@@ -153,7 +153,7 @@ def test_kept_pieces_are_those_of_the_same_domains(tmp_path):
         ratings = Ratings.from_arrays(*ids, made.values, item_metadata=known)
         entries = [each for each in baselines(None, None) if each.design == "popularity"]
         given = {"seeds": [0], "attacks": False, **domains}
-        kept = compare(ratings, entries, kept=tmp_path / "kept.jsonl", **given).rows
+        kept = compare(ratings, entries, resume=tmp_path / "kept.jsonl", **given).rows
         assert kept == compare(ratings, entries, **given).rows
         return kept
 

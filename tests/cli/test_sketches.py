@@ -317,3 +317,12 @@ def test_reports_of_a_file_are_counted(tmp_path):
         assert server.rejected["another campaign"] == 1
         assert (server.totals == made[0].totals).all()
         assert (server.ones == made[0].ones).all()
+
+
+def test_fold_without_its_campaign(tacit, tmp_path):
+    """A campaign that is not there is a missing file, as everywhere."""
+    code, _, err = tacit(
+        "sketches", "fold", tmp_path / "no", tmp_path / "r", "-o", tmp_path / "out"
+    )
+    assert code == 1
+    assert "No such file" in err

@@ -50,10 +50,10 @@ def test_finished_tasks_are_not_run_again(tmp_path, workers):
     """What a file has is read; what is missing runs and is added; a line cut off is no task."""
     kept, counted = tmp_path / "kept.jsonl", []
     for tasks in ([(1,), (2,)], [(1,), (2,), (3,)], [(1,), (2,), (3,)]):
-        with Runner(10, workers=workers, kept=kept, identity="data") as runner:
+        with Runner(10, workers=workers, resume=kept, identity="data") as runner:
             assert runner.run(operator.add, tasks, counted.append) == [10 + n for (n,) in tasks]
         with kept.open("a") as file:
             file.write('{"key": "cut')
     assert counted == [1, 1, 2, 1, 3]
-    with Runner(20, workers=1, kept=kept, identity="other data") as runner:
+    with Runner(20, workers=1, resume=kept, identity="other data") as runner:
         assert runner.run(operator.add, [(1,)], counted.append) == [21]

@@ -11,7 +11,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Annotated, Any
 
 import typer
@@ -43,14 +43,12 @@ COMMANDS = {
     "doctor": "Check that everything tacit needs works on this machine.",
 }
 
-PLACES = {
-    "fit": "commands:fit",
-    "evaluate": "commands:evaluate",
+PARTS = ("fit", "evaluate", "plan", "simulate", "replay")
+"""Commands that have a sub-command for each design with this part."""
+PLACES = {part: f"commands:{part}" for part in PARTS} | {
     "reproduce": "demo:reproducing",
-    "plan": "commands:plan",
-    "simulate": "commands:simulate",
-    "replay": "commands:replay",
     "sketches": "device:counting",
+    "init": "serve:making",
     "keys": "serve:keys",
 }
 """Modules of commands that do not lie in one of their own name."""
@@ -81,8 +79,7 @@ class LazyGroup(TyperGroup):
         name, listed, rest = super().resolve_command(ctx, args)
         if name not in COMMANDS:
             return name, listed, rest
-        module, _, attribute = PLACES.get(name, f"{name}:app").partition(":")
-        command = get_command(getattr(import_module(f"tacit.cli.{module}"), attribute))
+        command = get_command(resolve_name(f"tacit.cli.{PLACES.get(name, f'{name}:app')}"))
         return name, plain_help(command), rest
 
 
@@ -91,7 +88,7 @@ _PAIRS = ("about", "values")
 
 
 def plain_help(command: Any) -> Any:
-    """Help without boxes, which cut the names of options and values where a terminal is narrow."""
+    """Without boxes, which cut names and values where a terminal is narrow."""
     command.rich_markup_mode = None
     command.params = [p for p in command.params if not (p.name or "").endswith("_completion")]
     for each in command.params:
@@ -106,13 +103,13 @@ def plain_help(command: Any) -> Any:
 def _with_commas(usual: Callable[..., Any] | None) -> Callable[..., Any]:
     """`--name a,b` is `--name a --name b`; @FILE stays as it is."""
 
-    def parted(ctx: Any, param: Any, value: Any) -> Any:
+    def split(ctx: Any, param: Any, value: Any) -> Any:
         value = value if usual is None else usual(ctx, param, value)
         if not value:
             return value
         return [part for text in value for part in ([text] if text[:1] == "@" else text.split(","))]
 
-    return parted
+    return split
 
 
 app = typer.Typer(
@@ -171,8 +168,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _report(error: Exception, *, as_json: bool) -> int:
     message, code = _explain(error)
     if as_json:
-        named = vars(error) if isinstance(error, TacitError) else {}
-        body = {key: value for key, value in named.items() if key[0] != "_"}
+        details = vars(error) if isinstance(error, TacitError) else {}
+        body = {key: value for key, value in details.items() if key[0] != "_"}
         body |= {"type": type(error).__name__, "message": message, "exit_code": code}
         typer.echo(json.dumps({"error": body}, default=str), err=True)
     elif message:

@@ -1,7 +1,4 @@
-"""`tacit attack`: what a design releases, or any recommender's answers, give away.
-
-With --model any recommender, one's own or tacit's, is attacked on one's own ratings.
-"""
+"""`tacit attack`: what a design's releases, or any recommender on one's own ratings, give away."""
 
 from __future__ import annotations
 
@@ -9,91 +6,77 @@ import importlib
 import importlib.util
 import json
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from tacit import terminal
-from tacit.cli.commands import group
+from tacit.cli.commands import declared, group
+from tacit.design import Command, Run, option
 from tacit.errors import ConfigError, DataError, TacitError
-from tacit.terminal import JSON
+from tacit.evaluation import SEED, Result, Table, manifest
 
 HELP = (
     "FILE.py:NAME, MODULE:NAME or a recommender of tacit, such as private: a class, an object, a "
     "function that makes one, or a function history -> list."
 )
+_ATTACKS = "Only membership, audit, reconstruction or attribute."
+_PANEL = "Attackers: 'quick', or 'full' for all eleven and those of packages."
+_SCORES = "Membership by predictions, too; default: if stars."
+
+app = group(
+    "attack",
+    "Attack a design's releases, or any recommender: tacit attack --model M RATINGS.",
+    otherwise="model",
+)
 
 
-@terminal.reads_ratings
-def model(
-    source: terminal.Source,
-    model: Annotated[str, typer.Option("--model", help=HELP)],
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", help="NAME=VALUE for the class; repeat.")
-    ] = None,
-    attack: Annotated[
-        list[str] | None,
-        typer.Option(help="Only membership, audit, reconstruction or attribute; repeat."),
-    ] = None,
-    attribute: Annotated[
-        str | None, typer.Option(help="To infer; default: the first of two values.")
-    ] = None,
-    panel: terminal.Panel = "quick",
-    scores: Annotated[
-        bool | None,
-        typer.Option(
-            "--scores/--lists-only", help="Membership by predictions, too; default: if stars."
-        ),
-    ] = None,
-    claim: Annotated[
-        float | None, typer.Option(help="Epsilon it claims for a whole profile; default: its card.")
-    ] = None,
-    delta: Annotated[float | None, typer.Option(help="Delta of the claim; default 1e-6.")] = None,
-    members: Annotated[
-        list[str] | None,
-        typer.Option(help="For a function: ids it learned from, with commas, or @FILE."),
-    ] = None,
-    targets: Annotated[
-        int, typer.Option(min=10, help="People who are in with probability 1/2.")
-    ] = 300,
-    shadows: Annotated[int, typer.Option(min=4, help="Fits that the attacker learns from.")] = 16,
-    victims: Annotated[int, typer.Option(min=1, help="Fits that are attacked.")] = 8,
-    canaries: Annotated[int, typer.Option(min=8, help="Made-up people of each kind.")] = 400,
-    seed: terminal.Seed = 0,
-    as_json: JSON = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """The options of `attack model`; most are those of `any_model.attack`."""
+
+    model: str = option(HELP)
+    setting: list[str] | None = option("NAME=VALUE for the class; repeat.", flag="--set")
+    attacks: list[str] | None = option(_ATTACKS, flag="--attack")
+    attribute: str | None = option("To infer; default: the first of two values.")
+    panel: str = option(_PANEL, default="quick")
+    sees_scores: bool | None = option(_SCORES, flag="--scores/--lists-only")
+    claim: float | None = option("Epsilon it claims for a whole profile; default: its card.")
+    delta: float | None = option("Delta of the claim; default 1e-6.")
+    members: list[str] | None = option("For a function: ids it learned from, or @FILE.")
+    targets: int = option("People who are in with probability 1/2.", default=300, least=10)
+    shadows: int = option("Fits that the attacker learns from.", default=16, least=4)
+    victims: int = option("Fits that are attacked.", default=8, least=1)
+    canaries: int = option("Made-up people of each kind.", default=400, least=8)
+    seed: int = option(SEED, default=0, least=0)
+
+
+def attack_model(asked: ModelSettings, run: Run) -> Result:
     """Attack any recommender.
 
     Was a person among those it learned from? What does it prove of an epsilon? What did a person
     rate lately? Which value has an attribute? It is fitted to these ratings again and again.
     """
     from tacit.auditing.attacks import any_model
-    from tacit.evaluation import manifest
 
-    made = named(model, setting or [])
-    any_model.adapt(made)  # refuses what is no recommender before the file is read
-    ratings = source.read()
-    settings: dict[str, Any] = {
-        "attacks": tuple(attack or any_model.ATTACKS),
-        "attribute": attribute,
-        "panel": panel,
-        "sees_scores": scores,
-        "claim": claim,
-        "delta": delta,
-        "targets": targets,
-        "shadows": shadows,
-        "victims": victims,
-        "canaries": canaries,
-    }
-    people = terminal.ids_in(members) if members else None
-    with terminal.progress("Attacking", None, quiet=as_json) as advance:
-        found = any_model.attack(
-            made, ratings, members=people, progress=advance, seed=seed, **settings
-        )
-    command = terminal.command_line()
-    made_with = manifest(ratings, seed=seed, command=command, model=model, **settings)
-    terminal.emit(found.to_dict() | {"manifest": made_with}, as_json=as_json, render=_show)
+    attacked = named(asked.model, asked.setting or [])
+    any_model.adapt(attacked)  # refuses what is no recommender before the file is read
+    ratings = run.read()
+    people = terminal.ids_in(asked.members) if asked.members else None
+    settings = vars(asked) | {"attacks": tuple(asked.attacks or any_model.ATTACKS)}
+    for name in ("model", "setting", "members"):
+        del settings[name]
+    with run.progress("Attacking", None) as advance:
+        result = any_model.attack(
+            attacked, ratings, members=people, progress=advance, **settings
+        ).to_dict()
+    made_with = manifest(ratings, command=run.command, model=asked.model, **settings)
+    after = "docs/attacks.md says what each row means;  --json has all digits."
+    return Result(result | {"manifest": made_with}, [*_shown(result)], after)
+
+
+app.command("model")(declared(Command(ModelSettings, attack_model, ratings=True)))
 
 
 def named(text: str, settings: list[str]) -> Any:
@@ -101,20 +84,20 @@ def named(text: str, settings: list[str]) -> Any:
     from tacit.recommenders.inputs import model_kinds, model_reader
 
     home, colon, name = text.rpartition(":")
-    found = getattr(_module(home), name, None) if colon else model_reader(text)
-    if found is None:
+    maker = getattr(_module(home), name, None) if colon else model_reader(text)
+    if maker is None:
         known = f"It has no '{name}'." if colon else f"Known: {', '.join(model_kinds())}."
         raise ConfigError(f"--model {text}: no such recommender. {known}")
     given = {key: _value(value) for key, value in terminal.pairs(settings, "--set").items()}
-    if not given and (colon or not isinstance(found, type)):
-        return found
+    if not given and (colon or not isinstance(maker, type)):
+        return maker
     try:
-        found(**given)
+        maker(**given)
     except TacitError:
         raise
     except Exception as error:
         raise ConfigError(f"--model {text}: {error}. Give it with --set NAME=VALUE.") from None
-    return lambda: found(**given)
+    return lambda: maker(**given)
 
 
 def _module(home: str) -> Any:
@@ -145,7 +128,7 @@ def _value(text: str) -> Any:
         return text
 
 
-def _show(result: dict[str, Any]) -> None:
+def _shown(result: dict[str, Any]) -> Iterator[Table | str]:
     columns = ("attack", "AUC", "95 % interval", "TPR at 0.1 %", "at 1 %", "epsilon at least")
     more = ("tpr_at_fpr_0.001", "tpr_at_fpr_0.01", "epsilon_lower_bound")
     rows = [
@@ -153,21 +136,12 @@ def _show(result: dict[str, Any]) -> None:
          *(None if row[name] is None else f"{row[name]:.3f}" for name in more))
         for row in result["rows"]
     ]  # fmt: skip
-    terminal.table(f"Attacks on {result['model']}", columns, rows)
+    yield Table(f"Attacks on {result['model']}", columns, rows)
     for line in result["left_out"]:
-        terminal.say(f"Not made: {line}.")
+        yield f"Not made: {line}."
     bound = f"epsilon at least {result['epsilon_lower_bound']:.3f} (all bounds: 95 %)"
     unit = f"delta {result['delta']:g}, {result['adjacency']}"
-    said = "nothing is claimed"
+    claim = "nothing is claimed"
     if result["claim"] is not None:
-        said = f"claimed {result['claim']:.3g}: {result['verdict']}"
-    terminal.say(f"{bound}, {unit}; {said}.")
-    terminal.next_step("Next:  docs/attacks.md says what each row means;  --json has all digits.")
-
-
-app = group(
-    "attack",
-    "Attack a design's releases, or any recommender: tacit attack --model M RATINGS.",
-    otherwise="model",
-)
-app.command("model")(model)
+        claim = f"claimed {result['claim']:.3g}: {result['verdict']}"
+    yield f"{bound}, {unit}; {claim}."

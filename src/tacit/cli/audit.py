@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from tacit import terminal
+from tacit.cli.commands import command
+from tacit.design import design, names, option
 from tacit.errors import ConfigError
 from tacit.evaluation import Result, Table
 from tacit.terminal import JSON
@@ -21,31 +23,17 @@ app = typer.Typer()
 ALL = "mechanisms"
 
 
-@app.command()
+@command(app)
 def audit(
-    what: Annotated[
-        str | None,
-        typer.Argument(help="'mechanisms' for all, the name of one, or a design."),
-    ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Run all audits, one after the other.")
-    ] = False,
-    samples: Annotated[
-        int | None,
-        typer.Option(
-            help="Releases of each neighbour; slow ones get a share. By default as many as each "
-            "audit needs, 5,000 to 1,000,000."
-        ),
-    ] = None,
-    variant: Annotated[
-        str | None,
-        typer.Option(help="Of designs that have several: published or sound. By default all."),
-    ] = None,
-    planted: Annotated[
-        bool, typer.Option("--planted", help="Also show that planted bugs are caught.")
-    ] = False,
+    what: str | None = option("'mechanisms', the name of one, or a design.", argument="what"),
+    everything: bool = option("Run all audits, one after the other.", flag="--all"),
+    samples: int | None = option(
+        "Releases of each neighbour; by default as many as each needs, 5,000 to 1,000,000."
+    ),
+    variant: str | None = option("Of designs with both: published or sound. By default all."),
+    planted: bool = option("Also show that planted bugs are caught."),
     as_json: JSON = False,
-) -> None:
+) -> Result:
     """Audit by exact computation and by samples of the running code.
 
     Exit code 1 if a violation was found, a planted bug was missed, correct code raised an alarm, or
@@ -55,41 +43,35 @@ def audit(
     if not everything and what is None:
         raise ConfigError(f"Say what to audit, such as  tacit audit {ALL}, or --all.")
     if what is not None and not everything:
-        found = _audit(what, samples, variant, planted=planted, quiet=as_json)
-    elif what is None and variant is None and samples is None:
-        found = _all(planted=planted, as_json=as_json)
-    else:
+        return _audit(what, samples, variant, planted=planted, quiet=as_json)
+    if what is not None or variant is not None or samples is not None:
         raise ConfigError("--all audits everything as it is by default: leave out the rest.")
-    terminal.show(found, as_json=as_json)
+    return _all(planted=planted, as_json=as_json)
 
 
 def audits() -> tuple[str, ...]:
     """What `--all` audits."""
-    from tacit.design import design, names
-
     return (ALL, *(name for name in names() if "audit" in design(name).parts))
 
 
 def _all(*, planted: bool, as_json: bool) -> Result:
     """Every audit in turn, and how long it took; it fails if one of them did."""
-    found: dict[str, Any] = {}
-    failed = []
+    results: dict[str, Any] = {}
+    rows, failed = [], []
     for what in audits():
         started = time.perf_counter()
         one = _audit(what, None, None, planted=planted, quiet=as_json)
-        found[what] = {"seconds": time.perf_counter() - started, **one.data}
+        seconds = time.perf_counter() - started
+        results[what] = {"seconds": seconds, **one.data}
+        rows.append((what, seconds, "FAILED" if one.failed else "as it should be"))
         failed += [what] if one.failed else []
         if not as_json:
             terminal.console.rule(what)
             terminal.render(one)
-    seconds = sum(one["seconds"] for one in found.values())
-    rows = [
-        (name, one["seconds"], "FAILED" if name in failed else "as it should be")
-        for name, one in found.items()
-    ]
+    total = sum(seconds for _, seconds, _ in rows)
     return Result(
-        {"audits": found, "failed": failed, "seconds": seconds},
-        (Table("", ("audit", "seconds", "result"), rows), f"{seconds:.0f} seconds in all."),
+        {"audits": results, "failed": failed, "seconds": total},
+        (Table("", ("audit", "seconds", "result"), rows), f"{total:.0f} seconds in all."),
         failed=bool(failed),
     )
 
@@ -109,12 +91,11 @@ def _audit(
     short = drawn < bench.samples
     steps = bench.steps(variant, short=short, planted=planted)
     with terminal.progress("Auditing", steps, quiet=quiet) as advance:
-        found, wrong = audited(bench, variant, drawn, advance, planted=planted)
-    weak = sum(one.verdict == "weak audit" for one in found["audits"])
-    shown: list[Table | str] = [*_tables(bench, found)]
-    shown += _sentences(bench, found, wrong, weak, short=short)
+        result, wrong = audited(bench, variant, drawn, advance, planted=planted)
+    shown: list[Table | str] = [*_tables(bench, result)]
+    shown += _sentences(bench, result, wrong, short=short)
     after = bench.after if planted else f"tacit audit {what} --planted  shows what is caught."
-    return Result(found, shown, after, failed=bool(wrong))
+    return Result(result, shown, after, failed=bool(wrong))
 
 
 def bench_of(what: str) -> Bench:
@@ -122,7 +103,6 @@ def bench_of(what: str) -> Bench:
     from tacit.auditing import planted, shipped
     from tacit.auditing.bench import SAMPLES, lines
     from tacit.auditing.claims import Bench
-    from tacit.design import design
 
     if what in audits():
         if what != ALL:
@@ -131,13 +111,12 @@ def bench_of(what: str) -> Bench:
     elif what not in shipped.BENCH:
         known = ", ".join((*audits()[1:], *shipped.BENCH))
         raise ConfigError(f"No mechanism or design '{what}'. Choose {ALL} or one of: {known}.")
-    made_of = shipped.BENCH if what == ALL else {what: shipped.BENCH[what]}
-    found = {name: lines(makes) for name, makes in made_of.items()}
-    return Bench(found, planted.BUGS, SAMPLES)
+    chosen = shipped.BENCH if what == ALL else {what: shipped.BENCH[what]}
+    return Bench({n: lines(makes) for n, makes in chosen.items()}, planted.BUGS, SAMPLES)
 
 
-def _tables(bench: Bench, found: dict[str, Any]) -> Iterator[Table]:
-    audits, refuted = found["audits"], found["refuted_as_expected"]
+def _tables(bench: Bench, result: dict[str, Any]) -> Iterator[Table]:
+    audits, refuted = result["audits"], result["refuted_as_expected"]
     columns: dict[str, Any] = {"mechanism": lambda one: one.mechanism}
     if len({one.unit for one in audits}) > 1:
         columns["unit"] = lambda one: one.unit
@@ -151,10 +130,10 @@ def _tables(bench: Bench, found: dict[str, Any]) -> Iterator[Table]:
     }
     yield Table.of("", columns, audits)
     for study in bench.studies:
-        if found[study.name]:
-            yield Table.of(study.name, study.columns, found[study.name])
-    if "planted" in found:
-        bugs = list(zip(found["planted"], found["clean"], strict=True))
+        if result[study.name]:
+            yield Table.of(study.name, study.columns, result[study.name])
+    if "planted" in result:
+        bugs = list(zip(result["planted"], result["clean"], strict=True))
         columns = {
             "planted bug": lambda both: both[0].bug,
             "result": lambda both: "caught" if both[0].caught else "MISSED",
@@ -168,16 +147,14 @@ def _tables(bench: Bench, found: dict[str, Any]) -> Iterator[Table]:
 
 
 def _sentences(
-    bench: Bench, found: dict[str, Any], wrong: list[str], weak: int, *, short: bool
+    bench: Bench, result: dict[str, Any], wrong: list[str], *, short: bool
 ) -> Iterator[str]:
-    refuted = found["refuted_as_expected"]
-    violations = sum(
-        one.verdict == "violation" and one.mechanism not in refuted for one in found["audits"]
-    )
-    if violations:
+    expected = result["refuted_as_expected"]
+    verdicts = [one.verdict for one in result["audits"] if one.mechanism not in expected]
+    if violations := verdicts.count("violation"):
         yield f"{violations} violations found."
     yield from wrong
-    if weak:
+    if weak := verdicts.count("weak audit"):
         yield (
             f"{weak} weak: fewer --samples than by default cannot do better."
             if short
@@ -185,8 +162,8 @@ def _sentences(
         )
     if not wrong:
         yield bench.conclusion
-    if found["false_alarm"]:
+    if result["false_alarm"]:
         yield (
             "Samples call correct code wrong, or weak, with a probability of at most "
-            f"{found['false_alarm']:.2g}."
+            f"{result['false_alarm']:.2g}."
         )

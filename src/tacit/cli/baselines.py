@@ -65,11 +65,11 @@ def _baseline(name: str, kind: str, about: str) -> Command:
     def run(asked: Any, terminal: Run) -> Result:
         _, ratings = _fitted(kind, asked, terminal)
         data = summary(name, asked.out, ratings)
-        said = (
+        sentence = (
             f"Fitted {data['recommender']} to {len(ratings):,} ratings of {ratings.n_users:,} "
             "people. It promises no privacy."
         )
-        return Result(data, (said,), f"tacit recommend {asked.out} --history my_ratings.csv")
+        return Result(data, (sentence,), f"tacit recommend {asked.out} --history my_ratings.csv")
 
     run.__doc__ = f"{about}\n\nNo privacy: a baseline."
     return Command(_settings(kind), run, ratings=True)
@@ -89,8 +89,8 @@ def _private_popularity(asked: Any, run: Run) -> Result:
         "delta": asked.delta,
         **promised(card),
     }
-    said = f"Fitted private popularity to {items:,} items. {card.first_line} {card.sentence}"
-    return Result(data, (said,), f"tacit guarantee {asked.out}")
+    sentence = f"Fitted private popularity to {items:,} items. {card.first_line} {card.sentence}"
+    return Result(data, (sentence,), f"tacit guarantee {asked.out}")
 
 
 _KINDS = {

@@ -4,78 +4,67 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from tacit import terminal
+from tacit.cli.commands import Source, command
+from tacit.design import Comparison, names, option
+from tacit.design import design as design_of
+from tacit.errors import ConfigError
+from tacit.evaluation import SEED, WORKERS, Result, Table, manifest
 from tacit.terminal import JSON
 
 app = typer.Typer()
 SHOWN = {"ndcg@10": "NDCG", "recall@10": "recall", "rmse": "RMSE", "membership_auc": "AUC"}
-"""What fits a narrow terminal."""
 
 
-@app.command()
-@terminal.reads_ratings
+@command(app)
 def compare(
-    source: terminal.Source,
-    epsilon: Annotated[
-        str, typer.Option(help="Each in the design's own unit, with commas; inf: no noise.")
-    ] = "0.5,1,3,inf",
-    delta: Annotated[float, typer.Option(help="Delta of the designs that have one.")] = 1e-6,
-    from_domain: Annotated[
-        str | None, typer.Option("--source", help="Domain that people have rated in.")
-    ] = None,
-    to_domain: Annotated[
-        str | None, typer.Option("--target", help="Domain of the items in lists.")
-    ] = None,
-    design: Annotated[
-        list[str] | None, typer.Option(help="Only these designs and the baselines, with commas.")
-    ] = None,
-    attacks: Annotated[bool, typer.Option(help="Also attack each by membership.")] = True,
-    seeds: Annotated[int, typer.Option(min=1, help="How many splits.")] = 3,
-    report: Annotated[Path | None, typer.Option(help="Write one self-contained page.")] = None,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Write the rows.")] = None,
-    latex: Annotated[Path | None, typer.Option(help="Write the rows as a LaTeX table.")] = None,
-    resume: Annotated[
-        Path | None, typer.Option(help="Add finished parts to this file, and go on from it.")
-    ] = None,
-    seed: terminal.Seed = 0,
-    workers: terminal.Workers = 0,
+    source: Source,
+    epsilon: str = option(
+        "Each in the design's own unit, with commas; inf: no noise.", default="0.5,1,3,inf"
+    ),
+    delta: float = option("Delta of the designs that have one.", default=1e-6),
+    from_domain: str | None = option("Domain that people have rated in.", flag="--source"),
+    to_domain: str | None = option("Domain of the items in lists.", flag="--target"),
+    design: list[str] | None = option("Only these designs and the baselines, with commas."),
+    attacks: bool = option(
+        "Attack each by membership.", default=True, flag="--attacks/--no-attacks"
+    ),
+    seeds: int = option("How many splits.", default=3, least=1),
+    report: Path | None = option("Write one self-contained page.", writes=True),
+    csv: Path | None = option("Write the rows.", writes=True),
+    latex: Path | None = option("Write the rows as a LaTeX table.", writes=True),
+    resume: Path | None = option("Add finished parts here, and go on from them.", writes=True),
+    seed: int = option(SEED, default=0, least=0),
+    workers: int = option(WORKERS, default=0, least=0),
     as_json: JSON = False,
-) -> None:
+) -> Result:
     """Compare all designs on the same people, splits, metrics and seeds.
 
     Accuracy, who pays for privacy, and what a membership attack finds. An epsilon belongs to its
     unit and adversary: each has a table of its own. A design that does not fit says why.
     """
-    from tacit.container import check_writable, write_whole
-    from tacit.design import Comparison, names
-    from tacit.design import design as design_of
-    from tacit.errors import ConfigError
+    from tacit.container import write_whole
     from tacit.evaluation import compare as comparing
-    from tacit.evaluation import manifest
 
     if (from_domain is None) != (to_domain is None):
         raise ConfigError("Name both --source and --target, or neither.")
-    epsilons = terminal.decimals(epsilon, "--epsilon")
-    for path in (report, csv, latex, resume):
-        if path is not None:
-            check_writable(path)
+    epsilons = terminal.numbers(epsilon, "--epsilon", float)
     chosen = [design_of(name) for name in (design or names())]
     ratings = source.read()
     entries, left_out = [*comparing.baselines(from_domain, to_domain)], {}
     asked = Comparison(ratings, epsilons, delta, from_domain, to_domain)
     for each in chosen:
-        if "compare" not in each.parts:
-            left_out[each.name] = "it does not say how it is compared"
-            continue
-        found = each.part("compare")(asked)
-        if isinstance(found, str):
-            left_out[each.name] = found
+        compared: Any = "it does not say how it is compared"
+        if "compare" in each.parts:
+            compared = each.part("compare")(asked)
+        if isinstance(compared, str):
+            left_out[each.name] = compared
         else:
-            entries += found
+            entries += compared
     total = comparing.steps(entries, seeds, attacks)
     with terminal.progress("Comparing", total, quiet=as_json) as advance:
         table = comparing.compare(
@@ -87,7 +76,7 @@ def compare(
             seeds=range(seed, seed + seeds),
             attacks=attacks,
             workers=workers,
-            kept=resume,
+            resume=resume,
             progress=advance,
         )
     made_with = manifest(
@@ -98,29 +87,24 @@ def compare(
         if path is not None:
             write_whole(path, write().encode())
     if report is not None:
-        from tacit.evaluation.compare_page import page_of
-
-        page_of(table, made_with).write(report)
+        table.page(made_with).write(report)
     rows = [row | {"epsilon": _written(row["epsilon"])} for row in table.rows]
-
-    def show(_: dict[str, Any]) -> None:
-        for unit, against, metrics, lines in table.tables():
-            shown = [place for place, name in enumerate(metrics) if name in SHOWN]
-            terminal.table(
-                f"{unit}; against {against}" if against != "–" else unit,
-                ("design", "variant", "epsilon", *(SHOWN[metrics[place]] for place in shown)),
-                [[*line[:3], *(line[3 + p].split(" ")[0] for p in shown)] for line in lines],
-            )
-        for sentence in comparing.by_reason(table.left_out):
-            terminal.say(sentence)
-        terminal.next_step(
-            "Next:  --report out.html draws one page;  --json has intervals and groups."
-        )
-
-    terminal.emit(
+    shown: list[Table | str] = [*map(_shown, table.tables())]
+    return Result(
         {"rows": rows, "left_out": table.left_out, "manifest": made_with},
-        as_json=as_json,
-        render=show,
+        [*shown, *comparing.by_reason(table.left_out)],
+        "--report out.html draws one page;  --json has intervals and groups.",
+    )
+
+
+def _shown(of_unit: tuple[str, str, list[str], list[list[str]]]) -> Table:
+    """Means of the metrics that fit a narrow terminal."""
+    unit, against, metrics, lines = of_unit
+    places = [place for place, name in enumerate(metrics) if name in SHOWN]
+    return Table(
+        f"{unit}; against {against}" if against != "–" else unit,
+        ("design", "variant", "epsilon", *(SHOWN[metrics[place]] for place in places)),
+        [[*line[:3], *(line[3 + place].split(" ")[0] for place in places)] for line in lines],
     )
 
 

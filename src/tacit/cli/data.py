@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from tacit import terminal
-from tacit.cli.data_files import beside, check_files, films, generate, import_
+from tacit.cli.commands import Source, command
+from tacit.cli.data_files import app, beside, check_files
+from tacit.design import option
 from tacit.errors import ConfigError
+from tacit.evaluation import Result, Table
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
@@ -20,49 +22,36 @@ if TYPE_CHECKING:
 
     from tacit.data.ratings import Column, Ratings
 
-app = typer.Typer(help="Import, describe, download, generate or cut ratings.", no_args_is_help=True)
-app.command("import")(import_)
-app.command()(generate)
-app.command()(films)
-
 _QUANTILES = {"minimum": 0.0, "lower quarter": 0.25, "median": 0.5, "upper quarter": 0.75}
 _MOST_VALUES = 12  # of one attribute or of the stars, in the table for people
 
 
-@app.command()
+@command(app)
 def get(
-    name: Annotated[str, typer.Argument(help="Such as ml-100k, ml-1m or ml-latest-small.")],
-    to: Annotated[Path, typer.Option(help="Folder for the archive and its unpacked folder.")],
+    name: str = option("Such as ml-100k, ml-1m or ml-latest-small.", argument="name"),
+    to: Path = option("Folder for the archive and its unpacked folder."),
     as_json: JSON = False,
-) -> None:
+) -> Result:
     """Download, check and unpack an official MovieLens archive."""
     from tacit.data import movielens
 
     with terminal.progress(f"Downloading {name}", None, quiet=as_json):
         folder = movielens.get(name, to)
     sha256, licence = movielens.ARCHIVES[name], movielens.LICENCE
-    terminal.answer(
+    return Result(
         {"name": name, "folder": str(folder), "sha256": sha256, "licence": licence},
-        f"{name} lies in {folder}",
-        licence,
-        after=f"Next:  tacit data describe {folder}",
-        as_json=as_json,
+        (f"{name} lies in {folder}", licence),
+        f"tacit data describe {folder}",
     )
 
 
-@app.command()
-@terminal.reads_ratings
+@command(app)
 def domains(
-    source: terminal.Source,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="File to write: .csv, .tsv or .parquet.")
-    ],
-    genres: Annotated[
-        str, typer.Option(help="Column of the genres, joined by '|', in --items.")
-    ] = "genres",
-    names: Annotated[str, typer.Option(help="Names of the two domains.")] = "D1,D2",
-    as_json: JSON = False,
-) -> None:
+    source: Source,
+    out: Path = option("File to write: .csv, .tsv or .parquet.", flag="--out -o"),
+    genres: str = option("Column of the genres, joined by '|', in --items.", default="genres"),
+    names: str = option("Names of the two domains.", default="D1,D2"),
+) -> Result:
     """Cut a catalogue into two domains by genre.
 
     OUT-items has the catalogue: of each item its domain, title and the rest. A MovieLens folder
@@ -81,65 +70,52 @@ def domains(
     write_ratings(made, out)
     write_items(made, catalogue)
     left = {"items": ratings.n_items - made.n_items, "ratings": len(ratings) - len(made)}
+    parts = _domains(made)
     result = {
         "ratings_file": str(out),
         "items_file": str(catalogue),
-        "domains": _domains(made),
+        "domains": parts,
         "left_out": left,
         "digest": made.digest,
     }
-    terminal.emit(result, as_json=as_json, render=_show_cut)
-
-
-def _show_cut(result: dict[str, Any]) -> None:
-    _show_domains(result["domains"])
-    left, out = result["left_out"], result["ratings_file"]
-    terminal.say(
-        f"Written to {out}, the items to {result['items_file']}; "
-        f"{left['items']:,} items of unknown genre with {left['ratings']:,} ratings are left out."
+    written = (
+        f"Written to {out}, the items to {catalogue}; {left['items']:,} items of unknown genre "
+        f"with {left['ratings']:,} ratings are left out."
     )
-    first, second = map(shlex.quote, result["domains"])
-    terminal.next_step(
-        f"Next:  tacit fit xmap {out} --domain-column domain --source {first} "
-        f"--target {second} --epsilon 1 --delta 1e-6 -o model.tacit"
-    )
+    names_typed = f"--source {shlex.quote(first)} --target {shlex.quote(second)}"
+    after = f"tacit fit xmap {out} --domain-column domain {names_typed} --epsilon 1 --delta 1e-6"
+    shown = (_domain_table(parts), written)
+    return Result(result, shown, f"{after} -o model.tacit")
 
 
-@app.command()
-@terminal.reads_ratings
-def describe(source: terminal.Source, as_json: JSON = False) -> None:
+@command(app)
+def describe(source: Source) -> Result:
     """Summarise a set of ratings, without showing a single one."""
     ratings = source.read()
     result = {"path": str(source.path), **_summary(ratings)}
-    if source.columns["domain"] is not None:
+    if source.domain is not None:
         result["domains"] = _domains(ratings)
-    terminal.emit(result, as_json=as_json, render=_show)
+    return Result(result, list(_tables(result)))
 
 
 def _domains(ratings: Ratings) -> dict[str, dict[str, int]]:
-    """Items, ratings and people of each domain."""
     import numpy as np
 
     from tacit.data.domains import domain_names, within
 
     parts = {name: within(ratings, name) for name in domain_names(ratings)}
     return {
-        name: {
-            "items": part.n_items,
-            "ratings": len(part),
-            "people": int((np.diff(part.offsets) > 0).sum()),
-        }
+        name: {"items": part.n_items, "ratings": len(part), "people": len(np.unique(part.users))}
         for name, part in parts.items()
     }
 
 
 def _summary(ratings: Ratings) -> dict[str, Any]:
-    """Counts and quantiles, ready for JSON."""
     import numpy as np
 
     def spread(counts: NDArray[Any]) -> dict[str, float]:
-        found = {name: float(np.quantile(counts, at)) for name, at in _QUANTILES.items()}
-        return {**found, "maximum": float(counts.max()), "mean": float(counts.mean())}
+        quantiles = {name: float(np.quantile(counts, at)) for name, at in _QUANTILES.items()}
+        return {**quantiles, "maximum": float(counts.max()), "mean": float(counts.mean())}
 
     def date(seconds: float) -> str:
         return datetime.fromtimestamp(int(seconds), UTC).isoformat()
@@ -158,9 +134,7 @@ def _summary(ratings: Ratings) -> dict[str, Any]:
         "ratings_per_item": spread(np.bincount(ratings.items, minlength=ratings.n_items)),
         "first": None if times is None else date(times.min()),
         "last": None if times is None else date(times.max()),
-        "user_attributes": {
-            name: _values(column) for name, column in ratings.user_attributes.items()
-        },
+        "user_attributes": {name: _values(each) for name, each in ratings.user_attributes.items()},
         "item_metadata": list(ratings.item_metadata),
         "digest": ratings.digest,
     }
@@ -172,46 +146,41 @@ def _values(column: Column) -> dict[str, int]:
     return dict(sorted(counted.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
-def _show(found: dict[str, Any]) -> None:
+def _tables(result: dict[str, Any]) -> Iterator[Table | str]:
     from tacit.data.columns import EVENTS
 
     facts = [
-        ("people", f"{found['users']:,}"),
-        ("items", f"{found['items']:,}"),
-        ("ratings", f"{found['ratings']:,}"),
-        ("density", f"{found['density']:.3%}"),
-        ("scale", "events" if found["scale"] == str(EVENTS) else found["scale"]),
-        ("mean", f"{found['mean']:.3f}"),
-        ("from", found["first"] or "no times"),
-        ("to", found["last"] or "no times"),
-        ("item metadata", ", ".join(found["item_metadata"]) or "none"),
+        ("people", f"{result['users']:,}"),
+        ("items", f"{result['items']:,}"),
+        ("ratings", f"{result['ratings']:,}"),
+        ("density", f"{result['density']:.3%}"),
+        ("scale", "events" if result["scale"] == str(EVENTS) else result["scale"]),
+        ("mean", f"{result['mean']:.3f}"),
+        ("from", result["first"] or "no times"),
+        ("to", result["last"] or "no times"),
+        ("item metadata", ", ".join(result["item_metadata"]) or "none"),
     ]
-    terminal.table(found["path"], ("", ""), facts)
-    terminal.say(f"digest {found['digest']}")
-    terminal.table(
-        "Stars", ("stars", "ratings", "share"), _shares(found["stars"], found["ratings"])
-    )
-    spreads = (("person", found["ratings_per_user"]), ("item", found["ratings_per_item"]))
-    terminal.table(
-        "Ratings per",
-        ("", *found["ratings_per_user"]),
-        [(name, *(f"{value:g}" for value in spread.values())) for name, spread in spreads],
-    )
-    if "domains" in found:
-        _show_domains(found["domains"])
-    for name, values in found["user_attributes"].items():
-        terminal.table(name, ("value", "people", "share"), _shares(values, found["users"]))
-    if not found["user_attributes"]:
-        terminal.next_step("No user attributes: name a file of them with --users FILE.")
+    yield Table(result["path"], ("", ""), facts)
+    yield f"digest {result['digest']}"
+    yield _shares("Stars", ("stars", "ratings", "share"), result["stars"], result["ratings"])
+    spreads = {"person": result["ratings_per_user"], "item": result["ratings_per_item"]}
+    rows = [(name, *(f"{n:g}" for n in spread.values())) for name, spread in spreads.items()]
+    yield Table("Ratings per", ("", *spreads["person"]), rows)
+    if "domains" in result:
+        yield _domain_table(result["domains"])
+    for name, values in result["user_attributes"].items():
+        yield _shares(name, ("value", "people", "share"), values, result["users"])
+    if not result["user_attributes"]:
+        yield "No user attributes: name a file of them with --users FILE."
 
 
-def _show_domains(found: dict[str, dict[str, int]]) -> None:
-    rows = [(name, *(f"{count:,}" for count in counts.values())) for name, counts in found.items()]
-    terminal.table("Domains", ("domain", "items", "ratings", "people"), rows)
+def _domain_table(domains: dict[str, dict[str, int]]) -> Table:
+    rows = [(name, *(f"{n:,}" for n in counts.values())) for name, counts in domains.items()]
+    return Table("Domains", ("domain", "items", "ratings", "people"), rows)
 
 
-def _shares(counts: dict[str, int], total: int) -> list[tuple[str, int, str]]:
+def _shares(title: str, columns: Sequence[str], counts: dict[str, int], total: int) -> Table:
     rows = list(counts.items())
     if rest := rows[_MOST_VALUES:]:
         rows[_MOST_VALUES:] = [(f"{len(rest)} more", sum(n for _, n in rest))]
-    return [(name, n, f"{n / total:.1%}") for name, n in rows]
+    return Table(title, columns, [(name, n, f"{n / total:.1%}") for name, n in rows])

@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 import time
+from contextlib import redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.text import Text
 
 from tacit import terminal
+from tacit.cli.commands import command
+from tacit.design import option
 from tacit.errors import ConfigError
+from tacit.evaluation import Result, Table
 from tacit.terminal import JSON
 
 app, reproducing = typer.Typer(), typer.Typer()
@@ -33,13 +38,11 @@ _HEADINGS = {
 }
 
 
-@app.command("demo")
+@command(app, "demo")
 def run(
-    name: Annotated[
-        list[str] | None, typer.Argument(metavar="DESIGN", help="Designs; all if left out.")
-    ] = None,
+    name: list[str] | None = option("Designs; all if left out.", argument="DESIGN"),
     as_json: JSON = False,
-) -> None:
+) -> Result:
     """Tour the designs: what was asked, what left, what an attacker learned, and what it cost.
 
     Every number is of a run on generated data, made now.
@@ -53,17 +56,17 @@ def run(
             raise ConfigError(f"No tour of '{each}'. There is: {', '.join(known)}.")
     started = time.monotonic()
     tours = []
-    for number, each in enumerate(chosen, 1):
-        with terminal.progress(design(each).title, 1, quiet=as_json) as advance:
-            found = design(each)
-            shown = terminal.plain(found.part("tour")())
-            screen = {"design": each, "title": found.title, "works_from": found.works_from}
-            tours.append(screen | shown)
+    for number, owner in enumerate(map(design, chosen), 1):
+        with terminal.progress(owner.title, 1, quiet=as_json) as advance:
+            about = {"design": owner.name, "title": owner.title, "works_from": owner.works_from}
+            tours.append(about | terminal.plain(owner.part("tour")()))
             advance(1)
         if not as_json:
             _show(tours[-1], f"{number} of {len(chosen)}")
     seconds = round(time.monotonic() - started, 1)
-    terminal.emit({"tours": tours, "seconds": seconds}, as_json=as_json, render=_end)
+    sentence = f"{len(tours)} designs in {seconds:g} seconds."
+    after = "tacit fit private ratings.csv --epsilon 1 -o m.tacit"
+    return Result({"tours": tours, "seconds": seconds}, (sentence,), after)
 
 
 def _show(tour: dict[str, Any], place: str) -> None:
@@ -75,25 +78,16 @@ def _show(tour: dict[str, Any], place: str) -> None:
     write()
 
 
-def _end(result: dict[str, Any]) -> None:
-    terminal.next_step(f"{len(result['tours'])} designs in {result['seconds']:g} seconds.")
-    terminal.next_step("Next:  tacit fit private ratings.csv --epsilon 1 -o m.tacit")
-
-
-@reproducing.command()
+@command(reproducing)
 def reproduce(
-    paper: Annotated[str | None, typer.Argument(help="A design, such as prec.")] = None,
-    item: Annotated[str | None, typer.Argument(help="An item that --list shows.")] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Show all items, run nothing.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Run all commands.")] = False,
-    quick: Annotated[
-        bool, typer.Option(help="With --all: only commands that take minutes.")
-    ] = False,
-    folder: Annotated[
-        Path | None, typer.Option(help="Where ml-100k lies; default: TACIT_DATA.")
-    ] = None,
+    paper: str | None = option("A design, such as prec.", argument="paper"),
+    item: str | None = option("An item that --list shows.", argument="item"),
+    listed: bool = option("Show all items, run nothing.", flag="--list"),
+    everything: bool = option("Run all commands.", flag="--all"),
+    quick: bool = option("With --all: only fast commands.", flag="--quick/--no-quick"),
+    folder: Path | None = option("Where ml-100k lies; default: TACIT_DATA."),
     as_json: JSON = False,
-) -> None:
+) -> Result | None:
     """Make a figure of a paper again.
 
     Every table, figure and bound that the papers print: what became of it, the command that makes
@@ -108,8 +102,10 @@ def reproduce(
     if not rows:
         raise ConfigError(f"{paper} has no item '{item}'. See: tacit reproduce {paper} --list")
     if listed or not (everything or item):
-        terminal.emit({"rows": rows}, as_json=as_json, render=_listed)
-        return
+        columns = ("paper", "item", "status", "reason")
+        table = Table("", columns, [[row[name] for name in columns] for row in rows])
+        after = "tacit reproduce PAPER ITEM  runs the command;  --json shows it."
+        return Result({"rows": rows}, (table,), after)
     if everything and as_json:
         raise ConfigError("--json prints one object: name one ITEM, or leave --all out.")
     commands = [row["command"] for row in rows if row["command"]]
@@ -117,20 +113,19 @@ def reproduce(
         raise ConfigError(f"{item} cannot be made here: {rows[0]['reason']}.")
     if item is not None and rows[0]["printed"]:
         typer.echo(f"The paper: {rows[0]['printed']}.", err=True)
-    for command in dict.fromkeys(commands):
-        if everything and quick and shlex.split(command)[1] not in QUICK:
-            continue
-        _run(command if not as_json or "--json" in command else f"{command} --json", folder)
+    for line in dict.fromkeys(commands):
+        if not (everything and quick) or shlex.split(line)[1] in QUICK:
+            _run(line if not as_json or "--json" in line else f"{line} --json", folder)
+    return None
 
 
 def index() -> list[dict[str, str]]:
     """Rows of all designs that have a paper."""
     from tacit.design import design, names
 
-    found = [(name, design(name)) for name in names()]
     return [
-        {"paper": name, **vars(printed)}
-        for name, each in found
+        {"paper": each.name, **vars(printed)}
+        for each in map(design, names())
         if "reproduce" in each.parts
         for printed in each.part("reproduce")
     ]
@@ -138,9 +133,6 @@ def index() -> list[dict[str, str]]:
 
 def _run(command: str, folder: Path | None) -> None:
     from tacit.cli.app import main
-    from tacit.data.domains import split_by_genre
-    from tacit.data.tables.folder import write_items, write_ratings
-    from tacit.data.tabular import load
 
     data = str(folder or os.environ.get("TACIT_DATA", ""))
     if "FOLDER" in command and not data:
@@ -152,21 +144,12 @@ def _run(command: str, folder: Path | None) -> None:
                 "--folder, or set TACIT_DATA, or run  tacit data domains FOLDER -o two.csv"
             )
         with TemporaryDirectory() as made:
-            two = Path(made) / "domains.csv"
-            typer.echo("$ tacit data domains FOLDER/ml-latest-small -o two.csv", err=True)
-            ratings = split_by_genre(load(Path(data) / "ml-latest-small"))
-            write_ratings(ratings, two)
-            write_items(ratings, two.with_name("domains-items.csv"))
-            _run(command.replace("two.csv", shlex.quote(str(two))), folder)
+            two = shlex.quote(f"{made}/two-domains.csv")
+            with redirect_stdout(sys.stderr):
+                _run(f"tacit data domains FOLDER/ml-latest-small -o {two}", folder)
+            _run(command.replace("two.csv", two), folder)
         return
     typer.echo(f"$ {command}", err=True)
     code = main([word.replace("FOLDER", data) for word in shlex.split(command)[1:]])
     if code:
         raise typer.Exit(code)
-
-
-def _listed(result: dict[str, Any]) -> None:
-    columns = ("paper", "item", "status", "reason")
-    rows = [[row[name] for name in columns] for row in result["rows"]]
-    terminal.table("", columns, rows)
-    terminal.next_step("Next:  tacit reproduce PAPER ITEM  runs the command;  --json shows it.")

@@ -1,26 +1,44 @@
 """`tacit device`: what a person's device sends, byte by byte. `tacit sketches fold`: such reports,
-from files, counted here or on a cluster."""
+from files, counted here or on a cluster.
+
+For `tacit recommend --about`: the device of `tacit.client`, with a model file in place of a
+service. A letter is due by the calendar alone, and nothing is sent anywhere.
+"""
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from tacit import terminal
-from tacit.design import Where
+from tacit.cli.commands import command
+from tacit.client import Account, FileAccount, FileMemory, Kept, Memory, ServiceError, Spoken
+from tacit.client.device_memory import kept_at, replace
+from tacit.client.letters import Letters
+from tacit.client.transport import Transport
+from tacit.design import Where, option
+from tacit.designs.standard_scheme.drawing import calendar
+from tacit.designs.standard_scheme.messages import Release, Scores
 from tacit.errors import ConfigError, DataError, PrivacyError
-from tacit.terminal import JSON
+from tacit.evaluation import Result, Table
 
 if TYPE_CHECKING:
     from tacit.designs.sketches import Campaign
+    from tacit.designs.standard_scheme import StandardScheme
+    from tacit.designs.standard_scheme.memory import Log
 
 app = typer.Typer(help="Show what a device sends, and what it means.", no_args_is_help=True)
+counting = typer.Typer(help="Count reports of sketches.", no_args_is_help=True)
+for each in (app, counting):
+    each.callback()(lambda: None)  # without it, typer makes no group of one command
 
 _SHOWN = (
     ("method", "how it asks"),
@@ -29,29 +47,21 @@ _SHOWN = (
     ("rated", "items people are taken to have rated; sensed sets use at most so many likes"),
     ("questions", "bits of the answer"),
 )
-_ITEMS, _RATED = 40, 10
+_ITEMS, _RATED = 40, 10  # of the made-up campaign
+_AT_ONCE = 1 << 17  # reports
+_NAME = "model"  # of the disclosure that a model file answers for
 _HISTORY = {"film 3": 5.0, "film 8": 4.5, "film 12": 2.0, "film 19": 5.0, "film 33": 1.0}
 
 
-app.callback()(lambda: None)  # without it, typer makes no group of one command
-
-
-@app.command()
+@command(app)
 def explain(
-    campaign: Annotated[
-        Path | None, typer.Option(help="The bytes of a campaign; left out, one is made up.")
-    ] = None,
-    catalogue: Annotated[
-        Path | None, typer.Option(help="Item ids of that campaign, one a line, in its order.")
-    ] = None,
-    history: Annotated[
-        Path | None, typer.Option(help="The person's own ratings: columns item and rating.")
-    ] = None,
-    epsilon: Annotated[float, typer.Option(help="Epsilon of the made-up campaign.")] = 1.0,
-    questions: Annotated[int, typer.Option(help="Questions of the made-up campaign.")] = 1,
-    limit: Annotated[float, typer.Option(help="Largest epsilon that the device accepts.")] = 1.0,
-    as_json: JSON = False,
-) -> None:
+    campaign: Path | None = option("The bytes of a campaign; left out, one is made up."),
+    catalogue: Path | None = option("Item ids of that campaign, one a line, in its order."),
+    history: Path | None = option("The person's own ratings: columns item and rating."),
+    epsilon: float = option("Epsilon of the made-up campaign.", default=1.0),
+    questions: int = option("Questions of the made-up campaign.", default=1),
+    limit: float = option("Largest epsilon that the device accepts.", default=1.0),
+) -> Result:
     """Explain every byte of a sketch.
 
     A device answers a campaign, and the command explains what it would send.
@@ -64,6 +74,7 @@ def explain(
     from tacit.data.tabular import read_history
     from tacit.designs.sketches import Device, Limits, Refused, new_secret
     from tacit.designs.sketches import explain as explained
+    from tacit.designs.sketches.device import shown as named
 
     asked, items = _campaign(campaign, catalogue, epsilon, questions)
     if history is not None:
@@ -80,15 +91,30 @@ def explain(
         report = Device(new_secret(), {}, limits).report(asked, items, own)
     except Refused as refused:
         raise PrivacyError(f"The device does not answer: {refused}. Nothing was sent.") from None
-    result = {
-        "campaign": _fields(asked),
-        "report": report.encode().hex(),
-        "size": len(report.encode()),
-        "bytes": [
-            {"bytes": data, "meaning": meaning} for data, meaning in explained(asked, report, items)
-        ],
-    }
-    terminal.emit(result, as_json=as_json, render=partial(_show, own=own))
+    fields, sent, meanings = _fields(asked), report.encode(), explained(asked, report, items)
+    rows = [
+        *((name, str(fields[name]), meaning) for name, meaning in _SHOWN),
+        ("epsilon", f"{fields['epsilon']:g}", "nats that the answer costs"),
+        ("truth", f"{fields['truth']:.4f}", "chance that a bit is sent as it is"),
+        ("seed", fields["seed"][:16] + "…", "from it and a ticket follow the questions"),
+    ]
+    rated = ", ".join(f"{named(item)}: {stars:g}" for item, stars in list(own.items())[:8])
+    more = f" and {len(own) - 8} more" if len(own) > 8 else ""
+    leaves = f"All that leaves the device: {len(sent)} bytes"
+    return Result(
+        {
+            "campaign": fields,
+            "report": sent.hex(),
+            "size": len(sent),
+            "bytes": [{"bytes": data, "meaning": meaning} for data, meaning in meanings],
+        },
+        (
+            Table("What the recommender asks everybody", ("", "", ""), rows),
+            f"On the device, and never sent: {rated}{more}.",
+            Table(leaves, ("bytes", "what they mean"), meanings),
+        ),
+        f"tacit guarantee sketches --epsilon {fields['epsilon']:g}  says what that promises.",
+    )
 
 
 def _campaign(
@@ -134,72 +160,28 @@ def _fields(asked: Campaign) -> dict[str, Any]:
     return {name: one.hex() if isinstance(one, bytes) else one for name, one in fields.items()}
 
 
-def _show(result: dict[str, Any], *, own: dict[Any, float]) -> None:
-    asked = result["campaign"]
-    from tacit.designs.sketches.device import shown
-
-    rows = [
-        *((name, str(asked[name]), meaning) for name, meaning in _SHOWN),
-        ("epsilon", f"{asked['epsilon']:g}", "nats that the answer costs"),
-        ("truth", f"{asked['truth']:.4f}", "chance that a bit is sent as it is"),
-        ("seed", asked["seed"][:16] + "…", "from it and a ticket follow the questions"),
-    ]
-    terminal.table("What the recommender asks everybody", ("", "", ""), rows)
-
-    rated = ", ".join(f"{shown(item)}: {stars:g}" for item, stars in list(own.items())[:8])
-    more = f" and {len(own) - 8} more" if len(own) > 8 else ""
-    terminal.say(f"On the device, and never sent: {rated}{more}.")
-    terminal.table(
-        f"All that leaves the device: {result['size']} bytes",
-        ("bytes", "what they mean"),
-        [(row["bytes"], row["meaning"]) for row in result["bytes"]],
-    )
-    terminal.next_step(
-        f"Next:  tacit guarantee sketches --epsilon {asked['epsilon']:g}  says what that promises."
-    )
-
-
-_AT_ONCE = 1 << 17
-counting = typer.Typer(help="Count reports of sketches.", no_args_is_help=True)
-
-
-counting.callback()(lambda: None)
-
-
-@counting.command()
+@command(counting)
 def fold(
-    campaign: Annotated[Path, typer.Argument(help="The campaign, as devices got it.")],
-    reports: Annotated[
-        Path,
-        typer.Argument(help="Reports one behind the other, or Parquet with a column of them."),
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Counts to write.")],
-    column: Annotated[str, typer.Option(help="Of Parquet: the binary column.")] = "report",
-    engine: Annotated[str, typer.Option(help="'local', or 'spark' with --remote.")] = "local",
-    remote: Annotated[
-        str | None, typer.Option(help="Spark Connect server, sc://HOST:PORT.")
-    ] = None,
-    tasks: Annotated[
-        int | None, typer.Option(min=1, help="In how many tasks tickets are parted there.")
-    ] = None,
-    as_json: JSON = False,
-) -> None:
+    campaign: Path = option("The campaign, as devices got it.", argument="campaign"),
+    reports: Path = option(
+        "Reports one behind the other, or Parquet with a column of them.", argument="reports"
+    ),
+    out: Path = option("Counts to write.", flag="--out -o", writes=True),
+    column: str = option("Of Parquet: the binary column.", default="report"),
+    engine: str = option("'local', or 'spark' with --remote.", default="local"),
+    remote: str | None = option("Spark Connect server, sc://HOST:PORT."),
+    tasks: int | None = option("In how many tasks tickets are parted there.", least=1),
+) -> Result:
     """Count reports. The file has counts and no report, and needs no further protection.
 
     Of reports with the same ticket one counts. A cluster keeps no tickets: what it has counted must
     not be sent to a server that goes on from its counts.
     """
-    from tacit.container import check_writable
     from tacit.designs.sketches.fake_devices import inspect, manipulation
-    from tacit.designs.sketches.messages import Campaign, MessageError
     from tacit.designs.sketches.server import TICKET, Server, counts_of, server_of
 
-    check_writable(out)
     where = Where(engine=engine, remote=remote, tasks=tasks)
-    try:
-        known = Campaign.decode(campaign.read_bytes())
-    except (OSError, MessageError) as error:
-        raise DataError("is no campaign of sketches", path=campaign, fix=f"{error}.") from None
+    known = _decoded(campaign)
     now, text = int(time.time()), known.encode()
     if where.remote is not None:
         from tacit.engine.spark import fold_reports
@@ -213,7 +195,7 @@ def fold(
             server.fold_each(messages, now=now)
     server.save(out)
     refused = {reason: count for reason, count in server.rejected.items() if count}
-    said = ", ".join(f"{count:,} {reason}" for reason, count in refused.items()) or "none"
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in refused.items()) or "none"
     crafted, warned = None, ""
     if known.senses and server.reports:
         crafted = inspect(server).suspicious
@@ -223,10 +205,9 @@ def fold(
             f" {seen}. One per cent of fake devices moves an item's share of yes by at most "
             f"{bound.chosen:.2g}; two clusters are at most {bound.gap:.2g} apart."
         )
-    terminal.answer(
+    return Result(
         {"counts": str(out), "accepted": server.reports, "refused": refused, "crafted": crafted},
-        f"Counted {server.reports:,} reports in {out}; refused: {said}.{warned}",
-        as_json=as_json,
+        (f"Counted {server.reports:,} reports in {out}; refused: {reasons}.{warned}",),
     )
 
 
@@ -241,3 +222,88 @@ def _messages(path: Path, column: str, width: int) -> Iterator[list[bytes]]:
         file.seek(0)
         while data := file.read(width * _AT_ONCE):
             yield [data[start : start + width] for start in range(0, len(data), width)]
+
+
+def answered(
+    model: StandardScheme,
+    history: Mapping[Any, float],
+    values: Mapping[str, str],
+    memory: Path,
+    at: datetime | None,
+) -> tuple[Spoken, Scores | None]:
+    """The last letter of this person's device and its scores, None before the first.
+
+    at: another time; then nothing is stored. The account's secret lies in MEMORY.account.
+    """
+    model.device(values)  # an unknown value is refused before there are any files
+    model.predict((), history=history)  # and so is a star off the scale
+    now = int(time.time())
+    _renew(memory)
+    account = FileAccount(memory.with_name(memory.name + ".account"), now)
+    stored = FileMemory(memory)
+    answer = _ask(model, account, stored, values, history, now)
+    if at is None:
+        return answer
+    trial, forgetful = Account(account.secret, account.created, account.spoken), Memory()
+    with stored.turn() as held, forgetful.turn() as copy:
+        vars(copy).update(vars(Kept(**vars(held))) | {"tried": 0})
+    return _ask(model, trial, forgetful, values, history, int(at.timestamp()))
+
+
+def _ask(
+    model: StandardScheme,
+    account: Account,
+    memory: Memory,
+    values: Mapping[str, str],
+    history: Mapping[Any, float],
+    now: int,
+) -> tuple[Spoken, Scores | None]:
+    with memory.turn() as kept:
+        log = kept.state.log if kept.state else ()
+    letters = Letters(_ModelFile(model, log, now), account, memory)
+    try:
+        spoken = letters.speak(_NAME, values, history, now)
+        due, notice = spoken.due, spoken.notice
+    except ServiceError as error:
+        due, notice = now, str(error)
+    with memory.turn() as kept:
+        letter = kept.state.letter if kept.state else None
+        scores = kept.answer[1]
+    return Spoken(letter, due, notice), Scores.decode(scores) if scores else None
+
+
+def _renew(memory: Path) -> None:
+    """Earlier, this command wrote the rows of a memory without what is around them."""
+    with kept_at(memory):
+        if not memory.exists() or not memory.read_bytes().startswith(b"[["):
+            return
+        try:
+            rows = json.loads(memory.read_bytes())
+        except ValueError:
+            return  # the memory says that it cannot be read
+        replace(memory, json.dumps({"version": 1, "reports": {}, "releases": rows}).encode())
+
+
+class _ModelFile(Transport):
+    """Answers as the service of one disclosure would."""
+
+    def __init__(self, model: StandardScheme, seen: Log, now: int) -> None:
+        self._model = model
+        digest = model.disclosure_.digest
+        known = bool(seen) and seen[-1][1] == digest
+        epoch = calendar(now, model.disclosure_.epoch_length)
+        self._log = seen if known else (*seen, (epoch, digest))
+
+    def get(self, path: str, *, own: bool = False) -> bytes:
+        if own:
+            return b'{"latest":-1}'  # a file knows of no letter
+        if path.endswith("/log"):
+            rows = [{"epoch": epoch, "digest": digest} for epoch, digest in self._log]
+            return json.dumps({"log": rows}).encode()
+        return self._model.disclosure_.encode()
+
+    def post(self, path: str, body: bytes) -> bytes:
+        try:
+            return self._model.server_.score(Release.decode(body)).encode()
+        except ValueError as error:
+            raise ServiceError(f"This model does not answer the letter: {error}.", 422) from None

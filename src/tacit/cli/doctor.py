@@ -6,18 +6,18 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any, Literal
 
 import typer
 
-from tacit.terminal import JSON, emit, progress, say, table
+from tacit.cli.commands import command
+from tacit.evaluation import Result, Table
+from tacit.terminal import JSON, progress
 
 DISTRIBUTION = "tacit-rec"
-
-
 app = typer.Typer()
 
 
@@ -31,21 +31,23 @@ class Check:
     advice: str = ""
 
 
-@app.command()
-def doctor(as_json: JSON = False) -> None:
+@command(app)
+def doctor(as_json: JSON = False) -> Result:
     """Check that everything tacit needs works on this machine.
 
     Exit code 1 if something that tacit requires does not work.
     """
-    checks = []
-    with progress("Examining", None, quiet=as_json) as advance:
-        for check in examine():
-            checks.append(check)
-            advance(1)
+    with progress("Examining", None, quiet=as_json):
+        checks = list(examine())
     healthy = all(check.state != "fail" for check in checks)
-    emit({"healthy": healthy, "checks": checks}, as_json=as_json, render=_show)
-    if not healthy:
-        raise typer.Exit(1)
+    columns: dict[str, Callable[[Check], str]] = {
+        "check": lambda check: check.name,
+        "state": lambda check: check.state,
+        "found": lambda check: f"{check.found}\n{check.advice}".strip(),
+    }
+    conclusion = "All is well." if healthy else "Something has to be put right first."
+    shown = (Table.of("", columns, checks), conclusion)
+    return Result({"healthy": healthy, "checks": checks}, shown, failed=not healthy)
 
 
 def examine() -> Iterator[Check]:
@@ -137,12 +139,3 @@ def version_of(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
-
-
-def _show(result: dict[str, Any]) -> None:
-    rows = [
-        (check.name, check.state, f"{check.found}\n{check.advice}".strip())
-        for check in result["checks"]
-    ]
-    table("", ("check", "state", "found"), rows)
-    say("All is well." if result["healthy"] else "Something has to be put right first.")

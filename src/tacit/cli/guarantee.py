@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -14,6 +12,8 @@ from rich.panel import Panel
 from rich.text import Text
 
 from tacit import terminal
+from tacit.cli.commands import parameter, typed
+from tacit.design import design, design_of, names, option, options_of, usefulness
 from tacit.errors import ConfigError
 from tacit.terminal import JSON
 
@@ -36,7 +36,6 @@ _COLOURS = {
 def guarantee(what: str, *, as_json: bool, **given: Any) -> None:
     """Print the guarantee cards of a model file, a design before it is fitted, or a mechanism."""
     from tacit.auditing.shipped import BENCH
-    from tacit.design import design_of, names, usefulness
     from tacit.mechanisms.guarantees import NAMES, guarantee_of
     from tacit.privacy import refuted_first
     from tacit.recommenders import load_model
@@ -54,35 +53,31 @@ def guarantee(what: str, *, as_json: bool, **given: Any) -> None:
     elif Path(what).exists():
         _only("a model file", given, ())
         model = load_model(what)
-        found = design_of(model)
-        following = "" if found is None else found.after_cards
+        owner = design_of(model)
+        following = "" if owner is None else owner.after_cards
         cards, useful = tuple(model.guarantees()), usefulness(model)
     else:
         raise ConfigError(
             f"No model file '{what}', and no design or mechanism of that name. "
             f"Designs: {', '.join(names())}. Mechanisms: {', '.join(NAMES)}."
         )
-    terminal.emit(
-        {"guarantees": [card.to_dict() for card in refuted_first(cards)], "useful": useful},
-        as_json=as_json,
-        render=partial(_show, following=following),
-    )
+    cards = refuted_first(cards)
+    result = {"guarantees": [card.to_dict() for card in cards], "useful": useful}
+    terminal.emit(result, as_json=as_json, render=lambda _: _show(cards, useful, following))
 
 
 def _of_design(
     name: str, given: Mapping[str, Any]
 ) -> tuple[tuple[Guarantee, ...], str, str | None]:
-    from tacit.design import design, options_of
-
-    found = design(name)
-    fields = options_of(found.card_settings)
+    owner = design(name)
+    fields = options_of(owner.card_settings)
     needed = [key for key, field in fields.items() if field.default is MISSING]
     _only(name, given, tuple(fields), needed=needed)
     for key, field in fields.items():
         least = field.metadata["least"]
         if least is not None and given.get(key, least) < least:
             raise ConfigError(f"--{key} of {name} is at least {least}; got {given[key]}.")
-    return found.cards(found.card_settings(**given)), found.after_cards, found.works_from
+    return owner.cards(owner.card_settings(**given)), owner.after_cards, owner.works_from
 
 
 def _only(
@@ -100,10 +95,8 @@ def _only(
 
 def _declare() -> None:
     """Make the command: an option for each field of designs' cards, and what it means for which."""
-    from tacit.design import design, names, options_of
-
     meant: dict[str, dict[str, list[str]]] = {}
-    types: dict[str, Any] = {}
+    kinds: dict[str, Any] = {}
     for name in names():
         settings = design(name).card_settings
         hints = get_type_hints(settings)
@@ -111,74 +104,61 @@ def _declare() -> None:
             default = "" if field.default in (MISSING, None) else f" [default: {field.default}]"
             meaning = field.metadata["help"] + default
             meant.setdefault(key, {}).setdefault(meaning, []).append(name)
-            types[key] = hints[key] | None
+            kinds[key] = hints[key] | None
     about = f"A model file, a mechanism, or a design: {', '.join(names())}."
-    kind = inspect.Parameter.KEYWORD_ONLY
-    what = Annotated[str, typer.Argument(help=about)]
-    parameters = [inspect.Parameter("what", kind, annotation=what)]
+    options = []
     for key, meanings in meant.items():
-        said = " ".join(f"{', '.join(each)}: {meaning}" for meaning, each in meanings.items())
-        option: Any = Annotated[types[key], typer.Option(help=said)]
-        parameters.append(inspect.Parameter(key, kind, default=None, annotation=option))
-    parameters.append(inspect.Parameter("as_json", kind, default=False, annotation=JSON))
-    guarantee.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    guarantee.__annotations__ = {each.name: each.annotation for each in parameters}
-    app.command()(guarantee)
+        texts = (f"{', '.join(each)}: {meaning}" for meaning, each in meanings.items())
+        options.append(parameter(key, kinds[key], option(" ".join(texts))))
+    what = parameter("what", Annotated[str, typer.Argument(help=about)])
+    app.command()(typed(guarantee, [what, *options, parameter("as_json", JSON, False)]))
 
 
 _declare()
 
 
-def _show(result: dict[str, Any], *, following: str) -> None:
-    for card in result["guarantees"]:
-        frame = "bold red" if card["basis"] == "refuted" else "none"
-        panel = Panel(_text(card), title=card["name"], title_align="left", border_style=frame)
+def _show(cards: Sequence[Guarantee], useful: str | None, following: str) -> None:
+    for card in cards:
+        frame = "bold red" if card.basis == "refuted" else "none"
+        panel = Panel(_text(card), title=card.name, title_align="left", border_style=frame)
         terminal.console.print(panel)
-    if not result["guarantees"]:
+    if not cards:
         terminal.say("This model promises no privacy. It is there for comparison.")
-    if result["useful"]:
-        terminal.next_step(result["useful"])
-    if result["guarantees"] and following:
+    if useful:
+        terminal.next_step(useful)
+    if cards and following:
         terminal.next_step(f"Next:  {following}")
 
 
-def _text(card: dict[str, Any]) -> Text:
-    from tacit.privacy import Measurement
-
-    epsilon, lifetime, unit = card["epsilon"], card["lifetime"], card["adjacency"]
-    stated = "none"
-    if epsilon is not None:
-        stated = (
-            f"epsilon {epsilon:g}, delta {card['delta']:g}, {unit['change']} one {unit['unit']}"
-        )
-    if card["lifetime_epsilon"] is not None:
-        most = f"epsilon {card['lifetime_epsilon']:g}, delta {card['lifetime_delta']:g}"
+def _text(card: Guarantee) -> Text:
+    stated, lifetime = "none", card.lifetime
+    if card.epsilon is not None:
+        stated = f"epsilon {card.epsilon:g}, delta {card.delta:g}, {card.adjacency}"
+    if card.lifetime_epsilon is not None:
+        most = f"epsilon {card.lifetime_epsilon:g}, delta {card.lifetime_delta:g}"
         lifetime = f"{most}: {lifetime}"
     text = Text()
-    text.append(card["first_line"] + "\n\n", style=_COLOURS[card["basis"]])
-    text.append(card["sentence"] + "\n\n", style="bold")
+    text.append(card.first_line + "\n\n", style=_COLOURS[card.basis])
+    text.append(card.sentence + "\n\n", style="bold")
     for name, value in (
-        ("Protects", card["protects"]),
-        ("Against", card["against"]),
-        ("Who must be trusted", card["trust"]),
-        ("Basis", card["basis"]),
+        ("Protects", card.protects),
+        ("Against", card.against),
+        ("Who must be trusted", card.trust),
+        ("Basis", card.basis),
         ("Epsilon", stated),
         ("Over a lifetime", lifetime),
     ):
         text.append(f"{name}: ", style="dim")
         text.append(f"{value}\n")
-    holds = "The refuted claim assumed" if card["basis"] == "refuted" else "It holds if"
-    claims = [
-        (f"Published claim: {claim['text']}. Verdict: {claim['verdict']}", claim["evidence"])
-        for claim in card["claims"]
+    holds = "The refuted claim assumed" if card.basis == "refuted" else "It holds if"
+    sections: list[tuple[str, Sequence[object]]] = [
+        (holds, card.assumptions),
+        ("Measured", card.measurements),
+        *((f"Published claim: {c.text}. Verdict: {c.verdict}", c.evidence) for c in card.claims),
+        ("It does not cover", card.not_covered),
+        ("Sources", card.sources),
     ]
-    for title, lines in (
-        (holds, card["assumptions"]),
-        ("Measured", [Measurement(**entry) for entry in card["measurements"]]),
-        *claims,
-        ("It does not cover", card["not_covered"]),
-        ("Sources", card["sources"]),
-    ):
+    for title, lines in sections:
         if lines:
             text.append(f"\n{title}\n", style="bold")
             text.append("".join(f"  - {line}\n" for line in lines))

@@ -1,25 +1,40 @@
-"""`tacit ledger`: show what was spent, check the record, copy and restore it; and the changes."""
+"""`tacit ledger`: set budgets, begin epochs, show what was spent, check, copy and restore."""
 
 from __future__ import annotations
 
 import json
+import secrets
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tacit import terminal
-from tacit.cli import ledger_changes
-from tacit.cli.ledger_changes import Second, Where, again, budget_row, emit, show_budgets
-from tacit.errors import PrivacyError
+from tacit.cli.commands import command
+from tacit.client.device_memory import create as create_file
+from tacit.design import option
+from tacit.errors import ConfigError, OutputError, PrivacyError
+from tacit.evaluation import Result, Table
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
-    from tacit.ledger import Inspection
+    from tacit.ledger import Balance, Cap, Inspection
 
 app = typer.Typer(help="Set privacy budgets, and show what was spent.", no_args_is_help=True)
-for change in ("create", "open_budget", "advance", "token"):
-    app.command()(getattr(ledger_changes, change))
+
+_WHERE = "A file, or postgresql://HOST/DATABASE."
+_SECOND = (
+    "The second place of the chain's head: a file, or postgresql://HOST/DATABASE; by default "
+    "LEDGER.head for a file."
+)
+_KEY = "The file with the operator's key, which makes epochs."
+Shown = Sequence[Table | str]
+Where = Annotated[str, typer.Argument(metavar="LEDGER", help=_WHERE)]
+Second = Annotated[str | None, typer.Option(help=_SECOND)]
+KeyFile = Annotated[Path | None, typer.Option("--operator-key", help=_KEY)]
 
 
 @app.callback()
@@ -27,12 +42,107 @@ def _commands() -> None:
     """Amounts are exact decimals: `--epsilon 0.1` is a tenth."""
 
 
-@app.command()
-def backup(
+@command(app)
+def create(where: Where, second: Second = None, operator_key: KeyFile = None) -> Result:
+    """Make a new ledger.
+
+    With --operator-key it has epochs; a key that is not there yet is made, for its owner only.
+    """
+    from tacit.ledger import anchor_of, inspect_ledger, open_ledger
+
+    try:
+        inspect_ledger(where, second=second)
+    except ConfigError:
+        pass
+    else:
+        raise ConfigError("There is a ledger here already. Look at it with  tacit ledger show.")
+    key, new = (None, False) if operator_key is None else _key_or_new(operator_key)
+    operator = None if key is None else anchor_of(key)
+    with open_ledger(where, second=second, operator=operator) as ledger:
+        head = ledger.head
+    result: dict[str, Any] = {"ledger": head.ledger, "head": head.hash, "epochs": key is not None}
+    shown = [f"A new ledger: {result['ledger']}."]
+    if new:
+        shown.append(
+            f"The operator's key is in {operator_key}. Keep a copy away from this machine: without "
+            "it no epoch can begin, and anyone who has it can begin one."
+        )
+    after = f"tacit ledger open-budget {_again(where, second)} --tenant T --dataset NAME"
+    result |= {"operator_key": operator_key, "new_key": new}
+    return _answer(result, shown, where, second, f"{after} --epsilon 2")
+
+
+@command(app)
+def open_budget(
     where: Where,
-    to: Annotated[Path, typer.Option(help="The new file to write.")],
-    as_json: JSON = False,
-) -> None:
+    tenant: str = option("Whose data they are."),
+    dataset: list[str] | None = option("A data set; may be repeated."),
+    subject: list[str] | None = option("A person's pseudonym; may be repeated."),
+    epsilon: str | None = option("The cap for life, in nats."),
+    delta: str | None = option("With --epsilon: the cap of delta."),
+    rho: str | None = option("The cap for life, in zCDP."),
+    per_epoch: str | None = option("A cap within each epoch as well, in the same unit."),
+    second: Second = None,
+) -> Result:
+    """Open budgets, each with a lifetime cap.
+
+    An existing budget with the same cap is unchanged; another cap is refused.
+    """
+    from tacit.ledger import Holder, open_ledger
+
+    cap = _cap(epsilon, delta, rho, per_epoch)
+    holders = [Holder.dataset(tenant, name) for name in dataset or []]
+    holders += [Holder.subject(tenant, name) for name in subject or []]
+    if not holders:
+        raise ConfigError("Say whose budget:  --dataset NAME  or  --subject NAME.")
+    holders = list(dict.fromkeys(holders))
+    with open_ledger(where, second=second, create=False) as ledger:
+        for holder in holders:
+            ledger.open_budget(holder, cap)
+        budgets = [_row(ledger.balance(holder)) for holder in holders]
+    shown, after = [_table("Open", budgets)], f"tacit ledger show {_again(where, second)}"
+    return _answer({"budgets": budgets}, shown, where, second, after)
+
+
+@command(app)
+def advance(
+    where: Where,
+    second: Second = None,
+    operator_key: KeyFile = None,
+    token: str | None = option("The next epoch's token, where the key is kept elsewhere."),
+) -> Result:
+    """Begin the next epoch.
+
+    Caps per epoch are reset, lifetime caps are not.
+    """
+    from tacit.ledger import open_ledger, token_of
+
+    if (operator_key is None) == (token is None):
+        raise ConfigError("Give the operator's key, --operator-key FILE, or one --token.")
+    with open_ledger(where, second=second, create=False) as ledger:
+        if operator_key is not None:
+            token = token_of(_key(operator_key), ledger.epoch + 1)
+        result = {"epoch": ledger.advance_epoch(token or ""), "head": ledger.head.hash}
+    return _answer(result, [f"Epoch {result['epoch']} has begun."], where, second)
+
+
+@command(app)
+def token(
+    epoch: int = option("The epoch that it begins, from 1.", argument="epoch"),
+    operator_key: Path = option("The operator's key."),
+) -> Result:
+    """Print the token of an epoch, where the key is stored.
+
+    It is what  tacit ledger advance --token  takes.
+    """
+    from tacit.ledger import token_of
+
+    made = token_of(_key(operator_key), epoch)
+    return Result({"epoch": epoch, "token": made}, (made,))
+
+
+@command(app)
+def backup(where: Where, to: Path = option("The new file to write.")) -> Result:
     """Copy a ledger in a file while it is in use.
 
     The copy holds data that people sent to the service. Only its owner can read it.
@@ -41,16 +151,11 @@ def backup(
 
     inspection.backup(where, to)
     lost = f"If the ledger is lost:  tacit ledger restore {where} --source {to}"
-    terminal.answer({"ledger": where, "written": to}, after=f"Wrote {to}. {lost}", as_json=as_json)
+    return Result({"ledger": where, "written": to}, (f"Wrote {to}. {lost}",))
 
 
-@app.command()
-def restore(
-    where: Where,
-    source: Annotated[Path, typer.Option(help="The backup.")],
-    second: Second = None,
-    as_json: JSON = False,
-) -> None:
+@command(app)
+def restore(where: Where, source: Path = option("The backup."), second: Second = None) -> Result:
     """Restore a ledger that is gone from a backup.
 
     A backup that lacks spending which the second place remembers is refused: it would give that
@@ -60,31 +165,26 @@ def restore(
 
     checked = inspection.restore(source, where, second=second).verification
     result = {"ledger": checked.head.ledger, "head": checked.head.hash, "entries": checked.entries}
-    verify = f"tacit ledger verify {again(where, second)}"
-    said = f"Restored {checked.entries} entries. Next:  {verify}"
-    emit(result, where, second, as_json, lambda: terminal.next_step(said))
+    shown, after = [f"Restored {checked.entries} entries."], _again(where, second)
+    return _answer(result, shown, where, second, f"tacit ledger verify {after}")
 
 
-@app.command()
-def show(where: Where, second: Second = None, as_json: JSON = False) -> None:
+@command(app)
+def show(where: Where, second: Second = None) -> Result:
     """Show every budget with what was spent, and the stored states."""
     from tacit.ledger import inspect_ledger
 
-    found = inspect_ledger(where, second=second)
-    budgets = [budget_row(balance) for balance in found.balances]
-    result = {**_summary(found), "budgets": budgets, "states": found.states}
-
-    def show() -> None:
-        show_budgets(f"Budgets, epoch {result['epoch']}", budgets)
-        if found.states:
-            rows = [(kept.name, kept.size, kept.sequence) for kept in found.states]
-            terminal.table("Kept states", ("name", "bytes", "of entry"), rows)
-        _report(result)
-
-    emit(result, where, second, as_json, show)
+    inspected = inspect_ledger(where, second=second)
+    budgets = [_row(balance) for balance in inspected.balances]
+    result = {**_summary(inspected), "budgets": budgets, "states": inspected.states}
+    shown = [_table(f"Budgets, epoch {result['epoch']}", budgets)]
+    if inspected.states:
+        rows = [(state.name, state.size, state.sequence) for state in inspected.states]
+        shown.append(Table("Kept states", ("name", "bytes", "of entry"), rows))
+    return _answer(result, [*shown, *_report(result)], where, second)
 
 
-@app.command()
+@command(app)
 def verify(where: Where, second: Second = None, as_json: JSON = False) -> None:
     """Replay the log from entry 1, and compare all tables with it.
 
@@ -94,18 +194,15 @@ def verify(where: Where, second: Second = None, as_json: JSON = False) -> None:
     from tacit.ledger import inspect_ledger
 
     result = _summary(inspect_ledger(where, second=second))
-    emit(result, where, second, as_json, lambda: _report(result))
+    terminal.show(_answer(result, _report(result), where, second), as_json=as_json)
     if not result["sound"]:
         raise typer.Exit(PrivacyError.exit_code)
 
 
-@app.command()
+@command(app)
 def export(
-    where: Where,
-    to: Annotated[Path, typer.Option(help="The file to write, in JSON.")],
-    second: Second = None,
-    as_json: JSON = False,
-) -> None:
+    where: Where, to: Path = option("The file to write, in JSON."), second: Second = None
+) -> Result:
     """Write the whole log with its hashes, for an auditor.
 
     It contains names, but no stored responses.
@@ -113,20 +210,104 @@ def export(
     from tacit.container import write_whole
     from tacit.ledger import inspect_ledger
 
-    found = inspect_ledger(where, second=second)
-    document = terminal.plain({**_summary(found), "entries": found.entries})
+    inspected = inspect_ledger(where, second=second)
+    document = terminal.plain({**_summary(inspected), "entries": inspected.entries})
     write_whole(to, (json.dumps(document, indent=1) + "\n").encode())
-    result = {**_summary(found), "written": to}
-
-    def show() -> None:
-        _report(result)
-        terminal.say(f"The log is in {to}.")
-
-    emit(result, where, second, as_json, show)
+    result = {**_summary(inspected), "written": to}
+    shown = [*_report(result), f"The log is in {to}."]
+    return _answer(result, shown, where, second)
 
 
-def _summary(found: Inspection) -> dict[str, Any]:
-    checked = found.verification
+def _cap(epsilon: str | None, delta: str | None, rho: str | None, per_epoch: str | None) -> Cap:
+    from tacit.ledger import Cap
+
+    if rho is not None and epsilon is None and delta is None:
+        return Cap.zcdp(rho, per_epoch=per_epoch)
+    if epsilon is None or rho is not None:
+        raise ConfigError("Say one cap:  --epsilon E,  --epsilon E --delta D,  or  --rho R.")
+    if delta is not None:
+        return Cap.approximate(epsilon, delta, per_epoch=per_epoch)
+    return Cap.pure(epsilon, per_epoch=per_epoch)
+
+
+def _key_or_new(path: Path) -> tuple[bytes, bool]:
+    """The key, and whether it was made now."""
+    key = secrets.token_bytes(32)
+    try:
+        create_file(path, f"{key.hex()}\n".encode())
+    except FileExistsError:
+        return _key(path), False
+    except OSError as error:
+        raise OutputError(f"{path}: the key cannot be written ({error.strerror}).") from None
+    return key, True
+
+
+def _key(path: Path) -> bytes:
+    """Never echoed, whatever is in the file."""
+    try:
+        return bytes.fromhex(path.read_text(encoding="ascii").strip())
+    except OSError as error:
+        raise ConfigError(f"{path}: the key cannot be read ({error.strerror}).") from None
+    except ValueError:
+        raise ConfigError(
+            f"{path}: no operator's key. It is one line of at least 64 hexadecimal digits, as "
+            "tacit ledger create --operator-key FILE  makes it."
+        ) from None
+
+
+def _answer(
+    result: dict[str, Any], shown: Shown, where: str, second: str | None, after: str = ""
+) -> Result:
+    """With a warning where one restore moves store and second place back."""
+    from tacit.ledger.opening import TOGETHER, together
+
+    warnings = [TOGETHER] if together(where, second) else []
+    return Result({**result, "warnings": warnings}, shown, after)
+
+
+def _again(where: str, second: str | None) -> str:
+    """The ledger as it is typed in the next command; an address may hold a password."""
+    shown = "LEDGER" if "://" in where else where
+    more = "SECOND" if second and "://" in second else second
+    return f"{shown} --second {more}" if more else shown
+
+
+def _row(balance: Balance) -> dict[str, Any]:
+    """Amounts in millionths, deltas in steps of 1e-18."""
+    return {
+        "number": balance.number,
+        **vars(balance.holder),  # tenant, kind, name
+        "unit": balance.cap.unit.value,
+        "cap": balance.cap.amount,
+        "spent": balance.spent,
+        "delta_cap": balance.cap.delta,
+        "delta_spent": balance.delta_spent,
+        "epoch_cap": balance.cap.per_epoch,
+        "epoch_spent": balance.epoch_spent,
+    }
+
+
+def _table(title: str, budgets: list[dict[str, Any]]) -> Table:
+    columns: dict[str, Callable[[dict[str, Any]], object]] = {
+        **{name: itemgetter(name) for name in ("tenant", "kind", "name", "unit")},
+        "cap": lambda row: _amount(row["cap"], row["delta_cap"]),
+        "spent": lambda row: _amount(row["spent"], row["delta_spent"]),
+        "in this epoch": lambda row: _amount(row["epoch_spent"]),
+        "of at most": lambda row: _amount(row["epoch_cap"]),
+    }
+    return Table.of(title, columns, budgets)
+
+
+def _amount(steps: int | None, delta: int = 0) -> str | None:
+    """Exact decimals; a delta to three digits: "1 (delta 1e-06)"."""
+    if steps is None:
+        return None
+    text = f"{Decimal(steps).scaleb(-6).normalize():f}"
+    return f"{text} (delta {delta / 1e18:.3g})" if delta else text
+
+
+def _summary(inspected: Inspection) -> dict[str, Any]:
+    checked = inspected.verification
     return {
         "ledger": checked.head.ledger,
         "sound": checked.sound,
@@ -138,13 +319,9 @@ def _summary(found: Inspection) -> dict[str, Any]:
     }
 
 
-def _report(result: dict[str, Any]) -> None:
+def _report(result: dict[str, Any]) -> list[str]:
     if result["sound"]:
-        terminal.say(
-            f"Sound: {result['entries_read']} entries replayed, {result['releases']} releases, and "
-            "the second place agrees."
-        )
-        return
-    terminal.console.print("Not sound: this ledger must not be spent from.", style="bold red")
-    for problem in result["problems"]:
-        terminal.say(f"  - {problem}")
+        read = f"{result['entries_read']} entries replayed, {result['releases']} releases"
+        return [f"Sound: {read}, and the second place agrees."]
+    problems = (f"  - {problem}" for problem in result["problems"])
+    return ["Not sound: this ledger must not be spent from.", *problems]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from tacit import terminal
-from tacit.design import Where
+from tacit.cli.commands import DELIMITER, ITEM, STARS, USER, command
+from tacit.design import Where, option, usefulness
 from tacit.errors import ConfigError, DataError
-from tacit.terminal import JSON
+from tacit.evaluation import Result, Table
 
 if TYPE_CHECKING:
     from tacit.data.tables import Role
@@ -21,65 +24,33 @@ app = typer.Typer()
 MOST_REASONS = 2  # of a recommendation
 
 
-@app.command()
+@command(app)
 def recommend(
-    model: Annotated[Path, typer.Argument(help="A model file that  tacit fit  wrote.")],
-    history: Annotated[
-        Path | None, typer.Option(help="The person's own ratings: columns item and rating.")
-    ] = None,
-    n: Annotated[int, typer.Option("-n", min=1, help="How many items.")] = 10,
-    at_device: Annotated[
-        bool,
-        typer.Option(
-            "--at-device",
-            help="From true stars and the published item table, as a device does: nothing leaves.",
-        ),
-    ] = False,
-    about: Annotated[
-        list[str] | None,
-        typer.Option(help="A hidden attribute of the person, NAME=VALUE: from a release."),
-    ] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option(help="Items to leave out: ids with commas, or @FILE.")
-    ] = None,
-    candidates: Annotated[
-        list[str] | None, typer.Option(help="Only these items: ids with commas, or @FILE.")
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option(help="Only this target domain of an X-Map; all if left out.")
-    ] = None,
-    memory: Annotated[
-        Path | None, typer.Option(help="What the device decided; default: HISTORY.released.json")
-    ] = None,
-    all_: Annotated[
-        Path | None,
-        typer.Option("--all", help="Ratings of all people: a list for each, in --out."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="With --all: the Parquet to write.")
-    ] = None,
-    engine: Annotated[
-        str, typer.Option(help="With --all: 'local', or 'spark' with --remote.")
-    ] = "local",
-    remote: Annotated[
-        str | None, typer.Option(help="Spark Connect server, sc://HOST:PORT.")
-    ] = None,
-    tasks: Annotated[
-        int | None, typer.Option(min=1, help="In how many tasks people are parted there.")
-    ] = None,
-    at: Annotated[
-        datetime | None,
-        typer.Option("--as-of", help="What would be sent at another time, UTC; nothing is stored."),
-    ] = None,
-    show_release: Annotated[
-        bool, typer.Option("--show-release", help="Print the bytes that would leave the device.")
-    ] = False,
-    user: terminal.User = None,
-    item: terminal.Item = None,
-    rating: terminal.Stars = None,
-    delimiter: terminal.Delimiter = None,
-    as_json: JSON = False,
-) -> None:
+    model: Path = option("A model file that  tacit fit  wrote.", argument="model"),
+    history: Path | None = option("The person's own ratings: columns item and rating."),
+    n: int = option("How many items.", default=10, least=1, flag="-n"),
+    at_device: bool = option(
+        "From true stars and the item table, as a device does: nothing leaves."
+    ),
+    about: list[str] | None = option("A hidden attribute, NAME=VALUE: from a release."),
+    exclude: list[str] | None = option("Items to leave out: ids with commas, or @FILE."),
+    candidates: list[str] | None = option("Only these items: ids with commas, or @FILE."),
+    target: str | None = option("Only this target domain of an X-Map; all if left out."),
+    memory: Path | None = option("What the device decided; default: HISTORY.released.json"),
+    all_: Path | None = option("Ratings of all people: a list for each, in --out.", flag="--all"),
+    out: Path | None = option("With --all: the Parquet to write.", flag="--out -o"),
+    engine: str = option("With --all: 'local', or 'spark' with --remote.", default="local"),
+    remote: str | None = option("Spark Connect server, sc://HOST:PORT."),
+    tasks: int | None = option("In how many tasks people are parted there.", least=1),
+    at: datetime | None = option(
+        "What would be sent at that time, UTC; nothing is stored.", flag="--as-of"
+    ),
+    show_release: bool = option("Print the bytes that would leave the device."),
+    user: str | None = USER,
+    item: str | None = ITEM,
+    rating: str | None = STARS,
+    delimiter: str | None = DELIMITER,
+) -> Result:
     """Recommend items to a person who need not have been in training; rated items are left out.
 
     With --at-device the list is made as a device makes it, and nothing leaves the device: the best
@@ -87,7 +58,6 @@ def recommend(
     obfuscated release, as a remote recommender would make it. Without either, it is computed here
     from the true stars and the model file, and nothing is sent anywhere.
     """
-    from tacit.design import usefulness
     from tacit.designs.private.model import Private
     from tacit.designs.standard_scheme import StandardScheme
     from tacit.designs.xmap.model import XMap
@@ -99,8 +69,7 @@ def recommend(
         from tacit.cli.stored import for_all
 
         asked: dict[Role, str | None] = {"user": user, "item": item, "rating": rating}
-        for_all(fitted, all_, out, where, asked, n, as_json=as_json)
-        return
+        return for_all(fitted, all_, out, where, asked, n)
     lists = fitted.sound_ if isinstance(fitted, XMap) else fitted
     for given, able, lacks in (
         ("--about" if about else "", isinstance(fitted, StandardScheme), "hides no attribute"),
@@ -130,15 +99,14 @@ def recommend(
         if history is None:
             raise ConfigError("--about obfuscates a history: name one with --history FILE.")
         values = terminal.pairs(about, "--about")
-        kept = memory or history.with_name(history.name + ".released.json")
-        found, sent = _from_letter(fitted, own, values, kept, at, wanted)
-    elif isinstance(lists, Private):  # its file is public: wherever it is, nothing is sent
-        found = fitted.recommend(history=own, **wanted)
-        sent = {"computed": "at the device", "personal": lists.released_.serves_lists}
-    elif at_device:
-        found, sent = fitted.recommend_at_device(own, **wanted), {"computed": "at the device"}
+        stored = memory or history.with_name(history.name + ".released.json")
+        made, sent = _from_letter(fitted, own, values, stored, at, wanted)
+    elif at_device and not isinstance(lists, Private):
+        made, sent = fitted.recommend_at_device(own, **wanted), {"computed": "at the device"}
     else:
-        found = fitted.recommend(history=own, **wanted)
+        made = fitted.recommend(history=own, **wanted)
+        if isinstance(lists, Private):  # its file is public: wherever it is, nothing is sent
+            sent = {"computed": "at the device", "personal": lists.released_.serves_lists}
     result = {
         "model": str(model),
         "rated": len(own),
@@ -158,12 +126,10 @@ def recommend(
                 "score": row.score,
                 **_reasons(fitted, row.item_id, own, of_scores=isinstance(lists, Private)),
             }
-            for row in found
+            for row in made
         ],
     }
-    if not (show_release or as_json):
-        result["release"] = None
-    terminal.emit(result, as_json=as_json, render=_show)
+    return Result(result, [*_shown(result, show_release)], _after(result, show_release))
 
 
 def _from_letter(
@@ -175,26 +141,27 @@ def _from_letter(
     wanted: dict[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
     """The list of the last letter's scores, or the popular one before it; and what to say of it."""
-    from tacit.cli.own_device import answered
+    from tacit.cli.device import answered
+    from tacit.designs.standard_scheme.messages import Release
 
-    def facts(release: Any) -> dict[str, Any]:
+    def facts(release: Release) -> dict[str, Any]:
         text = release.encode().decode()
         return {"computed": "from the release", "shown": len(release.ratings), "release": text}
 
     if model.variant == "published":
         made = model.exchange(own, values, **wanted)
         return made.recommendations, facts(made.release)
-    held = answered(model, own, values, memory, at and at.replace(tzinfo=UTC))
-    sent = {"due": held.due.isoformat(), "notice": held.notice or None, "memory": str(memory)}
-    if held.letter is None or held.scores is None:
+    spoken, scores = answered(model, own, values, memory, at and at.replace(tzinfo=UTC))
+    due = datetime.fromtimestamp(spoken.due, UTC).isoformat()
+    sent = {"due": due, "notice": spoken.notice or None, "memory": str(memory)}
+    if spoken.letter is None or scores is None:
         wanted = wanted | {"exclude": [*wanted["exclude"], *own]}
         return model.recommend(**wanted), sent | {"computed": "before the first letter"}
-    return model.ranked(held.scores, own, **wanted), facts(held.letter) | sent
+    return model.ranked(scores, own, **wanted), facts(Release.decode(spoken.letter)) | sent
 
 
 def _reasons(model: Any, item: Any, own: dict[Any, float], *, of_scores: bool) -> dict[str, Any]:
-    """Scores of "because you liked X", or predicted stars, from a recommender that can say; else
-    nothing."""
+    """Scores of "because you liked X", or predicted stars, of a recommender that explains."""
     if not hasattr(model, "explain"):
         return {}
     if of_scores:
@@ -235,65 +202,65 @@ def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict
     return own, unknown
 
 
-def _show(result: dict[str, Any]) -> None:
-    _show_list(result["items"], result["useful"])
+def _shown(result: dict[str, Any], show_release: bool) -> Iterator[Table | str]:
+    yield _list(result["items"])
+    if result["useful"]:
+        yield result["useful"]
     if not result["personal"]:
-        terminal.say(
-            "Everyone gets this list: the model was fitted to too few people for personal lists."
-        )
+        yield "Everyone gets this list: the model was fitted to too few people for personal lists."
     if result["unknown_items"]:
-        terminal.say(f"{result['unknown_items']} rated items are not in the model.")
+        yield f"{result['unknown_items']} rated items are not in the model."
     if result.get("notice"):
-        terminal.say(result["notice"])
+        yield result["notice"]
     if result.get("memory"):
-        terminal.say(
+        yield (
             f"What this device decided is kept in {result['memory']}, and its secret in "
             f"{result['memory']}.account: keep both, and as private as the ratings."
         )
+    rated = f"{result['rated']} ratings"
     if result["computed"] == "before the first letter":
-        terminal.say(
+        yield (
             "This is what most people like: this device has sent no letter yet. The first one is "
             f"due at {result['due']}, whatever is rated until then."
         )
-        after = [f"--as-of {result['due'][:19]} --show-release  shows it now."]
     elif result["shown"] is None:
-        terminal.say(
-            f"Computed {result['computed']} from {result['rated']} ratings; nothing was sent "
-            "anywhere."
-        )
-        after = []
-        if any("because" in row for row in result["items"]):
-            after.append(f"tacit guarantee {result['model']}  shows who is protected.")
-        if result["item_table"] and result["computed"] == "here":
-            after.append("--at-device makes the list as a device does: nothing leaves.")
-        elif result["hides"]:
-            after.append("--about NAME=VALUE makes the list from an obfuscated release.")
+        yield f"Computed {result['computed']} from {rated}; nothing was sent anywhere."
     else:
-        terminal.say(
-            f"Made from {result['shown']} obfuscated stars, out of {result['rated']} ratings."
-        )
-        after = ["--show-release prints the bytes that would leave the device."]
-        if result["release"] is not None:
-            terminal.say("The letter, byte for byte:")
-            terminal.say(result["release"])
-            after = [f"tacit guarantee {result['model']}  shows what they hide."]
-    for step in after:
-        terminal.next_step(f"Next:  {step}")
+        yield f"Made from {result['shown']} obfuscated stars, out of {rated}."
+        if show_release:
+            yield f"The letter, byte for byte:\n{result['release']}"
 
 
-def _show_list(rows: list[dict[str, Any]], useful: str | None) -> None:
-    explained = any("stars" in row for row in rows)
-    columns = {"rank": "rank", "item": "item_id"}
-    columns |= {"title": "title"} if any(row["title"] for row in rows) else {}
-    columns |= {"stars": "stars"} if explained else {"score": "score"}
-    columns |= {"because you liked": "because"} if any("because" in row for row in rows) else {}
+def _after(result: dict[str, Any], show_release: bool) -> str:
+    card = f"tacit guarantee {result['model']}"
+    if result["computed"] == "before the first letter":
+        return f"--as-of {result['due'][:19]} --show-release  shows it now."
+    if result["shown"] is not None and show_release:
+        return f"{card}  shows what they hide."
+    if result["shown"] is not None:
+        return "--show-release prints the bytes that would leave the device."
+    if any("because" in row for row in result["items"]):
+        return f"{card}  shows who is protected."
+    if result["item_table"] and result["computed"] == "here":
+        return "--at-device makes the list as a device does: nothing leaves."
+    return (
+        "--about NAME=VALUE makes the list from an obfuscated release." if result["hides"] else ""
+    )
 
-    def cell(row: dict[str, Any], name: str) -> object:
-        if name != "because":
-            return row[name]
-        return ", ".join(str(each["title"] or each["item_id"]) for each in row[name]) or None
 
-    shown = [[cell(row, name) for name in columns.values()] for row in rows]
-    terminal.table("", list(columns), shown)
-    if useful:
-        terminal.console.print(useful, style="dim", markup=False)
+def _list(rows: list[dict[str, Any]]) -> Table:
+    columns: dict[str, Callable[[dict[str, Any]], object]] = {
+        "rank": itemgetter("rank"),
+        "item": itemgetter("item_id"),
+    }
+    if any(row["title"] for row in rows):
+        columns["title"] = itemgetter("title")
+    score = "stars" if any("stars" in row for row in rows) else "score"
+    columns[score] = itemgetter(score)
+    if any("because" in row for row in rows):
+        columns["because you liked"] = _because
+    return Table.of("", columns, rows)
+
+
+def _because(row: dict[str, Any]) -> str | None:
+    return ", ".join(str(each["title"] or each["item_id"]) for each in row["because"]) or None

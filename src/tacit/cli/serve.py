@@ -1,4 +1,5 @@
-"""`tacit serve`: the HTTP service, from a folder or generated data; `tacit keys`: who may ask it.
+"""`tacit init`: a folder that `tacit serve` starts from; `tacit serve`: the HTTP service, from such
+a folder, a model file or generated data; `tacit keys`: who may ask it.
 
 The keys are those of staff: the service makes the keys of people itself.
 """
@@ -6,65 +7,152 @@ The keys are those of staff: the service makes the keys of people itself.
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from tacit import terminal
+from tacit.cli.commands import Source, command
+from tacit.design import option
 from tacit.errors import ConfigError
+from tacit.evaluation import Result, Table
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
+    from tacit.designs.private.model import Private
     from tacit.service.settings import Settings
 
 app = typer.Typer(help="Serve recommendations over HTTP, with budgets that survive.")
+making = typer.Typer(help="Make a folder that  tacit serve  starts from.")
 keys = typer.Typer(help="Issue and revoke the keys of a service.", no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Argument(help="The service's folder, with its tacit.toml.")]
 Name = Annotated[str, typer.Argument(help="Whose key it is: of a-z, 0-9, _ and -.")]
+Staff = Literal["operator", "analyst", "auditor", "vendor"]
 FILE = "keys.json"
+MODEL = "lists.tacit"
+PERSON = "me"
+_TOML = """\
+# What is served, and how. Each setting: docs/settings.md. A change takes effect at the next start.
+tenant = "{tenant}"              # whose people and budgets these are: a-z, 0-9, _ and -
+
+[models.lists]                   # private lists, fitted by  tacit init  with epsilon {epsilon:g}
+file = "{model}"
+{without}
+[service]
+# host = "127.0.0.1"             # a proxy on this machine speaks TLS: see deploy/ in the source
+# port = 8000
+# workers = 1                    # processes that answer
+# behind_tls = false             # true behind such a proxy
+# second = "/other/disk/head"    # the second place of the ledger's head, on another device
+# database = "postgresql://tacit@db.example/tacit"   # default: the file budgets.db in this folder
+"""
 
 
-@app.command()
+@command(making)
+def init(
+    folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
+    source: Source,
+    epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.", default=1.0),
+    delta: float = option("Probability that epsilon's bound fails, such as 1e-6.", default=1e-6),
+    catalogue: Path | None = option("Public list of items. Others are left out."),
+    as_json: JSON = False,
+) -> Result:
+    """Fit private lists and write the folder of a service: tacit.toml, model, keys.
+
+    The keys are shown once. The operator's key administers; the other one is of a first person.
+    """
+    from tacit.designs.private.model import Private
+
+    name = re.sub(r"[^a-z0-9_-]+", "-", folder.absolute().name.lower()).strip("-_")[:64]
+    model = Private(epsilon, delta)
+    _ = model.settings  # refuses bad ones before the file is read
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(f"{folder}: is not an empty folder. Name a new one.")
+    ratings = source.read(catalogue=catalogue, domains=False)
+    with terminal.progress("Fitting", None, quiet=as_json):
+        model.fit(ratings)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".tacit-init-", dir=folder.parent) as beside:
+        made = Path(beside) / "folder"  # the whole folder at once
+        keys = _fill(made, name or "shop", model)
+        made.rename(folder)
+    (card,) = model.guarantees()
+    result: dict[str, Any] = {
+        "folder": folder,
+        "model": folder / MODEL,
+        "items": len(model.item_ids_),
+        "lists": model.released_.serves_lists,
+        "epsilon": card.epsilon,
+        "delta": card.delta,
+        "basis": card.basis.value,
+        "first_line": card.first_line,
+        "keys": keys,
+        "first_list": _first_list(model, keys[PERSON]),
+    }
+    wrote = f"tacit.toml, keys, and private lists of {result['items']:,} items"
+    shown = [
+        f"Wrote {folder}: {wrote}. {card.first_line}",
+        *(f"  key of {name}: {key}" for name, key in keys.items()),
+        "The keys are not shown again.",
+        "In another terminal, the first list, from two items rated with the most stars:",
+        f"  {result['first_list']}",
+    ]
+    return Result(result, shown, f"tacit serve {shlex.quote(str(folder))}")
+
+
+def _fill(made: Path, tenant: str, model: Private) -> dict[str, str]:
+    from tacit.service import settings
+    from tacit.service.keys import KeyRing, Role, add_key, read_secret
+
+    made.mkdir()
+    model.save(made / MODEL)
+    without = "" if math.isfinite(model.epsilon) else "without_guarantee = true\n"
+    text = _TOML.format(tenant=tenant, model=MODEL, epsilon=model.epsilon, without=without)
+    (made / settings.FILE).write_text(text, "utf-8")
+    operator = add_key(made / FILE, "operator", Role.OPERATOR, tenant)
+    person = KeyRing(made / FILE, read_secret(made / "service.secret"), tenant).person_key(PERSON)
+    return {"operator": operator, PERSON: person}
+
+
+def _first_list(model: Private, key: str) -> str:
+    """A command that asks for a list, from the stars of the two most popular items."""
+    popular = [str(row.item_id) for row in model.recommend(history={}, n=2)]
+    body = {"model": "lists", "history": dict.fromkeys(popular, model.scale_.maximum), "n": 10}
+    headers = (f"Authorization: Bearer {key}", "Content-Type: application/json")
+    words = ["curl", *(word for each in headers for word in ("-H", each)), "-d", json.dumps(body)]
+    return shlex.join([*words, "http://127.0.0.1:8000/api/recommend"])
+
+
+@command(app)
 def serve(
-    folder: Annotated[
-        Path | None,
-        typer.Argument(
-            help="A model file; or a folder that holds tacit.toml, which says what is served. New "
-            "with --demo."
-        ),
-    ] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Serve generated data.")] = False,
-    host: Annotated[str | None, typer.Option(help="Where to listen [127.0.0.1].")] = None,
-    port: Annotated[int | None, typer.Option(help="Where to listen; 0 is any [8000].")] = None,
-    database: Annotated[
-        str | None,
-        typer.Option(help="The ledger: a file, or postgresql://HOST/DATABASE [FOLDER/budgets.db]."),
-    ] = None,
-    second: Annotated[
-        str | None,
-        typer.Option(
-            help="The second place of the ledger's head: a file on another device, or "
-            "postgresql://HOST/DATABASE; PostgreSQL needs one named [FOLDER/budgets.db.head]."
-        ),
-    ] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes that answer [1].")] = None,
-    visitors: Annotated[
-        bool | None,
-        typer.Option(
-            "--visitors/--no-visitors", help="Whether visitors get a person's key [only --demo]."
-        ),
-    ] = None,
-    behind_tls: Annotated[
-        bool | None, typer.Option("--behind-tls", help="A proxy in front speaks TLS.")
-    ] = None,
+    folder: Path | None = option(
+        "A model file; or a folder with tacit.toml. New with --demo.", argument="folder"
+    ),
+    demo: bool = option("Serve generated data."),
+    host: str | None = option("Where to listen [127.0.0.1]."),
+    port: int | None = option("Where to listen; 0 is any [8000]."),
+    database: str | None = option(
+        "The ledger: a file or postgresql://HOST/NAME [FOLDER/budgets.db]."
+    ),
+    second: str | None = option(
+        "The second place of the ledger's head: a file on another device, or "
+        "postgresql://HOST/DATABASE; PostgreSQL needs one named [FOLDER/budgets.db.head]."
+    ),
+    workers: int | None = option("Processes that answer [1]."),
+    visitors: bool | None = option(
+        "Whether visitors get a person's key [only --demo].", flag="--visitors/--no-visitors"
+    ),
+    behind_tls: bool | None = option("A proxy in front speaks TLS.", flag="--behind-tls"),
     as_json: JSON = False,
 ) -> None:
     """Serve until it is stopped (Ctrl-C, SIGTERM): an interface under /api and a page for people.
@@ -86,8 +174,8 @@ def serve(
         "visitors": visitors if visitors is not None or not demo else True,
         "behind_tls": behind_tls,
     }
-    with _folder(folder, demo=demo) as (found, made):
-        settings = Settings.gather(found.absolute(), given, os.environ)
+    with _folder(folder, demo=demo) as (home, made):
+        settings = Settings.gather(home.absolute(), given, os.environ)
         warnings = list(_warnings(settings))
         for warning in () if as_json else warnings:  # with --json they stand in the object
             typer.echo(f"Warning: {warning}", err=True)
@@ -169,44 +257,30 @@ def _show(result: dict[str, Any]) -> None:
         terminal.next_step("Keys are made by:  tacit keys add FOLDER NAME --role operator")
 
 
-class Staff(StrEnum):
-    """The roles that have keys in the file."""
-
-    OPERATOR = "operator"
-    ANALYST = "analyst"
-    AUDITOR = "auditor"
-    VENDOR = "vendor"
-
-
 @keys.callback()
 def _commands() -> None:
     """A running service notices a changed file at the next request."""
 
 
-@keys.command()
+@command(keys)
 def add(
     folder: Folder,
     name: Name,
-    role: Annotated[Staff, typer.Option(help="What the key may do; see docs/service.md.")],
-    as_json: JSON = False,
-) -> None:
+    role: Staff = option("What the key may do; see docs/service.md."),
+) -> Result:
     """Make a key and show it once: the file stores only its hash."""
     from tacit.service.deployment import tenant_of
     from tacit.service.keys import Role, add_key
 
     tenant = tenant_of(folder)
-    key = add_key(folder / FILE, name, Role(role.value), tenant)
-    terminal.answer(
-        {"name": name, "role": role.value, "tenant": tenant, "key": key},
-        key,
-        after=f"Hand it to '{name}'; it is not shown again. It goes into a header:  "
-        "Authorization: Bearer KEY",
-        as_json=as_json,
-    )
+    key = add_key(folder / FILE, name, Role(role), tenant)
+    hint = f"Hand it to '{name}'; it is not shown again. It goes into a header:  "
+    data = {"name": name, "role": role, "tenant": tenant, "key": key}
+    return Result(data, (key, f"{hint}Authorization: Bearer KEY"))
 
 
-@keys.command("list")
-def list_keys(folder: Folder, as_json: JSON = False) -> None:
+@command(keys, "list")
+def list_keys(folder: Folder) -> Result:
     """List the names of the keys, never the keys."""
     from tacit.service.deployment import tenant_of
     from tacit.service.keys import read_keys
@@ -214,49 +288,39 @@ def list_keys(folder: Folder, as_json: JSON = False) -> None:
     tenant_of(folder)
     columns = ("name", "role", "tenant", "revoked")
     rows = [{name: getattr(key, name) for name in columns} for key in read_keys(folder / FILE)]
-
-    def show(_: object) -> None:
-        if not rows:
-            terminal.say("There is no key yet.")
-            terminal.next_step(f"tacit keys add {folder} NAME --role operator")
-            return
-        shown = [
-            (row["name"], row["role"], row["tenant"], "revoked" if row["revoked"] else "in use")
-            for row in rows
-        ]
-        terminal.table("Keys", ("name", "role", "tenant", "state"), shown)
-
-    terminal.emit({"folder": folder, "keys": rows}, as_json=as_json, render=show)
+    data = {"folder": folder, "keys": rows}
+    if not rows:
+        return Result(
+            data, ("There is no key yet.",), f"tacit keys add {folder} NAME --role operator"
+        )
+    cells = [(*list(row.values())[:3], "revoked" if row["revoked"] else "in use") for row in rows]
+    return Result(data, (Table("Keys", ("name", "role", "tenant", "state"), cells),))
 
 
-@keys.command()
-def revoke(folder: Folder, name: Name, as_json: JSON = False) -> None:
+@command(keys)
+def revoke(folder: Folder, name: Name) -> Result:
     """Revoke a key. Its name cannot be used again, so that logs stay unambiguous."""
     from tacit.service.deployment import tenant_of
     from tacit.service.keys import revoke_key
 
     tenant_of(folder)
     revoke_key(folder / FILE, name)
-    said = f"The key of '{name}' is not known any more, from the next request on."
-    terminal.answer({"name": name, "revoked": True}, said, as_json=as_json)
+    sentence = f"The key of '{name}' is not known any more, from the next request on."
+    return Result({"name": name, "revoked": True}, (sentence,))
 
 
-@keys.command()
+@command(keys)
 def vendor(
-    folder: Folder,
-    file: Annotated[str, typer.Option(help="Where the private key goes.")] = "vendor.pem",
-    as_json: JSON = False,
-) -> None:
+    folder: Folder, file: str = option("Where the private key goes.", default="vendor.pem")
+) -> Result:
     """Make the key a vendor signs with, and show its public half."""
     from tacit.designs.pdap.serve.signatures import new_vendor_key
     from tacit.service.deployment import tenant_of
 
     tenant_of(folder)
     public = new_vendor_key(folder / file)
-    terminal.answer(
-        {"file": folder / file, "public_key": public},
-        public,
-        after="Neighbours write it as public_key in  [vendors.NAME.peers.YOURS]. Name the file, "
-        "which stays here, as key in  [vendors.YOURS].",
-        as_json=as_json,
+    hint = (
+        "Neighbours write it as public_key in  [vendors.NAME.peers.YOURS]. Name the file, which "
+        "stays here, as key in  [vendors.YOURS]."
     )
+    return Result({"file": folder / file, "public_key": public}, (public, hint))

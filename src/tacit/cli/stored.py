@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tacit import terminal
 from tacit.design import Where
 from tacit.errors import ConfigError
-from tacit.terminal import Source
+from tacit.evaluation import Result
 
 if TYPE_CHECKING:
+    from tacit.cli.commands import Source
     from tacit.data.stored import StoredRatings
     from tacit.data.tables import Role
     from tacit.designs.private.model import Private
@@ -29,10 +29,10 @@ _NOT_STORED = ("plays", "least_plays", "delimiter", "users")
 
 def bytes_in(text: str) -> int:
     """`"4GiB"` as a number of bytes."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMG]I?B)?", text.strip().upper())
-    if found is None:
+    parts = re.fullmatch(r"(\d+(?:\.\d+)?) *([KMG]I?B)?", text.strip().upper())
+    if parts is None:
         raise ConfigError(f"--memory is written as 4GiB or 500MB; got {text!r}.")
-    return int(float(found[1]) * _UNITS[found[2] or ""])
+    return int(float(parts[1]) * _UNITS[parts[2] or ""])
 
 
 @contextmanager
@@ -44,9 +44,9 @@ def ending() -> Iterator[None]:
 
     before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP)}
     heard = {each: old for each, old in before.items() if old is not signal.SIG_IGN}
-    for each in heard:
-        signal.signal(each, end)
     try:
+        for each in heard:
+            signal.signal(each, end)
         yield
     finally:
         for each, old in heard.items():
@@ -58,34 +58,32 @@ def opened(
     source: Source, where: Where, *, catalogue: Path | None, domains: bool
 ) -> Iterator[StoredRatings]:
     """What `Source.read` reads, streamed or on a cluster. Closed at the end."""
-    from tacit.data.ratings import RatingScale
     from tacit.data.stored import Public
     from tacit.data.tabular import items_beside
 
-    given = source.columns
-    odd = [name for name in _NOT_STORED if given[name] is not None]
+    odd = [name for name in _NOT_STORED if getattr(source, name) is not None]
     for name in (*odd, *(["per_item"] if source.per_item > 1 else [])):
         raise ConfigError(
             f"--{name.replace('_', '-')} is for ratings in memory, and not for --engine spark "
             "or --memory."
         )
     public = Public(
-        scale=None if given["scale"] is None else RatingScale.parse(given["scale"]),
+        scale=source.rating_scale,
         catalogue=catalogue,
-        items=given["items"] or items_beside(source.path),
-        item=given["item"],
-        domain=given["domain"],
+        items=source.items or items_beside(source.path),
+        item=source.item,
+        domain=source.domain,
         domains=domains,
     )
     roles: tuple[Role, ...] = ("user", "item", "rating", "time")
-    asked: dict[Role, str | None] = {role: given[role] for role in roles}
-    events = bool(given["events"])
+    asked: dict[Role, str | None] = {role: getattr(source, role) for role in roles}
+    events = bool(source.events)
     if where.remote is not None:
         from tacit.engine.spark import open_spark
 
         with open_spark(str(source.path), where.remote, asked, public, events=events,
-                        tasks=where.tasks) as found:  # fmt: skip
-            yield found
+                        tasks=where.tasks) as remote:  # fmt: skip
+            yield remote
     elif where.memory is not None:
         from tacit.data.tables.buckets import open_parquet
 
@@ -101,9 +99,7 @@ def for_all(
     where: Where,
     asked: Mapping[Role, str | None],
     n: int,
-    *,
-    as_json: bool,
-) -> None:
+) -> Result:
     """Lists from each person's own rows. It spends nothing: the model was released."""
     from tacit.designs.private.lists import lists_for
     from tacit.designs.private.model import Private
@@ -121,13 +117,12 @@ def for_all(
         from tacit.engine.spark import write_lists
 
         write_lists(str(ratings), where.remote, asked, lists, make, str(out), tasks=where.tasks)
-    said = "Lists" if people is None else f"Lists of {people:,} people"
-    terminal.answer(
-        {"lists": str(out), "people": people, "n": n},
-        f"{said} are in {out}: columns user, rank, item, score. Each person's list is theirs "
-        "alone: it says what they like.",
-        as_json=as_json,
+    lists_of = "Lists" if people is None else f"Lists of {people:,} people"
+    sentence = (
+        f"{lists_of} are in {out}: columns user, rank, item, score. Each person's list is theirs "
+        "alone: it says what they like."
     )
+    return Result({"lists": str(out), "people": people, "n": n}, (sentence,))
 
 
 def _here(
@@ -140,16 +135,16 @@ def _here(
     from tacit.data.tabular import load
 
     check_writable(out)
-    known: dict[str, Any] = {"events": True} if model.scale_ == EVENTS else {"scale": model.scale_}
-    named: dict[str, Any] = dict(asked.items())
-    read = load(path, **known, **named)
+    options: dict[str, Any] = dict(asked.items())
+    options |= {"events": True} if model.scale_ == EVENTS else {"scale": model.scale_}
+    read = load(path, **options)
     ratings = on_catalogue(read, dict.fromkeys(model.history_ids_.tolist()))
-    found = make(ratings)
+    lists = make(ratings)
     columns = {
-        "user": ratings.user_ids[found.people],
-        "rank": found.ranks,
-        "item": model.item_ids_[found.items],
-        "score": found.scores,
+        "user": ratings.user_ids[lists.people],
+        "rank": lists.ranks,
+        "item": model.item_ids_[lists.items],
+        "score": lists.scores,
     }
     write_columns(columns, out)
     return ratings.n_users

@@ -1,41 +1,122 @@
-"""What a device stores next to the account's secret: reports, decisions, and its last scores.
+"""What a device stores: an account with its secret, and the memory of what was decided and sent.
 
-One memory is one account's. A device that finds the account's secret without its memory treats the
-memory as lost: what another memory may have decided is not decided again.
+An account is at one service; its secret makes all draws, and is never sent. A memory belongs to one
+account. A device that finds the account without its memory treats the memory as lost: what another
+memory may have decided is not decided again.
+
+Files are read by their owner alone, and are whole after a crash. JSON in them means one thing.
 """
 
 from __future__ import annotations
 
 import copy
 import fcntl
+import hashlib
 import json
 import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from tacit.client.account import PRIVATE, kept_at, read_json, replace
+from tacit.designs.sketches.device import new_secret
 from tacit.designs.standard_scheme.memory import Record, State, lost
-from tacit.designs.standard_scheme.messages import WEEK, ItemId
-from tacit.errors import DataError, PrivacyError
+from tacit.designs.standard_scheme.messages import WEEK, ItemId, is_integer
+from tacit.errors import ConfigError, DataError, OutputError, PrivacyError
 
+PRIVATE = (os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+"""Flags and mode of a new file."""
 _VERSION = 2
+
+
+class Account:
+    """Forgets at the end of the process: for tests, and for trying things out.
+
+    secret: at least 32 bytes. created: Unix seconds, 0 where it is not known. fresh: made here and
+    now, so that no memory of it can be missing. spoken: the label of the last epoch that a letter
+    was made for, -1 before the first.
+    """
+
+    def __init__(self, secret: bytes, created: int = 0, spoken: int = -1) -> None:
+        if len(secret) < 32:
+            raise ConfigError("A secret has at least 32 bytes: make one with new_secret().")
+        self.secret, self.created, self.spoken = secret, created, spoken
+        self.fresh = True
+
+    def speaks(self, epoch: int) -> None:
+        """Kept durably before this returns, where there is a file."""
+        self.spoken = epoch
+
+
+class FileAccount(Account):
+    """An account in a file that only its owner reads; made at the first visit.
+
+    now: Unix seconds, when a new one is made. DataError for a file that holds no secret: it is not
+    replaced. OutputError if none can be kept. A file of version 1 is a secret in hexadecimal digits
+    alone; it is read, and written as version 2 with the first letter.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], now: int | None = None) -> None:
+        self._path = Path(path)
+        created = int(time.time()) if now is None else now
+        new = _account_bytes(new_secret(), created, -1)
+        with kept_at(self._path):
+            with suppress(FileExistsError):
+                create(self._path, new)
+            data = self._path.read_bytes()
+        super().__init__(*_account_parts(data, self._path))
+        self.fresh = data == new
+
+    def speaks(self, epoch: int) -> None:
+        with kept_at(self._path):
+            replace(self._path, _account_bytes(self.secret, self.created, epoch))
+        super().speaks(epoch)
+
+
+def mark_of(secret: bytes) -> str:
+    """Names the account in its memory."""
+    return hashlib.sha256(b"tacit account\0" + secret).hexdigest()[:16]
+
+
+def _account_bytes(secret: bytes, created: int, spoken: int) -> bytes:
+    content = {"created": created, "secret": secret.hex(), "spoken": spoken, "version": _VERSION}
+    return json.dumps(content, separators=(",", ":")).encode() + b"\n"
+
+
+def _account_parts(data: bytes, path: Path) -> tuple[bytes, int, int]:
+    try:
+        if data.startswith(b"{"):
+            content = read_json(data)
+        else:  # of version 1
+            secret_alone = {"secret": data.decode("ascii")}
+            content = secret_alone | {"created": 0, "spoken": -1, "version": _VERSION}
+        secret = bytes.fromhex(content["secret"])
+        created, spoken = content["created"], content["spoken"]
+        whole = is_integer(created, 0) and is_integer(spoken, -1)
+        if len(secret) < 32 or not whole or content["version"] != _VERSION:
+            raise ValueError
+    except (ValueError, TypeError, KeyError):
+        raise DataError(
+            "holds no secret",
+            path=path,
+            expected="what this program writes, or at least 32 bytes in hexadecimal digits",
+            fix="Restore it: another secret makes another answer to what was answered already.",
+        ) from None
+    return secret, created, spoken
 
 
 @dataclass
 class Kept:
     """account: names the account; None for a new memory, "" for one that the next account takes.
 
-    reports: of sketches, by campaign digest. The others are of the standard scheme:
-    name: of the disclosure that the account answers. state: of its device.
-    lost: whether another memory of this account may exist. forgotten: names an account that was
-    forgotten here. tried: the second of the last attempt to speak.
-    settled: the last epoch whose letter the service took or refused, -1 at first.
-    tables: the disclosure that was followed last. answer: a letter's disclosure, and its scores.
+    reports: of sketches, by campaign digest. The others are of the standard scheme. name: of the
+    disclosure that the account answers. state: of its device. lost: whether another memory of this
+    account may exist. forgotten: names an account that was forgotten here. tried: the second of the
+    last attempt to speak. settled: the last epoch whose letter the service took or refused, -1 at
+    first. tables: the disclosure followed last. answer: a letter's disclosure, and its scores.
     """
 
     account: str | None = None
@@ -86,9 +167,9 @@ class FileMemory(Memory):
             fcntl.flock(lock, fcntl.LOCK_EX)
             with kept_at(self._path):
                 before = self._read()
-            kept = _decoded(before, self._path)
+            kept = _memory_of(before, self._path)
             yield kept
-            after = _encoded(kept)
+            after = _memory_bytes(kept)
             if after != before:
                 with kept_at(self._path):
                     replace(self._path, after)
@@ -99,10 +180,10 @@ class FileMemory(Memory):
         try:
             return self._path.read_bytes()
         except FileNotFoundError:
-            return _encoded(Kept())
+            return _memory_bytes(Kept())
 
 
-def _encoded(kept: Kept) -> bytes:
+def _memory_bytes(kept: Kept) -> bytes:
     content = {
         "version": _VERSION,
         "account": kept.account,
@@ -120,7 +201,7 @@ def _encoded(kept: Kept) -> bytes:
     return json.dumps(content, separators=(",", ":")).encode()
 
 
-def _decoded(data: bytes, path: Path) -> Kept:
+def _memory_of(data: bytes, path: Path) -> Kept:
     try:
         content = read_json(data)
         kept = {1: _of_version_1, _VERSION: _of_version_2}[content["version"]](content)
@@ -194,3 +275,68 @@ def _text(value: Any) -> str | None:
     if not isinstance(value, str | None):
         raise ValueError
     return value
+
+
+@contextmanager
+def kept_at(path: Path) -> Iterator[None]:
+    """The system's errors as OutputError."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{path}: nothing can be kept here: {error.strerror}.") from None
+
+
+def create(path: Path, data: bytes) -> None:
+    """A new file, durable; FileExistsError if there is one, which is then whole."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.new")
+    try:
+        _put(draft, data)
+        os.link(draft, path)
+        _settle(path.parent)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def replace(path: Path, data: bytes) -> None:
+    """The whole content or, after a crash, the earlier one."""
+    draft = path.with_name(path.name + ".new")
+    _put(draft, data)
+    draft.replace(path)
+    _settle(path.parent)
+
+
+def _put(path: Path, data: bytes) -> None:
+    flags, mode = PRIVATE
+    with os.fdopen(os.open(path, flags | os.O_TRUNC, mode), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _settle(folder: Path) -> None:
+    """The names in it, too, outlast a power failure."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_json(data: bytes) -> Any:
+    """The value; ValueError for anything that another reader might read differently."""
+    try:
+        return json.loads(
+            data.decode("utf-8"), object_pairs_hook=_once_each, parse_constant=_no_constant
+        )
+    except RecursionError:
+        raise ValueError("too deep") from None
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(value := dict(pairs)) != len(pairs):
+        raise ValueError("a key twice")
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")

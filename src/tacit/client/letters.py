@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from math import floor
 from typing import Any
 
-from tacit.client.account import Account, mark_of
-from tacit.client.device_memory import Kept, Memory, SharedMemory
+from tacit.client.device_memory import Account, Kept, Memory, SharedMemory, mark_of
 from tacit.client.transport import ServiceError, Transport, decoded, quoted
 from tacit.designs.standard_scheme import account as scheme
 from tacit.designs.standard_scheme import drawing
@@ -34,9 +33,8 @@ History = Mapping[ItemId, float]
 class Spoken:
     """What one call of `speak` did.
 
-    letter: the bytes that left, None where none was due. due: the second from which on the next
-    letter may leave. notice: what the owner should know, "" for nothing: mostly why nothing new is
-    decided, although the last letter's set is sent on.
+    letter: the bytes that left, None where none was due. due: the second from which on the next one
+    may leave. notice: what the owner should know, mostly why nothing new is decided; else "".
     """
 
     letter: bytes | None
@@ -47,15 +45,8 @@ class Spoken:
 class Letters:
     """One account's letters to one service."""
 
-    def __init__(
-        self,
-        service: Transport,
-        account: Account,
-        memory: Memory,
-    ) -> None:
-        self._service = service
-        self._account = account
-        self._memory = memory
+    def __init__(self, service: Transport, account: Account, memory: Memory) -> None:
+        self._service, self._account, self._memory = service, account, memory
         self._tables: dict[str, tuple[int, Disclosure, ItemTable]] = {}
         self._open()
 
@@ -142,10 +133,10 @@ class Letters:
         """
         disclosure, table = self._table(name, int(time.time()) if now is None else now)
         rated = renamed(history, disclosure)
-        known = (item for item in disclosure.items if item in rated)
         levels = {  # the nearest whole level; of two, the higher, as in every language
             item: floor((rated[item] - disclosure.minimum) / disclosure.step + 0.5)
-            for item in known
+            for item in disclosure.items
+            if item in rated
         }
         try:
             return [item for item, _ in table.rank(disclosure.items, levels)[:n]]
@@ -156,10 +147,9 @@ class Letters:
         """Have the service delete all that it keeps about this account; its receipt.
 
         user: the name that the key is for. history: all present ratings, or their items. Before
-        that the memory drops everything but the ids of the items that are rated or
-        were decided: a next account with this memory never decides them. This account sends
-        nothing more but this wish, which may be repeated, also by a new `Client`. A memory that
-        cannot be used, because other devices shared it, stays as it is.
+        that the memory drops all but the ids of items that are rated or were decided: a next
+        account with this memory never decides them. This account sends nothing more but this wish,
+        which may be repeated, also by a new `Client`. A memory that other devices shared stays.
         """
         now, mark = int(time.time()) if now is None else now, mark_of(self._account.secret)
         rated, _ = identified(dict.fromkeys(history, 0.0))
@@ -219,16 +209,14 @@ class Letters:
             return None
 
     def _state(self, kept: Kept, history: History, now: int, shown: Disclosure) -> State:
-        """The state to go on with."""
         spoken = None if kept.lost else self._account.spoken
         if kept.state is None and spoken == -1:
             return State(created=self._account.created or now)
         return opened(kept.state, spoken, history, now, shown.epoch_length)
 
     def _check_latest(self, name: str, state: State, length: int, now: int) -> None:
-        """If the service has a letter of an epoch that this memory knows nothing of, another one
-        exists: that goes on, and this one is silent. Asked when a letter is due and at no other
-        time."""
+        """If the service has a letter of an epoch unknown to this memory, another memory exists: it
+        goes on, and this one is silent. Asked when a letter is due and at no other time."""
         length, secret = state.epoch_length or length, self._account.secret
         due = drawing.due(state.created, state.last_epoch, now, length, secret)
         if due is not None and not state.closed and self._service.latest(name) > state.last_epoch:
@@ -251,21 +239,18 @@ class Letters:
             if old or error.status == 409:  # it will not be accepted later either
                 self._settle(epoch, closed=error.status == 409)
             raise
-        scores = decoded(Scores.decode, answer)
-        made_for = Disclosure.decode(tables)
+        scores, made_for = decoded(Scores.decode, answer), Disclosure.decode(tables)
+        unusable = "The service's scores cannot be used: they are"
         if scores.disclosure != made_for.digest:
-            raise ServiceError(
-                "The service's scores cannot be used: they are of another disclosure."
-            )
+            raise ServiceError(f"{unusable} of another disclosure.")
         if [item for item, *_ in scores.scores] != list(made_for.items):
-            raise ServiceError("The service's scores cannot be used: they are not of all items.")
+            raise ServiceError(f"{unusable} not of all items.")
         self._settle(epoch, (tables, answer))
 
     def _settle(
         self, epoch: int, answer: tuple[bytes, bytes] | None = None, *, closed: bool = False
     ) -> None:
-        """This epoch's letter does not leave again. closed: the service had another one, so that
-        another memory of this account decides somewhere."""
+        """This epoch's letter does not leave again. closed: it had one of another memory."""
         with self._memory.turn() as kept:
             if kept.state is not None and closed:
                 kept.state.closed = True
@@ -285,15 +270,15 @@ class Letters:
 
     def _table(self, name: str, now: int) -> tuple[Disclosure, ItemTable]:
         """Fetched once an epoch at most, whatever is rated."""
-        found = self._tables.get(name)
-        if found is None or found[0] != drawing.calendar(now, found[1].epoch_length):
+        fetched = self._tables.get(name)
+        if fetched is None or fetched[0] != drawing.calendar(now, fetched[1].epoch_length):
             disclosure = self._service.disclosure(name)
             table = self._service.message(ItemTable.decode, "disclosures", name, "item-table")
             if table.disclosure != disclosure.digest or len(table.columns) != len(disclosure.items):
                 raise ServiceError("The service's item table is not that of its disclosure.")
-            found = drawing.calendar(now, disclosure.epoch_length), disclosure, table
-            self._tables[name] = found
-        return found[1:]
+            fetched = drawing.calendar(now, disclosure.epoch_length), disclosure, table
+            self._tables[name] = fetched
+        return fetched[1:]
 
 
 def _due(kept: Kept, secret: bytes, now: int) -> int:

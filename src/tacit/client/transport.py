@@ -18,7 +18,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
-from tacit.client.account import read_json
+from tacit.client.device_memory import read_json
 from tacit.designs.sketches.messages import MessageError, catalogue_digest
 from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.memory import Log
@@ -39,8 +39,6 @@ class ServiceError(TacitError):
     status: of the HTTP response, None where there was none.
     """
 
-    exit_code = 1
-
     def __init__(self, sentence: str, status: int | None = None) -> None:
         self.status = status
         super().__init__(sentence)
@@ -50,8 +48,7 @@ class _Passing(Exception):  # never leaves this file
     """Worth another attempt, after so many seconds if the service says so."""
 
     def __init__(self, error: ServiceError, pause: float | None = None) -> None:
-        self.error = error
-        self.pause = pause
+        self.error, self.pause = error, pause
 
 
 class _NoRedirects(HTTPRedirectHandler):
@@ -86,7 +83,7 @@ class Transport:
             raise ConfigError("A key is printable ASCII without spaces, as it was handed out.")
         if not (timeout > 0 and attempts >= 1 and largest >= 1):
             raise ConfigError("timeout, attempts and largest are above 0.")
-        self._bearer = {"Authorization": f"Bearer {key}"}
+        self._own = _AGENT | {"Authorization": f"Bearer {key}"}
         self._timeout, self._attempts = timeout, attempts
         self._largest, self._sleep = largest, sleep
         # A proxy of the environment is for other machines.
@@ -95,19 +92,17 @@ class Transport:
     def get(self, path: str, *, own: bool = False) -> bytes:
         """The body of an answer to anybody: no key goes along, so that the service cannot choose
         what to show to whom. own: with the key, for what only the service's own records say."""
-        headers = _AGENT | (self._bearer if own else {})
-        return self._again(Request(self._url + path, headers=headers))
+        return self._again(Request(self._url + path, headers=self._own if own else _AGENT))
 
     def post(self, path: str, body: bytes) -> bytes:
         """Send a message; a retry, also by another process, has the same bytes and the same key."""
         key = hashlib.sha256(path.encode() + b"\0\0" + body).hexdigest()[:32]
-        kind = {"Idempotency-Key": key, "Content-Type": "application/octet-stream"}
-        headers = _AGENT | self._bearer | kind
+        headers = {"Idempotency-Key": key, "Content-Type": "application/octet-stream"} | self._own
         return self._again(Request(self._url + path, body, headers, method="POST"))
 
     def delete(self, path: str, key: str) -> bytes:
         """Have something deleted. key: names the request; a retry has the same."""
-        headers = _AGENT | self._bearer | {"Idempotency-Key": key}
+        headers = self._own | {"Idempotency-Key": key}
         return self._again(Request(self._url + path, headers=headers, method="DELETE"))
 
     def json(self, data: bytes) -> Any:
@@ -120,10 +115,10 @@ class Transport:
     def listed(self, *parts: str) -> list[dict[str, Any]]:
         """The rows that lie at these parts of the path, under the name of the last one."""
         noun, answer = parts[-1], self.json(self.get(_path(*parts)))
-        listed = answer.get(noun) if isinstance(answer, dict) else None
-        if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        rows = answer.get(noun) if isinstance(answer, dict) else None
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise ServiceError(f"The service's list of {noun} is no list.")
-        return listed
+        return rows
 
     def message(self, decode: Callable[[bytes], M], *parts: str) -> M:
         """What lies at these parts of the path; status 404 where nothing does."""
@@ -132,10 +127,8 @@ class Transport:
     def catalogue(self, name: str, digest: bytes) -> list[ItemId]:
         """The item ids that a message names by this digest."""
         answer = self.json(self.get(_path("campaigns", name, "catalogue")))
-        items = answer.get("items") if isinstance(answer, dict) else None
-        if not isinstance(items, list):
-            items = []
-        named = all(type(item) in (int, str) for item in items)
+        items: Any = answer.get("items") if isinstance(answer, dict) else None
+        named = isinstance(items, list) and all(type(item) in (int, str) for item in items)
         if not named or catalogue_digest(items) != digest:
             raise ServiceError("The service's catalogue is not the list that its message names.")
         return list(items)
@@ -146,15 +139,13 @@ class Transport:
     def digest_log(self, name: str) -> Log:
         """Epochs and digests, as the disclosure's public log has them."""
         rows = self.listed("disclosures", name, "log")
-        if not all(
-            type(row.get("epoch")) is int and type(row.get("digest")) is str for row in rows
-        ):
+        if any((type(row.get("epoch")), type(row.get("digest"))) != (int, str) for row in rows):
             raise ServiceError("The service's log has entries that are none.")
         return tuple((row["epoch"], row["digest"]) for row in rows)
 
     def latest(self, name: str) -> int:
-        """The epoch of the account's latest letter that the service took; -1 for none, and where
-        an older service does not say. This request has the key."""
+        """The epoch of the account's latest letter at the service, asked with the key; -1 for none,
+        and where an older service does not say."""
         try:
             data = self.get(_path("disclosures", name, "latest"), own=True)
         except ServiceError as error:
@@ -226,10 +217,10 @@ class Transport:
         """Title and detail of an RFC 9457 problem, as far as they can be shown."""
         try:
             problem = json.loads(self._read(answer, deadline))
-            said = [str(problem[name]) for name in ("title", "detail") if name in problem]
+            parts = [str(problem[name]) for name in ("title", "detail") if name in problem]
         except (ValueError, TypeError, RecursionError, OSError, ServiceError, HTTPException):
-            said = []
-        return _plain(" - ".join(said)) or "it does not say why."
+            parts = []
+        return _plain(" - ".join(parts)) or "it does not say why."
 
 
 def _checked(url: str) -> tuple[str, bool]:
@@ -253,10 +244,8 @@ def _checked(url: str) -> tuple[str, bool]:
 
 
 def _is_here(host: str) -> bool:
-    if host == "localhost":
-        return True
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
 

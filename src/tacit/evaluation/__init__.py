@@ -1,7 +1,4 @@
-"""What a command found: rows for programs, tables and sentences for people, and how sure it is.
-
-Beside the result stands the manifest, by which it can be made again.
-"""
+"""What a command found, for programs and people, how sure it is, and how to make it again."""
 
 from __future__ import annotations
 
@@ -32,6 +29,7 @@ REPORT = "Write one self-contained page here."
 """Help of the options that fits and experiments have."""
 LEAST_SEEDS = 6
 """Seeds to ask for where an interval is to say much."""
+ANYWHERE = (-math.inf, math.inf)
 PACKAGES = ("tacit-rec", "numpy", "scipy", "scikit-learn", "numba", "polars", "opendp")
 
 
@@ -48,29 +46,24 @@ class Interval(NamedTuple):
 
 
 def mean_interval(
-    values: ArrayLike,
-    confidence: float = 0.95,
-    *,
-    bounds: tuple[float, float] = (-math.inf, math.inf),
+    values: ArrayLike, confidence: float = 0.95, *, bounds: tuple[float, float] = ANYWHERE
 ) -> Interval:
     """Student's t interval of the mean of one figure per fold, cut to `bounds`.
 
-    One fold says nothing about the spread, so its interval is the whole of `bounds`: (0, 1) for an
-    AUC, infinite ends where no bounds are given. Folds share training people, so their figures are
-    not quite independent and the interval is somewhat narrow (Bengio and Grandvalet, 2004).
+    Of one fold it is the whole of `bounds`. Folds share training people, so their figures are not
+    quite independent and the interval is somewhat narrow (Bengio and Grandvalet, 2004).
+    DataError without a finite figure inside the bounds for each fold.
     """
     import numpy as np
     from scipy.stats import t as student  # takes long to import; a command may never come here
 
     figures = np.asarray(values, dtype=np.float64).ravel()
-    if figures.size == 0:
-        raise DataError("there is no figure to average", expected="one per fold")
-    if not np.isfinite(figures).all():
+    if figures.size == 0 or not np.isfinite(figures).all():
         raise DataError("a fold's figure is not a finite number", expected="one per fold")
     if not 0 < confidence < 1:
         raise ConfigError(f"A confidence lies between 0 and 1, for example 0.95; got {confidence}.")
     low, high = bounds
-    if not (low <= figures).all() or not (figures <= high).all():
+    if figures.min() < low or figures.max() > high:
         raise DataError("a fold's figure lies out of bounds", expected=f"{low:g} to {high:g}")
     mean = float(np.clip(figures.mean(), figures.min(), figures.max()))  # rounding of equal figures
     if figures.size == 1:
@@ -88,10 +81,10 @@ def auc_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
 
 def grouped(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
     """Rows that share a key, such as those of all seeds of one setting, in their order."""
-    found: dict[K, list[T]] = {}
+    groups: dict[K, list[T]] = {}
     for row in rows:
-        found.setdefault(key(row), []).append(row)
-    return found
+        groups.setdefault(key(row), []).append(row)
+    return groups
 
 
 @dataclass(frozen=True)
@@ -117,8 +110,8 @@ class Table:
 
 @dataclass(frozen=True)
 class Result:
-    """data: what `--json` prints. shown: what a person reads, in order. after: the command to type
-    next, and what it does. failed: whether the exit code is 1.
+    """data: what `--json` prints; without it, its `warnings` stand on stderr. shown: what a person
+    reads. after: the command to type next, and what it does. failed: whether the exit code is 1.
 
     `rows` are those of `data`; an interval is three columns of them: NAME, NAME_low, NAME_high.
     """
@@ -131,9 +124,9 @@ class Result:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """One flat mapping a row, all with the same columns."""
-        found = [_flat(row) for row in self.data.get("rows", ())]
-        columns = dict.fromkeys(name for row in found for name in row)
-        return [{name: row.get(name) for name in columns} for row in found]
+        flat = [_flat(row) for row in self.data.get("rows", ())]
+        columns = dict.fromkeys(name for row in flat for name in row)
+        return [{name: row.get(name) for name in columns} for row in flat]
 
     def to_polars(self) -> Any:
         """The rows as a polars DataFrame."""
@@ -163,7 +156,8 @@ class Result:
     def _frame(self, backend: Literal["pandas", "polars"]) -> Any:
         from tacit.data.tabular import to_frame
 
-        return to_frame({name: [row[name] for row in self.rows] for name in self._columns}, backend)
+        rows = self.rows
+        return to_frame({name: [row[name] for row in rows] for name in self._columns}, backend)
 
     @property
     def _columns(self) -> list[str]:

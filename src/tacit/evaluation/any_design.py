@@ -6,9 +6,9 @@ Its card settings are the model's, too: their fields are the constructor's param
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field, fields, make_dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 from tacit.design import (
     Command,
@@ -27,10 +27,21 @@ if TYPE_CHECKING:
     from tacit.evaluation.lists import ListRow
 
 
+@dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    out: Path = option(OUT, flag="--out -o", writes=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions:
+    seeds: int = option("How many splits.", default=LEAST_SEEDS, least=1)
+    seed: int = option(SEED, default=0, least=0)
+    workers: int = option(WORKERS, default=1, least=0)
+    report: Path | None = option(REPORT, default=None, writes=True)
+
+
 def commands(design: Design) -> dict[str, Command]:
-    """By the part of a design whose place each of them takes."""
-    if not design.models:
-        return {}
+    """By the part of a design whose place each of them takes; it has models."""
     return {"fit": _fit(design), "evaluate": _evaluate(design)}
 
 
@@ -44,11 +55,11 @@ def _fit(design: Design) -> Command:
             model.fit(ratings).save(settings.out)
         card, useful = model.guarantees()[0], usefulness(model)
         data = private_summary(kind, settings.out, len(model.item_ids_)) | promised(card)
-        said = f"Fitted {design.title}. {card.first_line} {card.sentence} {useful or ''}"
-        return Result(data | {"useful": useful}, (said.strip(),), f"tacit guarantee {settings.out}")
+        fitted = f"Fitted {design.title}. {card.first_line} {card.sentence} {useful or ''}"
+        after = f"tacit guarantee {settings.out}"
+        return Result(data | {"useful": useful}, (fitted.strip(),), after)
 
-    out = {"out": (Path, option(OUT, flag="--out -o", writes=True))}
-    return _command(design, run, f"Fit {design.title}: {design.citation}.", out)
+    return _command(design, run, f"Fit {design.title}: {design.citation}.", FitOptions)
 
 
 def _evaluate(design: Design) -> Command:
@@ -82,13 +93,8 @@ def _evaluate(design: Design) -> Command:
             design.after_cards,
         )
 
-    more = {
-        "seeds": (int, option("How many splits.", default=LEAST_SEEDS, least=1)),
-        "seed": (int, option(SEED, default=0, least=0)),
-        "workers": (int, option(WORKERS, default=1, least=0)),
-        "report": (Path | None, option(REPORT, default=None, writes=True)),
-    }
-    return _command(design, run, f"Find held-out likes with {design.title}, and without.", more)
+    about = f"Find held-out likes with {design.title}, and without."
+    return _command(design, run, about, EvaluateOptions)
 
 
 def lists(rows: Sequence[ListRow]) -> Table:
@@ -109,14 +115,8 @@ def _own(design: Design, settings: Any) -> dict[str, Any]:
 
 
 def _command(
-    design: Design, run: Callable[[Any, Run], Result], about: str, more: dict[str, tuple[Any, Any]]
+    design: Design, run: Callable[[Any, Run], Result], about: str, options: type[Any]
 ) -> Command:
     run.__doc__ = about
-    hints = get_type_hints(design.card_settings)
-    own = [
-        (each.name, hints[each.name], field(default=each.default, metadata=each.metadata))
-        for each in fields(design.card_settings)
-    ]
-    named = [*own, *((name, *kept) for name, kept in more.items())]
-    made = make_dataclass(f"{design.name}-settings", named, frozen=True, kw_only=True)
-    return Command(made, run, ratings=True)
+    settings = type(f"{design.name}-settings", (options, design.card_settings), {})
+    return Command(dataclass(frozen=True, kw_only=True)(settings), run, ratings=True)

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from importlib.util import find_spec
+from itertools import islice
+from operator import attrgetter, itemgetter
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -26,20 +28,14 @@ from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import random_per_user
 from tacit.design import Entry
 from tacit.errors import ConfigError, DataError, TacitError
-from tacit.evaluation import Result, mean_interval
-from tacit.evaluation.lists import (
-    LIST_LENGTH,
-    PENALTIES,
-    SHARE,
-    ListTrial,
-    list_trial,
-    lists_of,
-    stars_of,
-)
+from tacit.evaluation import Result, Table, grouped, lists, mean_interval
+from tacit.evaluation.lists import LIST_LENGTH, PENALTIES, ListTrial, list_trial
 from tacit.evaluation.metrics import coverage, ndcg_by_person, ranking_metrics, rmse
+from tacit.evaluation.page import Cell, Page, Section
 from tacit.evaluation.runner import Progress, Runner
 from tacit.extensions import METRICS, installed
 
+Context = tuple[Ratings, str | None, str | None]
 COLUMNS = ("design", "variant", "epsilon", "unit", "against", "metric", "value", "low", "high")
 ATTACK = -1
 """In place of a seed."""
@@ -48,6 +44,21 @@ NOBODY = "nobody is protected"
 _HOME = "tacit.recommenders.baselines"
 _ATTACK = {"targets": 100, "shadows": 8, "victims": 4}
 _NDCG = f"ndcg@{LIST_LENGTH}"
+_HEADINGS = {
+    "ndcg": "NDCG@10",
+    "recall": "recall@10",
+    "mrr": "MRR@10",
+    "rmse": "RMSE, stars",
+    "membership_auc": "membership AUC",
+    "epsilon_lower_bound": "epsilon at least",
+}
+"""By the metric's name before its @; others stand as they are."""
+_LEAD = (
+    "The same people, splits and seeds for every row. Each table has one unit and one adversary: "
+    "an epsilon of one table says nothing about an epsilon of another. Small figures are 95% "
+    "intervals of means over splits. Membership AUC: 0.5 is guessing; the interval is of attacked "
+    "fits."
+)
 
 
 class Compared(Result):
@@ -56,28 +67,51 @@ class Compared(Result):
     @property
     def left_out(self) -> Mapping[str, str]:
         """Designs that do not fit the data, and why."""
-        found: Mapping[str, str] = self.data["left_out"]
-        return found
+        return dict(self.data["left_out"])
 
     def tables(self, by: str = "") -> list[tuple[str, str, list[str], list[list[str]]]]:
         """For each unit and adversary: metrics, and lines of design, variant, epsilon and cells.
 
         by: "" for metrics of everybody, else those of groups that begin so, such as "activity".
         """
-        found = []
-        for unit, against in dict.fromkeys((row["unit"], row["against"]) for row in self.rows):
-            lines: dict[tuple[str, str, str], dict[str, str]] = {}
-            for row in self.rows:
-                if (row["unit"], row["against"], group_of(row["metric"])) == (unit, against, by):
-                    key = (row["design"], row["variant"], _epsilon(row["epsilon"]))
-                    lines.setdefault(key, {})[row["metric"]] = _cell(row)
-            names = list(dict.fromkeys(name for line in lines.values() for name in line))
-            cells = [
-                [*key, *(line.get(name, "–") for name in names)] for key, line in lines.items()
-            ]
-            if cells:
-                found.append((unit, against, names, cells))
-        return found
+        rows = [row for row in self.rows if group_of(row["metric"]) == by]
+        tables = []
+        for claim, own in grouped(rows, itemgetter("unit", "against")).items():
+            names = list(dict.fromkeys(row["metric"] for row in own))
+            lines = []
+            for key, of_entry in grouped(own, itemgetter("design", "variant", "epsilon")).items():
+                cells = {row["metric"]: _cell(row) for row in of_entry}
+                line = (cells.get(name, "–") for name in names)
+                lines.append([*key[:2], _epsilon(key[2]), *line])
+            tables.append((*claim, names, lines))
+        return tables
+
+    def page(self, manifest: Mapping[str, Any]) -> Page:
+        """A section of everybody, one for each kind of group, and what could not be compared."""
+        sections = []
+        for by in dict.fromkeys(group_of(row["metric"]) for row in self.rows):
+            title = f"Who pays: lists by {by}" if by else "Everybody"
+            sections.append(Section(title, [_table(*each) for each in self.tables(by)]))
+        if self.left_out:
+            notes = [f"{name}: {reason}." for name, reason in self.left_out.items()]
+            sections.append(Section("Not compared", notes=notes))
+        return Page("Designs compared", sections, manifest, lead=_LEAD)
+
+
+def _table(unit: str, against: str, names: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
+    rows = []
+    for line in lines:
+        split = [cell.removesuffix(")").partition(" (") for cell in line[3:]]
+        rows.append((*line[:3], *(Cell(mean, ends) for mean, _, ends in split)))
+    title = unit if against == "–" else f"{unit}, against {against}"
+    return Table(title, ("design", "variant", "epsilon", *map(_heading, names)), rows)
+
+
+def _heading(metric: str) -> str:
+    """A column's: a group's own name where the table is of groups."""
+    name, _, group = metric.partition(" ")
+    known = _HEADINGS.get(name.partition("@")[0], metric)
+    return group.partition(":")[2] or known.replace("_auc", " AUC from lists")
 
 
 def baselines(source: str | None, target: str | None) -> tuple[Entry, ...]:
@@ -111,31 +145,28 @@ def compare(
     seeds: Sequence[int] = range(3),
     attacks: bool = True,
     workers: int = 1,
-    kept: Path | None = None,
+    resume: Path | None = None,
     progress: Progress | None = None,
 ) -> Compared:
-    """Every entry on every split, and attacked once; `steps` says how far progress counts.
+    """Every entry on every split, and attacked once, in as many steps as `steps` says.
 
-    kept: as of `Runner`. ConfigError without a seed, or if `kept` is another file; DataError if
-    nothing can be compared on these ratings.
+    ConfigError without a seed, or if `resume` is another file; DataError if nothing is comparable.
     """
     if not seeds:
         raise ConfigError("A comparison needs at least one seed.")
     reasons, advance = dict(left_out or {}), progress or (lambda _: None)
-    columns = {**ratings.user_attributes, **ratings.item_metadata} if kept else {}
+    columns = {**ratings.user_attributes, **ratings.item_metadata} if resume else {}
     known = {name: column.tolist() for name, column in columns.items()}
     identity = f"{ratings.digest} {source} {target} {known}"
-    with Runner((ratings, source, target), workers=workers, kept=kept, identity=identity) as runner:
-        found = runner.run(_piece, [(entry, seed) for entry in entries for seed in seeds], advance)
-        figures = {
-            entry: found[place * len(seeds) : (place + 1) * len(seeds)]
-            for place, entry in enumerate(entries)
-        }
+    data = (ratings, source, target)
+    with Runner(data, workers=workers, resume=resume, identity=identity) as runner:
+        tasks = [(entry, seed) for entry in entries for seed in seeds]
+        pieces = iter(runner.run(_piece, tasks, advance))
+        figures = {entry: list(islice(pieces, len(seeds))) for entry in entries}
         best = _best(figures, reasons)
         if not best:
-            raise DataError(
-                "nothing can be compared on these ratings", fix="\n".join(by_reason(reasons))
-            )
+            why = "\n".join(by_reason(reasons))
+            raise DataError("nothing can be compared on these ratings", fix=why)
         targets = [entry for entry in best if attacks and entry.attacked]
         attacked = runner.run(_piece, [(entry, ATTACK) for entry in targets], advance)
     for entry, piece in zip(targets, attacked, strict=True):
@@ -149,24 +180,21 @@ def _best(
     figures: Mapping[Entry, Sequence[Mapping[str, Any]]], reasons: dict[str, str]
 ) -> list[Entry]:
     """Of the same method the settings with the best lists; why others could not be run."""
-    best: dict[tuple[str, str, float | None], tuple[float, Entry]] = {}
+    ran = []
     for entry, pieces in figures.items():
         failed = [piece[FAILED] for piece in pieces if FAILED in piece]
         if failed:
             reasons[f"{entry.design} {entry.variant} {_epsilon(entry.epsilon)}"] = failed[0]
-            continue
-        name = (entry.design, entry.variant, entry.epsilon)
-        reached = float(np.mean([piece[_NDCG] for piece in pieces]))
-        if name not in best or reached > best[name][0]:
-            best[name] = reached, entry
-    return [entry for _, entry in best.values()]
+        else:
+            ran.append(entry)
+    reached = {entry: float(np.mean([piece[_NDCG] for piece in figures[entry]])) for entry in ran}
+    same = grouped(ran, attrgetter("design", "variant", "epsilon"))
+    return [max(several, key=reached.__getitem__) for several in same.values()]
 
 
 def by_reason(reasons: Mapping[str, str]) -> list[str]:
     """A sentence for each reason, after the names of all that it keeps out."""
-    names: dict[str, list[str]] = {}
-    for name, reason in reasons.items():
-        names.setdefault(reason.rstrip("."), []).append(name)
+    names = grouped(reasons, lambda name: reasons[name].rstrip("."))
     return [f"{', '.join(those)}: {reason}." for reason, those in names.items()]
 
 
@@ -176,9 +204,7 @@ def steps(entries: Sequence[Entry], seeds: int, attacks: bool) -> int:
     return len(entries) * seeds + attacks * len(attacked)
 
 
-def _piece(
-    context: tuple[Ratings, str | None, str | None], entry: Entry, seed: int
-) -> dict[str, Any]:
+def _piece(context: Context, entry: Entry, seed: int) -> dict[str, Any]:
     ratings, source, target = context
     try:
         if seed == ATTACK:
@@ -193,24 +219,24 @@ def _judged(entry: Entry, ratings: Ratings, trial: ListTrial, seed: int) -> dict
     """Metrics of the lists of one split; stars and groups where there are any."""
     recommender = _made(entry)
     recommender.fit(trial.train)
-    lists = lists_of(recommender, trial.train, trial.people, candidates=trial.candidates)
+    made = lists.lists_of(recommender, trial.train, trial.people, candidates=trial.candidates)
     relevant = trial.relevant
-    found = ranking_metrics(lists, relevant)
+    metrics = ranking_metrics(made, relevant)
     catalogue = trial.train.n_items if trial.candidates is None else len(trial.candidates)
     values = {
-        _NDCG: found.ndcg,
-        f"recall@{LIST_LENGTH}": found.recall,
-        f"mrr@{LIST_LENGTH}": found.mrr,
-        "coverage": coverage(lists, catalogue),
-        "novelty": _novelty(lists, trial.train),
+        _NDCG: metrics.ndcg,
+        f"recall@{LIST_LENGTH}": metrics.recall,
+        f"mrr@{LIST_LENGTH}": metrics.mrr,
+        "coverage": coverage(made, catalogue),
+        "novelty": _novelty(made, trial.train),
     }
     if entry.stars:
         values["rmse"] = _rmse(entry, recommender, ratings, trial, seed)
     for name, entry_point in installed(METRICS, values).items():
-        values[name] = float(entry_point.load()(lists, relevant, trial.train))
+        values[name] = float(entry_point.load()(made, relevant, trial.train))
     for name, column in trial.train.user_attributes.items():
-        values |= _attribute_auc(name, column[trial.people], lists, seed)
-    each = ndcg_by_person(lists, relevant)
+        values |= _attribute_auc(name, column[trial.people], made, seed)
+    each = ndcg_by_person(made, relevant)
     for name, members in _groups(trial).items():
         if members.any():
             values[f"{_NDCG} {name}"] = float(each[members].mean())
@@ -228,7 +254,7 @@ def _attacked(entry: Entry, ratings: Ratings) -> dict[str, Any]:
 
 
 def _attribute_auc(
-    name: str, column: Column, lists: NDArray[np.int64], seed: int
+    name: str, column: Column, shown: NDArray[np.int64], seed: int
 ) -> dict[str, float]:
     """What lists say about an attribute of two values."""
     known = np.array([value is not None for value in column])
@@ -236,30 +262,30 @@ def _attribute_auc(
     if len(values) != 2:
         return {}
     labels = (column[known].astype(str) == values[0]).astype(np.int64)
-    found = from_lists(lists[known], labels, seed=seed)
-    return {} if found is None else {f"{name.replace(' ', '-')}_auc": found}
+    auc = from_lists(shown[known], labels, seed=seed)
+    return {} if auc is None else {f"{name.replace(' ', '-')}_auc": auc}
 
 
 def _made(entry: Entry) -> Any:
-    module, _, name = entry.maker.partition(":")
-    return getattr(import_module(module), name)(**entry.settings)
+    return resolve_name(entry.maker)(**entry.settings)
 
 
-def _novelty(lists: NDArray[np.int64], train: Ratings) -> float:
+def _novelty(shown: NDArray[np.int64], train: Ratings) -> float:
     """Mean of -log2 of the share of people who rated a listed item; one more than did, of each."""
     counts = np.bincount(train.items, minlength=train.n_items)
     surprise = -np.log2((counts + 1) / (train.n_users + 1))
-    return float(surprise[lists[lists >= 0]].mean()) if (lists >= 0).any() else 0.0
+    listed = shown[shown >= 0]
+    return float(surprise[listed].mean()) if listed.size else 0.0
 
 
 def _rmse(entry: Entry, fitted: Any, ratings: Ratings, trial: ListTrial, seed: int) -> float:
     train, test, people = trial.train, trial.test, trial.people
     if trial.candidates is None:
-        split = random_per_user(ratings, SHARE, seed=seed)
+        split = random_per_user(ratings, lists.SHARE, seed=seed)
         train, test, people = split.train, split.test, np.unique(split.test.users).astype(np.int64)
         fitted = _made(entry)
         fitted.fit(train)
-    return rmse(*stars_of(fitted, train, test, people))
+    return rmse(*lists.stars_of(fitted, train, test, people))
 
 
 def _groups(trial: ListTrial) -> dict[str, NDArray[np.bool_]]:
@@ -269,19 +295,19 @@ def _groups(trial: ListTrial) -> dict[str, NDArray[np.bool_]]:
     popularity = np.log1p(np.bincount(train.items, minlength=train.n_items))
     sums = np.bincount(train.users, popularity[train.items], minlength=train.n_users)
     taste = sums / np.maximum(own, 1)
-    found: dict[str, NDArray[np.bool_]] = {}
+    groups: dict[str, NDArray[np.bool_]] = {}
     for name, values, words in (
         ("activity", own[people], ("low", "middle", "high")),
         ("taste", taste[people], ("rare", "middle", "common")),
     ):
         third = np.argsort(np.argsort(values, kind="stable"), kind="stable") * 3 // len(people)
-        found |= {f"{name}:{word}": third == place for place, word in enumerate(words)}
+        groups |= {f"{name}:{word}": third == place for place, word in enumerate(words)}
     for name, column in train.user_attributes.items():
         known = sorted({str(each) for each in column.tolist() if each is not None})
         if len(known) <= 5:
             own_value = column[people].astype(str)
-            found |= {f"{name}:{value}": own_value == value for value in known}
-    return found
+            groups |= {f"{name}:{value}": own_value == value for value in known}
+    return groups
 
 
 def _rows(entry: Entry, pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -297,8 +323,8 @@ def _rows(entry: Entry, pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, A
             if len(values) == 1:  # it says nothing about the spread
                 low = high = math.inf
         ends = [each if math.isfinite(each) else None for each in (low, high)]
-        row = (entry.design, entry.variant, entry.epsilon, entry.unit, entry.against)
-        rows.append(dict(zip(COLUMNS, (*row, metric, middle, *ends), strict=True)))
+        claim = (getattr(entry, name) for name in COLUMNS[:5])
+        rows.append(dict(zip(COLUMNS, (*claim, metric, middle, *ends), strict=True)))
     return rows
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -43,10 +44,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ListTrial:
-    """Ratings to learn from, and whose likes are to be found again.
+    """train: ratings to fit. test: held-out ratings, with the same numbers of people and items.
 
-    train: a recommender is fitted to it. test: held-out ratings; people and items have the same
-    numbers in both. people: (n,) numbers of the test people, each with a held-out like, sorted.
+    people: (n,) numbers of the test people, each with a held-out like, sorted.
     candidates: ids of the items a list may hold; None: every item.
     """
 
@@ -67,8 +67,7 @@ class ListTrial:
 
 @dataclass(frozen=True, slots=True)
 class ListFigures:
-    """Means over the test people. rmse: of all their held-out ratings, in stars; None for scores
-    that are no stars."""
+    """Means over the test people. rmse: of all their held-out ratings; None without stars."""
 
     ndcg: float
     recall: float
@@ -113,8 +112,8 @@ def lists_of(
     number = {item: place for place, item in enumerate(ratings.item_ids.tolist())}
     lists = np.full((len(people), n), -1, dtype=np.int64)
     for row, user in enumerate(ratings.user_ids[people].tolist()):
-        found = recommender.recommend(user, n=n, candidates=candidates).item_ids
-        lists[row, : len(found)] = [number[item] for item in found]
+        ids = recommender.recommend(user, n=n, candidates=candidates).item_ids
+        lists[row, : len(ids)] = [number[item] for item in ids]
     return lists
 
 
@@ -129,9 +128,9 @@ def judge_lists(recommender: Recommender, trial: ListTrial, *, stars: bool = Fal
     """Fit on `trial.train`; lists of ten, and the error of predictions if they are stars."""
     recommender.fit(trial.train)
     lists = lists_of(recommender, trial.train, trial.people, candidates=trial.candidates)
-    found = ranking_metrics(lists, trial.relevant)
+    metrics = ranking_metrics(lists, trial.relevant)
     predicted = (recommender, trial.train, trial.test, trial.people)
-    return ListFigures(found.ndcg, found.recall, rmse(*stars_of(*predicted)) if stars else None)
+    return ListFigures(metrics.ndcg, metrics.recall, rmse(*stars_of(*predicted)) if stars else None)
 
 
 def stars_of(
@@ -156,8 +155,8 @@ def stars_of(
 class Contender:
     """A recommender by its name in a model file, with its settings.
 
-    epsilon: None without noise. several: settings of which the best counts, chosen on the test
-    people. stars: whether its predictions are stars.
+    epsilon: None without noise. several: of these settings the best on the test people counts.
+    stars: whether its predictions are stars.
     """
 
     model: str
@@ -179,8 +178,8 @@ POPULARITY = Contender("popularity", {"likes": True})
 
 @dataclass(frozen=True)
 class ListRow:
-    """Means over the seeds; low, high: a 95 % interval of NDCG@10. rmse: None for scores that are
-    no stars. kept: None of popularity, and where the rival gains nothing."""
+    """Means over the seeds; low, high: a 95 % interval of NDCG@10. rmse: None without stars. kept:
+    None of popularity, and where the rival gains nothing."""
 
     model: str
     epsilon: float | None
@@ -192,7 +191,6 @@ class ListRow:
     kept: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
         return asdict(self)
 
 
@@ -208,25 +206,23 @@ def evaluate_lists(
 ) -> tuple[ListRow, ...]:
     """Popularity, the rival, and the contenders, each on every split; one step for each of them.
 
-    source, target: both or neither. seeds: of the splits; noise takes none. A contender that is
-    popularity or of the rival's name stands in its place in the rows and is not run again.
-    ConfigError for one domain of two, or no seed.
+    seeds: of the splits; noise takes none. A contender that is popularity or of the rival's name is
+    not run again. ConfigError for one of source and target, or no seed.
     """
     if (source is None) != (target is None):
         raise ConfigError("Name both --source and --target, or neither.")
     if not seeds:
         raise ConfigError("The evaluation needs at least one seed.")
     several = tuple({"penalty": penalty} for penalty in PENALTIES)
-    across = {"source": source, "target": target}
     best = Contender("ease", several=several)
     if source is not None:
-        best = Contender("ridge", across, several=several)
+        best = Contender("ridge", {"source": source, "target": target}, several=several)
     others = [each for each in contenders if each.model not in (POPULARITY.model, best.model)]
     running = (POPULARITY, best, *others)
     tasks = [(seed, contender) for contender in running for seed in seeds]
     with Runner((ratings, source, target), workers=workers) as runner:
-        found = runner.run(_judge, tasks, progress or (lambda _: None))
-    by_contender = [_best(found[at : at + len(seeds)]) for at in range(0, len(found), len(seeds))]
+        by_task = iter(runner.run(_judge, tasks, progress or (lambda _: None)))
+    by_contender = [_best(list(islice(by_task, len(seeds)))) for _ in running]
     floor, top = (float(np.mean([each.ndcg for each in by_contender[at]])) for at in (0, 1))
     return tuple(
         _row(contender, figures, floor, top)

@@ -11,15 +11,12 @@ relevant items:
   MRR@n        1 / rank of the first relevant item, 0 where none is in the list
   hit rate@n   1 where a relevant item is in the list, else 0
   coverage@n   share of the catalogue that is in at least one list, everybody's
-
-All but coverage are means over the people with at least one relevant item.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +31,7 @@ Lists = NDArray[np.integer]
 
 @dataclass(frozen=True, slots=True)
 class RankingMetrics:
-    """Means over people, of whom those without a relevant item are left out."""
+    """All but coverage are means over the people with at least one relevant item."""
 
     n: int
     ndcg: float
@@ -61,19 +58,16 @@ def ranking_metrics(recommended: Lists, relevant: sparse.csr_array) -> RankingMe
             expected="at least one gain above 0",
             fix="Hold out more ratings, or lower the threshold of relevance.",
         )
-
-    def mean(per_user: NDArray[Any]) -> float:
-        return float(per_user[known].mean())
-
+    gains, owned, ideal = gains[known], owned[known], _ideal_dcg(held_out, n)[known]
     hits = gains > 0
-    found = hits.sum(axis=1)
+    in_list = hits.sum(axis=1)
     return RankingMetrics(
         n=n,
-        ndcg=mean(_dcg(gains) / np.where(known, _ideal_dcg(held_out, n), 1.0)),
-        recall=mean(found / np.maximum(1, owned)),
-        precision=mean(found / n),
-        mrr=mean(np.where(found > 0, 1.0 / (1 + hits.argmax(axis=1)), 0.0)),
-        hit_rate=mean(found > 0),
+        ndcg=float((_dcg(gains) / ideal).mean()),
+        recall=float((in_list / owned).mean()),
+        precision=float((in_list / n).mean()),
+        mrr=float(np.where(in_list > 0, 1.0 / (1 + hits.argmax(axis=1)), 0.0).mean()),
+        hit_rate=float((in_list > 0).mean()),
         coverage=coverage(recommended, relevant.shape[1]),
         users=int(known.sum()),
         users_left_out=int((~known).sum()),
@@ -127,8 +121,7 @@ def _gains(recommended: Lists, relevant: sparse.csr_array) -> tuple[Floats, spar
     wanted = np.arange(n_users, dtype=np.int64)[:, None] * n_items + lists
     wanted[lists < 0] = -1
     at = np.searchsorted(keys, wanted)
-    found = keys[at] == wanted
-    return np.where(found, np.append(held_out.data, 0.0)[at], 0.0), held_out
+    return np.where(keys[at] == wanted, np.append(held_out.data, 0.0)[at], 0.0), held_out
 
 
 def _checked_lists(recommended: Lists) -> NDArray[np.int64]:
@@ -191,18 +184,18 @@ def _errors(truth: Floats, prediction: Floats) -> Floats:
     return predicted - true
 
 
-def label_accuracy(found: ArrayLike, true: ArrayLike) -> float:
+def label_accuracy(predicted: ArrayLike, true: ArrayLike) -> float:
     """Share of items with the right label under the best one-to-one naming of clusters."""
     from scipy.optimize import linear_sum_assignment
 
-    table = _table(found, true)
+    table = _table(predicted, true)
     rows, columns = linear_sum_assignment(-table)
     return float(table[rows, columns].sum() / table.sum())
 
 
-def adjusted_rand(found: ArrayLike, true: ArrayLike) -> float:
+def adjusted_rand(predicted: ArrayLike, true: ArrayLike) -> float:
     """Hubert and Arabie (1985): 1 for equal partitions, 0 in the mean for unrelated ones."""
-    table = _table(found, true)
+    table = _table(predicted, true)
     pairs, one, other = (
         float((counts * (counts - 1) / 2).sum())
         for counts in (table, table.sum(axis=1), table.sum(axis=0))
@@ -213,13 +206,11 @@ def adjusted_rand(found: ArrayLike, true: ArrayLike) -> float:
     return 1.0 if most == by_chance else (pairs - by_chance) / (most - by_chance)
 
 
-def _table(found: ArrayLike, true: ArrayLike) -> NDArray[np.int64]:
+def _table(predicted: ArrayLike, true: ArrayLike) -> NDArray[np.int64]:
     """How many items have each pair of labels."""
-    ours, theirs = np.asarray(found), np.asarray(true)
+    from scipy.stats.contingency import crosstab
+
+    ours, theirs = np.asarray(predicted), np.asarray(true)
     if ours.ndim != 1 or ours.shape != theirs.shape or ours.size == 0:
         raise DataError("labels to compare are two lists of one length, with an entry or more")
-    _, rows = np.unique(ours, return_inverse=True)
-    _, columns = np.unique(theirs, return_inverse=True)
-    table = np.zeros((rows.max() + 1, columns.max() + 1), dtype=np.int64)
-    np.add.at(table, (rows, columns), 1)
-    return table
+    return np.asarray(crosstab(ours, theirs).count, dtype=np.int64)

@@ -1,12 +1,7 @@
-"""One self-contained page of an experiment: verdict, tiles, tables, figures, and how it was made.
-
-A design gives the parts, and the words that are its own. At the end the rows of numbers that
-experiments hand to `plots`.
-"""
+"""One self-contained page of an experiment, of the parts and words that a design gives."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,24 +32,26 @@ class Cell:
         """Any cell of a `Table`."""
         if isinstance(value, cls):
             return value
-        return cls("–", tone="none") if value is None else cls(_plain(value))
+        if value is None:
+            return cls("–", tone="none")
+        return cls(f"{value:.3f}" if isinstance(value, float) else str(value))
 
 
 def interval(
-    found: Interval | None, form: str = ".3f", *, ends: bool = True, better: int = 0
+    value: Interval | None, form: str = ".3f", *, ends: bool = True, better: int = 0
 ) -> Cell | None:
     """A mean with the ends of its interval.
 
     form: how a number is written; with a sign ("+.3f") it is a difference. ends: whether there are
     any to show. better: 1 where more than 0 is better, -1 where less is, 0 where neither.
     """
-    if found is None:
+    if value is None:
         return None
     signed = form.startswith("+")
-    mean, low, high = (f"{value:{form}}" for value in found)
+    mean, low, high = (f"{end:{form}}" for end in value)
     if signed:
         mean, low, high = (each.replace("-", "\N{MINUS SIGN}") for each in (mean, low, high))
-    side = better * ((found.low > 0) - (found.high < 0))
+    side = better * ((value.low > 0) - (value.high < 0))
     tone = ("", "better", "worse")[side]
     said = (tone or "not distinguished") if better else ""
     return Cell(
@@ -75,7 +72,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Figure:
-    """Plots of `plots`, each below the name of its panel; alt: what they show, in words."""
+    """drawn: plots, each below the name of its panel. alt: what they show, in words."""
 
     title: str
     alt: str
@@ -87,8 +84,8 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """key: of all figures in it. Tables stand one below the other, figures side by side. notes:
-    small print; a design's `words.html` has more of it, and leads, by the title."""
+    """Tables one below the other, figures side by side. key: of all figures in it. notes: small
+    print; a design's `words.html` has more of it, and leads, by the title."""
 
     title: str
     tables: Sequence[Table] = ()
@@ -162,54 +159,28 @@ class Line:
 
 
 def moving(
-    title: str,
-    lines: Sequence[Line],
-    *,
-    axis: str,
-    value: str,
-    form: str,
-    caption: str,
-    bars: bool = True,
-    ends: bool = True,
+    title: str, lines: Sequence[Line], *, axis: str, unit: str, caption: str, bars: bool, ends: bool
 ) -> Figure | None:
     """Lines over what moves, and a table of the same figures; None where it stands still.
 
-    axis, value: titles. bars: whether intervals are drawn; ends: whether they are written.
+    axis, unit: titles. bars: whether intervals are drawn; ends: whether they are written.
     """
-    from tacit.evaluation.plots import Curve, curves
+    from tacit.evaluation.plots import curves
 
     columns = sorted({x for line in lines for x in line.means if x is not None})
     if len(columns) < 2:
         return None
-
-    drawn = [
-        Curve(
-            f"line {number}",
-            line.colour,
-            line.dash,
-            tuple(
-                (x, mean.mean, mean.low if bars else mean.mean, mean.high if bars else mean.mean)
-                for x, mean in sorted(line.means.items(), key=_place)
-                if mean is not None
-            ),
-        )
-        for number, line in enumerate(lines)
-    ]
     rows = [
         (
             Cell(line.name, line.small, mark=line.mark),
-            *(interval(line.means.get(x, line.means.get(None)), form, ends=ends) for x in columns),
+            *(interval(line.means.get(x, line.means.get(None)), ends=ends) for x in columns),
         )
         for line in lines
     ]
-    plot = curves(drawn, x_title=axis, y_title=value)
+    plot = curves(lines, x_title=axis, y_title=unit, bars=bars)
     heads = ("method", *(f"{x:g}" for x in columns))
     alt = f"Line plot: {title}; the table below holds the same figures."
     return Figure(title, alt, (("", plot),), caption, table=Table("", heads, rows))
-
-
-def _place(entry: tuple[float | None, object]) -> float:
-    return -math.inf if entry[0] is None else entry[0]
 
 
 def flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -220,10 +191,6 @@ def flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
         else:
             several = isinstance(value, list | tuple)
             yield f"{prefix}{key}", ", ".join(map(str, value)) if several else value
-
-
-def _plain(value: object) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True)

@@ -6,74 +6,64 @@ to the page, which escapes the data's own words; the plots hold figures only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import vl_convert
 
-
-@dataclass(frozen=True)
-class Curve:
-    """One line of `curves`: (x, y, low, high) of each point, ends of an interval beside y.
-
-    A single point without an x is a level: a line from side to side. dash: of the stroke, () for
-    none; colour: a CSS colour.
-    """
-
-    name: str
-    colour: str
-    dash: tuple[int, ...]
-    points: tuple[tuple[float | None, float, float, float], ...]
+if TYPE_CHECKING:
+    from tacit.evaluation.page import Line
 
 
-def curves(lines: Sequence[Curve], *, x_title: str, y_title: str) -> str:
-    """Lines over one x, each point with its interval.
+def curves(lines: Sequence[Line], *, x_title: str, y_title: str, bars: bool = True) -> str:
+    """Lines over one x; a mean under None is a level, from side to side. bars: draw intervals.
 
     An interval that reaches far beyond all points is cut at the frame.
     """
-    known = sorted({x for line in lines for x, *_ in line.points if x is not None})
+    points = [
+        (str(number), x, mean.mean, *(mean[1:] if bars else (mean.mean, mean.mean)))
+        for number, line in enumerate(lines)
+        for x, mean in line.means.items()
+        if mean is not None
+    ]
+    known = sorted({x for _, x, *_ in points if x is not None})
     rows = [
-        {"line": line.name, "x": x, "y": y, "low": low, "high": high}
-        for line in lines
-        for given, y, low, high in line.points
+        {"line": name, "x": x, "y": y, "low": low, "high": high}
+        for name, given, y, low, high in points
         for x in ([given] if given is not None else [known[0], known[-1]])
     ]
-    names = [line.name for line in lines]
+    names = [str(number) for number in range(len(lines))]
     x = alt.X("x:Q").title(x_title).axis(values=known, format="~f", labelOverlap=True)
     x = x.scale(zero=False, nice=False, padding=14)
-    framed = _framed([line.points for line in lines])
     y = alt.Y("y:Q").title(y_title).axis(tickCount=6)
-    y = y.scale(domain=framed, zero=False, nice=False, clamp=True)
+    y = y.scale(domain=_framed(rows), zero=False, nice=False, clamp=True)
     colour = alt.Color("line:N").legend(None)
     colour = colour.scale(domain=names, range=[line.colour for line in lines])
     dash = alt.StrokeDash("line:N").legend(None)
     dash = dash.scale(domain=names, range=[list(line.dash) or [1, 0] for line in lines])
-    base = alt.Chart(_data(rows)).encode(x, y, colour)
-    given = {line.name for line in lines if line.points[0][0] is not None}
-    marked = alt.Chart(_data([row for row in rows if row["line"] in given])).encode(x, colour)
-    ends = marked.mark_rule(strokeWidth=1.5, opacity=0.45)
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x, y, colour)
+    levels = {name for name, given, *_ in points if given is None}
+    marked = [row for row in rows if row["line"] not in levels]
+    dots = alt.Chart(alt.InlineData(values=marked)).encode(x, colour)
+    ends = dots.mark_rule(strokeWidth=1.5, opacity=0.45)
     return _svg(
         alt.layer(
             base.mark_line(strokeWidth=2).encode(dash),
             ends.encode(alt.Y("low:Q"), alt.Y2("high:Q")),
-            marked.mark_circle(size=44, opacity=1).encode(y),
+            dots.mark_circle(size=44, opacity=1).encode(y),
         ).properties(width=405, height=320)
     )
 
 
-def _framed(lines: Sequence[Sequence[tuple[float | None, float, float, float]]]) -> list[float]:
+def _framed(rows: Sequence[Mapping[str, Any]]) -> list[float]:
     """Ends of the axis: all points, and intervals up to a third of the points' range beyond."""
-    points = [point for line in lines for point in line]
-    low, high = min(y for _, y, *_ in points), max(y for _, y, *_ in points)
+    values = [row["y"] for row in rows]
+    low, high = min(values), max(values)
     room = max((high - low) / 3, 1e-3)
-    ends = [end for _, _, *both in points for end in both]
-    return [max(low - room, min([low, *ends])), min(high + room, max([high, *ends]))]
-
-
-def _data(rows: Sequence[dict[str, Any]]) -> alt.InlineData:
-    return alt.InlineData(values=list(rows))
+    lowest = min(low, *(row["low"] for row in rows))
+    highest = max(high, *(row["high"] for row in rows))
+    return [max(low - room, lowest), min(high + room, highest)]
 
 
 def _svg(chart: alt.LayerChart | alt.FacetChart) -> str:

@@ -32,19 +32,19 @@ class Runner:
 
     workers: 0 for all cores; 1 runs everything in this process. Functions are called as
     function(context, *arguments) and must be importable.
-    kept: a file to which finished tasks are added, and whose tasks are not run again; results are
-    JSON then. identity: what tasks depend on beside their arguments, such as a digest of the data.
-    ConfigError for a file of another kind.
+    resume: a file to which finished tasks are added, and whose tasks are not run again; results are
+    JSON then. ConfigError for a file of another kind. identity: what tasks depend on beside their
+    arguments, such as a digest of the data.
     """
 
     def __init__(
-        self, context: Any, *, workers: int = 0, kept: Path | None = None, identity: str = ""
+        self, context: Any, *, workers: int = 0, resume: Path | None = None, identity: str = ""
     ) -> None:
         self._workers = workers or cores()
         self._context = context
         self._executor: ProcessPoolExecutor | None = None
-        self._kept, self._identity = kept, identity
-        self._known = {} if kept is None else _known(kept)
+        self._resume, self._identity = resume, identity
+        self._known = {} if resume is None else _finished_in(resume)
 
     def __enter__(self) -> Runner:
         if self._workers > 1:
@@ -65,16 +65,16 @@ class Runner:
         self, function: Callable[..., T], arguments: Sequence[tuple[Any, ...]], progress: Progress
     ) -> list[T]:
         """Results in the order of `arguments`."""
-        keys = [self._key(function, each) for each in arguments] if self._kept else []
+        keys = [self._key(function, each) for each in arguments] if self._resume else []
         results = {n: self._known[key] for n, key in enumerate(keys) if key in self._known}
         if results:
             progress(len(results))
         missing = [number for number in range(len(arguments)) if number not in results]
         for number, result in self._finished(function, arguments, missing):
             results[number] = result
-            if self._kept:
+            if self._resume:
                 line = json.dumps({"key": keys[number], "result": result})
-                with self._kept.open("a", encoding="utf-8") as file:
+                with self._resume.open("a", encoding="utf-8") as file:
                     file.write(f"\n{line}\n")  # begins anew after a line that was cut off
             progress(1)
         return [results[number] for number in range(len(arguments))]
@@ -99,20 +99,20 @@ class Runner:
 _BEGINS = '{"key": "'
 
 
-def _known(kept: Path) -> dict[str, Any]:
+def _finished_in(file: Path) -> dict[str, Any]:
     """Results by key; a line that was cut off is none."""
-    found: dict[str, Any] = {}
-    lines = kept.read_text("utf-8", errors="replace").splitlines() if kept.exists() else []
+    results: dict[str, Any] = {}
+    lines = file.read_text("utf-8", errors="replace").splitlines() if file.exists() else []
     for line in lines:
         if not (line.startswith(_BEGINS) or _BEGINS.startswith(line)):
             raise ConfigError(
-                f"{kept} holds no finished tasks of tacit. Nothing was added to it. Name a new "
+                f"{file} holds no finished tasks of tacit. Nothing was added to it. Name a new "
                 "file."
             )
         with suppress(ValueError):
             task = json.loads(line)
-            found[task["key"]] = task["result"]
-    return found
+            results[task["key"]] = task["result"]
+    return results
 
 
 def _receive(context: Any) -> None:

@@ -16,7 +16,7 @@ from tacit.designs.pdap.control import regret_bound
 from tacit.designs.pdap.experiment import Column, Row, columns_of, level
 from tacit.designs.pdap.experiment.policies import PUBLISHED, World
 from tacit.evaluation import Interval, Table, Verdict, mean_interval
-from tacit.evaluation.page import Cell, Figure, Mark, Page, Section, interval
+from tacit.evaluation.page import Cell, Figure, Line, Mark, Page, Section, interval
 
 DAP = ("dap", math.inf)
 ORDERINGS: tuple[tuple[str, str], ...] = (
@@ -168,7 +168,7 @@ def _ordered(found: Sequence[Ordering], ends: bool) -> Table:
 
 def _figures(rows: Sequence[Row], columns: Sequence[Column], world: World) -> Iterator[Figure]:
     """Regret, that of DAP over its bound, and accuracy."""
-    from tacit.evaluation.plots import Curve, curves
+    from tacit.evaluation.plots import curves
 
     many = len({row.seed for row in rows}) > 2  # intervals over two seeds would fill the plot
     visits = sorted({row.arrivals for row in rows})
@@ -176,15 +176,14 @@ def _figures(rows: Sequence[Row], columns: Sequence[Column], world: World) -> It
     def drawn(title: str, shown: Sequence[Column], field: str, axis: str, bound: bool) -> Figure:
         lines = []
         for column in shown:
-            points = []
+            means: dict[float | None, Interval | None] = {}
             for n in visits:
                 if (found := level(rows, column, field, n)) is not None:
                     over = regret_bound(world.setting, n) if bound else 1.0
-                    mean, low, high = (each / over for each in found)
-                    points.append((float(n), mean, *((low, high) if many else (mean, mean))))
-            if points:
-                lines.append(Curve(named(column), *_ink(columns.index(column)), tuple(points)))
-        plot = curves(lines, x_title="visits of each vendor", y_title=axis)
+                    means[float(n)] = Interval(*(each / over for each in found))
+            if means:
+                lines.append(Line(named(column), *_ink(columns.index(column)), means))
+        plot = curves(lines, x_title="visits of each vendor", y_title=axis, bars=many)
         said = "by visits, a line for each policy; the table above holds the last figures."
         return Figure(title, f"Line plot: {title} {said}", (("", plot),))
 

@@ -83,8 +83,7 @@ def _moving(table: CrossDomainTable, profile: str) -> Iterator[Section]:
             title,
             lines,
             axis=axis,
-            value="mean absolute error, stars",
-            form=".3f",
+            unit="mean absolute error, stars",
             caption=f"{said} {still}",
             bars=len(table.seeds) > 2,  # intervals of two splits would fill the plot
             ends=len(table.seeds) > 1,
