@@ -127,12 +127,12 @@ def adaptive(game: Game, rng: np.random.Generator) -> Play:
 def _dearest_share(law: OutputDistribution, voters: int) -> float:
     """Of voters for a disliked object: its chance to be recommended, over what that uses up."""
 
-    def worth(spent: int) -> float:
+    def efficiency(spent: int) -> float:
         chance = law.chances(np.array([spent, voters - spent]))[0]
         return float(chance) / -math.log1p(-spent / voters)
 
     steps = (step * voters // _SHARES for step in range(1, _SHARES))
-    return max((spent for spent in steps if spent), key=worth, default=voters / 2) / voters
+    return max((spent for spent in steps if spent), key=efficiency, default=voters / 2) / voters
 
 
 def search(game: Game, rng: np.random.Generator) -> Play:
@@ -206,16 +206,9 @@ def victim(game: Game, rng: np.random.Generator) -> Play:
         yield votes, np.arange(game.objects) == votes[0]
 
 
+_ALL = planted, opposed, adaptive, search, stubborn, one_round, both_ways, sybils, victim
 WORLDS: dict[str, Callable[[Game, np.random.Generator], Play]] = {
-    "planted": planted,
-    "opposed": opposed,
-    "adaptive": adaptive,
-    "search": search,
-    "stubborn": stubborn,
-    "one-round": one_round,
-    "both-ways": both_ways,
-    "sybils": sybils,
-    "victim": victim,
+    world.__name__.replace("_", "-"): world for world in _ALL
 }
 
 
