@@ -12,8 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,36 +29,6 @@ Bits = NDArray[np.bool_]
 Answers = Mapping[int, tuple[int, bool]]
 """Place of a client in the block: the object they were given, and whether they liked it."""
 _MOST_SLACK = 1 << 40
-
-
-class Gate(GateRun):
-    """One life of a gate; `drawn` and `stopped` go into the run's file and nowhere else."""
-
-    @classmethod
-    def opened(cls, *, epsilon: float, threshold: int) -> Self:
-        """Stops at the first count that is, with noise, at or below the threshold."""
-        return cls(_asked(epsilon, threshold))
-
-    @classmethod
-    def resumed(cls, *, epsilon: float, threshold: int, drawn: int, stopped: bool) -> Self:
-        """The same gate in another process. The one it was taken from must not go on.
-
-        Noise that it had drawn ahead for counts was never used, and is drawn anew.
-        """
-        gate = cls(_asked(epsilon, threshold), drawn=drawn)
-        gate._stopped = stopped
-        return gate
-
-    @property
-    def drawn(self) -> int:
-        """The threshold with its noise. It is secret: it would reveal counts behind the gate."""
-        return self._threshold
-
-
-@lru_cache(maxsize=64)
-def _asked(epsilon: float, threshold: int) -> ThresholdGate:
-    """One for all clients of a run: its scales are computed once."""
-    return ThresholdGate(epsilon, threshold, monotonic=True, stops="below")
 
 
 def failure(epsilon: float, slack: int) -> float:
@@ -126,7 +95,8 @@ class Round:
 
 @dataclass(eq=False)
 class Run:
-    """block, place: where the state is of who counts. gate: None where there is none.
+    """block, place: where the state is of who counts. gate: None where there is none; its noisy
+    threshold goes into the run's file and nowhere else.
 
     joined, entries, stopped: see `Transcript`. passed: the last round that the gate let pass.
     replayed: whether another curator's recommendations were put in, so that none follow here.
@@ -134,7 +104,7 @@ class Run:
 
     block: Block
     place: int
-    gate: Gate | None
+    gate: GateRun | None
     joined: int | None = None
     entries: list[Entry] = field(default_factory=list)
     stopped: int | None = None

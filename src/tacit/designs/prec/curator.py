@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from tacit import container
 from tacit.container import write_whole
 from tacit.designs.prec import guarantees
-from tacit.designs.prec.clients import Block, Counts, Entry, Gate, Run, Transcript
+from tacit.designs.prec.clients import Block, Counts, Entry, Run, Transcript
 from tacit.designs.prec.output_distribution import uniform
 from tacit.designs.prec.settings import PRecSettings
 from tacit.designs.prec.voters import Id, Voters, Votes, candidate_index, plain_id, read_votes
 from tacit.engine.votes import CLIENTS
 from tacit.errors import ConfigError, DataError, PrivacyError
-from tacit.mechanisms.running import Running
+from tacit.mechanisms.running import GateRun, Running
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
 
@@ -279,10 +279,8 @@ class PRec(Running):
         if self.round:
             self._enrol(run)
 
-    def _gate(self) -> Gate | None:
-        if self.plan is None:
-            return None
-        return Gate.opened(epsilon=self.plan.gate, threshold=self.plan.threshold)
+    def _gate(self) -> GateRun | None:
+        return None if self.plan is None else self.plan.mechanism.start()
 
     def _enrol(self, run: Run) -> None:
         run.block.enrol(run.place, self._electorate)

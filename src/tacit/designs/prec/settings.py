@@ -20,6 +20,7 @@ from tacit.designs.prec.clients import failure, smallest_slack
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.planner import cached_epsilon
 from tacit.errors import ConfigError
+from tacit.mechanisms.running import ThresholdGate
 from tacit.mechanisms.samplers import SMALLEST_EPSILON
 
 Variant = Literal["sound", "published"]
@@ -69,6 +70,11 @@ class Plan:
     def epsilon(self) -> float:
         """Nats, of one client's whole run."""
         return sum_above([self.gate, self.floor])
+
+    @cached_property
+    def mechanism(self) -> ThresholdGate:
+        """Shuts at the first count that is, with noise, at or below the threshold."""
+        return ThresholdGate(self.gate, self.threshold, monotonic=True, stops="below")
 
 
 @dataclass(frozen=True)

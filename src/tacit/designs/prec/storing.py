@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import container
-from tacit.designs.prec.clients import Block, Entry, Gate, Round, Run, Transcript
+from tacit.designs.prec.clients import Block, Entry, Round, Run, Transcript
 from tacit.designs.prec.curator import PRec
 from tacit.designs.prec.settings import PRecSettings
 from tacit.designs.prec.voters import Id, candidate_index, column, plain_id
 from tacit.engine.votes import CLIENTS, Credits
 from tacit.errors import DataError, ModelFileError, TacitError
+from tacit.mechanisms.running import GateRun
 from tacit.randomness import Source
 from tacit.recommenders.inputs import ids_from_header, shaped
 
@@ -95,7 +96,7 @@ def built(
 def _packed(run: Run, block: int) -> list[Any]:
     """JSON values, the gate's secret among them."""
     rows = [[entry.round, entry.candidate, entry.liked] for entry in run.entries]
-    gate = None if run.gate is None else run.gate.drawn
+    gate = None if run.gate is None else run.gate._threshold
     return [[block, run.place], gate, run.replayed, [run.joined, rows, run.stopped], run.passed]
 
 
@@ -161,12 +162,9 @@ def _run(server: PRec, values: list[Any]) -> Run:
         raise ValueError("a gate has let pass in a round that was not opened")
     gate = None
     if server.plan is not None:
-        gate = Gate.resumed(
-            epsilon=server.plan.gate,
-            threshold=server.plan.threshold,
-            drawn=_whole(drawn, least=None),
-            stopped=stopped is not None,
-        )
+        # Noise on counts that the saved run drew ahead was never used, and is drawn anew
+        gate = GateRun(server.plan.mechanism, drawn=_whole(drawn, least=None))
+        gate._stopped = stopped is not None
     entries = [Entry(_whole(number, least=1), plain_id(one), said) for number, one, said in rows]
     rounds = [entry.round for entry in entries]
     if any(entry.liked is not None and type(entry.liked) is not bool for entry in entries):

@@ -17,10 +17,10 @@ from tacit.designs.prec.audit.exact import (
     hostile_views,
     worst_streams,
 )
-from tacit.designs.prec.clients import Counts, Gate, Run
+from tacit.designs.prec.clients import Counts, Run
 from tacit.designs.prec.output_distribution import uniform
 from tacit.designs.prec.voters import Id, Votes
-from tacit.mechanisms.running import ThresholdGate
+from tacit.mechanisms.running import GateRun, ThresholdGate
 
 
 class _HalfNoise(ThresholdGate):
@@ -34,11 +34,11 @@ def _gated(kind: type[ThresholdGate] = ThresholdGate, *, slack: bool = True) -> 
     """With gates of another kind, or that stand at P itself."""
 
     class Gated(PRec):
-        def _gate(self) -> Gate | None:
+        def _gate(self) -> GateRun | None:
             if (plan := self.plan) is None:
                 return None
             threshold = plan.threshold if slack else plan.peers
-            return Gate(kind(plan.gate, threshold, monotonic=True, stops="below"))
+            return kind(plan.gate, threshold, monotonic=True, stops="below").start()
 
     return Gated
 
