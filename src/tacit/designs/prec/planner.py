@@ -50,13 +50,7 @@ def promise_epsilon(
 
 
 def peers_needed(
-    epsilon: float,
-    *,
-    objects: int,
-    rounds: int,
-    voters: int,
-    diversity: int = 0,
-    radius: int = 0,
+    epsilon: float, *, objects: int, rounds: int, voters: int, diversity: int = 0, radius: int = 0
 ) -> int | None:
     """The smallest floor that costs `epsilon` at most; None if not even all voters are enough."""
     least = 6 * objects

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from tacit.auditing import empirical
 from tacit.auditing.bench import Chances
-from tacit.auditing.claims import Advance, Bench, Checked, Line, Study
+from tacit.auditing.claims import Advance, Bench, Check, Checked, Line, Study
 from tacit.auditing.empirical import Feature, best_known
 from tacit.designs.prec import PRec, PRecSettings
 from tacit.designs.prec.audit import exact, faults
@@ -38,35 +38,35 @@ def features(votes: Pattern) -> dict[str, Feature]:
     }
 
 
-@dataclass(frozen=True)
-class Sampled:
+def _sampled(
+    name: str,
+    settings: PRecSettings,
+    votes: Pattern,
+    exact: float,
+    of: str,
+    chances: tuple[Chances, Chances],
+    delta: float = 0.0,
+) -> Check:
     """A check of two neighbouring patterns. exact: of the whole view at delta.
 
     chances: of values of one feature, `of`, under the two.
     """
 
-    name: str
-    settings: PRecSettings
-    votes: Pattern
-    exact: float
-    of: str
-    chances: tuple[Chances, Chances]
-    delta: float = 0.0
-
-    def __call__(self, samples: int, alpha: float) -> Checked:
-        draw = partial(sampled, PRec, self.settings)
-        known = best_known(self.chances, samples, alpha, self.delta, feature=self.of)
+    def check(samples: int, alpha: float) -> Checked:
+        known = best_known(chances, samples, alpha, delta, feature=of)
         found = empirical.audit(
-            lambda n: draw(self.votes, n),
-            lambda n: draw(self.votes.without, n),
+            lambda n: sampled(PRec, settings, votes, n),
+            lambda n: sampled(PRec, settings, votes.without, n),
             samples=samples,
             alpha=alpha,
-            delta=self.delta,
-            features=features(self.votes),
+            delta=delta,
+            features=features(votes),
             known=known,
         )
-        ideal, bound = known.ideal if known else 0.0, found.lower_bound
-        return Checked(self.name, self.exact, None, bound, ideal, samples, most=self.exact)
+        ideal = known.ideal if known else 0.0
+        return Checked(name, exact, None, found.lower_bound, ideal, samples, most=exact)
+
+    return check
 
 
 def published() -> Line:
@@ -77,7 +77,7 @@ def published() -> Line:
     leak = walked_pair(PRec, wanted, votes, [votes.theirs, never], peers=0).rounds
     with_her = math.exp(lonely_losses(wanted.law, 1)[0]) / 2
     matches = (_binomial(with_her), _binomial(0.5))
-    check = Sampled("one voter, no peers", wanted, votes, leak, _MATCHES, matches)
+    check = _sampled("one voter, no peers", wanted, votes, leak, _MATCHES, matches)
     claim = eps_tight(2, _LONG, 0, 0, _PEERS)
     return Line("p-rec-published", claim, (check,), published=True, **_UNIT)
 
@@ -97,11 +97,9 @@ def gated(epsilon: float) -> Line:
     own, plan = np.arange(wanted.rounds) % 2, wanted.plan
     votes = followed(np.repeat(own[:, None], plan.threshold, axis=1))
     pair = walked_pair(PRec, wanted, votes, [votes.theirs])
-    beside, without = (
-        dict[Hashable, float](enumerate(walks[0].answers)) for walks in (pair.beside, pair.without)
-    )
+    beside, without = (dict[Hashable, float](enumerate(walk.answers)) for walk in pair.walks[0])
     leak = loss_at(beside, without, plan.delta)
-    check = Sampled("all vote alike", wanted, votes, leak, _STOP, (beside, without), plan.delta)
+    check = _sampled("all vote alike", wanted, votes, leak, _STOP, (beside, without), plan.delta)
     return Line("p-rec-sound", epsilon, (check,), delta=plan.delta, **_UNIT)
 
 

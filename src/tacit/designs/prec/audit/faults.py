@@ -11,12 +11,7 @@ import numpy as np
 
 from tacit.auditing.bugs import Described, Tool
 from tacit.designs.prec import Entry, PRec
-from tacit.designs.prec.audit.exact import (
-    Check,
-    changing_voters,
-    hostile_views,
-    worst_streams,
-)
+from tacit.designs.prec.audit.exact import Check, changing_voters, hostile_views, worst_streams
 from tacit.designs.prec.clients import Counts, Run
 from tacit.designs.prec.output_distribution import uniform
 from tacit.designs.prec.voters import Id, Votes

@@ -124,12 +124,7 @@ async def announce(
 
 @router.post("/{name}/open", **allow(Role.OPERATOR), response_model=Opened)
 async def open_round(
-    service: Here,
-    request: Request,
-    caller: Asking,
-    key: IdempotencyKey,
-    name: Name,
-    body: Opening,
+    service: Here, request: Request, caller: Asking, key: IdempotencyKey, name: Name, body: Opening
 ) -> Response:
     """Close the open round and open the next. Its votes are fixed from here on."""
     served = await in_thread(request, lambda: _begun(service, name))
