@@ -10,6 +10,7 @@ Guarantee  All answers cost the gate's epsilon. Except with chance delta, a gate
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,15 +51,14 @@ def failure(epsilon: float, slack: int) -> float:
 
 def smallest_slack(epsilon: float, delta: float) -> int:
     """The least slack at which the gate fails with chance at most delta."""
-    low, high = -1, 1
-    while failure(epsilon, high) > delta:
-        low, high = high, 2 * high
-        if high > _MOST_SLACK:
-            raise ConfigError("The gate would need more voters than there can be: raise epsilon.")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if failure(epsilon, middle) > delta else (low, middle)
-    return high
+
+    def enough(slack: int) -> bool:
+        return failure(epsilon, slack) <= delta
+
+    slack = bisect_left(range(_MOST_SLACK), True, key=enough)
+    if slack == _MOST_SLACK:
+        raise ConfigError("The gate would need more voters than there can be: raise epsilon.")
+    return slack
 
 
 @dataclass(frozen=True, slots=True)

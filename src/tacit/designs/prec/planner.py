@@ -11,6 +11,7 @@ voters who leave, is in docs/prec-theory.md.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -55,18 +56,14 @@ def peers_needed(
     """The smallest floor that costs `epsilon` at most; None if not even all voters are enough."""
     least = 6 * objects
     theory.check(objects, rounds, diversity, radius, max(voters, least), least)
-    low, high = least, voters
 
     def enough(peers: int) -> bool:
         cost, _ = cached_epsilon("floor", objects, rounds, diversity, radius, voters, peers)
         return cost <= epsilon
 
-    if high < low or not enough(high):
+    if voters < least or not enough(voters):
         return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
-    return low
+    return least + bisect_left(range(least, voters), True, key=enough)
 
 
 @lru_cache(maxsize=512)
@@ -78,8 +75,12 @@ def cached_epsilon(
         return _whole_voters(mode, m, T, n, P)
     floor = theory.credit(D, R) * P if mode == "floor" else theory.credit_floor(D, R, P)
     if m == 2 and D + R == 1 and n <= EXACT_CREDITED:
+        from tacit.engine.prec_chain_compiled import worst_with_credits
+
+        log_ratio, gamma = math.log(theory.ratio(T, R)), theory.gamma(m, T, R)
+        value = float(worst_with_credits(log_ratio, gamma, floor, n - 1, R == 0).max())
         certain = mode == "floor" and _leaking_rounds(12, 3 * n, floor) <= T
-        return _credited(T, R, n, floor), "exact" if certain else "bound"  # a promise keeps more
+        return value + _ROUNDING, "exact" if certain else "bound"  # a promise keeps more
     chain = theory.eps_chain(m, T, D, R, n, floor, P)
     formula = (theory.eps_gated if mode == "floor" else theory.eps_tight)(m, T, D, R, P)
     return above(min(chain, formula), slack=1.0), "bound"
@@ -97,13 +98,6 @@ def _whole_voters(mode: Mode, m: int, T: int, n: int, P: int) -> tuple[float, Ba
     if most == n:
         return value, "exact"
     return above(value + theory.eps_chain(m, T, 0, 0, n, most + 1, most + 1), slack=1.0), "bound"
-
-
-def _credited(T: int, R: int, n: int, floor: int) -> float:
-    from tacit.engine.prec_chain_compiled import worst_with_credits
-
-    log_ratio, gamma = math.log(theory.ratio(T, R)), theory.gamma(2, T, R)
-    return float(worst_with_credits(log_ratio, gamma, floor, n - 1, R == 0).max()) + _ROUNDING
 
 
 def _leaking_rounds(parts: int, credits_: int, floor: int) -> int:

@@ -147,7 +147,12 @@ class ServedRounds:
             "recommendations, and what you said of them. Kept is that you took part, since "
             "beginning anew would cost others again"
         )
-        return (Kept(self.state, what, self._without(user)),)
+
+        def without(source: Source, kept: bytes | None) -> bytes | None:
+            new = self.steps.without(user, source, unsalted(kept))
+            return None if new is None else salted(source, new)
+
+        return (Kept(self.state, what, without),)
 
     @cached_property
     def steps(self) -> RoundSteps:
@@ -174,10 +179,10 @@ class ServedRounds:
 
     def check_kept(self, kept: Callable[[str], bytes | None]) -> None:
         """ConfigError where the run of this name began with other settings, or cannot go on."""
-        if (found := unsalted(kept(self.state))) is None:
+        if (state := unsalted(kept(self.state))) is None:
             return
         try:
-            now = RoundsState.decode(found)
+            now = RoundsState.decode(state)
             if others := now.other_settings(self.settings):
                 raise ConfigError(
                     f"{FILE}: rounds.{self.name} began with other settings ({', '.join(others)}), "
@@ -192,24 +197,17 @@ class ServedRounds:
 
     def described(self, kept: bytes | None) -> dict[str, Any]:
         """For the list, in JSON's values. No count of anybody, nothing that votes decided."""
-        now = None if kept is None else RoundsState.decode(kept)
+        now = RoundsState(b"", b"") if kept is None else RoundsState.decode(kept)
         shown = ("rounds", "objects", "voters", "diversity", "radius", "clients")
         return {
             "name": self.name,
             **{name: getattr(self.settings, name) for name in shown},
-            "round": 0 if now is None else now.number,
-            "candidates": [] if now is None else list(now.candidates),
-            "announced": [] if now is None else list(now.announced),
+            "round": now.number,
+            "candidates": list(now.candidates),
+            "announced": list(now.announced),
             "guarantee": self.guarantees()[0].sentence,
             "together": self.guarantees()[-1].sentence,
         }
-
-    def _without(self, user: str) -> Callable[[Source, bytes | None], bytes | None]:
-        def without(source: Source, kept: bytes | None) -> bytes | None:
-            new = self.steps.without(user, source, unsalted(kept))
-            return None if new is None else salted(source, new)
-
-        return without
 
     @property
     def _holder(self) -> Holder:

@@ -133,10 +133,8 @@ class RoundSteps:
         if kept is None:
             return _NOT_OPEN, None
         now, named = RoundsState.decode(kept), tuple(candidates)
-        if not self._possible(named):
-            return self._candidates_refused(), None
-        if now.announced and now.announced != named:
-            return _ANOTHER_VOTE, None
+        if refused := self._refused(now, named):
+            return refused, None
         answer = reply({"round": now.number + 1, "announced": list(named)})
         return answer, replace(now, announced=named).encode()
 
@@ -173,10 +171,8 @@ class RoundSteps:
                 return refusal(409, "Name candidates: none were announced and none given."), None
             candidates, votes = self.given[now.number]
         named = now.announced if candidates is None else tuple(candidates)
-        if now.announced and named != now.announced:
-            return _ANOTHER_VOTE, None
-        if not self._possible(named):
-            return self._candidates_refused(), None
+        if refused := self._refused(now, named):
+            return refused, None
         cast = {**votes, **now.votes}
         cast = {voter: chosen for voter, chosen in cast.items() if voter not in now.gone}
         if not all(among(chosen, named) for chosen in cast.values()):
@@ -223,29 +219,30 @@ class RoundSteps:
         if kept is None:
             return None
         now = RoundsState.decode(kept)
-        run, votes = self._run(now, source), dict(now.votes)
-        took_part = user in now.voters or user in votes
-        votes.pop(user, None)
-        if user in now.voters:
+        run, voted = self._run(now, source), user in now.voters
+        if voted:
             run.leave_voters(now.numbers([user]).values())
         if user in run.clients:
             run.leave(user)
-        return replace(
-            now,
-            run=run.to_bytes(),
-            votes=votes,
-            voters=now.voters - {user},
-            gone=now.gone | {user} if took_part else now.gone,
-        ).encode()
+        votes = {name: chosen for name, chosen in now.votes.items() if name != user}
+        gone = now.gone | {user} if voted or user in now.votes else now.gone
+        voters = now.voters - {user}
+        after = replace(now, run=run.to_bytes(), votes=votes, voters=voters, gone=gone)
+        return after.encode()
 
     def _run(self, now: RoundsState, source: Source) -> PRec:
         return PRec.from_bytes(now.run, settings=self.settings, randomness=source)
 
-    def _possible(self, candidates: tuple[Id, ...]) -> bool:
-        """Each once, of one kind, at least one and not more than there may be."""
-        kinds = {type(candidate) for candidate in candidates}
-        distinct = len(set(candidates)) == len(candidates)
-        return 1 <= len(candidates) <= self.settings.objects and len(kinds) == 1 and distinct
+    def _refused(self, now: RoundsState, candidates: tuple[Id, ...]) -> Reply | None:
+        """Why these cannot be the next round's candidates; None where they can."""
+        if now.announced and now.announced != candidates:
+            return _ANOTHER_VOTE
+        most, kinds = self.settings.objects, set(map(type, candidates))
+        if 1 <= len(set(candidates)) == len(candidates) <= most and len(kinds) == 1:
+            return None
+        return refusal(
+            422, f"A round has 1 to {most} candidates, each once: all numbers or all texts."
+        )
 
     def warm(self) -> None:
         """Compile what counts votes, before anybody waits for it."""
@@ -254,13 +251,6 @@ class RoundSteps:
             _, kept = self.open([1, 2], {"voter": 1}, secure(), kept)
             _, kept = self.recommend("client", secure(), kept)
             _, kept = self.feedback("client", True, secure(), kept)
-
-    def _candidates_refused(self) -> Reply:
-        return refusal(
-            422,
-            f"A round has 1 to {self.settings.objects} candidates, each once: all numbers or all "
-            "texts.",
-        )
 
 
 def among(candidate: Id, candidates: Iterable[Id]) -> bool:
