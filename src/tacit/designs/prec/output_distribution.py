@@ -17,10 +17,12 @@ Rounds     with fewer than the most objects keep lambda, rho and gamma, and shar
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,10 +66,9 @@ class OutputDistribution:
         size = len(counts)
         if counts.sum() == 0:
             return np.full(size, 1 / size)
-        gamma = float(self.gamma)
-        chances = np.full(size, gamma / size)
-        leading = self._leading(counts)
+        gamma, leading = float(self.gamma), self._leading(counts)
         weights = self._weights(counts, leading)
+        chances = np.full(size, gamma / size)
         chances[leading] += (1 - gamma) * weights / weights.sum()
         return chances
 
@@ -136,15 +137,9 @@ def _clearly(point: float, borders: Floats) -> int | None:
 
 
 def _surely(bits: int, length: int, weights: list[Fraction], digits: int) -> int | None:
-    """The object at bits / 2^length of the way, if `digits` right digits of weights tell."""
-    total = sum(weights)
+    """The object at bits / 2^length of the way, if `digits` right digits of weights decide it."""
+    *borders, total = accumulate(weights)
     doubt = total / 10**digits
     low, high = total * bits / 2**length - doubt, total * (bits + 1) / 2**length + doubt
-    upto = Fraction(0)
-    for place, weight in enumerate(weights[:-1]):
-        upto += weight
-        if high <= upto:
-            return place
-        if low < upto:
-            return None
-    return len(weights) - 1
+    place = bisect_left(borders, high)
+    return place if place == bisect_right(borders, low) else None
