@@ -223,18 +223,17 @@ def replay(
     for client in left:
         server.join(client)
         server.leave(client)
-    _join(server, transcripts, None)
+    _record(server, transcripts)
     for opened in rounds:
         server.join_voters(opened.joined)
         server.leave_voters(opened.left)
         server.open_round(opened.candidates, opened.votes)
-        _join(server, transcripts, server.round)
-        for client, recorded in transcripts.items():
-            _record(server, client, recorded)
+        _record(server, transcripts)
     for client, recorded in transcripts.items():
-        found = server.transcript(client) if client in server.clients else None
-        joined = recorded.joined or (found.joined if found else None)
-        if found != replace(recorded, joined=joined) or len(recorded.entries) > settings.rounds:
+        replayed = server.transcript(client) if client in server.clients else None
+        if replayed is not None and recorded.joined is None:
+            replayed = replace(replayed, joined=None)
+        if replayed != recorded or len(recorded.entries) > settings.rounds:
             raise DataError(
                 "a transcript does not fit the rounds that were given",
                 found=f"of client {client!r}",
@@ -243,21 +242,18 @@ def replay(
     return server
 
 
-def _join(server: PRec, transcripts: Mapping[Id, Transcript], joined: int | None) -> None:
+def _record(server: PRec, transcripts: Mapping[Id, Transcript]) -> None:
+    """Put in what clients were given in the open round, where it fits: nothing is drawn."""
     for client, recorded in transcripts.items():
-        if recorded.joined == joined:
+        if (recorded.joined or 0) == server.round:
             server.join(client)
-
-
-def _record(server: PRec, client: Id, recorded: Transcript) -> None:
-    """Put in what the client was given in the open round, if it fits: nothing is drawn."""
-    run = server._runs.get(client)
-    for entry in (each for each in recorded.entries if each.round == server.round):
-        if run is None or run.given(server.round) or entry.candidate not in server.candidates:
+        run = server._runs.get(client)
+        given = [entry for entry in recorded.entries if entry.round == server.round]
+        if run is None or not given or given[0].candidate not in server.candidates:
             continue
         run.replayed = True
         if recorded.stopped is not None and recorded.stopped <= server.round:
             run.stopped = run.stopped or server.round
-        run.entries.append(replace(entry, liked=None))
-        if entry.liked is not None:
-            server.feedback(client, entry.liked)
+        run.entries.append(replace(given[0], liked=None))
+        if given[0].liked is not None:
+            server.feedback(client, given[0].liked)

@@ -95,9 +95,11 @@ def followed(votes: Places) -> Pattern:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """The gate was asked. gate: which one; scale: of the noise on this count, 0 if none."""
+    """The gate was asked. gate: which one, with the scale of the noise on its threshold; scale: of
+    the noise on this count. 0 for no noise."""
 
     gate: GateRun
+    gate_scale: float
     count: int
     scale: float
 
@@ -113,10 +115,9 @@ class Drawn:
 
 @dataclass(eq=False)
 class Walk:
-    """Of one client, in order. scales: of the noise on each gate's threshold, 0 if none."""
+    """Of one client, in order."""
 
     events: list[Question | Drawn] = field(default_factory=list)
-    scales: dict[GateRun, float] = field(default_factory=dict)
 
     @property
     def drawn(self) -> list[Drawn]:
@@ -133,7 +134,7 @@ class Walk:
         for asked in (event for event in self.events if isinstance(event, Question)):
             if asked.gate is not gate:  # asked in turn, so that a gate that is left is done with
                 before, gate = before * float(left.sum()), asked.gate
-                noise, left = laplace(self.scales[gate])
+                noise, left = laplace(asked.gate_scale)
             least = asked.count - gate.gate.threshold + noise
             shut.append(before * float((left * laplace_at_least(least, asked.scale)).sum()))
             left = left * laplace_at_least(1 - least, asked.scale)  # the noise is symmetric
@@ -164,8 +165,7 @@ class _Steering:
 
         def stops_at(gate: GateRun, count: int) -> bool:
             scale = self._noise(lambda: ask(gate, count))
-            self.walk.events.append(Question(gate, int(count), scale))
-            self.walk.scales[gate] = self.scales[gate]
+            self.walk.events.append(Question(gate, self.scales[gate], int(count), scale))
             gate._stopped = False
             return False
 

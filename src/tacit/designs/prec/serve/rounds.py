@@ -27,13 +27,14 @@ from tacit.designs.prec import PRec, PRecSettings, cards
 from tacit.designs.prec.serve.steps import NUMBER_BYTES, GivenRounds, RoundsState, RoundSteps, among
 from tacit.engine.votes import CLIENTS, no_credits
 from tacit.errors import ConfigError, ModelFileError
-from tacit.ledger import Cap, Charge, Cost, Holder, Request, canonical
+from tacit.ledger import Cap, Charge, Cost, Holder, KeyReused, Request, canonical
 from tacit.privacy import Guarantee
 from tacit.randomness import Source, secure
 from tacit.service import http_bodies
 from tacit.service.deployment import Section, Service
 from tacit.service.idempotency import salted, state_named, unsalted
 from tacit.service.people import Kept
+from tacit.service.problems import Problem
 from tacit.service.settings import FILE, setting
 
 LARGEST_STATE = 8 * 2**20
@@ -167,15 +168,19 @@ class ServedRounds:
     def begin(self, service: Service) -> None:
         """Charge the run and begin it, once: later calls change nothing.
 
-        KeyReused where the run of this name has begun with other settings.
+        Problem 409 where the run of this name has begun with other settings.
         """
         settings = canonical({"settings": self.settings.to_header()})
-        service.ledger.release(
-            Request(self.tenant, "service", f"begin {self.state}", "once", settings),
-            [Charge(self._holder, self._cost)],
-            lambda source, _: (b"", salted(source, self.steps.begin(source))),
-            state=f"{self.tenant}/{self.state}",
-        )
+        try:
+            service.ledger.release(
+                Request(self.tenant, "service", f"begin {self.state}", "once", settings),
+                [Charge(self._holder, self._cost)],
+                lambda source, _: (b"", salted(source, self.steps.begin(source))),
+                state=f"{self.tenant}/{self.state}",
+            )
+        except KeyReused:
+            another = "The run of this name began with other settings. Name the new one anew."
+            raise Problem(409, another) from None
 
     def check_kept(self, kept: Callable[[str], bytes | None]) -> None:
         """ConfigError where the run of this name began with other settings, or cannot go on."""
