@@ -107,7 +107,7 @@ class PRecSettings:
         self._check_types()
         if self.variant not in ("sound", "published"):
             raise ConfigError(f"The variant is 'sound' or 'published'; got {self.variant!r}.")
-        theory.check_law(self.objects, self.rounds, self.diversity, self.radius)
+        theory.check_law(*self.sizes)
         if self.peers is not None:
             theory.check_peers(self.objects, self.voters, self.peers)
         self._check_budget()
@@ -156,6 +156,11 @@ class PRecSettings:
             )
 
     @property
+    def sizes(self) -> tuple[int, int, int, int]:
+        """The paper's m, T, D and R, in the order that `theory` takes them."""
+        return self.objects, self.rounds, self.diversity, self.radius
+
+    @property
     def law(self) -> OutputDistribution:
         """Of one round."""
         return OutputDistribution(self.rounds, self.objects, self.radius)
@@ -190,28 +195,27 @@ class PRecSettings:
         voters: at most, all of the settings' if None.
         """
         most = max(self.voters if voters is None else voters, peers)
-        sizes = self.objects, self.rounds, self.diversity, self.radius
-        return cached_epsilon("floor", *sizes, most, peers)
+        return cached_epsilon("floor", *self.sizes, most, peers)
 
     @cached_property
     def plan(self) -> Plan:
         """How the sound variant spends one client's epsilon; ConfigError where it cannot."""
         if not self.gated:
             raise ConfigError("Only the sound variant with a finite epsilon has a gate to plan.")
-        found = _lowest(self) if self.peers is None else _plan(self, self.peers)
-        if found is None:
+        plan = _lowest(self) if self.peers is None else _plan(self, self.peers)
+        if plan is None:
             raise ConfigError(
                 f"With {self.peers} peers the rounds alone cost epsilon "
                 f"{self.floor(self.peers or 0)[0]:.4g} for each client, of {self.each:.4g}. Take "
                 "more peers, a larger epsilon, or leave peers out."
             )
-        if found.threshold > self.voters:
+        if plan.threshold > self.voters:
             raise ConfigError(
-                f"The gate would be open from about {found.threshold} voters on, and there are at "
+                f"The gate would be open from about {plan.threshold} voters on, and there are at "
                 f"most {self.voters}: everything would be uniform. Take a larger epsilon or delta, "
                 "fewer rounds or objects, or have more voters."
             )
-        return found
+        return plan
 
     def to_header(self) -> dict[str, Any]:
         """JSON values; infinity is written as the text "inf"."""
@@ -226,9 +230,8 @@ class PRecSettings:
 
 def _lowest(wanted: PRecSettings) -> Plan:
     """The plan with the lowest threshold found, for epsilon and delta as given."""
-    law, least = wanted.law, wanted.fewest_peers
-    weight = least * theory.eps_tight(law.objects, law.rounds, wanted.diversity, law.radius, least)
-    peers = _best_peers(wanted, weight)
+    least = wanted.fewest_peers
+    peers = _best_peers(wanted, least * theory.eps_tight(*wanted.sizes, least))
     for _ in range(_TURNS):  # the weight hardly depends on the peers, or on voters beyond many
         few = min(wanted.voters, _MANY * peers)
         peers = _best_peers(wanted, peers * wanted.floor(peers, few)[0])
