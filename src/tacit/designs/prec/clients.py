@@ -184,10 +184,18 @@ class Block:
             return
         from tacit.engine import votes_compiled as engine
 
-        diverse, radius = charged_objects(answers, had)
+        # Bit c of each object: for client c its voters lose a creditD, a creditR
+        diverse, radius = np.zeros(had, np.uint64), np.zeros(had, np.uint64)
+        for client, (chosen, liked) in answers.items():
+            bit = np.uint64(1 << client)
+            if liked:
+                diverse |= bit
+                diverse[chosen] &= ~bit
+            else:
+                radius[chosen] |= bit
         if self._plain:
-            kept = ~(diverse | radius)
-            tally = engine.keep_and_tally(last, kept, votes, self.credit.alive, has)
+            spared = ~(diverse | radius)
+            tally = engine.keep_and_tally(last, spared, votes, self.credit.alive, has)
             self._counts = tally, tally.sum(axis=1)
         else:
             self._counts = engine.charge_and_tally(last, diverse, radius, votes, self.credit, has)
@@ -196,16 +204,3 @@ class Block:
     def _plain(self) -> bool:
         """Whether a voter has one credit, D = R = 0."""
         return self.credit.start_both == 0
-
-
-def charged_objects(answers: Answers, objects: int) -> tuple[Words, Words]:
-    """(objects,) each, bit c: for client c the object's voters lose a creditD, a creditR."""
-    diverse, radius = np.zeros(objects, np.uint64), np.zeros(objects, np.uint64)
-    for client, (chosen, liked) in answers.items():
-        bit = np.uint64(1 << client)
-        if liked:
-            diverse |= bit
-            diverse[chosen] &= ~bit
-        else:
-            radius[chosen] |= bit
-    return diverse, radius

@@ -82,9 +82,9 @@ class OutputDistribution:
             return int(leading[0])
         word = int(source.words(1)[0])
         borders = self._weights(counts, leading).cumsum()
-        place = _clearly(word / 2**_WORD, borders[:-1] / borders[-1])
-        if place is None:
-            place = self._exactly(counts, leading, word, source)
+        point, doubt = word / 2**_WORD, _DOUBT * len(borders)
+        low, high = np.searchsorted(borders[:-1] / borders[-1], (point - doubt, point + doubt))
+        place = low if low == high else self._exactly(counts, leading, word, source)
         return int(leading[place])
 
     def _leading(self, counts: Counts) -> NDArray[np.intp]:
@@ -127,13 +127,6 @@ class OutputDistribution:
 def uniform(size: int, source: Source) -> int:
     """A place below `size`, all alike."""
     return int(integers_below(source, size, 1)[0])
-
-
-def _clearly(point: float, borders: Floats) -> int | None:
-    """Between which borders the point lies; None if it is too close to one to be sure."""
-    doubt = _DOUBT * (len(borders) + 1)
-    first = int(np.searchsorted(borders, point - doubt))
-    return first if first == np.searchsorted(borders, point + doubt) else None
 
 
 def _surely(bits: int, length: int, weights: list[Fraction], digits: int) -> int | None:

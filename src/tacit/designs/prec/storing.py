@@ -23,7 +23,7 @@ from tacit.engine.votes import CLIENTS
 from tacit.errors import DataError, ModelFileError, TacitError
 from tacit.mechanisms.running import GateRun
 from tacit.randomness import Source
-from tacit.recommenders.inputs import ids_from_header, shaped
+from tacit.recommenders.inputs import shaped
 
 _KIND = "p-rec"
 _PLANES = ("alive", "both", "radius")
@@ -127,9 +127,9 @@ def _planned(server: PRec) -> list[float] | None:
 def _restore_round(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> None:
     present = _bits(arrays, "present")
     named = header["voters"]
-    ids = shaped(arrays, "voters", len(present)) if named is None else ids_from_header(named)
+    ids = column(shaped(arrays, "voters", None) if named is None else named)
     _require(len(ids) == len(present), "its voters do not fit their state")
-    server._voters.restore(column(ids), present)
+    server._voters.restore(ids, present)
     server._electorate = _bits(arrays, "electorate")
     rows = len(server._electorate)
     if server.round:

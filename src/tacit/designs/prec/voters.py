@@ -82,11 +82,8 @@ def candidate_index(candidates: Collection[Any], most: int) -> Index:
     """Of one round; refused unless there are 1 to `most`, each once."""
     index = Index(column(candidates))
     if not 1 <= len(index.ids) <= most:
-        raise DataError(
-            "a round has another number of candidates",
-            found=len(index.ids),
-            expected=f"1 to {most}",
-        )
+        size, wanted = len(index.ids), f"1 to {most}"
+        raise DataError("a round has another number of candidates", found=size, expected=wanted)
     if not index.distinct:
         raise DataError("a candidate is named twice in one round", expected="each once")
     return index
@@ -94,27 +91,24 @@ def candidate_index(candidates: Collection[Any], most: int) -> Index:
 
 def read_votes(votes: Any, candidates: Index) -> tuple[Column, Votes]:
     """Who votes, and for which place, from a mapping or from two aligned columns."""
-    if isinstance(votes, Mapping):
-        voters, chosen = column(list(votes)), column(list(votes.values()))
-    elif isinstance(votes, tuple) and len(votes) == 2:
-        voters, chosen = column(votes[0]), column(votes[1])
-    else:
+    columns = (list(votes), list(votes.values())) if isinstance(votes, Mapping) else votes
+    if not (isinstance(columns, tuple) and len(columns) == 2):
         raise DataError(
             "votes are neither a mapping nor two columns",
             found=type(votes).__name__,
             expected="{voter: candidate}, or (voters, candidates)",
         )
+    voters, chosen = map(column, columns)
     if len(voters) != len(chosen):
-        raise DataError(
-            "the columns of votes are of different lengths", found=(len(voters), len(chosen))
-        )
+        lengths = len(voters), len(chosen)
+        raise DataError("the columns of votes are of different lengths", found=lengths)
     places = candidates.find(chosen)
     if (places == NOWHERE).any():
-        row = int(np.flatnonzero(places == NOWHERE)[0])
+        row = int((places == NOWHERE).argmax())
         raise DataError(
             "a vote is for no candidate of this round",
             row=row + 1,
-            found=chosen[row].item() if chosen.dtype != object else chosen[row],
+            found=chosen.tolist()[row],
             expected="one of the candidates, or no vote at all",
         )
     return voters, places.astype(np.uint16)

@@ -63,17 +63,16 @@ def settings_for(gate: float, *, rounds: int = 6) -> PRecSettings:
     return PRecSettings(rounds, 2, 80, peers=PEERS, epsilon=gate + floor, delta=5e-3)
 
 
-def worst_streams(kind: type[PRec], rounds: int = 100, peers: int = PEERS) -> list[Computed]:
+def worst_streams(kind: type[PRec]) -> list[Computed]:
     """The votes and answers that tell the most, found by a game of its own, and replayed."""
-    voters, reached = 5 * peers, 0.0
-    floor, _ = floor_epsilon(objects=2, rounds=rounds, peers=peers, voters=voters)
-    wanted = PRecSettings(rounds, 2, voters, peers=peers, epsilon=floor + 2.0)
+    floor, _ = floor_epsilon(objects=2, rounds=100, peers=PEERS, voters=60)
+    wanted, reached = PRecSettings(100, 2, 60, peers=PEERS, epsilon=floor + 2.0), 0.0
     for side in (1, -1):
-        value, plays = game(rounds, peers, voters, side)
-        votes = staged(plays, voters)
+        value, plays = game(100, PEERS, 60, side)
+        votes = staged(plays, 60)
         leak = walked_pair(kind, wanted, votes, [(0,) * votes.rounds]).rounds
         reached = max(reached, leak if exceeds(value, leak) else min(leak, value))
-    name = f"worst, T={rounds} P={peers} n={voters}: rounds"
+    name = f"worst, T=100 P={PEERS} n=60: rounds"
     return [Computed(name, 2, reached, floor, floor * (1 - _TOLERANCE))]
 
 
@@ -101,14 +100,14 @@ def views_without_gate(_: type[PRec]) -> list[Computed]:
     return [Computed("hostile, no gate: delta", 12, delta, 1.0, 10 * wanted.plan.delta)]
 
 
-def changing_voters(kind: type[PRec], rounds: int = 12) -> list[Computed]:
+def changing_voters(kind: type[PRec]) -> list[Computed]:
     """Voters who come in the place of those who are used up, and voters who rarely vote."""
-    found = []
-    for name, votes in (("newcomers", refilled(rounds)), ("abstainers", rarely_voting(rounds))):
-        wanted = PRecSettings(rounds, 2, votes.votes.shape[1], PEERS, delta=1e-3)
-        leak = walked_pair(kind, wanted, votes, [(0,) * rounds]).rounds
-        found.append(Computed(f"{name}: rounds", 1, leak, wanted.plan.floor, 0.1))
-    return found
+    computed = []
+    for name, votes in (("newcomers", refilled(12)), ("abstainers", rarely_voting(12))):
+        wanted = PRecSettings(12, 2, votes.votes.shape[1], PEERS, delta=1e-3)
+        leak = walked_pair(kind, wanted, votes, [(0,) * 12]).rounds
+        computed.append(Computed(f"{name}: rounds", 1, leak, wanted.plan.floor, 0.1))
+    return computed
 
 
 def colluding_clients(kind: type[PRec]) -> list[Computed]:
