@@ -52,15 +52,15 @@ class PRec(Running):
         if not isinstance(settings, PRecSettings):
             raise ConfigError(f"The settings of a run are a PRecSettings(...); got {settings!r}.")
         if not hasattr(randomness, "words"):
-            said = "randomness is a source, such as tacit.randomness.secure(); got"
-            raise ConfigError(f"{said} {randomness!r}.")
+            wanted = "randomness is a source, such as tacit.randomness.secure(); got"
+            raise ConfigError(f"{wanted} {randomness!r}.")
         if number is not None and (type(number) is not int or not 0 <= number < 1 << 64):
             raise ConfigError(f"A run's number is a whole number below 2^64; got {number!r}.")
         self.settings = settings
         self.source = randomness
         self.plan = settings.plan if settings.gated else None
         self.number = int(randomness.words(1)[0]) if number is None else number
-        self.round = self.begun = 0
+        self.round = 0
         self._law = settings.law
         self._voters = Voters(settings.voters)
         self._blocks: list[Block] = []
@@ -76,6 +76,11 @@ class PRec(Running):
     def clients(self) -> tuple[Id, ...]:
         """Whose runs have begun and not ended, in that order."""
         return tuple(self._runs)
+
+    @property
+    def begun(self) -> int:
+        """How many runs have begun, ended ones among them."""
+        return len(self._runs) + len(self._left)
 
     def join_voters(self, voters: Any) -> None:
         """They count from the next round on, for clients who join then or later."""
@@ -97,8 +102,7 @@ class PRec(Running):
         with self._alone():
             index = candidate_index(candidates, self.settings.objects)
             voters, places = read_votes(votes, index)
-            rows = self._voters.admit(voters)
-            cast = places
+            rows, cast = self._voters.admit(voters), places
             if not isinstance(rows, slice):
                 cast = self._voters.default(self.number, self.round + 1, len(index.ids))
                 cast[rows] = places
@@ -253,11 +257,9 @@ class PRec(Running):
             yield
 
     def _run_of(self, name: Id) -> Run:
-        if name not in self._runs:
-            self._join(name)
-        return self._runs[name]
+        return self._runs[name] if name in self._runs else self._join(name)
 
-    def _join(self, name: Id) -> None:
+    def _join(self, name: Id) -> Run:
         if name in self._runs:
             raise ConfigError(f"Client {name!r} has joined already.")
         if name in self._left:
@@ -274,10 +276,10 @@ class PRec(Running):
             sizes = {"diversity": self.settings.diversity, "radius": self.settings.radius}
             self._blocks.append(Block(len(self._votes), **sizes))
             self._free = [(self._blocks[-1], place) for place in reversed(range(CLIENTS))]
-        self.begun += 1
         self._runs[name] = run = Run(*self._free.pop(), self._gate())
         if self.round:
             self._enrol(run)
+        return run
 
     def _gate(self) -> GateRun | None:
         return None if self.plan is None else self.plan.mechanism.start()
@@ -327,9 +329,9 @@ class PRec(Running):
         for run in self._runs.values():
             if (charged := self._charged(run)) is not None:
                 answers[run.block][run.place] = charged
-        for block, said in answers.items():
+        for block, answered in answers.items():
             block.fit(len(present), present if gone.any() else None)
-            block.advance(last, len(self.candidates), votes, len(candidates), said)
+            block.advance(last, len(self.candidates), votes, len(candidates), answered)
         self._votes, self.candidates, self._electorate = votes, candidates, present
         self.round += 1
         for run in self._runs.values():

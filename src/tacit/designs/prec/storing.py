@@ -103,7 +103,7 @@ def _packed(run: Run, block: int) -> list[Any]:
 def _restore(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> None:
     same = header["plan"] == _planned(server)
     _require(same, "its gates were drawn for another division of epsilon than this version's")
-    server.round, server.begun = _whole(header["round"]), _whole(header["begun"])
+    server.round = _whole(header["round"])
     _restore_round(server, header, arrays)
     server._blocks = [_block(server, arrays, at) for at in range(_whole(header["blocks"]))]
     server._left = {plain_id(name) for name in header["left"]}
@@ -113,8 +113,8 @@ def _restore(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> None:
     server._free = [seat for seat in reversed(every) if seat not in taken]
     distinct = len(taken) == len(header["clients"]) and not server._left & set(server._runs)
     _require(distinct, "its clients are not distinct")
-    began, most = len(server._runs) + len(server._left), server.settings.clients
-    counted = began == server.begun and (most is None or began <= most)
+    most = server.begun if server.settings.clients is None else server.settings.clients
+    counted = _whole(header["begun"]) == server.begun <= most
     _require(counted, "it counts another number of runs than it holds")
 
 

@@ -39,9 +39,6 @@ class Player:
     Draws are replayed from the seed, but for the gate's noise, which is always the system's.
     """
 
-    def __init__(self, game: Game, seed: int) -> None:
-        self.game, self.seed = game, seed
-
     def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
         """An object for each client who asks in this round; then each says whether they like it.
 
@@ -58,7 +55,6 @@ class Ours(Player):
     """p-REC as it is shipped."""
 
     def __init__(self, game: Game, seed: int, settings: PRecSettings) -> None:
-        super().__init__(game, seed)
         self._server = PRec(settings, randomness=replay(f"p-rec {seed}"))
         self._voters, self._candidates = np.arange(game.voters), np.arange(game.objects)
         self._server.join_voters(self._voters)
@@ -82,13 +78,12 @@ class Raw(Player):
     """The exponential mechanism."""
 
     def __init__(self, game: Game, seed: int) -> None:
-        super().__init__(game, seed)
         each = per_round(game.epsilon, game.delta, game.rounds * game.together)
         self.draw = Selection(each, game.objects, 1, 0, game.voters, 1, monotonic=True)
         self._source = replay(f"exponential {seed}")
 
     def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
-        counts = np.bincount(votes[votes != ABSTAINS], minlength=self.game.objects)
+        counts = np.bincount(votes[votes != ABSTAINS], minlength=self.draw.candidates)
         rows = np.tile(counts, (len(wanted), 1))
         return [int(chosen) for chosen in self.draw(rows, self._source)]
 
@@ -97,14 +92,14 @@ class Majority(Player):
     """What most vote for; left: of the weight, for each client, of a voter who was wrong."""
 
     def __init__(self, game: Game, seed: int, *, left: float) -> None:
-        super().__init__(game, seed)
-        self._left, self._weights = left, np.ones((game.clients, game.voters))
+        self._objects, self._left = game.objects, left
+        self._weights = np.ones((game.clients, game.voters))
 
     def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
         voting, given = votes != ABSTAINS, []
         for client, likes in wanted.items():
             mine = self._weights[client]
-            chosen = int(np.bincount(votes[voting], mine[voting], self.game.objects).argmax())
+            chosen = int(np.bincount(votes[voting], mine[voting], self._objects).argmax())
             mine[voting & ((votes == chosen) != likes[chosen])] *= self._left
             mine /= mine.max()
             given.append(chosen)
@@ -115,12 +110,11 @@ class Uniform(Player):
     """shut: whether it stands for a gate that would never open."""
 
     def __init__(self, game: Game, seed: int, *, shut: bool = False) -> None:
-        super().__init__(game, seed)
-        self._shut = shut
+        self._objects, self._shut = game.objects, shut
         self._rng = np.random.default_rng([seed, 1])
 
     def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
-        return [int(x) for x in self._rng.integers(0, self.game.objects, len(wanted))]
+        return [int(x) for x in self._rng.integers(0, self._objects, len(wanted))]
 
     def stopped(self, client: int) -> int | None:
         return 1 if self._shut else None
