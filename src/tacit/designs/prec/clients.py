@@ -19,13 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting.base import above
-from tacit.designs.prec.voters import Id, Votes
-from tacit.engine.votes import Credits, enrol, no_credits
+from tacit.designs.prec.voters import Id
+from tacit.engine.votes import Counts, Credits, Votes, enrol, no_credits
 from tacit.errors import ConfigError
 from tacit.mechanisms.running import GateRun, ThresholdGate
 
-Counts = NDArray[np.int64]
-Words = NDArray[np.uint64]
 Bits = NDArray[np.bool_]
 Answers = Mapping[int, tuple[int, bool]]
 """Place of a client in the block: the object they were given, and whether they liked it."""

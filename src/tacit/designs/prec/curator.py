@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 from tacit import container
 from tacit.container import write_whole
 from tacit.designs.prec import guarantees
-from tacit.designs.prec.clients import Block, Counts, Entry, Run, Transcript
+from tacit.designs.prec.clients import Block, Entry, Run, Transcript
 from tacit.designs.prec.output_distribution import uniform
 from tacit.designs.prec.settings import PRecSettings
-from tacit.designs.prec.voters import Id, Voters, Votes, candidate_index, plain_id, read_votes
-from tacit.engine.votes import CLIENTS
+from tacit.designs.prec.voters import Id, Voters, candidate_index, plain_id, read_votes
+from tacit.engine.votes import CLIENTS, Counts, Votes
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms.running import GateRun, Running
 from tacit.privacy import Guarantee

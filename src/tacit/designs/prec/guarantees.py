@@ -50,13 +50,14 @@ def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, .
         return (_NOTHING,)
     if settings.variant == "published":
         return (_published(settings),)
-    sizes = {1: "one client", settings.clients_together: "several clients together"}
+    views = {settings.clients_together: "several clients together"}
     if settings.clients is not None:
-        sizes[settings.clients] = "all clients together"
+        views[settings.clients] = "all clients together"
+    views[1] = "one client"
     return tuple(
-        _sound(settings, size, "one client" if size == 1 else name)
-        for size, name in sorted(sizes.items())
-        if size * settings.plan.delta < 1
+        _sound(settings, clients, view)
+        for clients, view in sorted(views.items())
+        if clients * settings.plan.delta < 1
     )
 
 

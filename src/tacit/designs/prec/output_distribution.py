@@ -27,9 +27,9 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.engine.votes import Counts
 from tacit.randomness import Source, integers_below
 
-Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _WORD = 64

@@ -124,10 +124,8 @@ def plan(
     JSON values; epsilons in nats, for one voter with all their votes, seen by one client.
     loss_bound: expected disliked recommendations at most; likely_loss_bound: but for UNLIKELY.
     loss_lower_bound, epsilon_lower_bound: nobody can go below, with or without privacy, or who
-    keeps the loss bound. epsilon_proven: the best upper bounds known, without a gate if the promise
-    is kept ("promise") and under a gate, its own epsilon apart ("floor"). epsilon_exact: those of
-    them that are exact; None, and epsilon_exact_reason says why, where none is. peers_needed: see
-    `_needed`.
+    keeps the loss bound. epsilon_proven: the best upper bounds known, by mode (see above).
+    epsilon_exact: those of them that are exact; None where none is. peers_needed: see `_needed`.
     """
     m, T, D, R, n, P = objects, rounds, diversity, radius, voters, peers
     theory.check(m, T, D, R, n, P)
@@ -136,13 +134,8 @@ def plan(
     modes: tuple[Mode, ...] = ("promise", "floor")
     values = {mode: cached_epsilon(mode, m, T, D, R, n, P) for mode in modes}
     exact = {mode: value if basis == "exact" else None for mode, (value, basis) in values.items()}
-    found: dict[str, Any] = {
-        "objects": m,
-        "rounds": T,
-        "diversity": D,
-        "radius": R,
-        "peers": P,
-        "voters": n,
+    sizes = {"objects": m, "rounds": T, "diversity": D, "radius": R, "peers": P, "voters": n}
+    planned: dict[str, Any] = sizes | {
         "gamma": theory.gamma(m, T, R),
         "lambda": theory.lam(m, T, R),
         "loss_bound": theory.loss_bound(m, T, R, n, P),
@@ -155,7 +148,9 @@ def plan(
         "epsilon_exact": exact if any(exact.values()) else None,
         "epsilon_exact_reason": None if all(exact.values()) else _why_not(m, D, R),
     }
-    return found if epsilon is None else found | {"peers_needed": _needed(epsilon, m, T, D, R, n)}
+    if epsilon is not None:
+        planned["peers_needed"] = _needed(epsilon, m, T, D, R, n)
+    return planned
 
 
 def _why_not(m: int, D: int, R: int) -> str:

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.engine.votes import Votes, Words
 from tacit.errors import DataError
 
 Id = int | str
 Column = NDArray[np.int64] | NDArray[np.object_]
 """Ids of one kind: whole numbers, or text as objects."""
 Places = NDArray[np.int64]
-Votes = NDArray[np.uint16]
-Words = NDArray[np.uint64]
 NOWHERE = -1
 _GOLDEN = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
@@ -136,10 +135,8 @@ class Voters:
             return
         fresh = fresh[np.sort(np.unique(fresh, return_index=True)[1])]
         if len(self.ids) and fresh.dtype != self.ids.dtype:
-            raise DataError(
-                "these voters' ids are of another kind",
-                expected="whole numbers or text, as those who joined before",
-            )
+            known = "whole numbers or text, as those who joined before"
+            raise DataError("these voters' ids are of another kind", expected=known)
         if len(self._rows) + len(fresh) > self.most:
             raise DataError(
                 "more voters than the run was set up for",
@@ -164,12 +161,10 @@ class Voters:
         whole = len(voters) == len(self.ids) == len(self._rows)
         if whole and np.array_equal(voters, self.ids):
             return slice(None)
-        places = self._index.find(voters)
         if not Index(voters).distinct:
             raise DataError("a voter votes twice in one round", expected="one vote each, or none")
-        fresh = voters[places == NOWHERE]
-        self.join(fresh)
-        return self._rows[self._index.find(voters)] if len(fresh) else self._rows[places]
+        self.join(voters)
+        return self._rows[self._index.find(voters)]
 
     def default(self, run: int, number: int, size: int) -> Votes:
         """(rows,) what everybody votes for in this round unless they vote themselves."""

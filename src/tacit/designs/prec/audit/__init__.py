@@ -24,11 +24,12 @@ from tacit.designs.prec import Entry, PRec, PRecSettings
 from tacit.designs.prec.audit import exact
 from tacit.designs.prec.audit.exact import changing_voters, hostile_views, worst_streams
 from tacit.designs.prec.audit.walk import Pattern, followed, loss_at, sampled, walked_pair
-from tacit.designs.prec.clients import Counts, Run
+from tacit.designs.prec.clients import Run
 from tacit.designs.prec.guarantees import lonely_losses
 from tacit.designs.prec.output_distribution import uniform
 from tacit.designs.prec.theory import eps_tight
-from tacit.designs.prec.voters import Id, Votes
+from tacit.designs.prec.voters import Id
+from tacit.engine.votes import Counts, Votes
 from tacit.mechanisms.running import GateRun, ThresholdGate
 
 SAMPLES = 10_000
