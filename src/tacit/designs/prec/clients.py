@@ -158,10 +158,8 @@ class Block:
         return (self.credit.alive >> np.uint64(place) & np.uint64(1)).astype(bool)
 
     def fit(self, rows: int, present: Bits | None) -> None:
-        """Room for so many voters; the new ones count for nobody who is here already.
-
-        present: (rows,) who has not left, None if nobody new has. Who left counts for nobody.
-        """
+        """Room for so many voters; the new ones count for nobody who is here already. present:
+        (rows,) who has not left, None if nobody new has. Who left counts for nobody."""
         old = self.credit
         if more := rows - old.alive.size:
             planes = (np.pad(plane, ((0, 0), (0, more))) for plane in (old.both, old.radius))
@@ -174,9 +172,7 @@ class Block:
 
     def advance(self, last: Votes, had: int, votes: Votes, has: int, answers: Answers) -> None:
         """Charge for the answers of the last round, and count this one's votes in the same walk.
-
-        had, has: objects of the last round and of this one.
-        """
+        had, has: objects of the last round and of this one."""
         self._counts = None
         if not answers:
             return

@@ -109,10 +109,8 @@ class PRec(Running):
             self._advance(tuple(index.ids.tolist()), cast)
 
     def join(self, client: Any) -> None:
-        """Begin a client's run: the plan's epsilon for one more view of the same votes.
-
-        Their electorate, fixed for good, are the voters of the round that is open, or of the first.
-        """
+        """Begin a client's run: the plan's epsilon for one more view of the same votes. Their
+        electorate, fixed for good, are the voters of the round that is open, or of the first."""
         with self._alone():
             self._join(plain_id(client))
 
@@ -148,10 +146,8 @@ class PRec(Running):
             return given.candidate
 
     def feedback(self, client: Any, liked: bool) -> None:
-        """What the client says of this round's recommendation, once.
-
-        Who says nothing until the next round opens is taken to have disliked it.
-        """
+        """What the client says of this round's recommendation, once. Who says nothing until the
+        next round opens is taken to have disliked it."""
         with self._alone():
             name = plain_id(client)
             self._check_open()
@@ -203,10 +199,8 @@ class PRec(Running):
         return dict(zip(ids.tolist(), (self.candidates[at] for at in cast), strict=True))
 
     def save(self, path: str | Path) -> None:
-        """Hand the run over to a file. It holds secrets, and `load` goes on from it, once.
-
-        An old file stays until the new one is on disk.
-        """
+        """Hand the run over to a file. It holds secrets, and `load` goes on from it, once. An old
+        file stays until the new one is on disk."""
         self._hand_over(partial(write_whole, path))
 
     def to_bytes(self) -> bytes:

@@ -59,10 +59,8 @@ class OutputDistribution:
         return math.log(self.rounds / (self.radius + 1))
 
     def chances(self, counts: Counts) -> Floats:
-        """(k,) chance of each object, as near as floats come; counts (k,) >= 0, 1 <= k <= m.
-
-        As secret as the counts. Nobody left to vote: all alike.
-        """
+        """(k,) chance of each object, as near as floats come; counts (k,) >= 0, 1 <= k <= m. As
+        secret as the counts. Nobody left to vote: all alike."""
         size = len(counts)
         if counts.sum() == 0:
             return np.full(size, 1 / size)

@@ -190,10 +190,8 @@ class PRecSettings:
         return (math.inf if self.epsilon is None else self.epsilon) / self.clients_together
 
     def floor(self, peers: int, voters: int | None = None) -> tuple[float, str]:
-        """Nats of all rounds that a gate for so many peers lets pass; exact, or a bound.
-
-        voters: at most, all of the settings' if None.
-        """
+        """Nats of all rounds that a gate for so many peers lets pass; exact, or a bound. voters: at
+        most, all of the settings' if None."""
         most = max(self.voters if voters is None else voters, peers)
         return cached_epsilon("floor", *self.sizes, most, peers)
 
@@ -241,10 +239,8 @@ def _lowest(wanted: PRecSettings) -> Plan:
 
 
 def _plan(wanted: PRecSettings, peers: int) -> Plan | None:
-    """At these peers: epsilon as given, or else as much for the gate as for the floor.
-
-    None where the rounds alone cost too much.
-    """
+    """At these peers: epsilon as given, or else as much for the gate as for the floor. None where
+    the rounds alone cost too much."""
     floor, basis = wanted.floor(peers)
     gate = max(floor, SMALLEST_EPSILON)
     if wanted.epsilon is not None:

@@ -72,10 +72,8 @@ def built(
     randomness: Source,
     known: PRecSettings | None = None,
 ) -> PRec:
-    """The run that goes on from what `container` read at this path.
-
-    known: its settings, if they are known and planned for already.
-    """
+    """The run that goes on from what `container` read at this path. known: its settings, if they
+    are known and planned for already."""
     header, arrays = content
     if header.get("recommender") != _KIND:
         raise ModelFileError(f"{path}: holds no run of p-REC. Make one with PRec.save(path).")

@@ -55,10 +55,8 @@ def _sampled(
     chances: tuple[Chances, Chances],
     delta: float = 0.0,
 ) -> Check:
-    """A check of two neighbouring patterns. exact: of the whole view at delta.
-
-    chances: of values of one feature, `of`, under the two.
-    """
+    """A check of two neighbouring patterns. exact: of the whole view at delta. chances: of values
+    of one feature, `of`, under the two."""
 
     def check(samples: int, alpha: float) -> Checked:
         known = best_known(chances, samples, alpha, delta, feature=of)
@@ -97,10 +95,8 @@ def _binomial(chance: float) -> Chances:
 
 
 def gated(epsilon: float) -> Line:
-    """The sound variant: the victim among all whom the gate asks for.
-
-    All vote alike, so that nobody ever leaves and only the gate can tell.
-    """
+    """The sound variant: the victim among all whom the gate asks for. All vote alike, so that
+    nobody ever leaves and only the gate can tell."""
     wanted = PRecSettings(_LONG // 2, 2, 1000, peers=_PEERS, epsilon=epsilon, delta=1e-6)
     own, plan = np.arange(wanted.rounds) % 2, wanted.plan
     votes = followed(np.repeat(own[:, None], plan.threshold, axis=1))

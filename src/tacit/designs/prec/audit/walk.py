@@ -125,10 +125,8 @@ class Walk:
 
     @cached_property
     def answers(self) -> list[float]:
-        """Chances that the gate shuts at each question in turn, and last, at none of them.
-
-        It shuts at a count if noise less count comes to the noisy negative threshold: `GateRun`.
-        """
+        """Chances that the gate shuts at each question in turn, and last, at none of them. It shuts
+        at a count if noise less count comes to the noisy negative threshold: `GateRun`."""
         before, left, gate = 1.0, np.ones(1), None
         shut, noise = [], np.zeros(1)
         for asked in (event for event in self.events if isinstance(event, Question)):

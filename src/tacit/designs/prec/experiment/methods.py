@@ -145,9 +145,7 @@ METHODS = tuple(PLAYERS)
 @lru_cache(maxsize=64)
 def sound_settings(game: Game) -> PRecSettings | None:
     """With a plan; None where the gate would need more voters than there are: all is uniform.
-
-    epsilon is finite.
-    """
+    epsilon is finite."""
     settings = _settings(game, game.epsilon, game.together)
     try:
         _ = settings.plan

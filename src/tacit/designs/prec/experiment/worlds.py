@@ -33,9 +33,7 @@ _SHARES = 200  # of the voters, which the adaptive adversary weighs up
 @dataclass(frozen=True)
 class Game:
     """rounds T, objects m, voters n, peers P; diversity D, radius R: what the promise allows.
-
-    epsilon, delta: for what `together` of the clients see together.
-    """
+    epsilon, delta: for what `together` of the clients see together."""
 
     rounds: int
     objects: int

@@ -166,10 +166,8 @@ class ServedRounds:
         return state_named("rounds", self.tenant, self.name)
 
     def begin(self, service: Service) -> None:
-        """Charge the run and begin it, once: later calls change nothing.
-
-        Problem 409 where the run of this name has begun with other settings.
-        """
+        """Charge the run and begin it, once: later calls change nothing. Problem 409 where the run
+        of this name has begun with other settings."""
         settings = canonical({"settings": self.settings.to_header()})
         try:
             service.ledger.release(

@@ -160,9 +160,7 @@ class RoundSteps:
         kept: bytes | None,
     ) -> Step:
         """Close the open round and open the next, with its people's votes and those given here.
-
-        candidates: None for the announced ones, else for the next of the given rounds.
-        """
+        candidates: None for the announced ones, else for the next of the given rounds."""
         if kept is None:
             return _NOT_OPEN, None
         now = RoundsState.decode(kept)
