@@ -166,11 +166,7 @@ def _likes(recorded: VoteRounds, settings: ReplaySettings) -> Likes:
     if settings.likes is not None:
         return read_likes(settings.likes, recorded)
     followed = {
-        number: frozenset(
-            chosen
-            for voter, chosen in zip(each.voters.tolist(), each.chosen.tolist(), strict=True)
-            if str(voter) == settings.follow
-        )
+        number: frozenset(each.chosen[each.voters.astype(str) == settings.follow].tolist())
         for number, each in enumerate(recorded.rounds)
     }
     if not any(followed.values()):

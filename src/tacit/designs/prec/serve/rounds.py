@@ -127,7 +127,14 @@ class ServedRounds:
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """For one client's view, and for all clients together."""
-        numbered = _numbered(self.settings.voters)
+        voters, bits = self.settings.voters, 8 * NUMBER_BYTES
+        exponent = math.ceil(2 * math.log10(voters) - (bits + 1) * math.log10(2))
+        numbered = (
+            "each voter's number is a function of the run and of their name alone: HMAC-SHA256 "
+            f"under the run's key of 256 bits, cut to {bits}. The key is secret and HMAC-SHA256 is "
+            f"a pseudo-random function, so that two of {voters} voters have one number with a "
+            f"chance below 1e{exponent}, which is not in delta; then no further round is opened"
+        )
         return tuple(
             replace(card, assumptions=(*card.assumptions, numbered))
             for card in cards(self.settings)
@@ -223,18 +230,6 @@ class ServedRounds:
         assert everything.lifetime_epsilon is not None
         assert everything.lifetime_delta is not None
         return Cost.approximate(everything.lifetime_epsilon, everything.lifetime_delta)
-
-
-def _numbered(voters: int) -> str:
-    """What served runs assume beyond the library's."""
-    exponent = math.ceil(2 * math.log10(voters) - (8 * NUMBER_BYTES + 1) * math.log10(2))
-    return (
-        "each voter's number is a function of the run and of their name alone: "
-        "HMAC-SHA256 under the "
-        f"run's key of 256 bits, cut to {8 * NUMBER_BYTES}. The key is secret and HMAC-SHA256 is a "
-        f"pseudo-random function, so that two of {voters} voters have one number with a chance "
-        f"below 1e{exponent}, which is not in delta; then no further round is opened"
-    )
 
 
 def _check(name: str, settings: PRecSettings) -> None:

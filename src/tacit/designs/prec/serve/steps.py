@@ -59,19 +59,13 @@ class RoundsState:
         """What `encode` gave; ModelFileError for the state of another version."""
         end = kept.index(b"\n")
         head = json.loads(kept[:end])
-        found = head.pop("format") if isinstance(head, dict) else 1
-        if found != _FORMAT:
-            raise ModelFileError(_EARLIER.format(found))
-        return cls(
-            kept[end + 1 :],
-            bytes.fromhex(head["key"]),
-            head["number"],
-            tuple(head["candidates"]),
-            tuple(head["announced"]),
-            head["votes"],
-            frozenset(head["voters"]),
-            frozenset(head["gone"]),
-        )
+        written = head.pop("format") if isinstance(head, dict) else 1
+        if written != _FORMAT:
+            raise ModelFileError(_EARLIER.format(written))
+        head["key"] = bytes.fromhex(head["key"])
+        head |= {name: tuple(head[name]) for name in ("candidates", "announced")}
+        head |= {name: frozenset(head[name]) for name in ("voters", "gone")}
+        return cls(kept[end + 1 :], **head)
 
     def encode(self) -> bytes:
         """For the ledger. In the order of names, so that nobody's time can be read off it."""
