@@ -114,7 +114,6 @@ class Run:
         return Transcript(self.joined, tuple(self.entries), self.stopped)
 
     def given(self, number: int) -> Entry | None:
-        """What they were given in this round."""
         last = self.entries[-1] if self.entries else None
         return last if last is not None and last.round == number else None
 

@@ -23,8 +23,6 @@ TOGETHER = "Clients whom epsilon is for, all of them together."
 
 @dataclass(frozen=True)
 class PlanSettings:
-    """Of `tacit plan prec`."""
-
     objects: int = option("Objects to choose from in a round, at most.")
     rounds: int = option("Rounds, each with one recommendation.")
     peers: int = option("Voters to hide among: assumed, or enforced by a gate.")
@@ -98,8 +96,6 @@ def advice(planned: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class ReplaySettings:
-    """Of `tacit replay prec`. epsilon is that of the server's settings."""
-
     votes: Path = option("A file with columns round, voter, candidate.", argument="VOTES")
     voters: int = option("A public bound on how many voters there can be.", least=1)
     likes: Path | None = option(

@@ -162,7 +162,6 @@ class PRecSettings:
 
     @property
     def law(self) -> OutputDistribution:
-        """Of one round."""
         return OutputDistribution(self.rounds, self.objects, self.radius)
 
     @property
@@ -172,8 +171,7 @@ class PRecSettings:
 
     @property
     def fewest_peers(self) -> int:
-        """What the proofs need: 6 m."""
-        return 6 * self.objects
+        return 6 * self.objects  # what the proofs need
 
     @property
     def noiseless(self) -> bool:
@@ -221,7 +219,6 @@ class PRecSettings:
 
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> PRecSettings:
-        """What `to_header` wrote."""
         noiseless = header.get("epsilon") == "inf"
         return cls(**(header | ({"epsilon": math.inf} if noiseless else {})))
 

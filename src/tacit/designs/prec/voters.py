@@ -173,7 +173,6 @@ class Voters:
         return (mixed % np.uint64(size)).astype(np.uint16)
 
     def restore(self, ids: Column, present: NDArray[np.bool_]) -> None:
-        """All rows of a file."""
         self.ids, self.present, self._keys = ids, present, _keys(ids)
         self._look_up()
         if not self._index.distinct or len(self._rows) > self.most:

@@ -73,13 +73,11 @@ class Pattern:
     def open(self, server: PRec, at: int) -> None:
         """The next round, the `at`-th from 0; a voter's id is their column."""
         number = at + 1
-        if (gone := np.flatnonzero(self.leaves == number)).size:
-            server.leave_voters(gone)
-        server.join_voters(np.flatnonzero((self.comes == number) & (self.leaves > number)))
-        here = (self.comes <= number) & (self.leaves > number) & (self.votes[at] != ABSTAINS)
-        server.open_round(
-            range(self.answers.shape[1]), (np.flatnonzero(here), self.votes[at][here])
-        )
+        server.leave_voters(np.flatnonzero(self.leaves == number))
+        present = (self.comes <= number) & (self.leaves > number)
+        server.join_voters(np.flatnonzero(present))
+        voting = np.flatnonzero(present & (self.votes[at] != ABSTAINS))
+        server.open_round(range(self.answers.shape[1]), (voting, self.votes[at][voting]))
 
 
 def pattern(votes: Places, answers: Places) -> Pattern:

@@ -174,8 +174,6 @@ def points(rows: Iterable[PRecRow]) -> list[Point]:
 
 @dataclass(frozen=True)
 class SimulateSettings:
-    """Of `tacit simulate prec`."""
-
     world: str = option(f"{', '.join(WORLDS)}: who votes for what.", default="planted")
     rounds: tuple[int, ...] = option("Several with commas: the first is the base.", default=(1000,))
     objects: int = option("Objects of each round.", default=2, least=2)

@@ -128,7 +128,7 @@ def _gated(game: Game, seed: int) -> Player:
 
 
 def _without_gate(game: Game, seed: int) -> Player:
-    return Ours(game, seed, _settings(game, math.inf, 1))
+    return Ours(game, seed, _settings(game, math.inf))
 
 
 PLAYERS: dict[str, Callable[[Game, int], Player]] = {
@@ -146,7 +146,7 @@ METHODS = tuple(PLAYERS)
 def sound_settings(game: Game) -> PRecSettings | None:
     """With a plan; None where the gate would need more voters than there are: all is uniform.
     epsilon is finite."""
-    settings = _settings(game, game.epsilon, game.together)
+    settings = _settings(game, game.epsilon)
     try:
         _ = settings.plan
     except ConfigError:
@@ -154,9 +154,9 @@ def sound_settings(game: Game) -> PRecSettings | None:
     return settings
 
 
-def _settings(game: Game, epsilon: float, together: int) -> PRecSettings:
+def _settings(game: Game, epsilon: float) -> PRecSettings:
     sizes = (game.rounds, game.objects, game.voters, None, game.diversity, game.radius)
-    return PRecSettings(*sizes, epsilon=epsilon, delta=game.delta, clients_together=together)
+    return PRecSettings(*sizes, epsilon=epsilon, delta=game.delta, clients_together=game.together)
 
 
 def loss_bound(game: Game, method: str) -> float | None:

@@ -172,7 +172,6 @@ async def _step(
     body: BaseModel | None,
     take: Step,
 ) -> Response:
-    """One change of the run."""
     payload = b"" if body is None else canonical(body.model_dump())
     operation = f"POST /api/rounds/{served.name}/{what}"
     return await step(

@@ -164,7 +164,6 @@ class ServedRounds:
 
     @cached_property
     def steps(self) -> RoundSteps:
-        """What is done with the run."""
         return RoundSteps(self.settings, self.given)
 
     @property
