@@ -298,8 +298,7 @@ class PRec(Running):
             if run.passes(self.round, credit // self.settings.credit):
                 return self._law.draw(counts, self.source)
         place = uniform(len(self.candidates), self.source)
-        if run.stopped is None:
-            run.stopped = self.round
+        run.stopped = run.stopped or self.round
         return place
 
     def _tallies(self, run: Run) -> tuple[Counts, int]:

@@ -160,15 +160,21 @@ def _settings(game: Game, epsilon: float) -> PRecSettings:
 
 
 def loss_bound(game: Game, method: str) -> float | None:
-    """On the expected loss; None for other methods, and where nobody keeps the promise.
+    """On the expected loss; None for other methods, and where nobody keeps the promise or nothing
+    is proved.
 
     With a gate, rounds after it shut are added. Peers alone keep it (D + R + 1) P credits above 0;
     it shuts in a given round with the chance that the noise bridges what lies between them and its
     threshold.
     """
-    proved = game.loss_bound
-    if not method.startswith("p-rec") or game.world in UNPROMISED or proved is None:
+    if not method.startswith("p-rec") or game.world in UNPROMISED:
         return None
+    voters, peers = game.voters, game.peers
+    try:
+        theory.check(game.objects, game.rounds, game.diversity, game.radius, voters, peers)
+    except ConfigError:
+        return None
+    proved = theory.loss_bound(game.objects, game.rounds, game.radius, voters, peers)
     if method == "p-rec-no-gate" or math.isinf(game.epsilon):
         return proved
     settings, lost = sound_settings(game), game.rounds * (1 - 1 / game.objects)

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.designs.prec import theory
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.errors import ConfigError
 
@@ -67,16 +66,6 @@ class Game:
             raise ConfigError(f"A world is one of {', '.join(WORLDS)}; got {self.world!r}.")
         if self.world not in _CREDITED and (self.diversity or self.radius):
             raise ConfigError(f"The world '{self.world}' is for diversity 0 and radius 0.")
-
-    @property
-    def loss_bound(self) -> float | None:
-        """5.3 of the theory, for p-REC where the promise holds; None where nothing is proved."""
-        sizes = self.voters, self.peers
-        try:
-            theory.check(self.objects, self.rounds, self.diversity, self.radius, *sizes)
-        except ConfigError:
-            return None
-        return theory.loss_bound(self.objects, self.rounds, self.radius, *sizes)
 
 
 def planted(game: Game, rng: np.random.Generator) -> Play:
