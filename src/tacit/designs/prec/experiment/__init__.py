@@ -35,7 +35,7 @@ from tacit.evaluation import (
     mean_interval,
 )
 from tacit.evaluation.page import Page, Section
-from tacit.evaluation.runner import Progress, Runner
+from tacit.evaluation.runner import Runner
 from tacit.randomness import simulation
 
 _VARIED = ("rounds", "peers", "voters", "epsilon")
@@ -116,25 +116,12 @@ def play(game: Game, method: str, seed: int) -> PRecRow:
     )
 
 
-def simulate(
-    games: Iterable[Game],
-    methods: Sequence[str],
-    seeds: Sequence[int],
-    *,
-    workers: int = 0,
-    progress: Progress = lambda _: None,
-) -> list[PRecRow]:
-    """Every method, setting and seed. Methods that no epsilon moves are played once for all."""
-    if unknown := set(methods).difference(METHODS):
-        raise ConfigError(f"A method is one of {', '.join(METHODS)}; got {min(unknown)!r}.")
-    with Runner(None, workers=workers) as runner:
-        return runner.run(_play, runs(games, methods, seeds), progress)
-
-
 def runs(
     games: Iterable[Game], methods: Sequence[str], seeds: Iterable[int]
 ) -> list[tuple[Game, str, int]]:
-    """What `simulate` plays, each once."""
+    """Every method, setting and seed. Methods that no epsilon moves are played once for all."""
+    if unknown := set(methods).difference(METHODS):
+        raise ConfigError(f"A method is one of {', '.join(METHODS)}; got {min(unknown)!r}.")
     played = dict.fromkeys(
         (game if method in PRIVATE else replace(game, epsilon=1.0), method)
         for game in games
@@ -212,9 +199,12 @@ def _simulate(settings: SimulateSettings, run: Run) -> Result:
     first value.
     """
     games, methods = settings.games, settings.method or METHODS
-    seeds = range(settings.seed, settings.seed + settings.seeds)
-    with run.progress("Simulating", len(runs(games, methods, seeds))) as advance:
-        rows = simulate(games, methods, seeds, workers=settings.workers, progress=advance)
+    tasks = runs(games, methods, range(settings.seed, settings.seed + settings.seeds))
+    with (
+        run.progress("Simulating", len(tasks)) as advance,
+        Runner(None, workers=settings.workers) as runner,
+    ):
+        rows = runner.run(_play, tasks, advance)
     moved = [name for name in _VARIED if len(getattr(settings, name)) > 1]
     columns: dict[str, Callable[[Point], object]] = {
         name: lambda point, name=name: _written(getattr(point.row, name))  # type: ignore[misc]
