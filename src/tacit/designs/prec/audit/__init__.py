@@ -60,7 +60,7 @@ def _sampled(
 
     def check(samples: int, alpha: float) -> Checked:
         known = best_known(chances, samples, alpha, delta, feature=of)
-        found = empirical.audit(
+        result = empirical.audit(
             lambda n: sampled(PRec, settings, votes, n),
             lambda n: sampled(PRec, settings, votes.without, n),
             samples=samples,
@@ -70,7 +70,7 @@ def _sampled(
             known=known,
         )
         ideal = known.ideal if known else 0.0
-        return Checked(name, exact, None, found.lower_bound, ideal, samples, most=exact)
+        return Checked(name, exact, None, result.lower_bound, ideal, samples, most=exact)
 
     return check
 
@@ -205,8 +205,8 @@ class Curated:
     tool: Tool = "exact"
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        found = self.check(self.kind if bug else PRec)
-        broken = [one.largest for one in found if one.verdict != "held"]
+        computed = self.check(self.kind if bug else PRec)
+        broken = [one.largest for one in computed if one.verdict != "held"]
         return bool(broken), max(broken, default=None)
 
 

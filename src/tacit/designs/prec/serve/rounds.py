@@ -156,8 +156,8 @@ class ServedRounds:
             "beginning anew would cost others again"
         )
 
-        def without(source: Source, kept: bytes | None) -> bytes | None:
-            new = self.steps.without(user, source, unsalted(kept))
+        def without(source: Source, state: bytes | None) -> bytes | None:
+            new = self.steps.without(user, source, unsalted(state))
             return None if new is None else salted(source, new)
 
         return (Kept(self.state, what, without),)
@@ -186,9 +186,9 @@ class ServedRounds:
             another = "The run of this name began with other settings. Name the new one anew."
             raise Problem(409, another) from None
 
-    def check_kept(self, kept: Callable[[str], bytes | None]) -> None:
+    def check_kept(self, stored: Callable[[str], bytes | None]) -> None:
         """ConfigError where the run of this name began with other settings, or cannot go on."""
-        if (state := unsalted(kept(self.state))) is None:
+        if (state := unsalted(stored(self.state))) is None:
             return
         try:
             now = RoundsState.decode(state)
@@ -204,9 +204,9 @@ class ServedRounds:
                 f"{FILE}: rounds.{self.name} cannot be gone on from: {error} Name a new run anew."
             ) from None
 
-    def described(self, kept: bytes | None) -> dict[str, Any]:
+    def described(self, state: bytes | None) -> dict[str, Any]:
         """For the list, in JSON's values. No count of anybody, nothing that votes decided."""
-        now = RoundsState(b"", b"") if kept is None else RoundsState.decode(kept)
+        now = RoundsState(b"", b"") if state is None else RoundsState.decode(state)
         shown = ("rounds", "objects", "voters", "diversity", "radius", "clients")
         return {
             "name": self.name,
