@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tacit import load
 from tacit.data.ratings import Ratings
-from tacit.designs.prec.experiment.methods import ABSTAINS, METHODS, PRIVATE, player
+from tacit.designs.prec.experiment.methods import ABSTAINS, METHODS, PLAYERS, PRIVATE
 from tacit.designs.prec.experiment.worlds import Game
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import Interval, grouped, mean_interval
@@ -160,15 +160,13 @@ def evaluate_stream(
 
 def _play(_: None, made: Stream, game: Game, method: str, seed: int) -> StreamRow:
     with simulation():
-        ours, disliked = player(method, game, seed), 0
+        ours, disliked = PLAYERS[method](game, seed), 0
         for votes, likes, asks in zip(made.votes, made.likes, made.asks, strict=True):
-            asking = np.flatnonzero(asks).tolist()
-            given = ours.choose(votes, asking)
-            liked = [
-                bool(likes[client, chosen]) for client, chosen in zip(asking, given, strict=True)
-            ]
-            ours.learn(votes, asking, given, liked)
-            disliked += liked.count(False)
+            wanted = {client: likes[client] for client in np.flatnonzero(asks).tolist()}
+            given = ours.play(votes, wanted)
+            disliked += sum(
+                not liked[chosen] for liked, chosen in zip(wanted.values(), given, strict=True)
+            )
     asked = int(made.asks.sum())
     credited, spends = method.startswith("p-rec"), method in PRIVATE and np.isfinite(game.epsilon)
     return StreamRow(

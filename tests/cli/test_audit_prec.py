@@ -8,7 +8,7 @@ import pytest
 from tacit.auditing.claims import Audit
 from tacit.cli.app import main
 from tacit.designs.prec import audit as bench
-from tacit.designs.prec.audit import exact, faults, published
+from tacit.designs.prec.audit import exact, published
 from tacit.designs.prec.audit.exact import Computed, changing_voters
 
 
@@ -17,7 +17,7 @@ def small(monkeypatch):
     """The published line, one check, one bug."""
     monkeypatch.setattr(bench, "BENCH", {"published": (published,), "sound": ()})
     monkeypatch.setattr(exact, "checks", lambda **_: (changing_voters,))
-    monkeypatch.setattr(faults, "BUGS", faults.BUGS[5:6])
+    monkeypatch.setattr(bench, "BUGS", bench.BUGS[5:6])
 
 
 @pytest.mark.usefixtures("small")
@@ -67,8 +67,8 @@ def test_a_computed_violation_is_a_failure(capsys, monkeypatch, largest, words):
 @pytest.mark.usefixtures("small")
 def test_a_missed_bug_is_a_failure(capsys, monkeypatch):
     """A check that sees nothing misses the bug."""
-    blind = replace(faults.BUGS[0], check=lambda _: [])
-    monkeypatch.setattr(faults, "BUGS", (blind,))
+    blind = replace(bench.BUGS[0], check=lambda _: [])
+    monkeypatch.setattr(bench, "BUGS", (blind,))
     assert main(["audit", "prec", "--samples", "1000", "--planted"]) == 1
     assert "missed" in capsys.readouterr().out
 

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tacit.designs.prec import OutputDistribution, PRec, PRecSettings
-from tacit.designs.prec.clients import Block, Gate
+from tacit.designs.prec.clients import Block
 from tacit.errors import ConfigError, DataError, PrivacyError
+from tacit.mechanisms.running import GateRun
 from tacit.randomness import SecureSource, secure
 
 Pattern = NDArray[np.int64]
@@ -289,7 +290,7 @@ def test_gates_count_credit_in_whole_voters(monkeypatch: pytest.MonkeyPatch) -> 
     """With D, R > 0 the gate is asked about total credit over 2D + 2R + 1."""
     server = gated(epsilon=60.0, diversity=1, radius=1)
     asked: list[int] = []
-    monkeypatch.setattr(Gate, "stops_at", lambda _, count: bool(asked.append(count)))
+    monkeypatch.setattr(GateRun, "stops_at", lambda _, count: bool(asked.append(count)))
     server.open_round([0, 1], columns(np.arange(1000) % 2))
     server.recommend("ann")
     server.feedback("ann", False)
@@ -423,9 +424,9 @@ def test_a_client_takes_a_few_bits_per_voter(diversity: int, radius: int, bits: 
 def test_a_gate_is_asked_once_a_round_whatever_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the draw fails after the gate let pass, the next try does not ask the gate again."""
     asked: list[int] = []
-    shipped = Gate.stops_at
+    shipped = GateRun.stops_at
 
-    def stops_at(gate: Gate, count: int) -> bool:
+    def stops_at(gate: GateRun, count: int) -> bool:
         asked.append(count)
         return shipped(gate, count)
 
@@ -434,7 +435,7 @@ def test_a_gate_is_asked_once_a_round_whatever_fails(monkeypatch: pytest.MonkeyP
 
     server = PRec(PRecSettings(20, 2, 300, epsilon=6.0), randomness=secure())
     server.open_round([0, 1], (np.arange(250), np.arange(250) % 2))
-    monkeypatch.setattr(Gate, "stops_at", stops_at)
+    monkeypatch.setattr(GateRun, "stops_at", stops_at)
     with monkeypatch.context() as broken:
         broken.setattr(OutputDistribution, "draw", failing)
         with pytest.raises(OSError, match="no random words"):

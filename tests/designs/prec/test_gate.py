@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.designs.prec.clients import Gate, failure, smallest_slack
+from tacit.designs.prec import PRec, PRecSettings
+from tacit.designs.prec.clients import failure, smallest_slack
 from tacit.errors import PrivacyError
+from tacit.randomness import secure
 
 
 def laplace(step: int, scale: float) -> float:
@@ -46,27 +48,37 @@ def test_discrete_slack_is_close_to_the_continuous_one() -> None:
     assert found == pytest.approx([305.6, 122.2, 61.1], abs=2)
 
 
+PLAN = PRecSettings(100, 2, 300, peers=40, epsilon=3.0).plan
+
+
 def test_both_noises_have_scale_two_over_epsilon() -> None:
     """On the threshold and on each count: survivors only rise with one voter more."""
-    gate = Gate.opened(epsilon=0.5, threshold=100).gate
-    assert (gate.threshold_scale, gate.count_scale) == (4.0, 4.0)
+    gate = PLAN.mechanism
+    scales = gate.threshold_scale, gate.count_scale
+    assert scales == pytest.approx((2 / PLAN.gate, 2 / PLAN.gate), rel=1e-12)
 
 
 def test_it_stops_below_and_for_good() -> None:
     """Far above the threshold it is open, far below it shuts, and then counts do not matter."""
-    gate = Gate.opened(epsilon=1.0, threshold=1000)
-    asked = [gate.stops_at(count) for count in (2000, 2000, 10, 2000)]
+    gate, far = PLAN.mechanism.start(), 10**6
+    asked = [gate.stops_at(count) for count in (far, far, -far, far)]
     assert asked == [False, False, True, True]
 
 
 def test_resumed_gates_keep_their_noise() -> None:
     """The threshold is not drawn again, and shut stays shut."""
-    first = Gate.opened(epsilon=1.0, threshold=1000)
-    second = Gate.resumed(epsilon=1.0, threshold=1000, drawn=first.drawn, stopped=True)
-    assert (second.drawn, second.stopped) == (first.drawn, True)
+    server = PRec(PRecSettings(100, 2, 300, peers=40, epsilon=3.0), randomness=secure())
+    server.open_round([0, 1], {1: 0})
+    server.recommend("ann")  # one voter is too few: the gate shuts
+    before = server._runs["ann"].gate
+    again = PRec.from_bytes(server.to_bytes(), settings=server.settings, randomness=secure())
+    after = again._runs["ann"].gate
+    assert before is not None
+    assert after is not None
+    assert (after._threshold, after.stopped) == (before._threshold, True)
 
 
 def test_gates_are_not_copied() -> None:
     """A pickled gate would be two."""
     with pytest.raises(PrivacyError, match="cannot be copied"):
-        pickle.dumps(Gate.opened(epsilon=1.0, threshold=10))
+        pickle.dumps(PLAN.mechanism.start())

@@ -19,8 +19,8 @@ from tacit.designs.prec import (
     Transcript,
     replay,
 )
-from tacit.designs.prec.clients import Gate
 from tacit.errors import DataError, ModelFileError, PrivacyError
+from tacit.mechanisms.running import GateRun, ThresholdGate
 from tacit.randomness import secure
 
 
@@ -73,7 +73,7 @@ def test_a_file_goes_on_where_the_run_was(
     before = state(server)
     server.save(tmp_path / "run")
     with monkeypatch.context() as patched:
-        patched.setattr(Gate, "opened", None)
+        patched.setattr(ThresholdGate, "start", None)
         PRec.load(tmp_path / "run", randomness=secure()).save(tmp_path / "second")
         again = PRec.load(tmp_path / "second", randomness=secure())
     assert (tmp_path / "second").read_bytes() == (tmp_path / "run").read_bytes()
@@ -98,9 +98,9 @@ def test_a_gate_that_let_pass_is_not_asked_again_after_loading(
 ) -> None:
     """A draw fails, the run goes on in its file, and the client asks again in the same round."""
     asked: list[int] = []
-    shipped = Gate.stops_at
+    shipped = GateRun.stops_at
 
-    def stops_at(gate: Gate, count: int) -> bool:
+    def stops_at(gate: GateRun, count: int) -> bool:
         asked.append(count)
         return shipped(gate, count)
 
@@ -109,7 +109,7 @@ def test_a_gate_that_let_pass_is_not_asked_again_after_loading(
 
     server = PRec(PRecSettings(20, 2, 300, epsilon=6.0), randomness=secure())
     server.open_round([0, 1], (np.arange(250), np.arange(250) % 2))
-    monkeypatch.setattr(Gate, "stops_at", stops_at)
+    monkeypatch.setattr(GateRun, "stops_at", stops_at)
     with monkeypatch.context() as broken:
         broken.setattr(OutputDistribution, "draw", failing)
         with pytest.raises(OSError, match="no random words"):

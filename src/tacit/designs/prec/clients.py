@@ -10,56 +10,24 @@ Guarantee  All answers cost the gate's epsilon. Except with chance delta, a gate
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting.base import above
-from tacit.designs.prec.voters import Id, Votes
-from tacit.engine.votes import Credits, enrol, no_credits
+from tacit.designs.prec.voters import Id
+from tacit.engine.votes import Counts, Credits, Votes, enrol, no_credits
 from tacit.errors import ConfigError
 from tacit.mechanisms.running import GateRun, ThresholdGate
 
-Counts = NDArray[np.int64]
-Words = NDArray[np.uint64]
 Bits = NDArray[np.bool_]
 Answers = Mapping[int, tuple[int, bool]]
 """Place of a client in the block: the object they were given, and whether they liked it."""
 _MOST_SLACK = 1 << 40
-
-
-class Gate(GateRun):
-    """One life of a gate; `drawn` and `stopped` go into the run's file and nowhere else."""
-
-    @classmethod
-    def opened(cls, *, epsilon: float, threshold: int) -> Self:
-        """Stops at the first count that is, with noise, at or below the threshold."""
-        return cls(_asked(epsilon, threshold))
-
-    @classmethod
-    def resumed(cls, *, epsilon: float, threshold: int, drawn: int, stopped: bool) -> Self:
-        """The same gate in another process. The one it was taken from must not go on.
-
-        Noise that it had drawn ahead for counts was never used, and is drawn anew.
-        """
-        gate = cls(_asked(epsilon, threshold), drawn=drawn)
-        gate._stopped = stopped
-        return gate
-
-    @property
-    def drawn(self) -> int:
-        """The threshold with its noise. It is secret: it would reveal counts behind the gate."""
-        return self._threshold
-
-
-@lru_cache(maxsize=64)
-def _asked(epsilon: float, threshold: int) -> ThresholdGate:
-    """One for all clients of a run: its scales are computed once."""
-    return ThresholdGate(epsilon, threshold, monotonic=True, stops="below")
 
 
 def failure(epsilon: float, slack: int) -> float:
@@ -81,15 +49,14 @@ def failure(epsilon: float, slack: int) -> float:
 
 def smallest_slack(epsilon: float, delta: float) -> int:
     """The least slack at which the gate fails with chance at most delta."""
-    low, high = -1, 1
-    while failure(epsilon, high) > delta:
-        low, high = high, 2 * high
-        if high > _MOST_SLACK:
-            raise ConfigError("The gate would need more voters than there can be: raise epsilon.")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if failure(epsilon, middle) > delta else (low, middle)
-    return high
+
+    def enough(slack: int) -> bool:
+        return failure(epsilon, slack) <= delta
+
+    slack = bisect_left(range(_MOST_SLACK), True, key=enough)
+    if slack == _MOST_SLACK:
+        raise ConfigError("The gate would need more voters than there can be: raise epsilon.")
+    return slack
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +93,8 @@ class Round:
 
 @dataclass(eq=False)
 class Run:
-    """block, place: where the state is of who counts. gate: None where there is none.
+    """block, place: where the state is of who counts. gate: None where there is none; its noisy
+    threshold goes into the run's file and nowhere else.
 
     joined, entries, stopped: see `Transcript`. passed: the last round that the gate let pass.
     replayed: whether another curator's recommendations were put in, so that none follow here.
@@ -134,7 +102,7 @@ class Run:
 
     block: Block
     place: int
-    gate: Gate | None
+    gate: GateRun | None
     joined: int | None = None
     entries: list[Entry] = field(default_factory=list)
     stopped: int | None = None
@@ -146,7 +114,6 @@ class Run:
         return Transcript(self.joined, tuple(self.entries), self.stopped)
 
     def given(self, number: int) -> Entry | None:
-        """What they were given in this round."""
         last = self.entries[-1] if self.entries else None
         return last if last is not None and last.round == number else None
 
@@ -190,10 +157,8 @@ class Block:
         return (self.credit.alive >> np.uint64(place) & np.uint64(1)).astype(bool)
 
     def fit(self, rows: int, present: Bits | None) -> None:
-        """Room for so many voters; the new ones count for nobody who is here already.
-
-        present: (rows,) who has not left, None if nobody new has. Who left counts for nobody.
-        """
+        """Room for so many voters; the new ones count for nobody who is here already. present:
+        (rows,) who has not left, None if nobody new has. Who left counts for nobody."""
         old = self.credit
         if more := rows - old.alive.size:
             planes = (np.pad(plane, ((0, 0), (0, more))) for plane in (old.both, old.radius))
@@ -206,18 +171,24 @@ class Block:
 
     def advance(self, last: Votes, had: int, votes: Votes, has: int, answers: Answers) -> None:
         """Charge for the answers of the last round, and count this one's votes in the same walk.
-
-        had, has: objects of the last round and of this one.
-        """
+        had, has: objects of the last round and of this one."""
         self._counts = None
         if not answers:
             return
         from tacit.engine import votes_compiled as engine
 
-        diverse, radius = charged_objects(answers, had)
+        # Bit c of each object: for client c its voters lose a creditD, a creditR
+        diverse, radius = np.zeros(had, np.uint64), np.zeros(had, np.uint64)
+        for client, (chosen, liked) in answers.items():
+            bit = np.uint64(1 << client)
+            if liked:
+                diverse |= bit
+                diverse[chosen] &= ~bit
+            else:
+                radius[chosen] |= bit
         if self._plain:
-            kept = ~(diverse | radius)
-            tally = engine.keep_and_tally(last, kept, votes, self.credit.alive, has)
+            spared = ~(diverse | radius)
+            tally = engine.keep_and_tally(last, spared, votes, self.credit.alive, has)
             self._counts = tally, tally.sum(axis=1)
         else:
             self._counts = engine.charge_and_tally(last, diverse, radius, votes, self.credit, has)
@@ -226,16 +197,3 @@ class Block:
     def _plain(self) -> bool:
         """Whether a voter has one credit, D = R = 0."""
         return self.credit.start_both == 0
-
-
-def charged_objects(answers: Answers, objects: int) -> tuple[Words, Words]:
-    """(objects,) each, bit c: for client c the object's voters lose a creditD, a creditR."""
-    diverse, radius = np.zeros(objects, np.uint64), np.zeros(objects, np.uint64)
-    for client, (chosen, liked) in answers.items():
-        bit = np.uint64(1 << client)
-        if liked:
-            diverse |= bit
-            diverse[chosen] &= ~bit
-        else:
-            radius[chosen] |= bit
-    return diverse, radius

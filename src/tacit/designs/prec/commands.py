@@ -13,6 +13,7 @@ from tacit.evaluation import Result, Table
 
 if TYPE_CHECKING:
     from tacit.data.votes import Likes, VoteRounds
+    from tacit.designs.prec import PRec
 
 DELTA = "Probability that the bound of epsilon fails, such as 1e-6."
 DIVERSITY = "Rounds at most in which the client likes several objects."
@@ -22,8 +23,6 @@ TOGETHER = "Clients whom epsilon is for, all of them together."
 
 @dataclass(frozen=True)
 class PlanSettings:
-    """Of `tacit plan prec`."""
-
     objects: int = option("Objects to choose from in a round, at most.")
     rounds: int = option("Rounds, each with one recommendation.")
     peers: int = option("Voters to hide among: assumed, or enforced by a gate.")
@@ -76,28 +75,27 @@ def plan(settings: PlanSettings, _: Run) -> Result:
 def advice(planned: Mapping[str, Any]) -> str:
     """In a few sentences: what is revealed, the assumption, and how many voters it takes."""
     proven, peers, voters = planned["epsilon_proven"], planned["peers"], planned["voters"]
-    kept = f"{'the credits of ' * (planned['diversity'] + planned['radius'] > 0)}{peers:,} voters"
-    said = (
-        f"A gate that keeps {kept} in play limits what {planned['rounds']:,} recommendations "
-        f"reveal about any one of {voters:,} to {proven['floor']:.3f} nats, besides the gate's own "
-        f"epsilon and delta. Without a gate it is {proven['promise']:.3f} nats if {peers:,} voters "
-        "agree with the client throughout, which cannot be checked; otherwise there is no limit."
+    credits_of = "the credits of " if planned["diversity"] + planned["radius"] else ""
+    text = (
+        f"A gate that keeps {credits_of}{peers:,} voters in play limits what "
+        f"{planned['rounds']:,} recommendations reveal about any one of {voters:,} to "
+        f"{proven['floor']:.3f} nats, besides the gate's own epsilon and delta. Without a gate it "
+        f"is {proven['promise']:.3f} nats if {peers:,} voters agree with the client throughout, "
+        "which cannot be checked; otherwise there is no limit."
     )
     if (needed := planned.get("peers_needed")) is None:
-        return said
-    said += f" For epsilon {needed['epsilon']:g} "
-    if needed["floor"] is None:
-        return f"{said}not even all {voters:,} voters are enough."
-    known = "a gate has to keep {:,}, exactly"
+        return text
+    text += f" For epsilon {needed['epsilon']:g} "
+    if (floor := needed["floor"]) is None:
+        return f"{text}not even all {voters:,} voters are enough."
+    known = f"a gate has to keep {floor:,}, exactly"
     if needed["exact_floor"] is None:
-        known = "it is known to be enough that a gate keeps {:,}"
-    return f"{said}{known.format(needed['floor'])}; the theorem asks for {needed['theorem']:,}."
+        known = f"it is known to be enough that a gate keeps {floor:,}"
+    return f"{text}{known}; the theorem asks for {needed['theorem']:,}."
 
 
 @dataclass(frozen=True)
 class ReplaySettings:
-    """Of `tacit replay prec`. epsilon is that of the server's settings."""
-
     votes: Path = option("A file with columns round, voter, candidate.", argument="VOTES")
     voters: int = option("A public bound on how many voters there can be.", least=1)
     likes: Path | None = option(
@@ -140,18 +138,13 @@ def replay(settings: ReplaySettings, run: Run) -> Result:
 
     recorded = read_votes(settings.votes)
     wanted = _likes(recorded, settings)
-    follows = settings.variant == "published" or settings.peers is not None
-    sizes = settings.voters, settings.peers, settings.diversity, settings.radius
-    made = PRecSettings(
-        len(recorded.rounds),
-        max(2, recorded.objects),
-        *sizes,
-        variant=settings.variant,  # type: ignore[arg-type]  # checked there
-        epsilon=1.0 if settings.epsilon is None and not follows else settings.epsilon,
-        delta=settings.delta,
-        clients_together=settings.together,
-        clients=max(settings.together, len(wanted)),
-    )
+    names = ("voters", "peers", "diversity", "radius", "variant", "epsilon", "delta")
+    asked: dict[str, Any] = {name: getattr(settings, name) for name in names}
+    if settings.epsilon is None and settings.peers is None and settings.variant != "published":
+        asked["epsilon"] = 1.0
+    asked["clients"] = max(settings.together, len(wanted))
+    asked["clients_together"] = settings.together
+    made = PRecSettings(len(recorded.rounds), max(2, recorded.objects), **asked)
     server = PRec(made, randomness=secure())
     with run.progress("Replaying", len(recorded.rounds)) as advance:
         for number, opened in enumerate(recorded.rounds):
@@ -169,11 +162,7 @@ def _likes(recorded: VoteRounds, settings: ReplaySettings) -> Likes:
     if settings.likes is not None:
         return read_likes(settings.likes, recorded)
     followed = {
-        number: frozenset(
-            chosen
-            for voter, chosen in zip(each.voters.tolist(), each.chosen.tolist(), strict=True)
-            if str(voter) == settings.follow
-        )
+        number: frozenset(each.chosen[each.voters.astype(str) == settings.follow].tolist())
         for number, each in enumerate(recorded.rounds)
     }
     if not any(followed.values()):
@@ -181,17 +170,16 @@ def _likes(recorded: VoteRounds, settings: ReplaySettings) -> Likes:
     return {"client": followed}
 
 
-def _shown(server: Any, recorded: VoteRounds, wanted: Likes) -> Result:
-    names, plan = [each.name for each in recorded.rounds], server.plan
-    clients = [_client(server, client, names) for client in wanted]
+def _shown(server: PRec, recorded: VoteRounds, wanted: Likes) -> Result:
+    plan, guarantees = server.plan, server.guarantees()
+    clients = [_client(server, client, recorded) for client in wanted]
+    planned = plan and {name: getattr(plan, name) for name in ("peers", "threshold", "basis")}
     data = {
         "settings": server.settings.to_header(),
         "candidates_listed": recorded.listed,
-        "plan": None
-        if plan is None
-        else {name: getattr(plan, name) for name in ("peers", "threshold", "basis")},
+        "plan": planned,
         "clients": clients,
-        "guarantees": [card.to_dict() for card in server.guarantees()],
+        "guarantees": [card.to_dict() for card in guarantees],
     }
     columns = {
         "client": lambda one: str(one["client"]),
@@ -201,7 +189,7 @@ def _shown(server: Any, recorded: VoteRounds, wanted: Likes) -> Result:
             "never" if one["gate_closed"] is None else str(one["gate_closed"])
         ),
     }
-    shown = [Table.of("", columns, clients), server.guarantees()[0].sentence]
+    shown: list[Table | str] = [Table.of("", columns, clients), guarantees[0].sentence]
     if not recorded.listed:
         shown.append(
             "The candidates were read off the votes, which the guarantee does not cover: add a row "
@@ -210,18 +198,18 @@ def _shown(server: Any, recorded: VoteRounds, wanted: Likes) -> Result:
     return Result(data, shown, "--json  has every recommendation.")
 
 
-def _client(server: Any, client: int | str, names: list[int | str]) -> dict[str, Any]:
+def _client(server: PRec, client: int | str, recorded: VoteRounds) -> dict[str, Any]:
+    names: list[Any] = [None, *(each.name for each in recorded.rounds)]  # rounds count from 1
     seen = server.transcript(client)
-    given = [
-        {"round": names[entry.round - 1], "candidate": entry.candidate, "liked": entry.liked}
-        for entry in seen.entries
-    ]
     return {
         "client": client,
-        "asked": len(given),
-        "loss": sum(not each["liked"] for each in given),
-        "gate_closed": None if seen.stopped is None else names[seen.stopped - 1],
-        "recommendations": given,
+        "asked": len(seen.entries),
+        "loss": sum(not entry.liked for entry in seen.entries),
+        "gate_closed": names[seen.stopped or 0],
+        "recommendations": [
+            {"round": names[entry.round], "candidate": entry.candidate, "liked": entry.liked}
+            for entry in seen.entries
+        ],
     }
 
 

@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from tacit import container
 from tacit.container import write_whole
 from tacit.designs.prec import guarantees
-from tacit.designs.prec.clients import Block, Counts, Entry, Gate, Run, Transcript
+from tacit.designs.prec.clients import Block, Entry, Run, Transcript
 from tacit.designs.prec.output_distribution import uniform
 from tacit.designs.prec.settings import PRecSettings
-from tacit.designs.prec.voters import Id, Voters, Votes, candidate_index, plain_id, read_votes
-from tacit.engine.votes import CLIENTS
+from tacit.designs.prec.voters import Id, Voters, candidate_index, plain_id, read_votes
+from tacit.engine.votes import CLIENTS, Counts, Votes
 from tacit.errors import ConfigError, DataError, PrivacyError
-from tacit.mechanisms.running import Running
+from tacit.mechanisms.running import GateRun, Running
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
 
@@ -52,15 +52,15 @@ class PRec(Running):
         if not isinstance(settings, PRecSettings):
             raise ConfigError(f"The settings of a run are a PRecSettings(...); got {settings!r}.")
         if not hasattr(randomness, "words"):
-            said = "randomness is a source, such as tacit.randomness.secure(); got"
-            raise ConfigError(f"{said} {randomness!r}.")
+            wanted = "randomness is a source, such as tacit.randomness.secure(); got"
+            raise ConfigError(f"{wanted} {randomness!r}.")
         if number is not None and (type(number) is not int or not 0 <= number < 1 << 64):
             raise ConfigError(f"A run's number is a whole number below 2^64; got {number!r}.")
         self.settings = settings
         self.source = randomness
         self.plan = settings.plan if settings.gated else None
         self.number = int(randomness.words(1)[0]) if number is None else number
-        self.round = self.begun = 0
+        self.round = 0
         self._law = settings.law
         self._voters = Voters(settings.voters)
         self._blocks: list[Block] = []
@@ -76,6 +76,11 @@ class PRec(Running):
     def clients(self) -> tuple[Id, ...]:
         """Whose runs have begun and not ended, in that order."""
         return tuple(self._runs)
+
+    @property
+    def begun(self) -> int:
+        """How many runs have begun, ended ones among them."""
+        return len(self._runs) + len(self._left)
 
     def join_voters(self, voters: Any) -> None:
         """They count from the next round on, for clients who join then or later."""
@@ -97,18 +102,15 @@ class PRec(Running):
         with self._alone():
             index = candidate_index(candidates, self.settings.objects)
             voters, places = read_votes(votes, index)
-            rows = self._voters.admit(voters)
-            cast = places
+            rows, cast = self._voters.admit(voters), places
             if not isinstance(rows, slice):
                 cast = self._voters.default(self.number, self.round + 1, len(index.ids))
                 cast[rows] = places
             self._advance(tuple(index.ids.tolist()), cast)
 
     def join(self, client: Any) -> None:
-        """Begin a client's run: the plan's epsilon for one more view of the same votes.
-
-        Their electorate, fixed for good, are the voters of the round that is open, or of the first.
-        """
+        """Begin a client's run: the plan's epsilon for one more view of the same votes. Their
+        electorate, fixed for good, are the voters of the round that is open, or of the first."""
         with self._alone():
             self._join(plain_id(client))
 
@@ -144,10 +146,8 @@ class PRec(Running):
             return given.candidate
 
     def feedback(self, client: Any, liked: bool) -> None:
-        """What the client says of this round's recommendation, once.
-
-        Who says nothing until the next round opens is taken to have disliked it.
-        """
+        """What the client says of this round's recommendation, once. Who says nothing until the
+        next round opens is taken to have disliked it."""
         with self._alone():
             name = plain_id(client)
             self._check_open()
@@ -199,10 +199,8 @@ class PRec(Running):
         return dict(zip(ids.tolist(), (self.candidates[at] for at in cast), strict=True))
 
     def save(self, path: str | Path) -> None:
-        """Hand the run over to a file. It holds secrets, and `load` goes on from it, once.
-
-        An old file stays until the new one is on disk.
-        """
+        """Hand the run over to a file. It holds secrets, and `load` goes on from it, once. An old
+        file stays until the new one is on disk."""
         self._hand_over(partial(write_whole, path))
 
     def to_bytes(self) -> bytes:
@@ -253,11 +251,9 @@ class PRec(Running):
             yield
 
     def _run_of(self, name: Id) -> Run:
-        if name not in self._runs:
-            self._join(name)
-        return self._runs[name]
+        return self._runs[name] if name in self._runs else self._join(name)
 
-    def _join(self, name: Id) -> None:
+    def _join(self, name: Id) -> Run:
         if name in self._runs:
             raise ConfigError(f"Client {name!r} has joined already.")
         if name in self._left:
@@ -274,15 +270,13 @@ class PRec(Running):
             sizes = {"diversity": self.settings.diversity, "radius": self.settings.radius}
             self._blocks.append(Block(len(self._votes), **sizes))
             self._free = [(self._blocks[-1], place) for place in reversed(range(CLIENTS))]
-        self.begun += 1
         self._runs[name] = run = Run(*self._free.pop(), self._gate())
         if self.round:
             self._enrol(run)
+        return run
 
-    def _gate(self) -> Gate | None:
-        if self.plan is None:
-            return None
-        return Gate.opened(epsilon=self.plan.gate, threshold=self.plan.threshold)
+    def _gate(self) -> GateRun | None:
+        return None if self.plan is None else self.plan.mechanism.start()
 
     def _enrol(self, run: Run) -> None:
         run.block.enrol(run.place, self._electorate)
@@ -304,8 +298,7 @@ class PRec(Running):
             if run.passes(self.round, credit // self.settings.credit):
                 return self._law.draw(counts, self.source)
         place = uniform(len(self.candidates), self.source)
-        if run.stopped is None:
-            run.stopped = self.round
+        run.stopped = run.stopped or self.round
         return place
 
     def _tallies(self, run: Run) -> tuple[Counts, int]:
@@ -329,9 +322,9 @@ class PRec(Running):
         for run in self._runs.values():
             if (charged := self._charged(run)) is not None:
                 answers[run.block][run.place] = charged
-        for block, said in answers.items():
+        for block, answered in answers.items():
             block.fit(len(present), present if gone.any() else None)
-            block.advance(last, len(self.candidates), votes, len(candidates), said)
+            block.advance(last, len(self.candidates), votes, len(candidates), answered)
         self._votes, self.candidates, self._electorate = votes, candidates, present
         self.round += 1
         for run in self._runs.values():

@@ -12,8 +12,6 @@ from tacit.privacy import Guarantee
 
 @dataclass(frozen=True)
 class CardSettings:
-    """What the cards depend on."""
-
     epsilon: float | None = option("Epsilon for what --clients clients see.", default=None)
     delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
     objects: int = option("Objects of a round.", default=2, least=2)

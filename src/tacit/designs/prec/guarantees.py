@@ -50,35 +50,33 @@ def cards(settings: PRecSettings, *, private: bool = True) -> tuple[Guarantee, .
         return (_NOTHING,)
     if settings.variant == "published":
         return (_published(settings),)
-    sizes = {1: "one client", settings.clients_together: "several clients together"}
+    views = {settings.clients_together: "several clients together"}
     if settings.clients is not None:
-        sizes[settings.clients] = "all clients together"
+        views[settings.clients] = "all clients together"
+    views[1] = "one client"
     return tuple(
-        _sound(settings, size, "one client" if size == 1 else name)
-        for size, name in sorted(sizes.items())
-        if size * settings.plan.delta < 1
+        _sound(settings, clients, view)
+        for clients, view in sorted(views.items())
+        if clients * settings.plan.delta < 1
     )
 
 
 def _sound(settings: PRecSettings, clients: int, view: str) -> Guarantee:
-    plan = settings.plan
-    epsilon = float_above(clients * Fraction(plan.epsilon))
-    delta = float_above(clients * Fraction(plan.delta))
-    bounded = settings.clients if clients == settings.clients else None
-    who, see = f"{clients} clients together", "see"
+    plan, exact = settings.plan, settings.plan.basis == "exact"
+    epsilon, delta = (float_above(clients * Fraction(each)) for each in (plan.epsilon, plan.delta))
+    bounded = clients == settings.clients
+    who, see = ("one client", "sees") if clients == 1 else (f"{clients} clients together", "see")
     together = (
-        "the views of several clients add up (Vadhan, Wang: Concurrent composition of "
+        "clients do not share with each other what they were recommended"
+        if clients == 1
+        else "the views of several clients add up (Vadhan, Wang: Concurrent composition of "
         "differential privacy, TCC 2021; with delta: Lyu, NeurIPS 2022)"
     )
-    if clients == 1:
-        who, see = "one client", "sees"
-        together = "clients do not share with each other what they were recommended"
-    lifetime = "a run ends after its rounds, and each further client who shares costs as much again"
-    if settings.clients is None:
-        lifetime += "; no bound on the number of clients was set"
-    else:
-        lifetime += f"; {settings.clients} runs are the most, then new clients are refused"
-    exact = plan.basis == "exact"
+    most = (
+        "no bound on the number of clients was set"
+        if settings.clients is None
+        else f"{settings.clients} runs are the most, then new clients are refused"
+    )
     return replace(
         _NOTHING,
         name=f"p-REC (sound), {view}",
@@ -95,7 +93,10 @@ def _sound(settings: PRecSettings, clients: int, view: str) -> Guarantee:
         basis=Basis.EXACT if exact else Basis.PROVED,
         epsilon=epsilon,
         delta=delta,
-        lifetime=lifetime,
+        lifetime=(
+            "a run ends after its rounds, and each further client who shares costs as much again; "
+            + most
+        ),
         lifetime_epsilon=epsilon if bounded else None,
         lifetime_delta=delta if bounded else None,
         assumptions=(
@@ -122,9 +123,7 @@ def _sound(settings: PRecSettings, clients: int, view: str) -> Guarantee:
 
 def _published(settings: PRecSettings) -> Guarantee:
     peers = settings.peers or settings.fewest_peers
-    promised = theory.eps_tight(
-        settings.objects, settings.rounds, settings.diversity, settings.radius, peers
-    )
+    promised = theory.eps_tight(*settings.sizes, peers)
     return replace(
         _NOTHING,
         name="p-REC (published), one client, if the client has peers",

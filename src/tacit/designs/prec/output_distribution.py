@@ -17,17 +17,19 @@ Rounds     with fewer than the most objects keep lambda, rho and gamma, and shar
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.engine.votes import Counts
 from tacit.randomness import Source, integers_below
 
-Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _WORD = 64
@@ -57,17 +59,14 @@ class OutputDistribution:
         return math.log(self.rounds / (self.radius + 1))
 
     def chances(self, counts: Counts) -> Floats:
-        """(k,) chance of each object, as near as floats come; counts (k,) >= 0, 1 <= k <= m.
-
-        As secret as the counts. Nobody left to vote: all alike.
-        """
+        """(k,) chance of each object, as near as floats come; counts (k,) >= 0, 1 <= k <= m. As
+        secret as the counts. Nobody left to vote: all alike."""
         size = len(counts)
         if counts.sum() == 0:
             return np.full(size, 1 / size)
-        gamma = float(self.gamma)
-        chances = np.full(size, gamma / size)
-        leading = self._leading(counts)
+        gamma, leading = float(self.gamma), self._leading(counts)
         weights = self._weights(counts, leading)
+        chances = np.full(size, gamma / size)
         chances[leading] += (1 - gamma) * weights / weights.sum()
         return chances
 
@@ -81,9 +80,9 @@ class OutputDistribution:
             return int(leading[0])
         word = int(source.words(1)[0])
         borders = self._weights(counts, leading).cumsum()
-        place = _clearly(word / 2**_WORD, borders[:-1] / borders[-1])
-        if place is None:
-            place = self._exactly(counts, leading, word, source)
+        point, doubt = word / 2**_WORD, _DOUBT * len(borders)
+        low, high = np.searchsorted(borders[:-1] / borders[-1], (point - doubt, point + doubt))
+        place = low if low == high else self._exactly(counts, leading, word, source)
         return int(leading[place])
 
     def _leading(self, counts: Counts) -> NDArray[np.intp]:
@@ -128,23 +127,10 @@ def uniform(size: int, source: Source) -> int:
     return int(integers_below(source, size, 1)[0])
 
 
-def _clearly(point: float, borders: Floats) -> int | None:
-    """Between which borders the point lies; None if it is too close to one to be sure."""
-    doubt = _DOUBT * (len(borders) + 1)
-    first = int(np.searchsorted(borders, point - doubt))
-    return first if first == np.searchsorted(borders, point + doubt) else None
-
-
 def _surely(bits: int, length: int, weights: list[Fraction], digits: int) -> int | None:
-    """The object at bits / 2^length of the way, if `digits` right digits of weights tell."""
-    total = sum(weights)
+    """The object at bits / 2^length of the way, if `digits` right digits of weights decide it."""
+    *borders, total = accumulate(weights)
     doubt = total / 10**digits
     low, high = total * bits / 2**length - doubt, total * (bits + 1) / 2**length + doubt
-    upto = Fraction(0)
-    for place, weight in enumerate(weights[:-1]):
-        upto += weight
-        if high <= upto:
-            return place
-        if low < upto:
-            return None
-    return len(weights) - 1
+    place = bisect_left(borders, high)
+    return place if place == bisect_right(borders, low) else None

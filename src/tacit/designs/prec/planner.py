@@ -11,6 +11,7 @@ voters who leave, is in docs/prec-theory.md.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -50,29 +51,19 @@ def promise_epsilon(
 
 
 def peers_needed(
-    epsilon: float,
-    *,
-    objects: int,
-    rounds: int,
-    voters: int,
-    diversity: int = 0,
-    radius: int = 0,
+    epsilon: float, *, objects: int, rounds: int, voters: int, diversity: int = 0, radius: int = 0
 ) -> int | None:
     """The smallest floor that costs `epsilon` at most; None if not even all voters are enough."""
     least = 6 * objects
     theory.check(objects, rounds, diversity, radius, max(voters, least), least)
-    low, high = least, voters
 
     def enough(peers: int) -> bool:
         cost, _ = cached_epsilon("floor", objects, rounds, diversity, radius, voters, peers)
         return cost <= epsilon
 
-    if high < low or not enough(high):
+    if voters < least or not enough(voters):
         return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
-    return low
+    return least + bisect_left(range(least, voters), True, key=enough)
 
 
 @lru_cache(maxsize=512)
@@ -84,8 +75,12 @@ def cached_epsilon(
         return _whole_voters(mode, m, T, n, P)
     floor = theory.credit(D, R) * P if mode == "floor" else theory.credit_floor(D, R, P)
     if m == 2 and D + R == 1 and n <= EXACT_CREDITED:
+        from tacit.engine.prec_chain_compiled import worst_with_credits
+
+        log_ratio, gamma = math.log(theory.ratio(T, R)), theory.gamma(m, T, R)
+        value = float(worst_with_credits(log_ratio, gamma, floor, n - 1, R == 0).max())
         certain = mode == "floor" and _leaking_rounds(12, 3 * n, floor) <= T
-        return _credited(T, R, n, floor), "exact" if certain else "bound"  # a promise keeps more
+        return value + _ROUNDING, "exact" if certain else "bound"  # a promise keeps more
     chain = theory.eps_chain(m, T, D, R, n, floor, P)
     formula = (theory.eps_gated if mode == "floor" else theory.eps_tight)(m, T, D, R, P)
     return above(min(chain, formula), slack=1.0), "bound"
@@ -103,13 +98,6 @@ def _whole_voters(mode: Mode, m: int, T: int, n: int, P: int) -> tuple[float, Ba
     if most == n:
         return value, "exact"
     return above(value + theory.eps_chain(m, T, 0, 0, n, most + 1, most + 1), slack=1.0), "bound"
-
-
-def _credited(T: int, R: int, n: int, floor: int) -> float:
-    from tacit.engine.prec_chain_compiled import worst_with_credits
-
-    log_ratio, gamma = math.log(theory.ratio(T, R)), theory.gamma(2, T, R)
-    return float(worst_with_credits(log_ratio, gamma, floor, n - 1, R == 0).max()) + _ROUNDING
 
 
 def _leaking_rounds(parts: int, credits_: int, floor: int) -> int:
@@ -136,10 +124,8 @@ def plan(
     JSON values; epsilons in nats, for one voter with all their votes, seen by one client.
     loss_bound: expected disliked recommendations at most; likely_loss_bound: but for UNLIKELY.
     loss_lower_bound, epsilon_lower_bound: nobody can go below, with or without privacy, or who
-    keeps the loss bound. epsilon_proven: the best upper bounds known, without a gate if the promise
-    is kept ("promise") and under a gate, its own epsilon apart ("floor"). epsilon_exact: those of
-    them that are exact; None, and epsilon_exact_reason says why, where none is. peers_needed: see
-    `_needed`.
+    keeps the loss bound. epsilon_proven: the best upper bounds known, by mode (see above).
+    epsilon_exact: those of them that are exact; None where none is. peers_needed: see `_needed`.
     """
     m, T, D, R, n, P = objects, rounds, diversity, radius, voters, peers
     theory.check(m, T, D, R, n, P)
@@ -148,13 +134,8 @@ def plan(
     modes: tuple[Mode, ...] = ("promise", "floor")
     values = {mode: cached_epsilon(mode, m, T, D, R, n, P) for mode in modes}
     exact = {mode: value if basis == "exact" else None for mode, (value, basis) in values.items()}
-    found: dict[str, Any] = {
-        "objects": m,
-        "rounds": T,
-        "diversity": D,
-        "radius": R,
-        "peers": P,
-        "voters": n,
+    sizes = {"objects": m, "rounds": T, "diversity": D, "radius": R, "peers": P, "voters": n}
+    planned: dict[str, Any] = sizes | {
         "gamma": theory.gamma(m, T, R),
         "lambda": theory.lam(m, T, R),
         "loss_bound": theory.loss_bound(m, T, R, n, P),
@@ -167,7 +148,9 @@ def plan(
         "epsilon_exact": exact if any(exact.values()) else None,
         "epsilon_exact_reason": None if all(exact.values()) else _why_not(m, D, R),
     }
-    return found if epsilon is None else found | {"peers_needed": _needed(epsilon, m, T, D, R, n)}
+    if epsilon is not None:
+        planned["peers_needed"] = _needed(epsilon, m, T, D, R, n)
+    return planned
 
 
 def _why_not(m: int, D: int, R: int) -> str:

@@ -20,6 +20,7 @@ from tacit.designs.prec.clients import failure, smallest_slack
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.planner import cached_epsilon
 from tacit.errors import ConfigError
+from tacit.mechanisms.running import ThresholdGate
 from tacit.mechanisms.samplers import SMALLEST_EPSILON
 
 Variant = Literal["sound", "published"]
@@ -70,6 +71,11 @@ class Plan:
         """Nats, of one client's whole run."""
         return sum_above([self.gate, self.floor])
 
+    @cached_property
+    def mechanism(self) -> ThresholdGate:
+        """Shuts at the first count that is, with noise, at or below the threshold."""
+        return ThresholdGate(self.gate, self.threshold, monotonic=True, stops="below")
+
 
 @dataclass(frozen=True)
 class PRecSettings:
@@ -101,7 +107,7 @@ class PRecSettings:
         self._check_types()
         if self.variant not in ("sound", "published"):
             raise ConfigError(f"The variant is 'sound' or 'published'; got {self.variant!r}.")
-        theory.check_law(self.objects, self.rounds, self.diversity, self.radius)
+        theory.check_law(*self.sizes)
         if self.peers is not None:
             theory.check_peers(self.objects, self.voters, self.peers)
         self._check_budget()
@@ -150,8 +156,12 @@ class PRecSettings:
             )
 
     @property
+    def sizes(self) -> tuple[int, int, int, int]:
+        """The paper's m, T, D and R, in the order that `theory` takes them."""
+        return self.objects, self.rounds, self.diversity, self.radius
+
+    @property
     def law(self) -> OutputDistribution:
-        """Of one round."""
         return OutputDistribution(self.rounds, self.objects, self.radius)
 
     @property
@@ -161,8 +171,7 @@ class PRecSettings:
 
     @property
     def fewest_peers(self) -> int:
-        """What the proofs need: 6 m."""
-        return 6 * self.objects
+        return 6 * self.objects  # what the proofs need
 
     @property
     def noiseless(self) -> bool:
@@ -179,33 +188,30 @@ class PRecSettings:
         return (math.inf if self.epsilon is None else self.epsilon) / self.clients_together
 
     def floor(self, peers: int, voters: int | None = None) -> tuple[float, str]:
-        """Nats of all rounds that a gate for so many peers lets pass; exact, or a bound.
-
-        voters: at most, all of the settings' if None.
-        """
+        """Nats of all rounds that a gate for so many peers lets pass; exact, or a bound. voters: at
+        most, all of the settings' if None."""
         most = max(self.voters if voters is None else voters, peers)
-        sizes = self.objects, self.rounds, self.diversity, self.radius
-        return cached_epsilon("floor", *sizes, most, peers)
+        return cached_epsilon("floor", *self.sizes, most, peers)
 
     @cached_property
     def plan(self) -> Plan:
         """How the sound variant spends one client's epsilon; ConfigError where it cannot."""
         if not self.gated:
             raise ConfigError("Only the sound variant with a finite epsilon has a gate to plan.")
-        found = _lowest(self) if self.peers is None else _plan(self, self.peers)
-        if found is None:
+        plan = _lowest(self) if self.peers is None else _plan(self, self.peers)
+        if plan is None:
             raise ConfigError(
                 f"With {self.peers} peers the rounds alone cost epsilon "
                 f"{self.floor(self.peers or 0)[0]:.4g} for each client, of {self.each:.4g}. Take "
                 "more peers, a larger epsilon, or leave peers out."
             )
-        if found.threshold > self.voters:
+        if plan.threshold > self.voters:
             raise ConfigError(
-                f"The gate would be open from about {found.threshold} voters on, and there are at "
+                f"The gate would be open from about {plan.threshold} voters on, and there are at "
                 f"most {self.voters}: everything would be uniform. Take a larger epsilon or delta, "
                 "fewer rounds or objects, or have more voters."
             )
-        return found
+        return plan
 
     def to_header(self) -> dict[str, Any]:
         """JSON values; infinity is written as the text "inf"."""
@@ -213,16 +219,14 @@ class PRecSettings:
 
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> PRecSettings:
-        """What `to_header` wrote."""
         noiseless = header.get("epsilon") == "inf"
         return cls(**(header | ({"epsilon": math.inf} if noiseless else {})))
 
 
 def _lowest(wanted: PRecSettings) -> Plan:
     """The plan with the lowest threshold found, for epsilon and delta as given."""
-    law, least = wanted.law, wanted.fewest_peers
-    weight = least * theory.eps_tight(law.objects, law.rounds, wanted.diversity, law.radius, least)
-    peers = _best_peers(wanted, weight)
+    least = wanted.fewest_peers
+    peers = _best_peers(wanted, least * theory.eps_tight(*wanted.sizes, least))
     for _ in range(_TURNS):  # the weight hardly depends on the peers, or on voters beyond many
         few = min(wanted.voters, _MANY * peers)
         peers = _best_peers(wanted, peers * wanted.floor(peers, few)[0])
@@ -232,10 +236,8 @@ def _lowest(wanted: PRecSettings) -> Plan:
 
 
 def _plan(wanted: PRecSettings, peers: int) -> Plan | None:
-    """At these peers: epsilon as given, or else as much for the gate as for the floor.
-
-    None where the rounds alone cost too much.
-    """
+    """At these peers: epsilon as given, or else as much for the gate as for the floor. None where
+    the rounds alone cost too much."""
     floor, basis = wanted.floor(peers)
     gate = max(floor, SMALLEST_EPSILON)
     if wanted.epsilon is not None:

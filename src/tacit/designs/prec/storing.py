@@ -15,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import container
-from tacit.designs.prec.clients import Block, Entry, Gate, Round, Run, Transcript
+from tacit.designs.prec.clients import Block, Entry, Round, Run, Transcript
 from tacit.designs.prec.curator import PRec
 from tacit.designs.prec.settings import PRecSettings
 from tacit.designs.prec.voters import Id, candidate_index, column, plain_id
-from tacit.engine.votes import CLIENTS, Credits
+from tacit.engine.votes import CLIENTS
 from tacit.errors import DataError, ModelFileError, TacitError
+from tacit.mechanisms.running import GateRun
 from tacit.randomness import Source
-from tacit.recommenders.inputs import ids_from_header, shaped
+from tacit.recommenders.inputs import shaped
 
 _KIND = "p-rec"
 _PLANES = ("alive", "both", "radius")
@@ -71,10 +72,8 @@ def built(
     randomness: Source,
     known: PRecSettings | None = None,
 ) -> PRec:
-    """The run that goes on from what `container` read at this path.
-
-    known: its settings, if they are known and planned for already.
-    """
+    """The run that goes on from what `container` read at this path. known: its settings, if they
+    are known and planned for already."""
     header, arrays = content
     if header.get("recommender") != _KIND:
         raise ModelFileError(f"{path}: holds no run of p-REC. Make one with PRec.save(path).")
@@ -95,14 +94,14 @@ def built(
 def _packed(run: Run, block: int) -> list[Any]:
     """JSON values, the gate's secret among them."""
     rows = [[entry.round, entry.candidate, entry.liked] for entry in run.entries]
-    gate = None if run.gate is None else run.gate.drawn
+    gate = None if run.gate is None else run.gate._threshold
     return [[block, run.place], gate, run.replayed, [run.joined, rows, run.stopped], run.passed]
 
 
 def _restore(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> None:
-    if header["plan"] != _planned(server):
-        raise ValueError("its gates were drawn for another division of epsilon than this version's")
-    server.round, server.begun = _whole(header["round"]), _whole(header["begun"])
+    same = header["plan"] == _planned(server)
+    _require(same, "its gates were drawn for another division of epsilon than this version's")
+    server.round = _whole(header["round"])
     _restore_round(server, header, arrays)
     server._blocks = [_block(server, arrays, at) for at in range(_whole(header["blocks"]))]
     server._left = {plain_id(name) for name in header["left"]}
@@ -110,12 +109,11 @@ def _restore(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> None:
     taken = {(run.block, run.place) for run in server._runs.values()}
     every = [(block, place) for block in server._blocks for place in range(CLIENTS)]
     server._free = [seat for seat in reversed(every) if seat not in taken]
-    most = server.settings.clients
-    began = len(server._runs) + len(server._left)
-    if len(taken) < len(header["clients"]) or server._left & set(server._runs):
-        raise ValueError("its clients are not distinct")
-    if began != server.begun or (most is not None and server.begun > most):
-        raise ValueError("it counts another number of runs than it holds")
+    distinct = len(taken) == len(header["clients"]) and not server._left & set(server._runs)
+    _require(distinct, "its clients are not distinct")
+    most = server.begun if server.settings.clients is None else server.settings.clients
+    counted = _whole(header["begun"]) == server.begun <= most
+    _require(counted, "it counts another number of runs than it holds")
 
 
 def _planned(server: PRec) -> list[float] | None:
@@ -125,92 +123,83 @@ def _planned(server: PRec) -> list[float] | None:
 
 
 def _restore_round(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> None:
-    present = _bits(arrays, "present", None)
+    present = _bits(arrays, "present")
     named = header["voters"]
-    ids = shaped(arrays, "voters", len(present)) if named is None else ids_from_header(named)
-    if len(ids) != len(present):
-        raise ValueError("its voters do not fit their state")
-    server._voters.restore(column(ids), present)
-    server._electorate = _bits(arrays, "electorate", None)
+    ids = column(shaped(arrays, "voters", None) if named is None else named)
+    _require(len(ids) == len(present), "its voters do not fit their state")
+    server._voters.restore(ids, present)
+    server._electorate = _bits(arrays, "electorate")
     rows = len(server._electorate)
-    votes = shaped(arrays, "votes", rows)
-    candidates: tuple[Id, ...] = ()
     if server.round:
-        candidates = tuple(
-            candidate_index(header["candidates"], server.settings.objects).ids.tolist()
-        )
-    if votes.dtype != np.int32:
-        raise ValueError("its votes are no places")
-    if rows > len(present) or (rows and not 0 <= votes.min() <= votes.max() < len(candidates)):
-        raise ValueError("its votes do not fit its voters and candidates")
-    server._votes, server.candidates = votes.astype(np.uint16), candidates
+        index = candidate_index(header["candidates"], server.settings.objects)
+        server.candidates = tuple(index.ids.tolist())
+    votes = shaped(arrays, "votes", rows)
+    _require(votes.dtype == np.int32, "its votes are no places")
+    placed = ((votes >= 0) & (votes < len(server.candidates))).all()
+    _require(rows <= len(present) and placed, "its votes do not fit its voters and candidates")
+    server._votes = votes.astype(np.uint16)
 
 
 def _run(server: PRec, values: list[Any]) -> Run:
     (block, place), drawn, replayed, (joined, rows, stopped), passed = values
-    if type(replayed) is not bool:
-        raise ValueError("a client was replayed or not")
-    if not 0 <= _whole(place) < CLIENTS:
-        raise ValueError("a client has no place in a block")
+    _require(type(replayed) is bool, "a client was replayed or not")
+    _require(0 <= _whole(place) < CLIENTS, "a client has no place in a block")
+    _require(type(passed) is int and passed >= 0, "a gate's last round is no round")
+    _require(passed <= server.round, "a gate has let pass in a round that was not opened")
     for number in (joined, stopped):
-        if number is not None:
-            _whole(number, least=1)
-    if type(passed) is not int or passed < 0:
-        raise ValueError("a gate's last round is no round")
-    if passed > server.round:
-        raise ValueError("a gate has let pass in a round that was not opened")
+        _whole(1 if number is None else number, least=1)
     gate = None
     if server.plan is not None:
-        gate = Gate.resumed(
-            epsilon=server.plan.gate,
-            threshold=server.plan.threshold,
-            drawn=_whole(drawn, least=None),
-            stopped=stopped is not None,
-        )
-    entries = [Entry(_whole(number, least=1), plain_id(one), said) for number, one, said in rows]
+        # Noise on counts that the saved run drew ahead was never used, and is drawn anew
+        gate = GateRun(server.plan.mechanism, drawn=_whole(drawn, least=None))
+        gate._stopped = stopped is not None
+    entries = [Entry(_whole(number, least=1), plain_id(one), liked) for number, one, liked in rows]
     rounds = [entry.round for entry in entries]
-    if any(entry.liked is not None and type(entry.liked) is not bool for entry in entries):
-        raise ValueError("a client likes, dislikes or is silent")
-    if any(later <= earlier for earlier, later in pairwise(rounds)):
-        raise ValueError("a client's rounds do not ascend")
-    if (joined is None) != (server.round == 0) or (joined or 0) > server.round:
-        raise ValueError("a client joined in no round of this run")
-    if rounds and (rounds[0] < (joined or 1) or rounds[-1] > server.round):
-        raise ValueError("a client has a recommendation of a round that they did not take part in")
-    if len(rounds) > server.settings.rounds or (stopped is not None and stopped not in rounds):
-        raise ValueError("a client has more recommendations than there were rounds, or lacks one")
+    answers = {type(entry.liked) for entry in entries}
+    _require(answers <= {bool, type(None)}, "a client likes, dislikes or is silent")
+    ascending = all(earlier < later for earlier, later in pairwise(rounds))
+    _require(ascending, "a client's rounds do not ascend")
+    joins = (joined is None) == (server.round == 0) and (joined or 0) <= server.round
+    _require(joins, "a client joined in no round of this run")
+    within = all((joined or 1) <= number <= server.round for number in rounds)
+    _require(within, "a client has a recommendation of a round that they did not take part in")
+    fits = len(rounds) <= server.settings.rounds and (stopped is None or stopped in rounds)
+    _require(fits, "a client has more recommendations than there were rounds, or lacks one")
     seat = server._blocks[_whole(block)], place
     run = Run(*seat, gate, joined, entries, stopped, passed, replayed)
     now = run.given(server.round)
-    if now is not None and now.candidate not in server.candidates:
-        raise ValueError("a client was given no candidate of the round")
+    offered = now is None or now.candidate in server.candidates
+    _require(offered, "a client was given no candidate of the round")
     return run
 
 
 def _block(server: PRec, arrays: Arrays, number: int) -> Block:
-    settings, rows = server.settings, len(server._electorate)
-    block = Block(rows, diversity=settings.diversity, radius=settings.radius)
-    planes = {}
+    settings = server.settings
+    sizes = {"diversity": settings.diversity, "radius": settings.radius}
+    block = Block(len(server._electorate), **sizes)
     for name in _PLANES:
-        found = shaped(arrays, f"{number}.{name}", *getattr(block.credit, name).shape)
-        if found.dtype != np.int64:
-            raise ValueError(f"'{number}.{name}' is of another type")
-        planes[name] = found.view(np.uint64).copy()
-    block.credit = Credits(settings.diversity, settings.radius, **planes)
+        plane = getattr(block.credit, name)
+        values = shaped(arrays, f"{number}.{name}", *plane.shape)
+        _require(values.dtype == np.int64, f"'{number}.{name}' is of another type")
+        plane[:] = values.view(np.uint64)
     return block
 
 
-def _bits(arrays: Arrays, name: str, *shape: int | None) -> NDArray[np.bool_]:
-    found = shaped(arrays, name, *shape)
-    if found.dtype != np.uint8 or (found.size and found.max() > 1):
-        raise ValueError(f"'{name}' does not say yes or no")
-    return found.astype(bool)
+def _bits(arrays: Arrays, name: str) -> NDArray[np.bool_]:
+    values = shaped(arrays, name, None)
+    _require(values.dtype == np.uint8 and (values <= 1).all(), f"'{name}' does not say yes or no")
+    return values.astype(bool)
 
 
 def _whole(value: Any, *, least: int | None = 0) -> int:
-    if type(value) is not int or (least is not None and value < least):
-        raise ValueError("a number in it is not whole")
-    return value
+    whole = type(value) is int and (least is None or value >= least)
+    _require(whole, "a number in it is not whole")
+    return int(value)
+
+
+def _require(fits: Any, otherwise: str) -> None:
+    if not fits:
+        raise ValueError(otherwise)
 
 
 def replay(
@@ -232,18 +221,17 @@ def replay(
     for client in left:
         server.join(client)
         server.leave(client)
-    _join(server, transcripts, None)
+    _record(server, transcripts)
     for opened in rounds:
         server.join_voters(opened.joined)
         server.leave_voters(opened.left)
         server.open_round(opened.candidates, opened.votes)
-        _join(server, transcripts, server.round)
-        for client, recorded in transcripts.items():
-            _record(server, client, recorded)
+        _record(server, transcripts)
     for client, recorded in transcripts.items():
-        found = server.transcript(client) if client in server.clients else None
-        joined = recorded.joined or (found.joined if found else None)
-        if found != replace(recorded, joined=joined) or len(recorded.entries) > settings.rounds:
+        replayed = server.transcript(client) if client in server.clients else None
+        if replayed is not None and recorded.joined is None:
+            replayed = replace(replayed, joined=None)
+        if replayed != recorded or len(recorded.entries) > settings.rounds:
             raise DataError(
                 "a transcript does not fit the rounds that were given",
                 found=f"of client {client!r}",
@@ -252,21 +240,18 @@ def replay(
     return server
 
 
-def _join(server: PRec, transcripts: Mapping[Id, Transcript], joined: int | None) -> None:
+def _record(server: PRec, transcripts: Mapping[Id, Transcript]) -> None:
+    """Put in what clients were given in the open round, where it fits: nothing is drawn."""
     for client, recorded in transcripts.items():
-        if recorded.joined == joined:
+        if (recorded.joined or 0) == server.round:
             server.join(client)
-
-
-def _record(server: PRec, client: Id, recorded: Transcript) -> None:
-    """Put in what the client was given in the open round, if it fits: nothing is drawn."""
-    run = server._runs.get(client)
-    for entry in (each for each in recorded.entries if each.round == server.round):
-        if run is None or run.given(server.round) or entry.candidate not in server.candidates:
+        run = server._runs.get(client)
+        given = [entry for entry in recorded.entries if entry.round == server.round]
+        if run is None or not given or given[0].candidate not in server.candidates:
             continue
         run.replayed = True
         if recorded.stopped is not None and recorded.stopped <= server.round:
             run.stopped = run.stopped or server.round
-        run.entries.append(replace(entry, liked=None))
-        if entry.liked is not None:
-            server.feedback(client, entry.liked)
+        run.entries.append(replace(given[0], liked=None))
+        if given[0].liked is not None:
+            server.feedback(client, given[0].liked)

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.engine.votes import Votes, Words
 from tacit.errors import DataError
 
 Id = int | str
 Column = NDArray[np.int64] | NDArray[np.object_]
 """Ids of one kind: whole numbers, or text as objects."""
 Places = NDArray[np.int64]
-Votes = NDArray[np.uint16]
-Words = NDArray[np.uint64]
 NOWHERE = -1
 _GOLDEN = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
@@ -82,11 +81,8 @@ def candidate_index(candidates: Collection[Any], most: int) -> Index:
     """Of one round; refused unless there are 1 to `most`, each once."""
     index = Index(column(candidates))
     if not 1 <= len(index.ids) <= most:
-        raise DataError(
-            "a round has another number of candidates",
-            found=len(index.ids),
-            expected=f"1 to {most}",
-        )
+        size, wanted = len(index.ids), f"1 to {most}"
+        raise DataError("a round has another number of candidates", found=size, expected=wanted)
     if not index.distinct:
         raise DataError("a candidate is named twice in one round", expected="each once")
     return index
@@ -94,27 +90,24 @@ def candidate_index(candidates: Collection[Any], most: int) -> Index:
 
 def read_votes(votes: Any, candidates: Index) -> tuple[Column, Votes]:
     """Who votes, and for which place, from a mapping or from two aligned columns."""
-    if isinstance(votes, Mapping):
-        voters, chosen = column(list(votes)), column(list(votes.values()))
-    elif isinstance(votes, tuple) and len(votes) == 2:
-        voters, chosen = column(votes[0]), column(votes[1])
-    else:
+    columns = (list(votes), list(votes.values())) if isinstance(votes, Mapping) else votes
+    if not (isinstance(columns, tuple) and len(columns) == 2):
         raise DataError(
             "votes are neither a mapping nor two columns",
             found=type(votes).__name__,
             expected="{voter: candidate}, or (voters, candidates)",
         )
+    voters, chosen = map(column, columns)
     if len(voters) != len(chosen):
-        raise DataError(
-            "the columns of votes are of different lengths", found=(len(voters), len(chosen))
-        )
+        lengths = len(voters), len(chosen)
+        raise DataError("the columns of votes are of different lengths", found=lengths)
     places = candidates.find(chosen)
     if (places == NOWHERE).any():
-        row = int(np.flatnonzero(places == NOWHERE)[0])
+        row = int((places == NOWHERE).argmax())
         raise DataError(
             "a vote is for no candidate of this round",
             row=row + 1,
-            found=chosen[row].item() if chosen.dtype != object else chosen[row],
+            found=chosen.tolist()[row],
             expected="one of the candidates, or no vote at all",
         )
     return voters, places.astype(np.uint16)
@@ -142,10 +135,8 @@ class Voters:
             return
         fresh = fresh[np.sort(np.unique(fresh, return_index=True)[1])]
         if len(self.ids) and fresh.dtype != self.ids.dtype:
-            raise DataError(
-                "these voters' ids are of another kind",
-                expected="whole numbers or text, as those who joined before",
-            )
+            known = "whole numbers or text, as those who joined before"
+            raise DataError("these voters' ids are of another kind", expected=known)
         if len(self._rows) + len(fresh) > self.most:
             raise DataError(
                 "more voters than the run was set up for",
@@ -170,12 +161,10 @@ class Voters:
         whole = len(voters) == len(self.ids) == len(self._rows)
         if whole and np.array_equal(voters, self.ids):
             return slice(None)
-        places = self._index.find(voters)
         if not Index(voters).distinct:
             raise DataError("a voter votes twice in one round", expected="one vote each, or none")
-        fresh = voters[places == NOWHERE]
-        self.join(fresh)
-        return self._rows[self._index.find(voters)] if len(fresh) else self._rows[places]
+        self.join(voters)
+        return self._rows[self._index.find(voters)]
 
     def default(self, run: int, number: int, size: int) -> Votes:
         """(rows,) what everybody votes for in this round unless they vote themselves."""
@@ -184,7 +173,6 @@ class Voters:
         return (mixed % np.uint64(size)).astype(np.uint16)
 
     def restore(self, ids: Column, present: NDArray[np.bool_]) -> None:
-        """All rows of a file."""
         self.ids, self.present, self._keys = ids, present, _keys(ids)
         self._look_up()
         if not self._index.distinct or len(self._rows) > self.most:

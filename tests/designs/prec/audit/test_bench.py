@@ -8,9 +8,8 @@ import pytest
 from tacit.auditing.bugs import examine
 from tacit.auditing.claims import as_expected, run
 from tacit.designs.prec import PRec, PRecSettings
-from tacit.designs.prec.audit import BENCH, features, gated, published
+from tacit.designs.prec.audit import BENCH, BUGS, features, gated, published
 from tacit.designs.prec.audit.exact import settings_for
-from tacit.designs.prec.audit.faults import BUGS
 from tacit.designs.prec.audit.walk import followed, sampled
 
 SAMPLES = 1_000

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tacit.cli.app import main
-from tacit.designs.prec.experiment import Point, play
-from tacit.designs.prec.experiment.report import verdict
+from tacit.designs.prec.experiment import Point, play, verdict
 from tacit.designs.prec.experiment.worlds import Game
 from tacit.evaluation import Interval
 

@@ -12,7 +12,7 @@ import pytest
 from tacit.accounting.concentrated import ZCDPAccountant
 from tacit.accounting.events import Exponential, repeat
 from tacit.cli.app import main
-from tacit.designs.prec.experiment import SimulateSettings, play, points, simulate
+from tacit.designs.prec.experiment import SimulateSettings, play, points, runs
 from tacit.designs.prec.experiment.methods import METHODS, Raw, per_round
 from tacit.designs.prec.experiment.worlds import Game
 from tacit.errors import ConfigError
@@ -99,7 +99,7 @@ def test_one_thing_moves_at_a_time():
 def test_methods_without_privacy_are_played_once_for_all_epsilons():
     """Their rows have no epsilon, and are not repeated."""
     games = [Game(20, 2, 50, 20, epsilon=epsilon) for epsilon in (1.0, 2.0)]
-    rows = simulate(games, ("exponential", "majority"), range(2), workers=1)
+    rows = [play(*run) for run in runs(games, ("exponential", "majority"), range(2))]
     assert [(row.method, row.epsilon) for row in rows] == [
         *[("exponential", 1.0)] * 2,
         *[("majority", None)] * 2,
@@ -124,7 +124,7 @@ def test_methods_without_privacy_are_played_once_for_all_epsilons():
 def test_what_cannot_be_played_is_refused(changes, method):
     """Before anything is played."""
     with pytest.raises(ConfigError):
-        simulate([replace(GAME, **changes)], [method], [0], workers=1)
+        runs([replace(GAME, **changes)], [method], [0])
 
 
 def test_the_command_prints_rows_for_every_method(capsys):

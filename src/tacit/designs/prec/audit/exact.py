@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
 
 import numpy as np
 
@@ -62,18 +63,16 @@ def settings_for(gate: float, *, rounds: int = 6) -> PRecSettings:
     return PRecSettings(rounds, 2, 80, peers=PEERS, epsilon=gate + floor, delta=5e-3)
 
 
-def worst_streams(kind: type[PRec], rounds: int = 100, peers: int = PEERS) -> list[Computed]:
+def worst_streams(kind: type[PRec]) -> list[Computed]:
     """The votes and answers that tell the most, found by a game of its own, and replayed."""
-    voters = 5 * peers
-    floor, _ = floor_epsilon(objects=2, rounds=rounds, peers=peers, voters=voters)
-    wanted = PRecSettings(rounds, 2, voters, peers=peers, epsilon=floor + 2.0)
-    reached = 0.0
+    floor, _ = floor_epsilon(objects=2, rounds=100, peers=PEERS, voters=60)
+    wanted, reached = PRecSettings(100, 2, 60, peers=PEERS, epsilon=floor + 2.0), 0.0
     for side in (1, -1):
-        value, plays = game(rounds, peers, voters, side)
-        votes = staged(plays, voters)
+        value, plays = game(100, PEERS, 60, side)
+        votes = staged(plays, 60)
         leak = walked_pair(kind, wanted, votes, [(0,) * votes.rounds]).rounds
         reached = max(reached, leak if exceeds(value, leak) else min(leak, value))
-    name = f"worst, T={rounds} P={peers} n={voters}: rounds"
+    name = f"worst, T=100 P={PEERS} n=60: rounds"
     return [Computed(name, 2, reached, floor, floor * (1 - _TOLERANCE))]
 
 
@@ -81,13 +80,13 @@ def hostile_views(kind: type[PRec], gate: float = 3.0, instances: int = 60) -> l
     """All views of 6 rounds, among them when the gate shut, of clients with few peers or none."""
     wanted = settings_for(gate)
     plan, name = wanted.plan, f"hostile, gate {gate:g}"
-    found = [walked_pair(kind, wanted, votes) for votes in hostile_set(wanted, instances)]
-    delta = max(beyond(*pair.views(), plan.epsilon) for pair in found)
+    pairs = [walked_pair(kind, wanted, votes) for votes in hostile_set(wanted, instances)]
+    delta = max(beyond(*pair.views(), plan.epsilon) for pair in pairs)
     return [
         Computed(f"{name}: delta in all", instances, delta, plan.delta),
-        Computed(f"{name}: gate", instances, max(one.gate for one in found), plan.gate),
-        Computed(f"{name}: rounds", instances, max(one.rounds for one in found), plan.floor),
-        Computed(f"{name}: below P", instances, max(one.unguarded for one in found), plan.delta),
+        Computed(f"{name}: gate", instances, max(pair.gate for pair in pairs), plan.gate),
+        Computed(f"{name}: rounds", instances, max(pair.rounds for pair in pairs), plan.floor),
+        Computed(f"{name}: below P", instances, max(pair.unguarded for pair in pairs), plan.delta),
     ]
 
 
@@ -101,14 +100,14 @@ def views_without_gate(_: type[PRec]) -> list[Computed]:
     return [Computed("hostile, no gate: delta", 12, delta, 1.0, 10 * wanted.plan.delta)]
 
 
-def changing_voters(kind: type[PRec], rounds: int = 12) -> list[Computed]:
+def changing_voters(kind: type[PRec]) -> list[Computed]:
     """Voters who come in the place of those who are used up, and voters who rarely vote."""
-    found = []
-    for name, votes in (("newcomers", refilled(rounds)), ("abstainers", rarely_voting(rounds))):
-        wanted = PRecSettings(rounds, 2, votes.votes.shape[1], PEERS, delta=1e-3)
-        leak = walked_pair(kind, wanted, votes, [(0,) * rounds]).rounds
-        found.append(Computed(f"{name}: rounds", 1, leak, wanted.plan.floor, 0.1))
-    return found
+    computed = []
+    for name, votes in (("newcomers", refilled(12)), ("abstainers", rarely_voting(12))):
+        wanted = PRecSettings(12, 2, votes.votes.shape[1], PEERS, delta=1e-3)
+        leak = walked_pair(kind, wanted, votes, [(0,) * 12]).rounds
+        computed.append(Computed(f"{name}: rounds", 1, leak, wanted.plan.floor, 0.1))
+    return computed
 
 
 def colluding_clients(kind: type[PRec]) -> list[Computed]:
@@ -124,9 +123,9 @@ def colluding_clients(kind: type[PRec]) -> list[Computed]:
     votes = staged(plays, 60)
     long = PRecSettings(100, 2, 60, peers=PEERS, epsilon=value + 3.0, delta=1e-3)
     pair, leak = walked_pair(kind, long, votes, [(0,) * votes.rounds] * 2), 0.0
-    for one, other in zip(pair.beside, pair.without, strict=True):
+    for one, other in pair.walks:
         gates = math.log(one.answers[-1] / other.answers[-1])  # neither ever shuts
-        leak += gates + Pair([one], [other], pair.peers).rounds
+        leak += gates + Pair([(one, other)], pair.peers).rounds
     card = long.plan.epsilon
     return [
         Computed("two clients: delta in all", 8, most, 2 * wanted.plan.delta),
@@ -174,19 +173,16 @@ def hostile(rng: np.random.Generator, others: int, rounds: int) -> Pattern:
 
 def refilled(rounds: int) -> Pattern:
     """In halves in every round; one half is disliked, and as many others come in its place."""
-    each, first = 12, 24
-    others = first + each * (rounds - 1)
-    comes = np.maximum(1, (np.arange(others) - first) // each + 2)
-    return _split(np.broadcast_to(np.arange(others) < each, (rounds, others)) * 1, comes)
+    others = np.arange(12 * (rounds + 1))
+    comes = np.maximum(1, others // 12)
+    return _split(np.tile(others < 12, (rounds, 1)) * 1, comes)
 
 
 def rarely_voting(rounds: int) -> Pattern:
     """In each round twelve others vote, in halves, and nearly all abstain."""
-    each = 12
-    others = 20 * each
-    silent = np.arange(others) // each != np.arange(rounds)[:, None]
-    votes = np.where(silent, ABSTAINS, np.arange(others) % 2)
-    return _split(votes, np.ones(others, dtype=np.int64))
+    others = np.arange(240)
+    silent = others // 12 != np.arange(rounds)[:, None]
+    return _split(np.where(silent, ABSTAINS, others % 2), np.ones_like(others))
 
 
 def _split(votes: Places, comes: Places) -> Pattern:
@@ -209,19 +205,15 @@ def chances(weights: list[int], objects: int, rounds: int) -> list[float]:
     total = sum(weights)
     if total == 0:
         return [1 / objects] * objects
-    phi = []
-    for weight in weights:
-        share = Fraction(weight, total)
-        phi.append(
-            0.0 if share <= cut else math.exp(steep * float(share)) - math.exp(steep * float(cut))
-        )
+    shares = [Fraction(weight, total) for weight in weights]
+    phi = [math.exp(steep * max(x, cut)) - math.exp(steep * cut) for x in shares]
     return [float(gamma) / objects + float(1 - gamma) * one / sum(phi) for one in phi]
 
 
 @dataclass(frozen=True)
 class Play:
-    """A round of the game: so many of the others vote for the output, which is liked if `own`: if
-    the hidden voter voted for it, too. agreeing: None where one of the others leaves instead.
+    """A round of the game: `agreeing` others vote for the output, None where one of them leaves
+    instead. It is liked if `own`: if the hidden voter voted for it, too.
     """
 
     agreeing: int | None
@@ -234,31 +226,23 @@ def game(rounds: int, peers: int, voters: int, side: int) -> tuple[float, list[P
     Any votes and answers, as long as `peers` are left and they among them; as many rounds as one
     likes, of which there are fewer than T.
     """
-    worth = [0.0] * voters
-    best: list[Play | None] = [None] * voters
+    value = [0.0] * voters
+    best: dict[int, tuple[Play, int]] = {}  # by number of others: the play, and who is left then
     for others in range(peers - 1, voters):
-        worth[others], best[others] = worth[others - 1], Play(None, True)
+        value[others], best[others] = value[others - 1], (Play(None, True), others - 1)
         without = [chances([k, others - k], 2, rounds)[0] for k in range(others + 1)]
         beside = [chances([k, others + 1 - k], 2, rounds)[0] for k in range(others + 2)]
-        for agreeing in range(others + 1):
-            for own in (True, False):
-                leak = side * math.log(beside[agreeing + own] / without[agreeing])
-                left = agreeing if own else others - agreeing  # if the answer spares them
-                later = worth[left] if left < others and left >= peers - 1 else 0.0
-                if leak + later > worth[others] + 1e-15:
-                    worth[others], best[others] = leak + later, Play(agreeing, own)
-    return worth[-1], _played(best, peers)
-
-
-def _played(best: list[Play | None], peers: int) -> list[Play]:
-    plays, others = [], len(best) - 1
-    while others >= peers - 1 and (play := best[others]) is not None:
+        for agreeing, own in product(range(others + 1), (True, False)):
+            leak = side * math.log(beside[agreeing + own] / without[agreeing])
+            left = agreeing if own else others - agreeing  # if the answer spares them
+            later = value[left] if peers - 1 <= left < others else 0.0
+            if leak + later > value[others] + 1e-15:
+                value[others], best[others] = leak + later, (Play(agreeing, own), left)
+    plays, others = [], voters - 1
+    while others in best:
+        play, others = best[others]
         plays.append(play)
-        if play.agreeing is None:
-            others -= 1
-        else:
-            others = play.agreeing if play.own else others - play.agreeing
-    return plays
+    return value[-1], plays
 
 
 def staged(plays: list[Play], voters: int) -> Pattern:

@@ -1,9 +1,9 @@
 """One client's run of the shipped curator with its draws fixed beforehand, and what it asked for.
 
 What the law draws is replaced by a given output, and the gate's answer by "go on"; everything else
-is the curator as it runs. Heard are the chances that the law would have drawn with, the counts that
-the gate was asked about, and the scales of the noises that were drawn for it. From that follows
-the exact chance of every view. Not for several threads at once: methods are replaced for the whole
+is the curator as it runs. Recorded are the chances that the law would have drawn with, the counts
+that the gate was asked about, and the scales of the noises that were drawn for it. From that
+follows the exact chance of every view. Not for several threads: methods are replaced for the whole
 process.
 
 Two walks on neighbouring patterns show what a client can tell apart, in all and part by part of the
@@ -14,7 +14,7 @@ and a round with fewer is drawn by the law with a chance of delta at most.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -37,7 +37,7 @@ Views = Mapping[Hashable, float]
 ABSTAINS = -1
 _ASKED = 2  # times in a round, the second of which must draw nothing
 _CLIENTS = 1_000  # of one server that is sampled: a larger one takes longer for each
-_HALVINGS = 60
+_MOST_LOSS, _HALVINGS = 256.0, 60
 _NUMBER = 1  # of the run, so that abstainers' votes are the same for neighbours
 
 
@@ -73,13 +73,11 @@ class Pattern:
     def open(self, server: PRec, at: int) -> None:
         """The next round, the `at`-th from 0; a voter's id is their column."""
         number = at + 1
-        if (gone := np.flatnonzero(self.leaves == number)).size:
-            server.leave_voters(gone)
-        server.join_voters(np.flatnonzero((self.comes == number) & (self.leaves > number)))
-        here = (self.comes <= number) & (self.leaves > number) & (self.votes[at] != ABSTAINS)
-        server.open_round(
-            range(self.answers.shape[1]), (np.flatnonzero(here), self.votes[at][here])
-        )
+        server.leave_voters(np.flatnonzero(self.leaves == number))
+        present = (self.comes <= number) & (self.leaves > number)
+        server.join_voters(np.flatnonzero(present))
+        voting = np.flatnonzero(present & (self.votes[at] != ABSTAINS))
+        server.open_round(range(self.answers.shape[1]), (voting, self.votes[at][voting]))
 
 
 def pattern(votes: Places, answers: Places) -> Pattern:
@@ -95,9 +93,11 @@ def followed(votes: Places) -> Pattern:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """The gate was asked. gate: which one; scale: of the noise on this count, 0 if none."""
+    """The gate was asked. gate: which one, with the scale of the noise on its threshold; scale: of
+    the noise on this count. 0 for no noise."""
 
     gate: GateRun
+    gate_scale: float
     count: int
     scale: float
 
@@ -113,10 +113,9 @@ class Drawn:
 
 @dataclass(eq=False)
 class Walk:
-    """Of one client, in order. scales: of the noise on each gate's threshold, 0 if none."""
+    """Of one client, in order."""
 
     events: list[Question | Drawn] = field(default_factory=list)
-    scales: dict[GateRun, float] = field(default_factory=dict)
 
     @property
     def drawn(self) -> list[Drawn]:
@@ -124,16 +123,14 @@ class Walk:
 
     @cached_property
     def answers(self) -> list[float]:
-        """Chances that the gate shuts at each question in turn, and last, at none of them.
-
-        It shuts at a count if noise less count comes to the noisy negative threshold: `GateRun`.
-        """
+        """Chances that the gate shuts at each question in turn, and last, at none of them. It shuts
+        at a count if noise less count comes to the noisy negative threshold: `GateRun`."""
         before, left, gate = 1.0, np.ones(1), None
         shut, noise = [], np.zeros(1)
         for asked in (event for event in self.events if isinstance(event, Question)):
             if asked.gate is not gate:  # asked in turn, so that a gate that is left is done with
                 before, gate = before * float(left.sum()), asked.gate
-                noise, left = laplace(self.scales[gate])
+                noise, left = laplace(asked.gate_scale)
             least = asked.count - gate.gate.threshold + noise
             shut.append(before * float((left * laplace_at_least(least, asked.scale)).sum()))
             left = left * laplace_at_least(1 - least, asked.scale)  # the noise is symmetric
@@ -148,12 +145,12 @@ class Walk:
 
 
 class _Steering:
-    """Stand-ins for the law's draw and for the gate, which hear what they are asked."""
+    """Stand-ins for the law's draw and for the gate, which record what they are asked."""
 
     def __init__(self) -> None:
         self.scales: dict[GateRun, float] = {}
         self.walk, self.output, self.survivors = Walk(), 0, 0
-        self._heard: list[Asked] = []
+        self._asked: list[Asked] = []
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -164,8 +161,7 @@ class _Steering:
 
         def stops_at(gate: GateRun, count: int) -> bool:
             scale = self._noise(lambda: ask(gate, count))
-            self.walk.events.append(Question(gate, int(count), scale))
-            self.walk.scales[gate] = self.scales[gate]
+            self.walk.events.append(Question(gate, self.scales[gate], int(count), scale))
             gate._stopped = False
             return False
 
@@ -175,7 +171,7 @@ class _Steering:
             return self.output
 
         with (
-            tapped() as self._heard,
+            tapped() as self._asked,
             patch.object(GateRun, "__init__", made),
             patch.object(GateRun, "stops_at", stops_at),
             patch.object(OutputDistribution, "draw", draw),
@@ -184,9 +180,9 @@ class _Steering:
 
     def _noise(self, step: Any) -> float:
         """The scale of the one noise that a step draws; 0 if it draws none."""
-        before = len(self._heard)
+        before = len(self._asked)
         step()
-        drawn = self._heard[before:]
+        drawn = self._asked[before:]
         if len(drawn) > 1 or any(asked.values.size != 1 for asked in drawn):
             raise ValueError("a gate draws more than one noise at a time")
         return drawn[0].scale if drawn else 0.0
@@ -213,20 +209,20 @@ def walked(
     return walks
 
 
-def views(walks: Sequence[Walk]) -> dict[tuple[Path, int], float]:
+def views(walks: Iterable[Walk]) -> dict[Hashable, float]:
     """Chance of every (outputs until the gate shut, questions that it let pass)."""
-    found: dict[tuple[Path, int], float] = {}
+    chances: dict[Hashable, float] = {}
     for walk in walks:
         outputs: Path = ()
         chance, asked = 1.0, 0
         for event in walk.events:
             if isinstance(event, Question):
-                found[outputs, asked] = chance * walk.answers[asked]
+                chances[outputs, asked] = chance * walk.answers[asked]
                 asked += 1
             else:
                 outputs, chance = (*outputs, event.output), chance * event.chance
-        found[outputs, asked] = chance * walk.answers[-1]
-    return found
+        chances[outputs, asked] = chance * walk.answers[-1]
+    return chances
 
 
 def sampled(
@@ -242,8 +238,6 @@ def sampled(
 
 def _serve(server: PRec, votes: Pattern, seen: Places) -> None:
     """One client for each row."""
-    for client in range(len(seen)):
-        server.join(client)
     for at in range(votes.rounds):
         votes.open(server, at)
         for client, row in enumerate(seen):
@@ -256,19 +250,18 @@ def _serve(server: PRec, votes: Pattern, seen: Places) -> None:
 
 @dataclass(frozen=True)
 class Pair:
-    """The same paths with them and without them. peers: P, of the proof."""
+    """walks: of each path, with them and without them. peers: P, of the proof."""
 
-    beside: list[Walk]
-    without: list[Walk]
+    walks: Sequence[tuple[Walk, Walk]]
     peers: int
 
     @property
     def rounds(self) -> float:
         """The largest sum of ln(p / p'), either way, over rounds with P survivors."""
         most = 0.0
-        for both in self._both():
+        for beside, without in self.walks:
             leak = 0.0
-            for one, other in zip(*(walk.drawn for walk in both), strict=True):
+            for one, other in zip(beside.drawn, without.drawn, strict=True):
                 if one.survivors < self.peers:
                     break
                 leak += math.log(one.chance / other.chance)
@@ -280,33 +273,28 @@ class Pair:
         """The largest log-ratio of the gate's answers along one path; infinite without noise."""
         return max(
             0.0 if p == q else math.inf if 0 in (p, q) else abs(math.log(p / q))
-            for one, other in self._both()
-            for p, q in zip(one.answers, other.answers, strict=True)
+            for beside, without in self.walks
+            for p, q in zip(beside.answers, without.answers, strict=True)
         )
 
     @property
     def unguarded(self) -> float:
         """Chance that the law draws with fewer than P survivors, in the worse pattern, if all paths
         were walked."""
-        chances: list[dict[Path, float]] = [{}, {}]
-        for both in self._both():
-            few = (
-                isinstance(event, Drawn) and event.survivors < self.peers
-                for event in both[0].events
-            )
-            place = next((at for at, found in enumerate(few) if found), None)
-            if place is not None:
-                for side, walk in zip(chances, both, strict=True):
-                    outputs, chance = walk.reaching(place)
-                    side[outputs] = chance  # paths with the same beginning share theirs
+        chances: tuple[dict[Path, float], dict[Path, float]] = ({}, {})
+        for walks in self.walks:
+            for place, event in enumerate(walks[0].events):
+                if isinstance(event, Drawn) and event.survivors < self.peers:
+                    for side, walk in zip(chances, walks, strict=True):
+                        outputs, chance = walk.reaching(place)
+                        side[outputs] = chance  # paths with the same beginning share theirs
+                    break
         return max(sum(side.values()) for side in chances)
 
     def views(self) -> tuple[Views, Views]:
         """Chances of everything that a client can see, if all paths were walked."""
-        return dict(views(self.beside)), dict(views(self.without))
-
-    def _both(self) -> list[tuple[Walk, Walk]]:
-        return list(zip(self.beside, self.without, strict=True))
+        beside, without = zip(*self.walks, strict=True)
+        return views(beside), views(without)
 
 
 def walked_pair(
@@ -318,10 +306,10 @@ def walked_pair(
     peers: int | None = None,
 ) -> Pair:
     """Both neighbours along these paths; by default, all. peers: where the plan has none."""
-    every = product(range(votes.answers.shape[1]), repeat=votes.rounds)
-    chosen = list(every) if paths is None else paths
-    walks = [walked(kind, settings, side, chosen) for side in (votes, votes.without)]
-    return Pair(walks[0], walks[1], settings.plan.peers if peers is None else peers)
+    if paths is None:
+        paths = list(product(range(votes.answers.shape[1]), repeat=votes.rounds))
+    sides = [walked(kind, settings, side, paths) for side in (votes, votes.without)]
+    return Pair(list(zip(*sides, strict=True)), settings.plan.peers if peers is None else peers)
 
 
 def beyond(first: Views, second: Views, epsilon: float) -> float:
@@ -334,12 +322,10 @@ def beyond(first: Views, second: Views, epsilon: float) -> float:
 
 
 def loss_at(first: Views, second: Views, delta: float) -> float:
-    """The least epsilon that holds for these two at delta, from above."""
-    low, high = 0.0, 1.0
-    while beyond(first, second, high) > delta:
-        low, high = high, 2 * high
-        if high > 2**8:
-            return math.inf
+    """The least epsilon that holds for these two at delta, from above; inf above _MOST_LOSS."""
+    low, high = 0.0, _MOST_LOSS
+    if beyond(first, second, high) > delta:
+        return math.inf
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if beyond(first, second, middle) > delta else (low, middle)

@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tacit.design import Command, Run, Tour, option
-from tacit.designs.prec import theory
-from tacit.designs.prec.clients import failure
 from tacit.designs.prec.commands import DELTA, DIVERSITY, RADIUS, TOGETHER
-from tacit.designs.prec.experiment.methods import METHODS, PRIVATE, player, sound_settings
-from tacit.designs.prec.experiment.worlds import UNPROMISED, WORLDS, Game
+from tacit.designs.prec.experiment.methods import (
+    METHODS,
+    PLAYERS,
+    PRIVATE,
+    loss_bound,
+    sound_settings,
+)
+from tacit.designs.prec.experiment.worlds import WORLDS, Game
 from tacit.errors import ConfigError
 from tacit.evaluation import (
     REPORT,
@@ -25,14 +29,28 @@ from tacit.evaluation import (
     Interval,
     Result,
     Table,
+    Verdict,
     grouped,
     made_with,
     mean_interval,
 )
-from tacit.evaluation.runner import Progress, Runner
+from tacit.evaluation.page import Page, Section
+from tacit.evaluation.runner import Runner
 from tacit.randomness import simulation
 
 _VARIED = ("rounds", "peers", "voters", "epsilon")
+_SIZES = ("world", "rounds", "objects", "voters", "peers", "diversity", "radius", "clients")
+_LEAD = (
+    "World: {world}. {about} {rounds:,} rounds of {objects} objects, {voters:,} voters, {peers:,} "
+    "of them peers, diversity {diversity}, radius {radius}; clients: {clients}. Private methods "
+    "spend epsilon {epsilon:g} and delta {delta:g} on one voter’s whole history, for what "
+    "{together} of the clients see together."
+)
+_LIMITS = (
+    "Generated voters agree with the client as configured; on real ratings peers are rare. A "
+    "simulation finds no epsilon: tacit plan prec computes it, audits look for violations. Only "
+    "the gate’s noise is the system’s; all other draws repeat with the seed."
+)
 _LEGEND = (
     "Disliked recommendations, means over runs. Bound: on the expected number for p-rec, if the "
     "client has peers as assumed. Shut: runs whose gate closed, after which recommendations were "
@@ -73,23 +91,20 @@ def play(game: Game, method: str, seed: int) -> PRecRow:
     """One run: the same voters for every method, but for the adaptive adversary's."""
     loss, joint, everybody = 0.0, 0, range(game.clients)
     with simulation():
-        ours = player(method, game, seed)
+        ours = PLAYERS[method](game, seed)
         world = WORLDS[game.world](game, np.random.default_rng(seed))
         given: list[int] = []
         for _ in range(game.rounds):
             votes, likes = world.send(given[0]) if given else next(world)
-            given = ours.choose(votes, everybody)
-            ours.learn(votes, everybody, given, [bool(likes[chosen]) for chosen in given])
+            given = ours.play(votes, dict.fromkeys(everybody, likes))
             loss += 1 - float(likes[given].mean())
             joint += not likes[Counter(given).most_common(1)[0][0]]
     stops = [ours.stopped(client) for client in everybody]
     promised = method in PRIVATE and not math.isinf(game.epsilon)
     settings = sound_settings(game) if promised and method == "p-rec" else None
-    names = ("world", "rounds", "objects", "voters", "peers", "diversity", "radius", "clients")
-    sizes: dict[str, Any] = {name: getattr(game, name) for name in names}
     return PRecRow(
         method,
-        **sizes,
+        **{name: getattr(game, name) for name in _SIZES},
         epsilon=game.epsilon if promised else None,
         delta=game.delta if promised else None,
         seed=seed,
@@ -97,57 +112,22 @@ def play(game: Game, method: str, seed: int) -> PRecRow:
         joint_loss=joint,
         stopped=None if None in stops else max(stop or 0 for stop in stops),
         threshold=None if settings is None else settings.plan.threshold,
-        loss_bound=_bound(game, method),
+        loss_bound=loss_bound(game, method),
     )
-
-
-def _bound(game: Game, method: str) -> float | None:
-    """On the expected loss; None for other methods, and where nobody keeps the promise.
-
-    With a gate, rounds after it shut are added. Peers alone keep it (D + R + 1) P credits above 0;
-    it shuts in a given round with the chance that the noise bridges what lies between them and its
-    threshold.
-    """
-    proved = game.loss_bound
-    if not method.startswith("p-rec") or game.world in UNPROMISED or proved is None:
-        return None
-    if method == "p-rec-no-gate" or math.isinf(game.epsilon):
-        return proved
-    settings, lost = sound_settings(game), game.rounds * (1 - 1 / game.objects)
-    if settings is None:
-        return lost
-    kept = theory.credit_floor(game.diversity, game.radius, game.peers) // settings.credit
-    between = kept - settings.plan.threshold
-    chance = game.rounds * failure(settings.plan.gate, between - 2) if between > 0 else 1.0
-    return proved + lost * min(1.0, chance)
-
-
-def simulate(
-    games: Iterable[Game],
-    methods: Sequence[str],
-    seeds: Sequence[int],
-    *,
-    workers: int = 0,
-    progress: Progress = lambda _: None,
-) -> list[PRecRow]:
-    """Every method, setting and seed. Methods that no epsilon moves are played once for all."""
-    for method in methods:
-        if method not in METHODS:
-            raise ConfigError(f"A method is one of {', '.join(METHODS)}; got {method!r}.")
-    with Runner(None, workers=workers) as runner:
-        return runner.run(_play, runs(games, methods, seeds), progress)
 
 
 def runs(
     games: Iterable[Game], methods: Sequence[str], seeds: Iterable[int]
 ) -> list[tuple[Game, str, int]]:
-    """What `simulate` plays, each once."""
-    asked = [(game, method) for game in games for method in methods]
-    played = [
+    """Every method, setting and seed. Methods that no epsilon moves are played once for all."""
+    if unknown := set(methods).difference(METHODS):
+        raise ConfigError(f"A method is one of {', '.join(METHODS)}; got {min(unknown)!r}.")
+    played = dict.fromkeys(
         (game if method in PRIVATE else replace(game, epsilon=1.0), method)
-        for game, method in asked
-    ]
-    return [(*one, seed) for one in dict.fromkeys(played) for seed in seeds]
+        for game in games
+        for method in methods
+    )
+    return [(*one, seed) for one in played for seed in seeds]
 
 
 def _play(_: None, *run: Any) -> PRecRow:
@@ -181,8 +161,6 @@ def points(rows: Iterable[PRecRow]) -> list[Point]:
 
 @dataclass(frozen=True)
 class SimulateSettings:
-    """Of `tacit simulate prec`."""
-
     world: str = option(f"{', '.join(WORLDS)}: who votes for what.", default="planted")
     rounds: tuple[int, ...] = option("Several with commas: the first is the base.", default=(1000,))
     objects: int = option("Objects of each round.", default=2, least=2)
@@ -207,10 +185,9 @@ class SimulateSettings:
     @property
     def games(self) -> list[Game]:
         """The base, and every setting with one thing moved from it."""
-        names = ("objects", "diversity", "radius", "delta", "clients", "together", "world")
-        fixed: dict[str, Any] = {name: getattr(self, name) for name in names}
-        base = Game(**fixed, **{name: getattr(self, name)[0] for name in _VARIED})
-        moved = [replace(base, **{name: x}) for name in _VARIED for x in getattr(self, name)]
+        asked = {one.name: getattr(self, one.name) for one in fields(Game)}
+        base = Game(**asked | {name: asked[name][0] for name in _VARIED})
+        moved = [replace(base, **{name: x}) for name in _VARIED for x in asked[name]]
         return list(dict.fromkeys([base, *moved]))
 
 
@@ -222,9 +199,12 @@ def _simulate(settings: SimulateSettings, run: Run) -> Result:
     first value.
     """
     games, methods = settings.games, settings.method or METHODS
-    seeds = range(settings.seed, settings.seed + settings.seeds)
-    with run.progress("Simulating", len(runs(games, methods, seeds))) as advance:
-        rows = simulate(games, methods, seeds, workers=settings.workers, progress=advance)
+    tasks = runs(games, methods, range(settings.seed, settings.seed + settings.seeds))
+    with (
+        run.progress("Simulating", len(tasks)) as advance,
+        Runner(None, workers=settings.workers) as runner,
+    ):
+        rows = runner.run(_play, tasks, advance)
     moved = [name for name in _VARIED if len(getattr(settings, name)) > 1]
     columns: dict[str, Callable[[Point], object]] = {
         name: lambda point, name=name: _written(getattr(point.row, name))  # type: ignore[misc]
@@ -242,20 +222,13 @@ def _simulate(settings: SimulateSettings, run: Run) -> Result:
         f"tacit plan prec --objects {base.objects} --rounds {base.rounds} "
         f"--peers {base.peers} --voters {base.voters}  says what theory promises."
     )
-    found = points(rows)
-    shown = (Table.of("", columns, found), _LEGEND)
+    measured = points(rows)
+    table = Table.of("", columns, measured)
     if settings.report is not None:
-        from tacit.designs.prec.experiment.report import page_of
-
         made = {"seed": settings.seed} | made_with(run.command, asdict(settings))
-        standing = [point for point in found if _at(base, point.row)]
-        page_of(base, standing, *shown, made).write(settings.report)
-    return Result({"rows": [asdict(row) for row in rows]}, shown, after)
-
-
-def _at(base: Game, row: PRecRow) -> bool:
-    sizes = all(getattr(row, name) == getattr(base, name) for name in ("rounds", "peers", "voters"))
-    return sizes and row.epsilon in (base.epsilon, None)
+        judged = measured[: len(set(methods))]  # of the base, which is played first
+        _page(base, judged, table, made).write(settings.report)
+    return Result({"rows": [asdict(row) for row in rows]}, (table, _LEGEND), after)
 
 
 def _written(value: float | None) -> str:
@@ -268,6 +241,61 @@ def _ends(point: Point) -> str | None:
 
 
 SIMULATE = Command(SimulateSettings, _simulate)
+
+
+def _page(base: Game, judged: Sequence[Point], table: Table, manifest: dict[str, Any]) -> Page:
+    """judged: every method at the base, which the verdict is about."""
+    about = " ".join((WORLDS[base.world].__doc__ or "").partition("\n\n")[0].split())
+    return Page(
+        "p-REC, simulated",
+        [Section("Side by side", [table], notes=[_LEGEND, _LIMITS])],
+        manifest,
+        verdict(judged),
+        lead=_LEAD.format(about=about, **vars(base)),
+        design="p-REC",
+    )
+
+
+def verdict(judged: Sequence[Point]) -> Verdict:
+    """p-REC against the exponential mechanism; in the victim's world, whether votes are read."""
+    by_method = {point.row.method: point for point in reversed(judged)}
+    ours, other = by_method.get("p-rec"), by_method.get("exponential")
+    if ours is None:
+        best = min(judged, key=lambda point: point.loss.mean)
+        text = f"{best.loss.mean:.1f} of {best.row.rounds:,} recommendations were disliked. "
+        text += "No gate hides the votes."
+        return Verdict("none", f"{best.row.method} errs least", text)
+    if ours.row.world == "victim":
+        return _of_the_victim(ours, by_method.get("p-rec-no-gate"))
+    text = f"{ours.loss.mean:.1f} of {ours.row.rounds:,} recommendations were disliked"
+    if ours.stopped > 0.5:
+        least = ours.row.threshold
+        opens = f"from about {least:,} survivors on" if least else "for more voters than there are"
+        text += f". The gate is open {opens}; it shut in {ours.stopped:.0%} of the runs."
+        return Verdict("open", "Too few voters agree with the client", text)
+    if (bound := ours.row.loss_bound) is not None:
+        side = "within" if ours.loss.mean <= bound else "above"
+        text += f", {side} the bound of {bound:.1f}"
+    if other is None:
+        return Verdict("none", "p-REC by itself", f"{text}.")
+    text += f"; with the exponential mechanism, at equal epsilon and delta, {other.loss.mean:.1f}."
+    if ours.loss.high < other.loss.low:
+        return Verdict("hidden", "p-REC errs less than the exponential mechanism", text)
+    if other.loss.high < ours.loss.low:
+        return Verdict("open", "The exponential mechanism errs less", text)
+    return Verdict("weakened", "The two cannot be distinguished", text)
+
+
+def _of_the_victim(ours: Point, bare: Point | None) -> Verdict:
+    """The client likes what one voter votes for: what most clients are given is a guess of it."""
+    share, chance = 1 - ours.joint.mean / ours.row.rounds, 1 / ours.row.objects
+    text = f"With the gate {share:.0%} of what most clients are given is the victim’s vote"
+    if bare is not None:
+        text += f"; without it {1 - bare.joint.mean / bare.row.rounds:.0%}"
+    text += f"; a guess would be right in {chance:.0%}."
+    if share < chance + 0.05:
+        return Verdict("hidden", "The victim’s votes stay hidden", text)
+    return Verdict("open", "The victim’s votes are read", text)
 
 
 def tour() -> Tour:

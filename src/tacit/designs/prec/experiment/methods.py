@@ -14,7 +14,7 @@ uniform             any object; looks at no vote
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 
 import numpy as np
@@ -22,8 +22,9 @@ import numpy as np
 from tacit.accounting.base import PureAccountant, smallest_noise
 from tacit.accounting.concentrated import ZCDPAccountant
 from tacit.accounting.events import Event, Exponential, repeat
-from tacit.designs.prec import PRec, PRecSettings
-from tacit.designs.prec.experiment.worlds import Game, Votes
+from tacit.designs.prec import PRec, PRecSettings, theory
+from tacit.designs.prec.clients import failure
+from tacit.designs.prec.experiment.worlds import UNPROMISED, Game, Likes, Votes
 from tacit.errors import ConfigError
 from tacit.mechanisms.selection import Selection
 from tacit.randomness import replay
@@ -38,17 +39,12 @@ class Player:
     Draws are replayed from the seed, but for the gate's noise, which is always the system's.
     """
 
-    def __init__(self, game: Game, seed: int) -> None:
-        self.game, self.seed = game, seed
+    def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
+        """An object for each client who asks in this round; then each says whether they like it.
 
-    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
-        """An object for each client who asks in this round."""
+        wanted: by client, what the client likes, (objects,), which is looked up for that object.
+        """
         raise NotImplementedError
-
-    def learn(
-        self, votes: Votes, asking: Sequence[int], given: Sequence[int], liked: Sequence[bool]
-    ) -> None:
-        """What they said of it, in the same order."""
 
     def stopped(self, client: int) -> int | None:  # most never stop
         """The round, from 1, from which a client was given any object."""
@@ -59,23 +55,20 @@ class Ours(Player):
     """p-REC as it is shipped."""
 
     def __init__(self, game: Game, seed: int, settings: PRecSettings) -> None:
-        super().__init__(game, seed)
         self._server = PRec(settings, randomness=replay(f"p-rec {seed}"))
         self._voters, self._candidates = np.arange(game.voters), np.arange(game.objects)
         self._server.join_voters(self._voters)
         for client in range(game.clients):
             self._server.join(client)
 
-    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
+    def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
         voting = votes != ABSTAINS
         self._server.open_round(self._candidates, (self._voters[voting], votes[voting]))
-        return [int(self._server.recommend(client)) for client in asking]
-
-    def learn(
-        self, votes: Votes, asking: Sequence[int], given: Sequence[int], liked: Sequence[bool]
-    ) -> None:
-        for client, likes in zip(asking, liked, strict=True):
-            self._server.feedback(client, likes)
+        given = []
+        for client, likes in wanted.items():
+            given.append(int(self._server.recommend(client)))
+            self._server.feedback(client, likes[given[-1]])
+        return given
 
     def stopped(self, client: int) -> int | None:
         return self._server.transcript(client).stopped
@@ -85,14 +78,13 @@ class Raw(Player):
     """The exponential mechanism."""
 
     def __init__(self, game: Game, seed: int) -> None:
-        super().__init__(game, seed)
         each = per_round(game.epsilon, game.delta, game.rounds * game.together)
         self.draw = Selection(each, game.objects, 1, 0, game.voters, 1, monotonic=True)
         self._source = replay(f"exponential {seed}")
 
-    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
-        counts = np.bincount(votes[votes != ABSTAINS], minlength=self.game.objects)
-        rows = np.tile(counts, (len(asking), 1))
+    def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
+        counts = np.bincount(votes[votes != ABSTAINS], minlength=self.draw.candidates)
+        rows = np.tile(counts, (len(wanted), 1))
         return [int(chosen) for chosen in self.draw(rows, self._source)]
 
 
@@ -100,69 +92,61 @@ class Majority(Player):
     """What most vote for; left: of the weight, for each client, of a voter who was wrong."""
 
     def __init__(self, game: Game, seed: int, *, left: float) -> None:
-        super().__init__(game, seed)
-        self._left, self._weights = left, np.ones((game.clients, game.voters))
+        self._objects, self._left = game.objects, left
+        self._weights = np.ones((game.clients, game.voters))
 
-    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
-        voting, size = votes != ABSTAINS, self.game.objects
-        return [
-            int(np.bincount(votes[voting], self._weights[client][voting], size).argmax())
-            for client in asking
-        ]
-
-    def learn(
-        self, votes: Votes, asking: Sequence[int], given: Sequence[int], liked: Sequence[bool]
-    ) -> None:
-        for client, chosen, likes in zip(asking, given, liked, strict=True):
-            wrong = ((votes != chosen) & (votes != ABSTAINS)) if likes else votes == chosen
+    def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
+        voting, given = votes != ABSTAINS, []
+        for client, likes in wanted.items():
             mine = self._weights[client]
-            mine[wrong] *= self._left
+            chosen = int(np.bincount(votes[voting], mine[voting], self._objects).argmax())
+            mine[voting & ((votes == chosen) != likes[chosen])] *= self._left
             mine /= mine.max()
+            given.append(chosen)
+        return given
 
 
 class Uniform(Player):
     """shut: whether it stands for a gate that would never open."""
 
     def __init__(self, game: Game, seed: int, *, shut: bool = False) -> None:
-        super().__init__(game, seed)
-        self._shut = shut
+        self._objects, self._shut = game.objects, shut
         self._rng = np.random.default_rng([seed, 1])
 
-    def choose(self, votes: Votes, asking: Sequence[int]) -> list[int]:
-        return [int(x) for x in self._rng.integers(0, self.game.objects, len(asking))]
+    def play(self, votes: Votes, wanted: Mapping[int, Likes]) -> list[int]:
+        return [int(x) for x in self._rng.integers(0, self._objects, len(wanted))]
 
     def stopped(self, client: int) -> int | None:
         return 1 if self._shut else None
 
 
-_OTHERS: dict[str, Callable[[Game, int], Player]] = {
+def _gated(game: Game, seed: int) -> Player:
+    if math.isinf(game.epsilon):
+        return _without_gate(game, seed)
+    settings = sound_settings(game)
+    return Uniform(game, seed, shut=True) if settings is None else Ours(game, seed, settings)
+
+
+def _without_gate(game: Game, seed: int) -> Player:
+    return Ours(game, seed, _settings(game, math.inf))
+
+
+PLAYERS: dict[str, Callable[[Game, int], Player]] = {
+    "p-rec": _gated,
+    "p-rec-no-gate": _without_gate,
     "exponential": Raw,
     "majority": partial(Majority, left=1.0),
     "weighted-majority": partial(Majority, left=0.5),
     "uniform": Uniform,
 }
-METHODS = ("p-rec", "p-rec-no-gate", *_OTHERS)
-
-
-def player(method: str, game: Game, seed: int) -> Player:
-    """ConfigError for a method that there is not."""
-    if method not in METHODS:
-        raise ConfigError(f"A method is one of {', '.join(METHODS)}; got {method!r}.")
-    if method in _OTHERS:
-        return _OTHERS[method](game, seed)
-    if method == "p-rec" and not math.isinf(game.epsilon):
-        settings = sound_settings(game)
-        return Uniform(game, seed, shut=True) if settings is None else Ours(game, seed, settings)
-    return Ours(game, seed, _settings(game, math.inf, 1))
+METHODS = tuple(PLAYERS)
 
 
 @lru_cache(maxsize=64)
 def sound_settings(game: Game) -> PRecSettings | None:
     """With a plan; None where the gate would need more voters than there are: all is uniform.
-
-    epsilon is finite.
-    """
-    settings = _settings(game, game.epsilon, game.together)
+    epsilon is finite."""
+    settings = _settings(game, game.epsilon)
     try:
         _ = settings.plan
     except ConfigError:
@@ -170,9 +154,36 @@ def sound_settings(game: Game) -> PRecSettings | None:
     return settings
 
 
-def _settings(game: Game, epsilon: float, together: int) -> PRecSettings:
+def _settings(game: Game, epsilon: float) -> PRecSettings:
     sizes = (game.rounds, game.objects, game.voters, None, game.diversity, game.radius)
-    return PRecSettings(*sizes, epsilon=epsilon, delta=game.delta, clients_together=together)
+    return PRecSettings(*sizes, epsilon=epsilon, delta=game.delta, clients_together=game.together)
+
+
+def loss_bound(game: Game, method: str) -> float | None:
+    """On the expected loss; None for other methods, and where nobody keeps the promise or nothing
+    is proved.
+
+    With a gate, rounds after it shut are added. Peers alone keep it (D + R + 1) P credits above 0;
+    it shuts in a given round with the chance that the noise bridges what lies between them and its
+    threshold.
+    """
+    if not method.startswith("p-rec") or game.world in UNPROMISED:
+        return None
+    voters, peers = game.voters, game.peers
+    try:
+        theory.check(game.objects, game.rounds, game.diversity, game.radius, voters, peers)
+    except ConfigError:
+        return None
+    proved = theory.loss_bound(game.objects, game.rounds, game.radius, voters, peers)
+    if method == "p-rec-no-gate" or math.isinf(game.epsilon):
+        return proved
+    settings, lost = sound_settings(game), game.rounds * (1 - 1 / game.objects)
+    if settings is None:
+        return lost
+    survivors = theory.credit_floor(game.diversity, game.radius, game.peers) // settings.credit
+    between = survivors - settings.plan.threshold
+    chance = game.rounds * failure(settings.plan.gate, between - 2) if between > 0 else 1.0
+    return proved + lost * min(1.0, chance)
 
 
 @lru_cache(maxsize=256)

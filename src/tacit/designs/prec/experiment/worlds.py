@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.designs.prec import theory
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.errors import ConfigError
 
@@ -33,9 +32,7 @@ _SHARES = 200  # of the voters, which the adaptive adversary weighs up
 @dataclass(frozen=True)
 class Game:
     """rounds T, objects m, voters n, peers P; diversity D, radius R: what the promise allows.
-
-    epsilon, delta: for what `together` of the clients see together.
-    """
+    epsilon, delta: for what `together` of the clients see together."""
 
     rounds: int
     objects: int
@@ -69,16 +66,6 @@ class Game:
             raise ConfigError(f"A world is one of {', '.join(WORLDS)}; got {self.world!r}.")
         if self.world not in _CREDITED and (self.diversity or self.radius):
             raise ConfigError(f"The world '{self.world}' is for diversity 0 and radius 0.")
-
-    @property
-    def loss_bound(self) -> float | None:
-        """5.3 of the theory, for p-REC where the promise holds; None where nothing is proved."""
-        sizes = self.voters, self.peers
-        try:
-            theory.check(self.objects, self.rounds, self.diversity, self.radius, *sizes)
-        except ConfigError:
-            return None
-        return theory.loss_bound(self.objects, self.rounds, self.radius, *sizes)
 
 
 def planted(game: Game, rng: np.random.Generator) -> Play:
@@ -127,12 +114,12 @@ def adaptive(game: Game, rng: np.random.Generator) -> Play:
 def _dearest_share(law: OutputDistribution, voters: int) -> float:
     """Of voters for a disliked object: its chance to be recommended, over what that uses up."""
 
-    def worth(spent: int) -> float:
+    def efficiency(spent: int) -> float:
         chance = law.chances(np.array([spent, voters - spent]))[0]
         return float(chance) / -math.log1p(-spent / voters)
 
     steps = (step * voters // _SHARES for step in range(1, _SHARES))
-    return max((spent for spent in steps if spent), key=worth, default=voters / 2) / voters
+    return max((spent for spent in steps if spent), key=efficiency, default=voters / 2) / voters
 
 
 def search(game: Game, rng: np.random.Generator) -> Play:
@@ -206,16 +193,9 @@ def victim(game: Game, rng: np.random.Generator) -> Play:
         yield votes, np.arange(game.objects) == votes[0]
 
 
+_ALL = planted, opposed, adaptive, search, stubborn, one_round, both_ways, sybils, victim
 WORLDS: dict[str, Callable[[Game, np.random.Generator], Play]] = {
-    "planted": planted,
-    "opposed": opposed,
-    "adaptive": adaptive,
-    "search": search,
-    "stubborn": stubborn,
-    "one-round": one_round,
-    "both-ways": both_ways,
-    "sybils": sybils,
-    "victim": victim,
+    world.__name__.replace("_", "-"): world for world in _ALL
 }
 
 

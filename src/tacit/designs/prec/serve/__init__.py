@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from tacit.designs.prec.serve.rounds import ServedRounds
-from tacit.ledger import KeyReused, canonical
+from tacit.ledger import canonical
 from tacit.service.access import (
     Asking,
     Here,
@@ -25,7 +25,6 @@ from tacit.service.deployment import Service
 from tacit.service.http_bodies import PRINTABLE
 from tacit.service.idempotency import Step, salting, step
 from tacit.service.keys import NAME, Caller, Role
-from tacit.service.problems import Problem
 
 router = APIRouter(route_class=Operation, prefix="/api/rounds", tags=["rounds"])
 Candidate = (
@@ -117,22 +116,19 @@ async def announce(
     body: Announcement,
 ) -> Response:
     """Announce the next round's candidates. The run begins with the first, and is paid for then."""
-    served = await in_thread(request, lambda: _begun(service, name))
+    served = named(service, ServedRounds, name)
+    await in_thread(request, lambda: served.begin(service))
     take = partial(served.steps.announce, body.candidates)
     return await _step(service, caller, served, "announce", key, body, take)
 
 
 @router.post("/{name}/open", **allow(Role.OPERATOR), response_model=Opened)
 async def open_round(
-    service: Here,
-    request: Request,
-    caller: Asking,
-    key: IdempotencyKey,
-    name: Name,
-    body: Opening,
+    service: Here, request: Request, caller: Asking, key: IdempotencyKey, name: Name, body: Opening
 ) -> Response:
     """Close the open round and open the next. Its votes are fixed from here on."""
-    served = await in_thread(request, lambda: _begun(service, name))
+    served = named(service, ServedRounds, name)
+    await in_thread(request, lambda: served.begin(service))
     take = partial(served.steps.open, body.candidates, body.votes)
     return await _step(service, caller, served, "open", key, body, take)
 
@@ -176,20 +172,8 @@ async def _step(
     body: BaseModel | None,
     take: Step,
 ) -> Response:
-    """One change of the run."""
     payload = b"" if body is None else canonical(body.model_dump())
     operation = f"POST /api/rounds/{served.name}/{what}"
     return await step(
         service, caller, operation, key, payload, state=served.state, take=salting(take)
     )
-
-
-def _begun(service: Service, name: str) -> ServedRounds:
-    served = named(service, ServedRounds, name)
-    try:
-        served.begin(service)
-    except KeyReused:
-        raise Problem(
-            409, "The run of this name began with other settings. Name the new one anew."
-        ) from None
-    return served

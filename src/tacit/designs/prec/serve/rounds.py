@@ -27,13 +27,14 @@ from tacit.designs.prec import PRec, PRecSettings, cards
 from tacit.designs.prec.serve.steps import NUMBER_BYTES, GivenRounds, RoundsState, RoundSteps, among
 from tacit.engine.votes import CLIENTS, no_credits
 from tacit.errors import ConfigError, ModelFileError
-from tacit.ledger import Cap, Charge, Cost, Holder, Request, canonical
+from tacit.ledger import Cap, Charge, Cost, Holder, KeyReused, Request, canonical
 from tacit.privacy import Guarantee
 from tacit.randomness import Source, secure
 from tacit.service import http_bodies
 from tacit.service.deployment import Section, Service
 from tacit.service.idempotency import salted, state_named, unsalted
 from tacit.service.people import Kept
+from tacit.service.problems import Problem
 from tacit.service.settings import FILE, setting
 
 LARGEST_STATE = 8 * 2**20
@@ -126,7 +127,14 @@ class ServedRounds:
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """For one client's view, and for all clients together."""
-        numbered = _numbered(self.settings.voters)
+        voters, bits = self.settings.voters, 8 * NUMBER_BYTES
+        exponent = math.ceil(2 * math.log10(voters) - (bits + 1) * math.log10(2))
+        numbered = (
+            "each voter's number is a function of the run and of their name alone: HMAC-SHA256 "
+            f"under the run's key of 256 bits, cut to {bits}. The key is secret and HMAC-SHA256 is "
+            f"a pseudo-random function, so that two of {voters} voters have one number with a "
+            f"chance below 1e{exponent}, which is not in delta; then no further round is opened"
+        )
         return tuple(
             replace(card, assumptions=(*card.assumptions, numbered))
             for card in cards(self.settings)
@@ -147,11 +155,15 @@ class ServedRounds:
             "recommendations, and what you said of them. Kept is that you took part, since "
             "beginning anew would cost others again"
         )
-        return (Kept(self.state, what, self._without(user)),)
+
+        def without(source: Source, state: bytes | None) -> bytes | None:
+            new = self.steps.without(user, source, unsalted(state))
+            return None if new is None else salted(source, new)
+
+        return (Kept(self.state, what, without),)
 
     @cached_property
     def steps(self) -> RoundSteps:
-        """What is done with the run."""
         return RoundSteps(self.settings, self.given)
 
     @property
@@ -160,24 +172,26 @@ class ServedRounds:
         return state_named("rounds", self.tenant, self.name)
 
     def begin(self, service: Service) -> None:
-        """Charge the run and begin it, once: later calls change nothing.
-
-        KeyReused where the run of this name has begun with other settings.
-        """
+        """Charge the run and begin it, once: later calls change nothing. Problem 409 where the run
+        of this name has begun with other settings."""
         settings = canonical({"settings": self.settings.to_header()})
-        service.ledger.release(
-            Request(self.tenant, "service", f"begin {self.state}", "once", settings),
-            [Charge(self._holder, self._cost)],
-            lambda source, _: (b"", salted(source, self.steps.begin(source))),
-            state=f"{self.tenant}/{self.state}",
-        )
+        try:
+            service.ledger.release(
+                Request(self.tenant, "service", f"begin {self.state}", "once", settings),
+                [Charge(self._holder, self._cost)],
+                lambda source, _: (b"", salted(source, self.steps.begin(source))),
+                state=f"{self.tenant}/{self.state}",
+            )
+        except KeyReused:
+            another = "The run of this name began with other settings. Name the new one anew."
+            raise Problem(409, another) from None
 
-    def check_kept(self, kept: Callable[[str], bytes | None]) -> None:
+    def check_kept(self, stored: Callable[[str], bytes | None]) -> None:
         """ConfigError where the run of this name began with other settings, or cannot go on."""
-        if (found := unsalted(kept(self.state))) is None:
+        if (state := unsalted(stored(self.state))) is None:
             return
         try:
-            now = RoundsState.decode(found)
+            now = RoundsState.decode(state)
             if others := now.other_settings(self.settings):
                 raise ConfigError(
                     f"{FILE}: rounds.{self.name} began with other settings ({', '.join(others)}), "
@@ -190,26 +204,19 @@ class ServedRounds:
                 f"{FILE}: rounds.{self.name} cannot be gone on from: {error} Name a new run anew."
             ) from None
 
-    def described(self, kept: bytes | None) -> dict[str, Any]:
+    def described(self, state: bytes | None) -> dict[str, Any]:
         """For the list, in JSON's values. No count of anybody, nothing that votes decided."""
-        now = None if kept is None else RoundsState.decode(kept)
+        now = RoundsState(b"", b"") if state is None else RoundsState.decode(state)
         shown = ("rounds", "objects", "voters", "diversity", "radius", "clients")
         return {
             "name": self.name,
             **{name: getattr(self.settings, name) for name in shown},
-            "round": 0 if now is None else now.number,
-            "candidates": [] if now is None else list(now.candidates),
-            "announced": [] if now is None else list(now.announced),
+            "round": now.number,
+            "candidates": list(now.candidates),
+            "announced": list(now.announced),
             "guarantee": self.guarantees()[0].sentence,
             "together": self.guarantees()[-1].sentence,
         }
-
-    def _without(self, user: str) -> Callable[[Source, bytes | None], bytes | None]:
-        def without(source: Source, kept: bytes | None) -> bytes | None:
-            new = self.steps.without(user, source, unsalted(kept))
-            return None if new is None else salted(source, new)
-
-        return without
 
     @property
     def _holder(self) -> Holder:
@@ -222,18 +229,6 @@ class ServedRounds:
         assert everything.lifetime_epsilon is not None
         assert everything.lifetime_delta is not None
         return Cost.approximate(everything.lifetime_epsilon, everything.lifetime_delta)
-
-
-def _numbered(voters: int) -> str:
-    """What served runs assume beyond the library's."""
-    exponent = math.ceil(2 * math.log10(voters) - (8 * NUMBER_BYTES + 1) * math.log10(2))
-    return (
-        "each voter's number is a function of the run and of their name alone: "
-        "HMAC-SHA256 under the "
-        f"run's key of 256 bits, cut to {8 * NUMBER_BYTES}. The key is secret and HMAC-SHA256 is a "
-        f"pseudo-random function, so that two of {voters} voters have one number with a chance "
-        f"below 1e{exponent}, which is not in delta; then no further round is opened"
-    )
 
 
 def _check(name: str, settings: PRecSettings) -> None:

@@ -55,23 +55,17 @@ class RoundsState:
     gone: frozenset[str] = field(default=frozenset(), repr=False)
 
     @classmethod
-    def decode(cls, kept: bytes) -> Self:
+    def decode(cls, state: bytes) -> Self:
         """What `encode` gave; ModelFileError for the state of another version."""
-        end = kept.index(b"\n")
-        head = json.loads(kept[:end])
-        found = head.pop("format") if isinstance(head, dict) else 1
-        if found != _FORMAT:
-            raise ModelFileError(_EARLIER.format(found))
-        return cls(
-            kept[end + 1 :],
-            bytes.fromhex(head["key"]),
-            head["number"],
-            tuple(head["candidates"]),
-            tuple(head["announced"]),
-            head["votes"],
-            frozenset(head["voters"]),
-            frozenset(head["gone"]),
-        )
+        end = state.index(b"\n")
+        head = json.loads(state[:end])
+        written = head.pop("format") if isinstance(head, dict) else 1
+        if written != _FORMAT:
+            raise ModelFileError(_EARLIER.format(written))
+        head["key"] = bytes.fromhex(head["key"])
+        head |= {name: tuple(head[name]) for name in ("candidates", "announced")}
+        head |= {name: frozenset(head[name]) for name in ("voters", "gone")}
+        return cls(state[end + 1 :], **head)
 
     def encode(self) -> bytes:
         """For the ledger. In the order of names, so that nobody's time can be read off it."""
@@ -128,21 +122,19 @@ class RoundSteps:
         run = PRec(self.settings, randomness=source).to_bytes()
         return RoundsState(run, source.words(_KEY_WORDS).tobytes()).encode()
 
-    def announce(self, candidates: Sequence[Id], _: Source, kept: bytes | None) -> Step:
+    def announce(self, candidates: Sequence[Id], _: Source, state: bytes | None) -> Step:
         """Begin the vote on the next round's candidates."""
-        if kept is None:
+        if state is None:
             return _NOT_OPEN, None
-        now, named = RoundsState.decode(kept), tuple(candidates)
-        if not self._possible(named):
-            return self._candidates_refused(), None
-        if now.announced and now.announced != named:
-            return _ANOTHER_VOTE, None
+        now, named = RoundsState.decode(state), tuple(candidates)
+        if refused := self._refused(now, named):
+            return refused, None
         answer = reply({"round": now.number + 1, "announced": list(named)})
         return answer, replace(now, announced=named).encode()
 
-    def vote(self, voter: str, candidate: Id, _: Source, kept: bytes | None) -> Step:
+    def vote(self, voter: str, candidate: Id, _: Source, state: bytes | None) -> Step:
         """A person's vote of the announced round; it stands until they change it or it opens."""
-        if kept is None or not (now := RoundsState.decode(kept)).announced:
+        if state is None or not (now := RoundsState.decode(state)).announced:
             return _NO_VOTE, None
         if voter in now.gone:
             return refusal(409, "You had yourself forgotten here, and vote here no more."), None
@@ -159,24 +151,20 @@ class RoundSteps:
         candidates: Sequence[Id] | None,
         votes: Mapping[str, Id],
         source: Source,
-        kept: bytes | None,
+        state: bytes | None,
     ) -> Step:
         """Close the open round and open the next, with its people's votes and those given here.
-
-        candidates: None for the announced ones, else for the next of the given rounds.
-        """
-        if kept is None:
+        candidates: None for the announced ones, else for the next of the given rounds."""
+        if state is None:
             return _NOT_OPEN, None
-        now = RoundsState.decode(kept)
+        now = RoundsState.decode(state)
         if candidates is None and not now.announced:
             if now.number >= len(self.given):
                 return refusal(409, "Name candidates: none were announced and none given."), None
             candidates, votes = self.given[now.number]
         named = now.announced if candidates is None else tuple(candidates)
-        if now.announced and named != now.announced:
-            return _ANOTHER_VOTE, None
-        if not self._possible(named):
-            return self._candidates_refused(), None
+        if refused := self._refused(now, named):
+            return refused, None
         cast = {**votes, **now.votes}
         cast = {voter: chosen for voter, chosen in cast.items() if voter not in now.gone}
         if not all(among(chosen, named) for chosen in cast.values()):
@@ -194,9 +182,9 @@ class RoundSteps:
         )
         return reply({"round": opened.number, "candidates": list(named)}), opened.encode()
 
-    def recommend(self, client: str, source: Source, kept: bytes | None) -> Step:
+    def recommend(self, client: str, source: Source, state: bytes | None) -> Step:
         """This round's candidate for a client; a new client's run begins."""
-        if kept is None or (now := RoundsState.decode(kept)).number == 0:
+        if state is None or (now := RoundsState.decode(state)).number == 0:
             return _NOT_OPEN, None
         run = self._run(now, source)
         try:
@@ -207,9 +195,9 @@ class RoundSteps:
         after = run.to_bytes()  # the same if they were recommended it before
         return answer, None if after == now.run else replace(now, run=after).encode()
 
-    def feedback(self, client: str, liked: bool, source: Source, kept: bytes | None) -> Step:
+    def feedback(self, client: str, liked: bool, source: Source, state: bytes | None) -> Step:
         """What a client says of this round's recommendation, once."""
-        if kept is None or (now := RoundsState.decode(kept)).number == 0:
+        if state is None or (now := RoundsState.decode(state)).number == 0:
             return _NOT_OPEN, None
         run = self._run(now, source)
         try:
@@ -218,49 +206,43 @@ class RoundSteps:
             return refusal(409, "Feedback is given once for a round's recommendation."), None
         return reply({"round": now.number}), replace(now, run=run.to_bytes()).encode()
 
-    def without(self, user: str, source: Source, kept: bytes | None) -> bytes | None:
+    def without(self, user: str, source: Source, state: bytes | None) -> bytes | None:
         """The state after a person was forgotten."""
-        if kept is None:
+        if state is None:
             return None
-        now = RoundsState.decode(kept)
-        run, votes = self._run(now, source), dict(now.votes)
-        took_part = user in now.voters or user in votes
-        votes.pop(user, None)
-        if user in now.voters:
+        now = RoundsState.decode(state)
+        run, voted = self._run(now, source), user in now.voters
+        if voted:
             run.leave_voters(now.numbers([user]).values())
         if user in run.clients:
             run.leave(user)
-        return replace(
-            now,
-            run=run.to_bytes(),
-            votes=votes,
-            voters=now.voters - {user},
-            gone=now.gone | {user} if took_part else now.gone,
-        ).encode()
+        votes = {name: chosen for name, chosen in now.votes.items() if name != user}
+        gone = now.gone | {user} if voted or user in now.votes else now.gone
+        voters = now.voters - {user}
+        after = replace(now, run=run.to_bytes(), votes=votes, voters=voters, gone=gone)
+        return after.encode()
 
     def _run(self, now: RoundsState, source: Source) -> PRec:
         return PRec.from_bytes(now.run, settings=self.settings, randomness=source)
 
-    def _possible(self, candidates: tuple[Id, ...]) -> bool:
-        """Each once, of one kind, at least one and not more than there may be."""
-        kinds = {type(candidate) for candidate in candidates}
-        distinct = len(set(candidates)) == len(candidates)
-        return 1 <= len(candidates) <= self.settings.objects and len(kinds) == 1 and distinct
+    def _refused(self, now: RoundsState, candidates: tuple[Id, ...]) -> Reply | None:
+        """Why these cannot be the next round's candidates; None where they can."""
+        if now.announced and now.announced != candidates:
+            return _ANOTHER_VOTE
+        most, kinds = self.settings.objects, set(map(type, candidates))
+        if 1 <= len(set(candidates)) == len(candidates) <= most and len(kinds) == 1:
+            return None
+        return refusal(
+            422, f"A round has 1 to {most} candidates, each once: all numbers or all texts."
+        )
 
     def warm(self) -> None:
         """Compile what counts votes, before anybody waits for it."""
-        kept: bytes | None = self.begin(secure())
+        state: bytes | None = self.begin(secure())
         for _ in range(2):
-            _, kept = self.open([1, 2], {"voter": 1}, secure(), kept)
-            _, kept = self.recommend("client", secure(), kept)
-            _, kept = self.feedback("client", True, secure(), kept)
-
-    def _candidates_refused(self) -> Reply:
-        return refusal(
-            422,
-            f"A round has 1 to {self.settings.objects} candidates, each once: all numbers or all "
-            "texts.",
-        )
+            _, state = self.open([1, 2], {"voter": 1}, secure(), state)
+            _, state = self.recommend("client", secure(), state)
+            _, state = self.feedback("client", True, secure(), state)
 
 
 def among(candidate: Id, candidates: Iterable[Id]) -> bool:
