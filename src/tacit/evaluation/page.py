@@ -39,6 +39,10 @@ class Cell:
             return value
         return cls("–", tone="none") if value is None else cls(_plain(value))
 
+    def __str__(self) -> str:
+        """As a terminal shows it."""
+        return f"{self.text} ({self.small})" if self.small else self.text
+
 
 def interval(
     found: Interval | None, form: str = ".3f", *, ends: bool = True, better: int = 0

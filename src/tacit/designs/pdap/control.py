@@ -59,23 +59,16 @@ class Setting:
     deepest: int = 20
 
     def __post_init__(self) -> None:
-        least = {
-            "videos": 1,
-            "neighbours": 0,
-            "dimension": 1,
-            "horizon": 2,
-            "slices": 2,
-            "deepest": 0,
-        }
-        for name, lowest in least.items():
-            check_whole(name, getattr(self, name), least=lowest)
-        for name, number in (
-            ("smoothness", self.smoothness),
-            ("lipschitz", self.lipschitz),
-            ("growth", self.p),
-            ("split_after", self.first_split),
-        ):
-            check_positive(name, number)
+        for name in ("videos", "dimension"):
+            check_whole(name, getattr(self, name), least=1)
+        for name in ("horizon", "slices"):
+            check_whole(name, getattr(self, name), least=2)
+        for name in ("neighbours", "deepest"):
+            check_whole(name, getattr(self, name), least=0)
+        for name in ("smoothness", "lipschitz"):
+            check_positive(name, getattr(self, name))
+        check_positive("growth", self.p)
+        check_positive("split_after", self.first_split)
 
     @property
     def p(self) -> float:
@@ -123,21 +116,17 @@ Control = Callable[[int, int], float]
 """(level of the cell, round t >= 1) -> visits below which an arm is tried."""
 
 
-def _never(_level: int, _t: int) -> float:
-    return 0.0
-
-
 @dataclass(frozen=True)
 class Controls:
-    """own: of each own video. served: the same, for contexts that neighbours forward.
+    """own: of each own video. served: the same, for contexts that neighbours forward, and of CAP.
 
     trained, neighbour: of each neighbour, without and with learning from the reward.
     """
 
     own: Control
     served: Control
-    trained: Control = _never
-    neighbour: Control = _never
+    trained: Control
+    neighbour: Control
 
 
 def adaptive(setting: Setting, noise: float = 0.0, *, geometric: bool = False) -> Controls:
@@ -160,12 +149,6 @@ def adaptive(setting: Setting, noise: float = 0.0, *, geometric: bool = False) -
         trained=lambda level, t: setting.videos * tried(level, t),
         neighbour=heard,
     )
-
-
-def alone(setting: Setting) -> Controls:
-    """Those of CAP: own videos, with ln t where G1 has ln T."""
-    tried = adaptive(setting).served
-    return Controls(own=tried, served=tried)
 
 
 def uniform_cells(setting: Setting) -> Controls:
@@ -206,7 +189,6 @@ class Visits:
         self.trees: dict[int, TreeRun] = {}
 
     def hold(self, arms: int) -> None:
-        """Room for so many arms."""
         missing = arms - len(self.counts)
         for numbers in (self.counts, self.sums, self.means, self.trained):
             numbers.extend([0] * missing)

@@ -124,8 +124,8 @@ DESIGN = Design(
     "tacit audit pdap  looks for violations of it.",
     {
         "audit": "audit:audit",
-        "simulate": "experiment.commands:SIMULATE",
-        "tour": "experiment.commands:tour",
+        "simulate": "experiment:SIMULATE",
+        "tour": "experiment:tour",
         "compare": "design:contenders",
         "reproduce": "design:ITEMS",
     },

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,7 @@ from tacit.designs.pdap.messages import (
     REQUEST_BYTES,
     Forward,
 )
-from tacit.designs.pdap.policy import Choice, checked_context
+from tacit.designs.pdap.policy import Choice, Policy, checked_context
 from tacit.errors import ConfigError
 from tacit.mechanisms.randomized_response import MOST_CATEGORIES, KaryResponse
 from tacit.mechanisms.samplers import check_epsilon, check_whole
@@ -132,17 +131,10 @@ class Forwarder:
         return number
 
 
-class Serves(Protocol):
-    """A learner that can show guests what it knows."""
-
-    def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
-        """(n,) own videos for (n, d) contexts of others' users."""
-
-
 class Host:
     """A policy over one's own videos that never learns. home: one's own learner."""
 
-    def __init__(self, home: Serves) -> None:
+    def __init__(self, home: Policy) -> None:
         self.home = home
 
     def select(self, context: NDArray[np.float64]) -> Choice:

@@ -182,12 +182,12 @@ def forwarded(
 
 
 def learned_about_neighbours(
-    caution: TrustSettings, *, visits_per_person: int | None = None
+    settings: TrustSettings, *, visits_per_person: int | None = None
 ) -> Guarantee:
     """For a vendor whose home learner has a card. visits_per_person: None: nothing limits them."""
-    if math.isinf(caution.epsilon) or not caution.looks:
+    if math.isinf(settings.epsilon) or not settings.looks:
         raise ConfigError("TrustSettings without noise, or that looks at nobody, has no card.")
-    epsilon = PureAccountant().add(release_for(caution, caution.epsilon).event).epsilon()
+    epsilon = PureAccountant().add(release_for(settings, settings.epsilon).event).epsilon()
     return _proved(
         epsilon,
         visits_per_person,
@@ -195,7 +195,7 @@ def learned_about_neighbours(
         sentence=(
             f"Which neighbours a vendor asks and trusts is {epsilon:g}-differentially private "
             "for each visit, on top of what its learner costs: it follows from public time and "
-            f"from noisy sums, one release per neighbour and {caution.epoch} visits."
+            f"from noisy sums, one release per neighbour and {settings.epoch} visits."
         ),
         protects="one visit: which neighbour was asked, what it offered and claimed, and the click",
         adjacency=_VISIT,
@@ -210,8 +210,8 @@ def learned_about_neighbours(
                 "a visit counts for the one neighbour whose offer is to be shown; its parts count "
                 "once each, in whatever epoch"
             ),
-            f"rewards that neighbours state are clamped to {caution.low:g} to {caution.high:g}"
-            if caution.believed
+            f"rewards that neighbours state are clamped to {settings.low:g} to {settings.high:g}"
+            if settings.believed
             else "what a neighbour states about rewards is not used",
         ),
         not_covered=(

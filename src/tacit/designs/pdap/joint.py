@@ -93,10 +93,9 @@ class Joint(Policy):
     """
 
     def __init__(self, setting: JointSetting, *, randomness: Source) -> None:
-        self.setting = setting
-        self.grid = Grid(setting.dimension, setting.grid_slices)
         super().__init__(setting.videos, setting.neighbours)
-        self._source = randomness
+        self.setting, self.epsilon, self._source = setting, setting.epsilon, randomness
+        self.grid = Grid(setting.dimension, setting.grid_slices)
         self._covariance = covariance_of(self.grid.centres)
         self.seen: list[Observation] = []
         self.arrivals = 0
@@ -110,17 +109,15 @@ class Joint(Policy):
         self._replan()
 
     @property
-    def epsilon(self) -> float:
-        return self.setting.epsilon
-
-    @property
     def event(self) -> Event:
         """What one visit costs."""
         return self.setting.noise.event
 
     @property
     def _ranges(self) -> tuple[Floats, Floats]:
-        return self.ranges(self.setting.neighbour_range)
+        """(arms,) the lowest reward of each, and the width of its range: 0 and 1 of own videos."""
+        (low, high), theirs = self.setting.neighbour_range, np.array(self.sides)
+        return np.where(theirs, low, 0.0), np.where(theirs, high - low, 1.0)
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         if self.arrivals >= self._next:

@@ -87,20 +87,15 @@ class Context(Policy):
     """
 
     def __init__(self, setting: ContextSetting, *, randomness: Source) -> None:
-        self.setting = setting
-        self.grid = Grid(setting.dimension, _SLICES)
         super().__init__(setting.videos, setting.neighbours)
-        self._source = randomness
+        self.setting, self.epsilon, self._source = setting, setting.epsilon, randomness
+        self.grid = Grid(setting.dimension, _SLICES)
         self.response = KaryResponse(setting.report_epsilon, 2 * len(self.grid))
         self._answers = np.zeros((len(self.sides), 2 * len(self.grid)), dtype=np.int64)
         self.explore = Fraction(math.ceil(setting.explore * _PARTS), _PARTS)
         self._selections: dict[int, Selection] = {}
         self.visits = 0
         self._publish()
-
-    @property
-    def epsilon(self) -> float:
-        return self.setting.epsilon
 
     @property
     def visit_epsilon(self) -> float:

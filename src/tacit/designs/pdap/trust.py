@@ -97,17 +97,17 @@ _MOST = 2.0**40
 _NUMBERS = ("releases", "balance", "epochs", "pauses", "back")
 
 
-def largest_gap(caution: TrustSettings) -> int:
+def largest_gap(settings: TrustSettings) -> int:
     """Of one word and one click, in grains: w."""
-    low, high = caution.low, caution.high
+    low, high = settings.low, settings.high
     return math.ceil(max(abs(low), abs(high), abs(low - 1), abs(high - 1)) / (high - low) * GRAINS)
 
 
-def release_for(caution: TrustSettings, epsilon: float) -> LaplaceRelease:
+def release_for(settings: TrustSettings, epsilon: float) -> LaplaceRelease:
     """Of the sums of one neighbour over one epoch. epsilon: of one visit in all its epochs."""
     return LaplaceRelease(
         epsilon=epsilon,
-        sensitivity=3 + largest_gap(caution) / GRAINS,
+        sensitivity=3 + largest_gap(settings) / GRAINS,
         lower=-_MOST,
         upper=_MOST,
         resolution=1 / GRAINS,
@@ -118,12 +118,12 @@ def release_for(caution: TrustSettings, epsilon: float) -> LaplaceRelease:
 class Peer:
     """What home knows of one neighbour, all of it released. epsilon inf: the same without noise."""
 
-    def __init__(self, caution: TrustSettings, epsilon: float) -> None:
-        self.caution = caution
-        self.release = release_for(caution, epsilon)
-        self.believed = caution.believed
-        self.proved = caution.share >= 1
-        self._largest = largest_gap(caution)
+    def __init__(self, settings: TrustSettings, epsilon: float) -> None:
+        self.settings = settings
+        self.release = release_for(settings, epsilon)
+        self.believed = settings.believed
+        self.proved = settings.share >= 1
+        self._largest = largest_gap(settings)
         self._sums, self._released = np.zeros(6, dtype=np.int64), np.zeros(6)
         self._balance = 0.0
         self._releases = self._epochs = self._pauses = self._back = 0
@@ -132,9 +132,9 @@ class Peer:
         """Whether it may be asked at this visit of home's."""
         if visits < self._back:
             return False
-        slot = visits % math.ceil(1 / self.caution.share) == 0
-        proved = self.proved and self.believed == self.caution.believed
-        return proved or slot or visits <= 4 * self.caution.proof
+        slot = visits % math.ceil(1 / self.settings.share) == 0
+        proved = self.proved and self.believed == self.settings.believed
+        return proved or slot or visits <= 4 * self.settings.proof
 
     def asked(self, *, came: bool) -> None:
         """came: whether it made an offer; else it was late, absent, refused, or no message."""
@@ -147,7 +147,7 @@ class Peer:
     def compared(self, word: float, click: float) -> None:
         """Note a visit with both, a click of 0 or 1; what follows from it, `ended` says."""
         if click in (0, 1):
-            gap = round((word - click) / (self.caution.high - self.caution.low) * GRAINS)
+            gap = round((word - click) / (self.settings.high - self.settings.low) * GRAINS)
             self._sums[_BOTH + int(click)] += GRAINS
             self._sums[_GAP + int(click)] += min(max(gap, -self._largest), self._largest)
 
@@ -157,9 +157,9 @@ class Peer:
         self._sums = np.zeros(6, dtype=np.int64)
         self._released += released
         self._releases += 1
-        chance = self.caution.alarm / (self._releases * (self._releases + 1))
+        chance = self.settings.alarm / (self._releases * (self._releases + 1))
         seen = self._released[_SEEN] - self._noise(self._releases, chance)
-        self.proved = self.proved or seen >= self.caution.proof
+        self.proved = self.proved or seen >= self.settings.proof
         self._pause(visits, released)
         before = self.believed
         self.believed = before and not any(self._off(click, chance / 6) for click in (0, 1))
@@ -172,7 +172,7 @@ class Peer:
         return flags | tables | {name: getattr(self, f"_{name}") for name in _NUMBERS}
 
     def resume(self, kept: Mapping[str, Any]) -> None:
-        """Go on from what `kept` gave; under the same caution."""
+        """Go on from what `kept` gave; under the same settings."""
         self.believed, self.proved = kept["believed"], kept["proved"]
         self._sums = np.array(kept["sums"], dtype=np.int64)
         self._released = np.array(kept["released"], dtype=np.float64)
@@ -181,9 +181,9 @@ class Peer:
 
     def _off(self, click: int, chance: float) -> bool:
         """Whether the gaps are more than an honest neighbour's, and the noise of all releases."""
-        c, noise = self.caution, self._noise(self._releases, chance)
+        s, noise = self.settings, self._noise(self._releases, chance)
         both = max(0.0, float(self._released[_BOTH + click]) + noise)
-        tolerated = c.tolerance / (c.high - c.low) * both + c.errors / 2 * math.sqrt(both)
+        tolerated = s.tolerance / (s.high - s.low) * both + s.errors / 2 * math.sqrt(both)
         return abs(float(self._released[_GAP + click])) > tolerated + noise
 
     def _pause(self, visits: int, released: NDArray[np.float64]) -> None:
@@ -192,10 +192,10 @@ class Peer:
             return
         self._balance += float(released[_BALANCE])
         self._epochs += 1
-        noise = self._noise(self._epochs, self.caution.alarm / (self._epochs * (self._epochs + 1)))
-        if self._balance - noise >= self.caution.failures:
-            epochs = math.ceil(self.caution.pause / self.caution.epoch)
-            self._back = visits + epochs * self.caution.epoch * 2 ** min(self._pauses, MOST_PAUSES)
+        noise = self._noise(self._epochs, self.settings.alarm / (self._epochs * (self._epochs + 1)))
+        if self._balance - noise >= self.settings.failures:
+            epochs = math.ceil(self.settings.pause / self.settings.epoch)
+            self._back = visits + epochs * self.settings.epoch * 2 ** min(self._pauses, MOST_PAUSES)
             self._pauses += 1
         elif self._balance + noise < 0:
             self._pauses = 0

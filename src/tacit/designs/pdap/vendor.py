@@ -32,7 +32,7 @@ from tacit.designs.pdap.messages import (
     Reward,
     video_of,
 )
-from tacit.designs.pdap.policy import Choice, Policy, Settles
+from tacit.designs.pdap.policy import Choice, Policy
 from tacit.designs.pdap.trust import Peer, TrustSettings, release_for
 from tacit.errors import ConfigError, DataError
 
@@ -76,8 +76,8 @@ class Vendor:
     """home: arms 0 to K - 1 are `videos`, then `peers`. guests: a `Host`, or another policy over
     the same videos that answers.
 
-    forwarder: None never asks anybody. caution: what neighbours' words are worth. agreement: how
-    others' contexts are sent here; None: as one's own.
+    forwarder: None never asks anybody. trust_settings: of neighbours' words.
+    agreement: how others' contexts are sent here; None: as one's own.
     asks_all: send every visit's forward to all neighbours that can be asked, whatever was chosen;
     then who is asked does not follow from contexts. What home learns of clicks, it sees itself: a
     neighbour that learns of them knows whose offer was shown.
@@ -94,7 +94,7 @@ class Vendor:
         peers: Sequence[str] = (),
         forwarder: Forwarder | None = None,
         agreement: Agreement | None = None,
-        caution: TrustSettings | None = None,
+        trust_settings: TrustSettings | None = None,
         asks_all: bool = False,
         keeps: int = 10_000,
     ) -> None:
@@ -109,7 +109,11 @@ class Vendor:
             raise ConfigError("Neighbours can be asked with a Forwarder only.")
         self.home, self.guests, self.asks_all = home, guests, asks_all
         self._agreement = agreement or (None if forwarder is None else forwarder.agreement)
-        self._forwarder, self._caution, self._keeps = forwarder, caution or TrustSettings(), keeps
+        self._forwarder, self._trust, self._keeps = (
+            forwarder,
+            trust_settings or TrustSettings(),
+            keeps,
+        )
         self._waiting: OrderedDict[tuple[str, bytes], Visit] = OrderedDict()
         self._open_guests: OrderedDict[tuple[str, bytes], _Guest] = OrderedDict()
         self.resume(0, dict(enumerate(videos)), dict(enumerate(peers, len(videos))))
@@ -121,7 +125,7 @@ class Vendor:
         """
         self.visits = visits
         self._videos, self._peers = dict(videos), dict(peers)
-        self._known = {peer: Peer(self._caution, self._noise_epsilon) for peer in peers.values()}
+        self._known = {peer: Peer(self._trust, self._noise_epsilon) for peer in peers.values()}
         self._waiting.clear()
         self._open_guests.clear()
 
@@ -140,12 +144,11 @@ class Vendor:
 
     @property
     def caution_epsilon(self) -> float:
-        """What `caution` costs one visit, present or absent, on top of what `home` charges."""
-        if self._forwarder is None or not self._caution.looks:
+        """Of one visit, present or absent, on top of what `home` charges: for trust."""
+        if self._forwarder is None or not self._trust.looks:
             return 0.0
-        if math.isinf(epsilon := self._noise_epsilon):
-            return math.inf
-        return PureAccountant().add(release_for(self._caution, epsilon).event).epsilon()
+        release = release_for(self._trust, self._noise_epsilon)
+        return PureAccountant().add(release.event).epsilon()
 
     def known(self, peer: str) -> Peer:
         """What is known of a neighbour."""
@@ -225,7 +228,7 @@ class Vendor:
         if visit is None or known is None or visit.video is None:
             return False
         del self._waiting[peer, message.request]
-        visit.word = self._caution.clamped(message.reward / MICRO)
+        visit.word = self._trust.clamped(message.reward / MICRO)
         if visit.click is not None:
             known.compared(visit.word, visit.click)
         elif known.believed:
@@ -295,7 +298,7 @@ class Vendor:
         if self._forwarder is None:
             raise ConfigError("Neighbours can be asked with a Forwarder only.")
         self._peers[self.home.add_arm(neighbour=True)] = peer
-        self._known[peer] = Peer(self._caution, self._noise_epsilon)
+        self._known[peer] = Peer(self._trust, self._noise_epsilon)
 
     def part(self, peer: str) -> None:
         """It is neither asked nor served from now on."""
@@ -306,8 +309,7 @@ class Vendor:
     @property
     def _noise_epsilon(self) -> float:
         """Where the learner promises nothing, trust is by sums without noise."""
-        claims = isinstance(self.home, Settles) and math.isfinite(self.home.epsilon)
-        return self._caution.epsilon if claims else math.inf
+        return self._trust.epsilon if math.isfinite(self.home.epsilon) else math.inf
 
     def _pass_time(self) -> None:
         """What follows from the number of visits alone, and from what is released because of it."""
@@ -316,7 +318,7 @@ class Vendor:
             if self._waiting[oldest].number > self.visits - self._keeps:
                 break
             del self._waiting[oldest]
-        if self.visits % self._caution.epoch or not self._caution.looks:
+        if self.visits % self._trust.epoch or not self._trust.looks:
             return
         for name, known in self._known.items():
             if known.ended(self.visits):  # its arm starts anew, without what it said
@@ -329,10 +331,7 @@ class Vendor:
         """An own video instead. A second choice of the same visit: the first is not learned."""
         if not (own := list(self._videos)):
             raise ConfigError("The neighbour has nothing, and there is no own video to show.")
-        if isinstance(self.home, Settles):
-            visit.choice = self.home.settle(visit.context, own, instead=visit.choice)
-        else:
-            visit.choice = self.home.select(visit.context, own)
+        visit.choice = self.home.settle(visit.context, own, instead=visit.choice)
         visit.video, visit.peer = self._videos[visit.choice.arm], None
         return visit.video
 

@@ -205,7 +205,7 @@ def sent(
         ["own"],
         peers=[f"peer {number}" for number in range(PEERS)],
         forwarder=Forwarder(agreement, randomness=source),
-        caution=TrustSettings(share=1.0),
+        trust_settings=TrustSettings(share=1.0),
         asks_all=asks_all,
     )
     visit = home.choose(context)

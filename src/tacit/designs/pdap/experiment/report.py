@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tacit.designs.pdap.control import regret_bound
-from tacit.designs.pdap.experiment import Column, Row, columns_of, level
+from tacit.designs.pdap.experiment import Row
 from tacit.designs.pdap.experiment.policies import PUBLISHED, World
-from tacit.evaluation import Interval, Table, Verdict, mean_interval
+from tacit.evaluation import Interval, Table, Verdict, grouped, mean_interval
 from tacit.evaluation.page import Cell, Figure, Mark, Page, Section, interval
 
+Column = tuple[str, float]
+"""A policy, and its epsilon: inf for those without."""
 DAP = ("dap", math.inf)
 ORDERINGS: tuple[tuple[str, str], ...] = (
     ("dap", "cap"),
@@ -55,7 +57,7 @@ def orderings(rows: Sequence[Row]) -> list[Ordering]:
     def at(name: str, epsilon: float, seed: int) -> float:
         return ended.get((name, epsilon, seed), ended.get((name, math.inf, seed), math.nan))
 
-    found = []
+    compared = []
     for above, below in ORDERINGS:
         private = above.endswith("p-dap") or below.endswith("p-dap")
         for epsilon in epsilons if private else [math.inf]:
@@ -63,8 +65,9 @@ def orderings(rows: Sequence[Row]) -> list[Ordering]:
             gaps = [at(above, epsilon, seed) - at(below, epsilon, seed) for seed in seeds]
             if gaps and not any(map(math.isnan, gaps)):
                 difference = mean_interval(gaps)
-                found.append(Ordering(above, below, epsilon, difference, verdict_of(difference)))
-    return found
+                outcome = verdict_of(difference)
+                compared.append(Ordering(above, below, epsilon, difference, outcome))
+    return compared
 
 
 def verdict_of(difference: Interval) -> Outcome:
@@ -77,49 +80,47 @@ def verdict_of(difference: Interval) -> Outcome:
 
 
 def page_of(rows: Sequence[Row], world: World, manifest: Mapping[str, Any]) -> Page:
-    """Everybody at the last visit, curves, and the paper's orderings."""
-    columns, found = columns_of(rows), orderings(rows)
-    last, seeds = max(row.arrivals for row in rows), len({row.seed for row in rows})
+    """All policies at the last visit, curves, and the paper's orderings."""
+    columns, compared, ended = _columns(rows), orderings(rows), _ended(rows)
     key = [Mark(named(column), *_ink(number)) for number, column in enumerate(columns)]
     sections = [
-        Section("Everybody, at the last visit", [_standings(rows, columns, last, seeds > 1)]),
+        Section("All policies, at the last visit", [standings(rows)]),
         Section("Visit after visit", figures=list(_figures(rows, columns, world)), key=key),
     ]
-    if found:
-        sections.append(Section("The paper’s orderings", [_ordered(found, seeds > 1)]))
-    ended = [row for row in rows if row.arrivals == last]
+    if compared:
+        sections.append(Section("The paper’s orderings", [ordered(compared)]))
     facts = {
         "world": world,
-        "last": last,
-        "seeds": seeds,
+        "last": ended[0].arrivals,
+        "seeds": len({row.seed for row in rows}),
         "best": sum(row.best for row in ended) / len(ended),
     }
     return Page(
         "Vendors that learn together",
         sections,
         manifest,
-        verdict(found),
+        verdict(compared),
         design="P-DAP",
         package=__package__,
         facts=facts,
     )
 
 
-def verdict(found: Sequence[Ordering]) -> Verdict:
+def verdict(compared: Sequence[Ordering]) -> Verdict:
     """How many of the paper's orderings hold."""
-    count = Counter[str](one.verdict for one in found)
-    said = {
+    count = Counter[str](one.verdict for one in compared)
+    sentences = {
         "not distinguished": f"{count['not distinguished']} cannot be separated. ",
         "the reverse": f"{count['the reverse']} come out the other way round. ",
         "one seed only": "With one seed nothing can be separated. ",
     }
-    sentence = "".join(text for outcome, text in said.items() if count[outcome])
+    sentence = "".join(text for outcome, text in sentences.items() if count[outcome])
     sentence += "The published policies are for comparison: their privacy claims do not hold, "
     sentence += "whatever their accuracy."
-    if not found:
+    if not compared:
         return Verdict("weakened", "No two policies of the paper’s tables were run", sentence)
-    head = f"{count['holds']} of {len(found)} of the paper’s orderings hold here"
-    return Verdict("hidden" if count["holds"] == len(found) else "weakened", head, sentence)
+    head = f"{count['holds']} of {len(compared)} of the paper’s orderings hold here"
+    return Verdict("hidden" if count["holds"] == len(compared) else "weakened", head, sentence)
 
 
 def named(column: Column) -> str:
@@ -129,9 +130,28 @@ def named(column: Column) -> str:
     return title if math.isinf(epsilon) else f"{title}, ε = {epsilon:g}"
 
 
-def _standings(rows: Sequence[Row], columns: Sequence[Column], last: int, ends: bool) -> Table:
+def _columns(rows: Sequence[Row]) -> list[Column]:
+    """Policies and their epsilons, in the order they were run."""
+    return list(dict.fromkeys((row.policy, row.epsilon) for row in rows))
+
+
+def _ended(rows: Sequence[Row]) -> list[Row]:
+    last = max(row.arrivals for row in rows)
+    return [row for row in rows if row.arrivals == last]
+
+
+def _level(rows: Sequence[Row], column: Column, field: str) -> Interval | None:
+    """A figure of rows after equally many visits, with its interval over seeds; None if unknown."""
+    values = [getattr(row, field) for row in rows if (row.policy, row.epsilon) == column]
+    return mean_interval(values) if values and None not in values else None
+
+
+def standings(rows: Sequence[Row]) -> Table:
+    """All policies at the last visit, means and intervals over seeds."""
+    ended, several = _ended(rows), len({row.seed for row in rows}) > 1
+
     def cell(field: str, form: str) -> Callable[[Column], object]:
-        return lambda column: interval(level(rows, column, field, last), form, ends=ends)
+        return lambda column: interval(_level(ended, column, field), form, ends=several)
 
     def spent(column: Column) -> object:
         policy, epsilon = column
@@ -145,16 +165,21 @@ def _standings(rows: Sequence[Row], columns: Sequence[Column], last: int, ends: 
     shown: dict[str, Callable[[Column], object]] = {
         "policy": named,
         "accuracy": cell("accuracy", ".2%"),
+        "tested": cell("test_accuracy", ".2%"),
         "average regret": cell("average_regret", ".4f"),
         "forwarded": cell("forwarded", ".2%"),
         "ε spent per visit": spent,
     }
-    return Table.of("Table of all policies", shown, columns)
+    title = f"After {ended[0].arrivals:,} visits of each vendor"
+    return Table.of(title, shown, _columns(rows))
 
 
-def _ordered(found: Sequence[Ordering], ends: bool) -> Table:
+def ordered(compared: Sequence[Ordering]) -> Table:
+    """The paper's orderings, and what was found of them here."""
+
     def points(one: Ordering) -> object:
-        return interval(Interval(*(100 * each for each in one.difference)), "+.2f", ends=ends)
+        several = math.isfinite(one.difference.low)
+        return interval(Interval(*(100 * each for each in one.difference)), "+.2f", ends=several)
 
     tones = {"holds": "better", "the reverse": "worse"}
     columns: dict[str, Callable[[Ordering], object]] = {
@@ -163,7 +188,7 @@ def _ordered(found: Sequence[Ordering], ends: bool) -> Table:
         "difference, percentage points": points,
         "here": lambda one: Cell(one.verdict, tone=tones.get(one.verdict, "")),
     }
-    return Table.of("Table of orderings", columns, found)
+    return Table.of("The paper's orderings", columns, compared)
 
 
 def _figures(rows: Sequence[Row], columns: Sequence[Column], world: World) -> Iterator[Figure]:
@@ -171,22 +196,22 @@ def _figures(rows: Sequence[Row], columns: Sequence[Column], world: World) -> It
     from tacit.evaluation.plots import Curve, curves
 
     many = len({row.seed for row in rows}) > 2  # intervals over two seeds would fill the plot
-    visits = sorted({row.arrivals for row in rows})
+    visits = grouped(rows, lambda row: row.arrivals)
 
     def drawn(title: str, shown: Sequence[Column], field: str, axis: str, bound: bool) -> Figure:
         lines = []
         for column in shown:
             points = []
-            for n in visits:
-                if (found := level(rows, column, field, n)) is not None:
+            for n, some in visits.items():
+                if (figure := _level(some, column, field)) is not None:
                     over = regret_bound(world.setting, n) if bound else 1.0
-                    mean, low, high = (each / over for each in found)
+                    mean, low, high = (each / over for each in figure)
                     points.append((float(n), mean, *((low, high) if many else (mean, mean))))
             if points:
                 lines.append(Curve(named(column), *_ink(columns.index(column)), tuple(points)))
         plot = curves(lines, x_title="visits of each vendor", y_title=axis)
-        said = "by visits, a line for each policy; the table above holds the last figures."
-        return Figure(title, f"Line plot: {title} {said}", (("", plot),))
+        alt = f"Line plot: {title} by visits, a line for each policy; the table above holds the "
+        return Figure(title, f"{alt}last figures.", (("", plot),))
 
     yield drawn("Regret", columns, "regret", "regret of one vendor so far", False)
     if DAP in columns:  # below 1 where the bound holds

@@ -211,7 +211,7 @@ class ServedVendor:
             asked = s.most_visits(asks=True) or None
             cards += [
                 forwarded(s.agreement, visits=asked, asks_all=True),
-                learned_about_neighbours(s.caution, visits_per_person=asked),
+                learned_about_neighbours(s.trust_settings, visits_per_person=asked),
             ]
         return tuple(cards)
 

@@ -126,7 +126,7 @@ class VendorSettings:
         return slices_for(self.horizon, self.features, _ARMS) if self.cells is None else self.cells
 
     @cached_property
-    def caution(self) -> TrustSettings:
+    def trust_settings(self) -> TrustSettings:
         """No neighbour reports rewards, so none has to be believed."""
         return TrustSettings(
             believed=False, share=self.share, epsilon=self.caution_epsilon, epoch=self.epoch
@@ -153,7 +153,7 @@ class VendorSettings:
     def costs(self) -> tuple[Cost, Cost]:
         """Of one visit: learned; and also sent to neighbours, which are watched."""
         learned, asked = (PureAccountant().add(self.joint.noise.event) for _ in range(2))
-        asked.add(release_for(self.caution, self.caution.epsilon).event)
+        asked.add(release_for(self.trust_settings, self.trust_settings.epsilon).event)
         if (event := Forwarder(self.agreement, randomness=randomness.secure()).event) is not None:
             asked.add(event)
         return Cost.pure(learned.epsilon()), Cost.pure(asked.epsilon())
@@ -180,7 +180,7 @@ class VendorSettings:
             peers=tuple(self.peers or ()),
             forwarder=Forwarder(self.agreement, randomness=source) if self.peers else None,
             agreement=self.agreement,
-            caution=self.caution,
+            trust_settings=self.trust_settings,
             asks_all=True,
             keeps=0,
         )
