@@ -8,7 +8,7 @@ from typing import Any
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import JointSetting
-from tacit.designs.pdap.local import Context
+from tacit.designs.pdap.local import Context, ContextSetting
 from tacit.designs.pdap.published_guarantees import without_noise as without_noise
 from tacit.designs.pdap.trust import TrustSettings, release_for
 from tacit.errors import ConfigError
@@ -31,6 +31,19 @@ def _proved(
     if visits is not None:
         card |= {"lifetime_epsilon": visits * epsilon, "lifetime_delta": 0.0}
     return Guarantee(trust=trust, basis=Basis.PROVED, epsilon=epsilon, delta=0.0, **card)
+
+
+def usual(epsilon: float) -> tuple[Guarantee, ...]:
+    """All cards at epsilon of one visit, in a usual setting: see `design.CardSettings`."""
+    if math.isinf(epsilon):
+        return (without_noise("sound-joint"),)
+    sizes: dict[str, Any] = {"videos": 20, "neighbours": 3, "dimension": 2, "epsilon": epsilon}
+    return (
+        joint(JointSetting(**sizes, horizon=200_000)),
+        forwarded(Agreement(features=2, slices=2, epsilon=epsilon), asks_all=True),
+        learned_about_neighbours(TrustSettings(epsilon=epsilon / 10)),
+        context(Context(ContextSetting(**sizes), randomness=secure())),
+    )
 
 
 def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Guarantee:
@@ -70,10 +83,7 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
         ),
         not_covered=(
             "a user's own video, towards anyone who sees it: it depends on the user's own context",
-            (
-                "the user's own vendor, which sees contexts and rewards, and a neighbour that gets "
-                "a request"
-            ),
+            "the user's own vendor, which sees contexts and rewards; a neighbour that is asked",
             "that a visit took place, and when: arrivals are counted in public",
             "what a vendor learns about its neighbours: that costs extra and has its own card",
             "a person with several visits, beyond what `lifetime` says",
@@ -81,10 +91,7 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
             "what the neighbour itself learns of a forwarded visit: the sound one learns nothing",
         ),
         sources=(
-            (
-                "Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 2014), for joint "
-                "privacy"
-            ),
+            "Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 2014), joint privacy",
             "Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS 2018)",
             "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020), for the sampler",
         ),
@@ -206,10 +213,7 @@ def learned_about_neighbours(
         lifetime="a person with N visits pays N times",
         assumptions=(
             "which arms were open at a visit, and when neighbours join or leave, is public",
-            (
-                "a visit counts for the one neighbour whose offer is to be shown; its parts count "
-                "once each, in whatever epoch"
-            ),
+            "a visit counts for the one neighbour whose offer is to be shown; each part once",
             f"rewards that neighbours state are clamped to {settings.low:g} to {settings.high:g}"
             if settings.believed
             else "what a neighbour states about rewards is not used",

@@ -38,6 +38,12 @@ def published(name: str, setting: Setting, epsilon: float = math.inf) -> tuple[G
     return (own, _forwarded(name.upper(), setting, epsilon, more)) if setting.neighbours else (own,)
 
 
+def usual(epsilon: float) -> tuple[Guarantee, ...]:
+    """Of P-DAP and GP-DAP, in a usual setting: see `design.CardSettings`."""
+    setting = Setting(videos=20, neighbours=3, dimension=2, horizon=200_000)
+    return (*published("p-dap", setting, epsilon), *published("gp-dap", setting, epsilon))
+
+
 def _without_epsilon(basis: Basis, **card: Any) -> Guarantee:
     return Guarantee(
         trust=Trust.OWN_VENDOR, basis=basis, epsilon=None, delta=None, assumptions=(), **card
@@ -73,6 +79,26 @@ def without_noise(name: str) -> Guarantee:
     )
 
 
+_ALGORITHM_1 = Claim(
+    "Theorem 4: Algorithm 1 is epsilon-differentially private in the context",
+    "false: all but the draw follows from the cell without noise",
+    (
+        "one cell still needs video 1, another video 2: the video reveals it (epsilon infinite)",
+        "own videos beat all neighbours in one cell only: forwarding reveals it (epsilon infinite)",
+        "a visit that splits its cell makes later visitors explore (epsilon infinite for presence)",
+    ),
+)
+_ALGORITHM_2 = Claim(
+    "Theorem 5: Algorithm 2 is epsilon-differentially private in the rewards",
+    "false: most of it uses rewards without noise",
+    (
+        "the reward of a video that is explored is sent without noise (epsilon infinite)",
+        "the largest mean is of true rewards: at a tie one reward decides (epsilon infinite)",
+        "counts and splits are exact: for the presence of a visit, epsilon is infinite",
+    ),
+)
+
+
 def _own_users(name: str, setting: Setting, epsilon: float, more: tuple[Claim, ...]) -> Guarantee:
     """ExP-DAP: what is shown to a vendor's own users. Theorem 4 of the paper."""
     return _refuted(
@@ -94,25 +120,7 @@ def _own_users(name: str, setting: Setting, epsilon: float, more: tuple[Claim, .
         ),
         claims=(
             _draw(setting, epsilon, geometric=bool(more)),
-            Claim(
-                "Theorem 4: Algorithm 1 is epsilon-differentially private in the context",
-                "false: all but the draw follows from the cell without noise",
-                (
-                    (
-                        "one cell still needs video 1 and another video 2: what is shown reveals "
-                        "the cell (epsilon infinite)"
-                    ),
-                    (
-                        "own videos of one cell are all better than the best neighbour, and of "
-                        "another cell worse: own or forwarded reveals the cell (epsilon infinite)"
-                    ),
-                    (
-                        "a cell that is one visit short of its split: the next visit decides "
-                        "whether later visitors get exploration (epsilon infinite for the presence "
-                        "of a visit)"
-                    ),
-                ),
-            ),
+            _ALGORITHM_1,
             _past(),
             _impossible(),
             *more,
@@ -137,10 +145,7 @@ def _forwarded(name: str, setting: Setting, epsilon: float, more: tuple[Claim, .
         sources=(
             _PAPER,
             "Chan, Shi, Song: Private and continual release of statistics (TISSEC 2011)",
-            (
-                "Dwork, Naor, Pitassi, Rothblum: Differential privacy under continual observation "
-                "(STOC 2010)"
-            ),
+            "Dwork et al.: Differential privacy under continual observation (STOC 2010)",
         ),
         claims=(
             Claim(
@@ -151,21 +156,7 @@ def _forwarded(name: str, setting: Setting, epsilon: float, more: tuple[Claim, .
             ),
             _scales(setting, epsilon),
             _levels(),
-            Claim(
-                "Theorem 5: Algorithm 2 is epsilon-differentially private in the rewards",
-                "false: most of it uses rewards without noise",
-                (
-                    (
-                        "while a video is explored, its reward is sent without noise: the outputs "
-                        "for 0 and 1 never coincide (epsilon infinite)"
-                    ),
-                    (
-                        "the largest mean is that of true rewards: at a tie, one reward decides "
-                        "which video is shown (epsilon infinite)"
-                    ),
-                    "counts and splits are exact: for the presence of a visit, epsilon is infinite",
-                ),
-            ),
+            _ALGORITHM_2,
             *more,
         ),
     )
@@ -181,21 +172,15 @@ def _draw(setting: Setting, epsilon: float, *, geometric: bool) -> Claim:
     deepest, m, alpha = _deepest(setting), setting.slices, setting.smoothness
     used = theory.epsilon_at(epsilon, m, alpha, deepest, geometric)
     ratio = theory.draw_exponent(used, setting.lipschitz, m, alpha, deepest)
+    most = theory.selection_loss(ratio, setting.videos)
     return Claim(
         "Lemma 2 and Theorem 4: Delta u = L m^(-alpha l), so that a draw costs epsilon'",
         "false: that bounds a mean within a cell. Contexts in one cell have the same chances, and "
         "means of two cells differ by up to 1",
         (
-            (
-                f"epsilon' {_EXAMPLE:g}, L = 1, m = 2, alpha = 1, two videos whose means swap, "
-                f"exact: {losses(2)}"
-            ),
+            f"exact, epsilon' {_EXAMPLE:g}, L = 1, m = 2, alpha = 1, two means swap: {losses(2)}",
             f"the same with 1,000 videos: {losses(1000)}",
-            (
-                f"this setting's deepest cells, level {deepest} at most: up to "
-                f"{theory.selection_loss(ratio, setting.videos):.4g} a visit for the claimed "
-                f"{epsilon:g}; N visits cost N times as much"
-            ),
+            f"deepest cells here, level {deepest} at most: {most:.4g} a visit for {epsilon:g}",
             f"with Delta u = 1: {theory.selection_loss(epsilon / 2, setting.videos):.3g} a draw",
         ),
     )
