@@ -35,7 +35,7 @@ def spent(one, user="ann"):
 
 def sums(one):
     """What was learned since the last release, of all cells and arms: visits, in grains."""
-    desk = one.served.keeper.open(one.kept())
+    desk = one.served.cache.open(one.kept())
     return int(desk.vendor.home.kept()[1]["exact"].sum())
 
 
@@ -219,7 +219,7 @@ def test_a_call_is_not_cut_short_when_its_visitor_leaves(pair):
             raise httpx2.ConnectError("gone")
 
         pair.home.wire.answers = slow
-        call = calls.ask(peer, b"", "0" * 32)
+        call = calls.ask(peer, Forward(bytes(16), 0, 1, ()).encode())
         visitor = asyncio.create_task(_shielded(call))
         await going.wait()
         visitor.cancel()

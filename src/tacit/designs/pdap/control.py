@@ -118,10 +118,8 @@ Control = Callable[[int, int], float]
 
 @dataclass(frozen=True)
 class Controls:
-    """own: of each own video. served: the same, for contexts that neighbours forward, and of CAP.
-
-    trained, neighbour: of each neighbour, without and with learning from the reward.
-    """
+    """own: of each own video. served: for contexts that neighbours forward, and of CAP. trained,
+    neighbour: of each neighbour, without and with learning from the reward."""
 
     own: Control
     served: Control
@@ -130,10 +128,8 @@ class Controls:
 
 
 def adaptive(setting: Setting, noise: float = 0.0, *, geometric: bool = False) -> Controls:
-    """Those of DAP. noise: Gamma, what a neighbour's noise costs in visits; 0 without noise.
-
-    geometric: Gamma shrinks as m^(alpha l), as the noise of GP-DAP does.
-    """
+    """Those of DAP. noise: Gamma, what a neighbour's noise costs in visits; geometric: it shrinks
+    as m^(alpha l), as the noise of GP-DAP does."""
     m, alpha = setting.slices, setting.smoothness
 
     def tried(level: int, t: int) -> float:
@@ -152,10 +148,8 @@ def adaptive(setting: Setting, noise: float = 0.0, *, geometric: bool = False) -
 
 
 def uniform_cells(setting: Setting) -> Controls:
-    """Those of DUP, whose cells have no level: D1 = t^(2 alpha / (3 alpha + d)) ln t and K D1.
-
-    K D1 visits train a neighbour, so that each of its K videos can be tried D1 times.
-    """
+    """Those of DUP, whose cells have no level: D1 = t^(2 alpha / (3 alpha + d)) ln t for each
+    video, K D1 to train a neighbour, so that each of its K videos can be tried D1 times."""
     power = 2 * setting.smoothness / (3 * setting.smoothness + setting.dimension)
 
     def tried(_level: int, t: int) -> float:
@@ -174,8 +168,8 @@ class Cell(NamedTuple):
 class Visits:
     """What one cell has learned, by the numbers of the arms. An arm never tried has mean 0.
 
-    arrivals: contexts that came. counts: N, choices that were learned from. trained: N1, those of
-    a neighbour that were not. trees: of guests' rewards, one for each video.
+    arrivals: contexts that came. counts: N, choices that were learned from. trained: N1, those of a
+    neighbour that were not. trees: of rewards of forwarded users, one for each video.
     """
 
     __slots__ = ("arrivals", "counts", "means", "sums", "trained", "trees")

@@ -38,10 +38,8 @@ from tacit.randomness import Source
 @dataclass(frozen=True)
 class Agreement:
     """How contexts are sent, as vendors agree on it. epsilon: nats, inf for the true cell.
-
-    features: d, or 0 to tell nothing. slices: per feature; with noise, slices ** features answers
-    are possible, at most 2 ** 20: few features, or two slices.
-    """
+    features: d, or 0 to send none. slices: per feature; with noise, slices^features is at most
+    2^20."""
 
     features: int
     slices: int
@@ -66,7 +64,6 @@ class Agreement:
 
     @property
     def reported(self) -> bool:
-        """Whether anything is sent at all."""
         return self.features > 0 and self.slices > 1
 
     @property
@@ -77,7 +74,6 @@ class Agreement:
         return NO_NOISE if math.isinf(self.epsilon) else math.ceil(self.epsilon * MICRO)
 
     def agrees(self, forward: Forward) -> bool:
-        """Whether a message is as agreed."""
         found = (len(forward.places), forward.slices, forward.epsilon)
         return found == (self.features, self.slices, self.micros)
 

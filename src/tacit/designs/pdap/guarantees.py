@@ -142,10 +142,8 @@ _OF_ALL = (
 def forwarded(
     agreement: Agreement, *, visits: int | None = None, asks_all: bool = False
 ) -> Guarantee:
-    """visits: of one person that are forwarded at most; None: nothing limits them.
-
-    asks_all: as the `Vendor`'s. False: the card is for the content of a request alone.
-    """
+    """visits: of one person that are forwarded at most; None: nothing limits them. asks_all: as the
+    `Vendor`'s; False: the card is for the content of a request alone."""
     spent = Forwarder(agreement, randomness=secure()).visit_epsilon
     if math.isinf(spent):
         raise ConfigError("A context in the clear has no card: nothing protects it.")

@@ -41,13 +41,12 @@ from tacit.recommenders.base import Unanswered
 
 @dataclass(frozen=True, kw_only=True)
 class JointSetting:
-    """epsilon: of one visit of a user, whether an own video or a neighbour is chosen.
+    """Counts: as in `Setting`. epsilon: of one visit of a user, whatever is chosen.
 
-    videos, neighbours, dimension, horizon: as in `Setting`.
-    neighbour_range: lowest and highest reward of a neighbour.
-    slices: per dimension of the grid; None: by the rule of `slices_for`.
-    first: arrivals in the first epoch; growth: how much longer the next one is; 1 for equal ones.
-    After the horizon a new period begins, with fresh noise: a visit is in one period only.
+    neighbour_range: lowest and highest reward of a neighbour. slices: per dimension of the grid;
+    None: by `slices_for`. first: arrivals in the first epoch; growth: how much longer the next one
+    is, 1 for equal ones. After the horizon a new period begins, with fresh noise: a visit is in one
+    period only.
     """
 
     videos: int
@@ -87,10 +86,8 @@ class JointSetting:
 
 
 class Joint(Policy):
-    """A policy; its options are those of `JointSetting`. epsilon inf: the same without noise.
-
-    seen: what was released, oldest first. arrivals: contexts answered so far; public.
-    """
+    """epsilon inf: the same without noise. seen: what was released, oldest first. arrivals:
+    contexts answered so far; public."""
 
     def __init__(self, setting: JointSetting, *, randomness: Source) -> None:
         super().__init__(setting.videos, setting.neighbours)
@@ -110,7 +107,6 @@ class Joint(Policy):
 
     @property
     def event(self) -> Event:
-        """What one visit costs."""
         return self.setting.noise.event
 
     @property
@@ -151,11 +147,8 @@ class Joint(Policy):
     def settle(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
     ) -> Choice:
-        """Another arm for a visit that has its choice, which came to nothing: the best believed.
-
-        Not a visit of its own: public time must not tell whose choice came to nothing.
-        instead: of that choice. Whichever of the two is answered, it is one visit.
-        """
+        """The arm believed best, for a visit whose choice came to nothing. Not a visit of its own:
+        public time must not tell whose choice came to nothing. One of the two is answered."""
         allowed = self.allowed(arms)
         cell = self.grid.number(context)
         best = allowed[int(self._means[cell, allowed].argmax())]
@@ -167,7 +160,6 @@ class Joint(Policy):
         return np.asarray(best[[self.grid.number(context) for context in contexts]])
 
     def add_arm(self, *, neighbour: bool = False) -> int:
-        """It is tried from the next visit on, as often as what is believed of it says."""
         arm = super().add_arm(neighbour=neighbour)
         self._sums.widen()
         self.seen = [one.widened() for one in self.seen]
@@ -186,10 +178,8 @@ class Joint(Policy):
         return believed(self.seen, self._covariance, self, self._ranges)
 
     def kept(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Numbers that JSON can hold, and arrays, to go on from; `exact` among them is private.
-
-        No state may be gone on from twice.
-        """
+        """Numbers that JSON can hold, and arrays, to go on from once; `exact` among them is
+        private."""
         exact, released = self._sums.kept()
         seen = self.seen
         tables = [getattr(one, name) for name in ("likes", "visits", "counts") for one in seen]
@@ -216,7 +206,7 @@ class Joint(Policy):
         return numbers, arrays
 
     def resume(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become what a Joint of the same setting was when it was `kept`."""
+        """Go on from what `kept` gave, of a Joint of the same setting."""
         self._sums.resume(arrays["exact"], numbers["released"])
         self.own, self.neighbours = list(numbers["own"]), list(numbers["neighbours"])
         self.sides = [bool(side) for side in numbers["sides"]]
@@ -236,7 +226,6 @@ class Joint(Policy):
             self.seen = [first.with_later(second), *rest]
 
     def _release(self) -> None:
-        """An epoch is over."""
         ended = self.arrivals - self._began
         likes, visits = self._sums.release(ended)
         noise = self.setting.noise.variance
@@ -251,7 +240,6 @@ class Joint(Policy):
         self._replan()
 
     def _start_period(self) -> None:
-        """Sums at zero, whose noise is fresh."""
         self._began = self.arrivals
         self._sums = EpochSums(len(self.grid), len(self.sides), self.setting.noise)
         self._restart_epochs()

@@ -47,10 +47,8 @@ GRAIN = 16
 
 @dataclass(frozen=True)
 class SumNoise:
-    """Noise of one sum, in grains; the same for both sums of a pair, drawn independently.
-
-    epsilon: of one visit, present or absent.
-    """
+    """Noise in grains, independent for the two sums of a pair. epsilon: of one visit, present or
+    absent."""
 
     epsilon: float
 
@@ -59,7 +57,6 @@ class SumNoise:
 
     @property
     def event(self) -> Event:
-        """What one visit costs."""
         return NonPrivate() if math.isinf(self.epsilon) else self._laplace.event
 
     @property
@@ -104,9 +101,7 @@ class EpochSums(Running):
 
     def release(self, arrivals: int) -> tuple[Floats, Floats]:
         """Likes and visits (cells, arms) learned since the last release, which are forgotten here.
-
-        arrivals: since the start. Once per epoch: PrivacyError for a second time.
-        """
+        arrivals: since the start. PrivacyError for a second release of an epoch."""
         self._check_process()
         with self._lock:
             if arrivals <= self._released:
@@ -118,20 +113,16 @@ class EpochSums(Running):
         return likes, likes + dislikes
 
     def widen(self) -> None:
-        """One more arm."""
         with self._lock:
             self._exact = np.pad(self._exact, ((0, 0), (0, 1), (0, 0)))
 
     def kept(self) -> tuple[Ints, int]:
         """What was learned since the last release, exactly: (cells, arms, 2); and when that was.
-
-        For a caller that stores it and never continues from one state twice.
-        """
+        For a caller that stores it and never continues from one state twice."""
         with self._lock:
             return self._exact.copy(), self._released
 
     def resume(self, exact: Ints, released: int) -> None:
-        """Go on from what `kept` gave."""
         with self._lock:
             self._exact, self._released = exact.copy(), released
 
@@ -139,10 +130,8 @@ class EpochSums(Running):
 @dataclass(frozen=True, eq=False)
 class Observation:
     """A release (cells, arms): noisy sums of likes and of visits, and visits as they are counted.
-
     noise: variance of the noise of likes, in rewards, and its covariance with that of visits, whose
-    variance is twice as much.
-    """
+    variance is twice as much."""
 
     likes: Floats
     visits: Floats
@@ -192,11 +181,9 @@ def counted(visits: Floats, noise: float, chances: Floats | None) -> Floats:
 def believed(
     seen: Sequence[Observation], covariance: Floats, arms: Policy, ranges: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats]:
-    """Means and variances (cells, arms). seen: oldest first. ranges: see `posterior`.
-
-    Own videos have one mean before anything was seen of one: that of all, a half at first. A
-    neighbour is taken to be as good as one's own best videos until it shows otherwise.
-    """
+    """Means and variances (cells, arms), as of `posterior`. Before anything was seen, all own
+    videos have one mean, that of all, a half at first; a neighbour that of one's own best
+    videos."""
     theirs = np.array(arms.sides)
     likes = 50.0 + sum(float(one.likes[:, ~theirs].sum()) for one in seen)
     visits = 100.0 + sum(float(one.visits[:, ~theirs].sum()) for one in seen)
@@ -219,11 +206,10 @@ def posterior(
 ) -> tuple[Floats, Floats]:
     """Means and variances (cells, arms). seen: oldest first.
 
-    mean: (arms,) before anything was seen. fading: (arms,) what an observation is worth one release
-    later. ranges: lowest reward and width, each (arms,).
-    An observation tells likes - mean * visits, whose variance is known: `CHANCE` times the visits,
-    plus its noise. Observations add up by inverse variances, so an early one, whose noise was as
-    large but whose visits were few, counts little.
+    mean: (arms,) before anything was seen. fading: (arms,) weight of an observation one release
+    later. ranges: lowest reward and width, each (arms,). An observation tells likes - mean *
+    visits, whose variance is known: `CHANCE` times the visits, plus its noise. Observations add up
+    by inverse variances, so an early one, with few visits and as large a noise, counts little.
     """
     low, width = ranges
     share = (mean - low) / width
@@ -242,9 +228,7 @@ def posterior(
 
 def _krige(weight: Floats, evidence: Floats, covariance: Floats) -> tuple[Floats, Floats]:
     """Of a Gaussian process with mean 0, from observations of precision `weight`, arm by arm.
-
-    evidence: precision times observation, so that a precision of 0 needs no observation.
-    """
+    evidence: precision times observation, so that a precision of 0 needs no observation."""
     root = np.sqrt(weight).T
     inner = np.eye(len(covariance)) + root[:, :, None] * covariance * root[:, None, :]
     reached = covariance[None] * root[:, None, :]
@@ -262,10 +246,8 @@ PARTS = 1 << 10
 
 
 def plan(means: Floats, variances: Floats, allowed: list[int], source: Source) -> Ints:
-    """(cells, arms) in parts that sum to PARTS in each cell; nothing for an arm not allowed.
-
-    Each gets the share of PARTS draws from what is believed in which it was the best (Thompson).
-    """
+    """(cells, arms) in parts that sum to PARTS in each cell: the share of draws from what is
+    believed in which an arm was the best of those allowed (Thompson)."""
     parts = np.zeros(means.shape, dtype=np.int64)
     spread = np.sqrt(variances[:, allowed])
     places = np.array(allowed)

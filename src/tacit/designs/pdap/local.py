@@ -44,10 +44,7 @@ KNOWN = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class ContextSetting:
-    """epsilon: of one visit, draw and report together.
-
-    explore: chance of a uniform arm.
-    """
+    """epsilon: of one visit, draw and report together. explore: chance of a uniform arm."""
 
     videos: int
     neighbours: int
@@ -81,10 +78,8 @@ class Report:
 
 
 class Context(Policy):
-    """A policy; `select` and `report` are the device's part, `learn` is the vendor's.
-
-    explore: the chance of a uniform arm, exactly. visits: contexts answered so far.
-    """
+    """`select` and `report` are the device's part, `learn` is the vendor's. explore: the chance of
+    a uniform arm, exactly. visits: contexts answered so far."""
 
     def __init__(self, setting: ContextSetting, *, randomness: Source) -> None:
         super().__init__(setting.videos, setting.neighbours)
@@ -143,11 +138,8 @@ class Context(Policy):
     def settle(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
     ) -> Choice:
-        """Another arm for a visit that has its draw, which came to nothing: the best on average.
-
-        A second draw from the context would cost a second time. instead: of that draw; who answers
-        once, the device says.
-        """
+        """The arm best on average, for a visit whose draw came to nothing: a second draw from the
+        context would cost a second time. Who answers once, the device says."""
         best = self._best_on_average(self.allowed(arms))
         return Choice(best, "exploit", self.grid.number(context), visit=instead.visit)
 
@@ -155,10 +147,8 @@ class Context(Policy):
         return arms[int(self._published[:, arms].mean(axis=0).argmax())]
 
     def report(self, choice: Choice, reward: float) -> Report:
-        """On the device: what it sends of this visit, and of a reward from 0 to 1.
-
-        A fraction becomes a like with that chance: its mean is kept.
-        """
+        """On the device: what it sends of this visit, and of a reward from 0 to 1. A fraction
+        becomes a like with that chance: its mean is kept."""
         number = checked_reward(reward)
         if not 0 <= number <= 1:
             raise DataError("the reward is out of range", expected="0 to 1")
@@ -167,7 +157,6 @@ class Context(Policy):
         return Report(choice.arm, int(self.response([truth], self._source)[0]))
 
     def learn(self, report: Report) -> None:
-        """At the vendor."""
         arms, answers = self._answers.shape
         if not (0 <= report.arm < arms and 0 <= report.answer < answers):
             raise DataError("a report names no arm or no answer of this policy")
@@ -178,10 +167,8 @@ class Context(Policy):
             self.learn(self.report(choice, reward))
 
     def means(self) -> NDArray[np.float64]:
-        """(cells, arms) as published, in [0, 1] of reward; a half where hardly anything is known.
-
-        Numbers of answers are made unbiased first: each lie is equally likely.
-        """
+        """(cells, arms) as published, in [0, 1]; a half where hardly anything is known. Numbers of
+        answers are made unbiased first: each lie is equally likely."""
         reports = self._answers.sum(axis=1, keepdims=True)
         truth = float(self.response.truth)
         lie = float((1 - self.response.truth) / (self.response.categories - 1))
@@ -225,11 +212,9 @@ class Context(Policy):
 
 
 class Device:
-    """Meters one person's visits: each spends before anything is drawn, until nothing is left.
-
-    Then arms are uniform and nothing is reported, which costs nothing. When that happens depends
-    on the number of visits alone. lifetime_epsilon: what they spend in their life.
-    """
+    """Meters one person's visits: each spends before anything is drawn, until nothing is left. Then
+    arms are uniform and nothing is reported, which costs nothing; when that is depends on the
+    number of visits alone. lifetime_epsilon: what they spend in their life."""
 
     def __init__(self, policy: Context, *, lifetime_epsilon: float) -> None:
         self._policy = policy
@@ -238,7 +223,6 @@ class Device:
 
     @property
     def spent(self) -> float:
-        """Nats so far."""
         return self._budget.spent
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:

@@ -51,9 +51,8 @@ class MessageError(ValueError):
 class Forward:
     """A visitor's context as their vendor randomised it.
 
-    request: 16 bytes. epsilon: millionths of a nat that were spent on it, at the user's own vendor;
-    NO_NOISE: none protects it. slices: per feature. places: of each feature, the slice it is said
-    to lie in.
+    request: 16 bytes. epsilon: millionths of a nat spent on it, at the user's own vendor; NO_NOISE:
+    none protects it. slices: per feature. places: of each feature, the slice it is said to lie in.
     """
 
     request: bytes
@@ -198,7 +197,7 @@ def is_integer(value: object, lowest: int, highest: int) -> bool:
 
 
 def _opened(data: bytes, kind: int, name: str) -> tuple[bytes, bytes]:
-    """The request and what follows it."""
+    """Number of the request, and what follows it."""
     require(len(data) <= LARGEST, f"a message has at most {LARGEST} bytes")
     require(len(data) >= _HEAD.size, f"expected {name}, found too few bytes")
     version, found, request = _HEAD.unpack_from(data)

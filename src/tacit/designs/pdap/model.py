@@ -16,11 +16,10 @@ from tacit.randomness import secure
 
 
 class PDap:
-    """fit, partial_fit, predict. arms: names of the videos, whatever is hashable, in their order.
+    """arms: names of the videos, hashable, in their order. ConfigError for bad settings.
 
     epsilon: nats of one visit, of a log as well. dimension: features of a context, each in [0, 1].
     horizon: visits of one period of learning. Rewards lie in [0, 1].
-    ConfigError for settings that `JointSetting` refuses.
     """
 
     def __init__(
@@ -60,10 +59,8 @@ class PDap:
         return self._policy
 
     def fit(self, decisions: Sequence[Hashable], rewards: ArrayLike, contexts: ArrayLike) -> PDap:
-        """Start anew and learn from a log. decisions: (n,) arms; rewards: (n,); contexts: (n, d).
-
-        A logged decision is learned as if this policy had made it.
-        """
+        """Start anew and learn from a log, as if this policy had made its decisions: (n,) arms;
+        rewards: (n,); contexts: (n, d)."""
         self._policy = Joint(self._setting, randomness=secure())
         self._numbers = {arm: number for number, arm in enumerate(self._numbers)}
         return self.partial_fit(decisions, rewards, contexts)

@@ -31,9 +31,9 @@ Phase = Literal["explore", "train", "exploit"]
 class Choice:
     """One decision. A "train" choice teaches the neighbour: its reward is not learned from.
 
-    cell: where it is learned, as the policy names it. chance: of this arm, given everything but the
-    draw, for estimators on logged data; 1 where nothing is drawn, None where it is not known.
-    visit: its number, of learners that take one answer to each; None otherwise.
+    cell: where it is learned, as the policy names it. chance: of this arm, for estimators on logged
+    data; 1 where nothing is drawn, None if unknown. visit: its number, of learners that take one
+    answer to each.
     """
 
     arm: int
@@ -44,11 +44,10 @@ class Choice:
 
 
 class Policy:
-    """`select`, then `update` with that choice and what came of it.
+    """`select`, then `update` with that choice and what came of it: late, or never.
 
-    An update may come late or never: a cell that was split in between takes none.
-    own, neighbours: who may be chosen, in ascending order of their numbers. sides: whether it is a
-    neighbour, of all numbers that were given out so far. epsilon: of one visit, as proved.
+    own, neighbours: who may be chosen, in ascending order. sides: whether it is a neighbour, of all
+    numbers that were given out so far. epsilon: of one visit, as proved.
     """
 
     epsilon = math.inf
@@ -96,7 +95,6 @@ class Policy:
         (self.neighbours if self.sides[arm] else self.own).remove(arm)
 
     def allowed(self, arms: Sequence[int] | None = None) -> list[int]:
-        """Own videos that are allowed, then neighbours."""
         joined = [*self.own, *self.neighbours]
         if arms is None:
             return joined

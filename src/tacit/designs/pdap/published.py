@@ -33,10 +33,8 @@ Reading = Literal["tree", "theorem 5", "lemma 5", "text"]
 
 
 class Dap(Policy):
-    """The phases of Algorithm 1: adaptive cells, own videos and neighbours, nothing private.
-
-    gamma: visits that a neighbour's noise costs. arrivals: contexts answered so far.
-    """
+    """The phases of Algorithm 1: adaptive cells, own videos and neighbours, nothing private. gamma:
+    visits that a neighbour's noise costs. arrivals: contexts answered so far."""
 
     _alone, _equal, _geometric = False, False, False
     """Own videos only; DUP's cells and control functions; epsilon grows with the level."""
@@ -114,8 +112,8 @@ class Dup(Dap):
 class PDap(Dap):
     """DAP that draws among its own videos by the exponential mechanism once all are explored.
 
-    claimed_epsilon: of one draw, as the paper's Algorithm 1 uses it; inf is DAP.
-    Delta u is as printed, L m^(-alpha l). gamma: None is Lemma 5's, with sigma = 0.05.
+    claimed_epsilon: of one draw, as in Algorithm 1; inf is DAP. Delta u is as printed, L m^(-alpha
+    l). gamma: None is Lemma 5's, with sigma = 0.05.
     """
 
     def __init__(
@@ -173,9 +171,9 @@ def equal_cells(setting: Setting) -> Partition:
 class ForwardedUsers(Dap):
     """Serves one's own videos to others' users. `answer` is `update`, and what the other is sent.
 
-    epsilon: of one reward, as claimed; inf sends rewards as they are. geometric: epsilon is that of
-    level 0 and grows as m^(alpha l). Decisions use true rewards; only what is sent has noise.
-    equal: on DUP's grid, with DUP's control functions.
+    claimed_epsilon: of one reward; inf sends rewards as they are. geometric: it is that of level 0
+    and grows as m^(alpha l). Decisions use true rewards; only what is sent has noise. equal: on
+    DUP's grid.
     """
 
     _alone = True

@@ -50,12 +50,9 @@ MOST_PAUSES = 16
 
 @dataclass(frozen=True, kw_only=True)
 class TrustSettings:
-    """The numbers of the rule above.
-
-    low, high: the range of a neighbour's words. believed: False where words never count.
-    epsilon: of one visit. epoch: visits of home's from one release to the next. alarm: the chance
-    that noise condemns an honest neighbour.
-    """
+    """The numbers of the rule above. low, high: the range of a neighbour's words. believed: False
+    where words never count. epsilon: of one visit. epoch: visits of home's from one release to the
+    next. alarm: the chance that noise condemns an honest neighbour."""
 
     low: float = 0.0
     high: float = 1.0
@@ -212,10 +209,8 @@ class Peer:
 
 @lru_cache(maxsize=4096)
 def tail(terms: int, chance: float) -> float:
-    """t so that a sum of `terms` Laplace draws of scale 1 exceeds t with at most this chance.
-
-    Chernoff: E exp(s X) = 1 / (1 - s^2) for one draw, and no more for a discrete one.
-    """
+    """t that a sum of `terms` Laplace draws of scale 1 exceeds with at most this chance (Chernoff):
+    E exp(s X) = 1 / (1 - s^2) for one draw, and no more for a discrete one."""
     slopes = np.linspace(0.002, 0.998, 499)
     bounds = (-math.log(chance) - terms * np.log1p(-(slopes**2))) / slopes
     return float(bounds.min())

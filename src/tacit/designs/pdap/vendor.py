@@ -39,11 +39,10 @@ from tacit.errors import ConfigError, DataError
 
 @dataclass(eq=False, slots=True)
 class Visit:
-    """video: what is shown; None while a neighbour is to be asked.
+    """video: what is shown; None while a neighbour is to be asked. peer: whose offer will be shown.
 
-    choice: of the policy. peer: whose offer will be shown. asks: whom to send `forward`, which is
-    the same for every peer and every retry; it holds `peer`. number: of all visits here; public.
-    came: whether it is known whether an offer came.
+    asks: whom to send `forward`, the same bytes for every peer and every retry; it holds `peer`.
+    number: of all visits here; public. came: whether it is known whether an offer came.
     """
 
     context: NDArray[np.float64]
@@ -73,16 +72,13 @@ class _Guest:
 
 
 class Vendor:
-    """home: arms 0 to K - 1 are `videos`, then `peers`. guests: a `Host`, or another policy over
-    the same videos that answers.
+    """home: arms 0 to K - 1 are `videos`, then `peers`. guests: a `Host`, or another such policy.
 
-    forwarder: None never asks anybody. trust_settings: of neighbours' words.
-    agreement: how others' contexts are sent here; None: as one's own.
-    asks_all: send every visit's forward to all neighbours that can be asked, whatever was chosen;
-    then who is asked does not follow from contexts. What home learns of clicks, it sees itself: a
-    neighbour that learns of them knows whose offer was shown.
-    keeps: guests whose answers it remembers, and visits that wait for a word; 0 where the caller
-    does.
+    forwarder: None never asks anybody. agreement: how others' contexts are sent here; None: as
+    one's own. asks_all: send every visit's forward to all neighbours that can be asked, so that who
+    is asked does not follow from contexts. Home sees all clicks itself: a neighbour that learns of
+    them knows whose offer was shown. keeps: guests whose answers it remembers, and visits that wait
+    for a word; 0 where the caller does.
     """
 
     def __init__(
@@ -119,10 +115,8 @@ class Vendor:
         self.resume(0, dict(enumerate(videos)), dict(enumerate(peers, len(videos))))
 
     def resume(self, visits: int, videos: Mapping[int, str], peers: Mapping[int, str]) -> None:
-        """Go on with these, by the arms that `home` has now; after so many visits.
-
-        Of neighbours nothing is known at first. Visits and guests that waited are forgotten.
-        """
+        """Go on with these, by the arms that `home` has now, after so many visits. Of neighbours
+        nothing is known at first; visits and guests that waited are forgotten."""
         self.visits = visits
         self._videos, self._peers = dict(videos), dict(peers)
         self._known = {peer: Peer(self._trust, self._noise_epsilon) for peer in peers.values()}
@@ -156,11 +150,8 @@ class Vendor:
         return self._known[peer]
 
     def choose(self, context: NDArray[np.float64], *, peers: Sequence[str] | None = None) -> Visit:
-        """Own video or neighbour, and what is sent if neighbours are to be asked.
-
-        peers: those that can be asked now, by name; None: all. Which ones must not follow from
-        other visits. Raises DataError as policies do.
-        """
+        """Own video or neighbour, and what is sent if neighbours are to be asked. peers: those that
+        can be asked now, by name; None: all. Which ones must not follow from other visits."""
         self.visits += 1
         self._pass_time()
         reached = {name for name, one in self._known.items() if one.open(self.visits)}
@@ -237,9 +228,7 @@ class Vendor:
 
     def serve(self, peer: str, data: bytes) -> bytes:
         """The answer to another vendor's Forward: an Offer or a Refusal. Any input is accepted.
-
-        peer: who asks, as the connection has proved.
-        """
+        peer: who asks, as the connection has proved."""
         try:
             asked = Forward.decode(data)
         except MessageError:

@@ -66,8 +66,8 @@ class TableDevice(Context):
 
 
 def worst(arms: int) -> Make:
-    """The last arm is a neighbour, one of the candidates. The first arm alone is liked on the left,
-    and all others on the right."""
+    """The last of the arms is a neighbour. The first alone is liked on the left, all others on the
+    right."""
     setting = ContextSetting(videos=arms - 1, neighbours=1, dimension=1, epsilon=EPSILON)
     table = np.zeros((2, arms))
     table[0, 0] = table[1, 1:] = 1.0
@@ -103,10 +103,8 @@ def visit_law(make: Make, context: NDArray[np.float64], reward: float) -> dict[H
 def lived_law(
     make: Make, context: NDArray[np.float64], reward: float, *, metered: bool = True
 ) -> Law:
-    """Of all that leaves a device in `COMES` visits, with a limit that covers `VISITS` of them.
-
-    Which visits are paid for is asked of the shipped device; metered False forgets to ask.
-    """
+    """Of all that leaves a device in `COMES` visits, `VISITS` of which its limit pays for. Which
+    ones is asked of the shipped device; metered False forgets to ask."""
     one, policy = visit_law(make, context, reward), make(secure())
     arms = len(policy.allowed())
     free: Law = {(arm, None): Fraction(1, arms) for arm in range(arms)}
@@ -198,8 +196,8 @@ class _BySide(Policy):
 def sent(
     agreement: Agreement, context: NDArray[np.float64], source: Source, *, asks_all: bool = True
 ) -> Hashable:
-    """Which of `PEERS` neighbours that collude are asked, and what they get, without the random
-    number of the request."""
+    """Which of `PEERS` neighbours that collude are asked, and what they get, less the request's
+    number."""
     home = Vendor(
         _BySide(1, PEERS),
         ["own"],

@@ -87,10 +87,8 @@ def own_choices() -> Line:
 
 
 def own_visit() -> Line:
-    """Theorem 4 read as one about past visitors: whether one came, one short of a split.
-
-    One visit more, and the cell is split: its children are explored anew.
-    """
+    """Theorem 4 read as one about past visitors: one visit more splits a cell, whose children are
+    explored anew."""
 
     def policy(visits: int) -> PDap:
         found = PDap(setting(split_after=4), epsilon=PRIME, randomness=secure())
@@ -105,8 +103,8 @@ def own_visit() -> Line:
 
 
 def guests() -> Line:
-    """Theorem 5: all of Algorithm 2, for one reward: one sent while its video is explored, and one
-    that decides which of two videos with equal means is shown from then on."""
+    """Theorem 5: all of Algorithm 2, for one reward: of a video that is explored, and one that
+    decides which of two videos with equal means is shown from then on."""
 
     def raw() -> Sides:
         policy = ForwardedUsers(setting(neighbours=1, horizon=1 << 20), epsilon=REWARD)

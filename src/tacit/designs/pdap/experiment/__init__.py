@@ -86,7 +86,6 @@ class Run:
         self.done = arrivals
 
     def row(self, name: str, epsilon: float, seed: int) -> Row:
-        """What was found so far."""
         visits = self.done * self.world.vendors
         best = float(self._best[:, : self.done].sum())
         regret = (best - self.shown) / self.world.vendors
@@ -160,8 +159,6 @@ def checkpoints(arrivals: int) -> list[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class SimulateSettings(World):
-    """Of `tacit simulate pdap`."""
-
     epsilon: tuple[float, ...] = option(
         "Epsilon of a visit; several with commas; inf: no noise.", default=(1.0,)
     )

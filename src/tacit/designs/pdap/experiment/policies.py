@@ -72,7 +72,6 @@ class World:
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """Of one vendor's learner."""
         neighbours = self.vendors - 1
         return {"videos": self.videos, "neighbours": neighbours, "dimension": self.dimensions}
 
@@ -89,9 +88,9 @@ class World:
 class Network:
     """Vendors that reach one another: encoded bytes between them, and nothing else.
 
-    seen: whether home sees clicks on a neighbour's video, which is shown on its own page; else, as
-    the paper has it, the neighbour gets them, and reports. spent: epsilon of one visit; inf where
-    nothing holds.
+    seen: whether home sees clicks on a neighbour's video, which its own page shows; else, as in the
+    paper, the neighbour gets them and reports. spent: epsilon of one visit; inf where nothing
+    holds.
     """
 
     def __init__(
@@ -130,10 +129,8 @@ class Network:
 
 
 def make(name: str, epsilon: float, world: World, sources: Sequence[Source]) -> Network:
-    """All vendors with this policy, one for each source. epsilon: of policies without one, ignored.
-
-    Those of "cap" share one learner, which has all their videos.
-    """
+    """All vendors with this policy, one for each source; those of "cap" share one learner. epsilon:
+    of policies without one, ignored."""
     if name not in NAMES:
         raise ConfigError(f"There is no policy {name!r}; there are {', '.join(NAMES)}.")
     vendors, spent = [], math.inf

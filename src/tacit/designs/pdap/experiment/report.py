@@ -131,7 +131,7 @@ def named(column: Column) -> str:
 
 
 def _columns(rows: Sequence[Row]) -> list[Column]:
-    """Policies and their epsilons, in the order they were run."""
+    """In the order they were run."""
     return list(dict.fromkeys((row.policy, row.epsilon) for row in rows))
 
 
@@ -221,6 +221,5 @@ def _figures(rows: Sequence[Row], columns: Sequence[Column], world: World) -> It
 
 
 def _ink(number: int) -> tuple[str, tuple[int, ...]]:
-    """Colour and dash of a line."""
     turn, place = divmod(number, len(_COLOURS))
     return _COLOURS[place], _DASHES[turn % len(_DASHES)]

@@ -33,7 +33,7 @@ from urllib.parse import urlsplit
 import httpx2
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from tacit.designs.pdap.messages import LARGEST
+from tacit.designs.pdap.messages import LARGEST, Forward
 from tacit.designs.pdap.serve.signatures import (
     OCTETS,
     NotSigned,
@@ -129,12 +129,11 @@ class Calls:
         return audience_of(self.sender, self.key.public_key())
 
     def ask(
-        self, peer: Neighbour, forward: bytes, nonce: str, *, within: float = WITHIN
+        self, peer: Neighbour, forward: bytes, *, within: float = WITHIN
     ) -> asyncio.Task[bytes | None]:
-        """The answer to a Forward; None if there is none that can be trusted, or not in time.
-
-        It runs to its end, waited for or not: the neighbour must not see which.
-        """
+        """The answer to a Forward; None if there is none that can be trusted, or not in time. It
+        runs to its end, waited for or not: the neighbour must not see which."""
+        nonce = Forward.decode(forward).request.hex()
         asked = self._post(peer, forward, nonce, min(within, WITHIN))
         task = asyncio.get_running_loop().create_task(asked)
         self._running.add(task)

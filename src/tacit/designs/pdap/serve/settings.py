@@ -146,7 +146,6 @@ class VendorSettings:
 
     @cached_property
     def agreement(self) -> Agreement:
-        """How contexts are sent between vendors."""
         return Agreement(self.features, self.slices, self.forward_epsilon)
 
     @cached_property
@@ -160,7 +159,6 @@ class VendorSettings:
 
     @cached_property
     def cap(self) -> Cap:
-        """Of one person."""
         return Cap.pure(self.lifetime)
 
     def most_visits(self, *, asks: bool) -> int:
@@ -211,7 +209,6 @@ def _check_videos(name: str, videos: list[str]) -> None:
 
 
 def peers_of(section: Section) -> Mapping[str, Section]:
-    """The tables of neighbours."""
     tables = section.values.get("peers", {})
     if not isinstance(tables, dict) or not all(isinstance(one, dict) for one in tables.values()):
         raise ConfigError(f"{FILE}: neighbours stand in [vendors.{section.name}.peers.NAME].")

@@ -59,9 +59,7 @@ def sign(
     status: int = 0,
 ) -> dict[str, str]:
     """Headers of a POST to this path; without one, of the answer to a request with this nonce.
-
-    audience: the receiver of the request, or who asked.
-    """
+    audience: the receiver of the request, or who asked."""
     values = _covered(audience, body, nonce, path, status)
     parameters = (
         f"{_listed(values)};created={int(now)}"
@@ -85,9 +83,7 @@ def check(
     nonce: str = "",
 ) -> tuple[str, str]:
     """Sender and nonce of what was signed so; NotSigned. headers: all, names in small letters.
-
-    nonce: of the request that this has to answer; a POST has its own.
-    """
+    nonce: of the request that this has to answer; a POST has its own."""
     label, _, parameters = _one(headers, "signature-input").partition("=")
     found = _PARAMETERS.fullmatch(parameters)
     signature = _SIGNATURE.fullmatch(_one(headers, "signature"))

@@ -144,8 +144,8 @@ async def visit_reward(
     vendor = _vendor(service, caller, name)
     ticket = ticket_of(service, vendor, caller, visit)
 
-    def take(desk: VendorState) -> Reply:
-        desk.clicked(ticket, float(body.clicked))
+    def take(state: VendorState) -> Reply:
+        state.clicked(ticket, float(body.clicked))
         return reply(RECEIVED)
 
     payload = f"{ticket} {int(body.clicked)}".encode()
@@ -172,8 +172,8 @@ async def forwards(
     vendor = _vendor(service, caller, name)
     _check(request, vendor, caller, forward, key)
 
-    def take(desk: VendorState) -> Reply:
-        return Reply(200, OCTETS, desk.vendor.serve(caller.name, forward))
+    def take(state: VendorState) -> Reply:
+        return Reply(200, OCTETS, state.vendor.serve(caller.name, forward))
 
     made = await vendor.step(service, caller, "POST /api/vendors/forwards", key, forward, take)
     return _signed(vendor, caller, key, made)
@@ -187,10 +187,8 @@ def _vendor(service: Service, caller: Caller, name: str) -> ServedVendor:
 
 
 def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes, key: str) -> None:
-    """Problem 401 unless it is signed by the neighbour whose key this is, for this vendor, now.
-
-    A message is sent under its own number, so that no number is ever used for two.
-    """
+    """Problem 401 unless it is signed by the neighbour whose key this is, for this vendor, now. A
+    message is sent under its own number, so that no number is ever used for two."""
     sender = None
     if vendor.calls is not None:
         with suppress(NotSigned):
@@ -228,18 +226,6 @@ def _signed(vendor: ServedVendor, caller: Caller, nonce: str, answer: Response) 
     return answer
 
 
-def _asked(vendor: ServedVendor, asks: Any, left: float) -> dict[str, asyncio.Task[bytes | None]]:
-    """Step 2, of those that are neighbours still."""
-    forward = bytes.fromhex(asks["forward"])
-    nonce = Forward.decode(forward).request.hex()
-    known = [(name, vendor.neighbours.get(name)) for name in asks["asks"]]
-    return {
-        name: vendor.calls.ask(peer, forward, nonce, within=left)
-        for name, peer in known
-        if peer is not None and vendor.calls is not None
-    }
-
-
 @dataclass(frozen=True)
 class Visitor:
     """One request for a video. context: (features,) in [0, 1]."""
@@ -258,7 +244,7 @@ class Visitor:
         if begun.status_code != _ASKS:
             return begun
         asks = json.loads(bytes(begun.body))
-        calls = _asked(self.vendor, asks, max(0.0, latest - time.monotonic()))
+        calls = self._ask(asks, max(0.0, latest - time.monotonic()))
         if asks["shown"] is not None:
             return reply(asks["shown"]).response(repeated="idempotency-replayed" in begun.headers)
         answer = None
@@ -270,16 +256,16 @@ class Visitor:
     async def begin(self, reached: Sequence[str]) -> Response:
         """Step 1, or all there is for a person whose budget is spent."""
 
-        def learned(desk: VendorState) -> Reply:
-            begun = desk.begin(self.context, reached)
+        def learned(state: VendorState) -> Reply:
+            begun = state.begin(self.context, reached)
             shown = None if begun.video is None else self._shown(begun)
             if begun.forward is None:
                 return reply(shown)
             asks = {"number": begun.number, "peer": begun.peer, "asks": begun.asks}
             return reply({**asks, "forward": begun.forward.hex(), "shown": shown}, _ASKS)
 
-        def unlearned(desk: VendorState) -> Reply:
-            return reply(self._shown(desk.unlearned(self.context)))
+        def unlearned(state: VendorState) -> Reply:
+            return reply(self._shown(state.unlearned(self.context)))
 
         charges = self.vendor.charges(self.caller.name, asks=bool(reached))
         try:
@@ -287,12 +273,20 @@ class Visitor:
         except BudgetExhausted:
             return await self._step(f"{VISIT}/unlearned", unlearned)
 
+    def _ask(self, asks: Any, within: float) -> dict[str, asyncio.Task[bytes | None]]:
+        """Step 2, of those that are neighbours still."""
+        if (calls := self.vendor.calls) is None:
+            return {}
+        forward = bytes.fromhex(asks["forward"])
+        peers = [self.vendor.neighbours.get(name) for name in asks["asks"]]
+        return {peer.name: calls.ask(peer, forward, within=within) for peer in peers if peer}
+
     async def finish(self, asks: Any, answer: bytes | None) -> Response:
         """Step 3."""
         offer = _presentable(answer)
 
-        def take(desk: VendorState) -> Reply:
-            return reply(self._shown(desk.finish(asks["number"], self.context, offer)))
+        def take(state: VendorState) -> Reply:
+            return reply(self._shown(state.finish(asks["number"], self.context, offer)))
 
         return await self._step(f"{VISIT}/shown", take, paid=True)
 
