@@ -20,14 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import Event, PureAccountant
-from tacit.designs.pdap.messages import (
-    MICRO,
-    MOST_FEATURES,
-    MOST_SLICES,
-    NO_NOISE,
-    REQUEST_BYTES,
-    Forward,
-)
+from tacit.designs.pdap import messages
+from tacit.designs.pdap.messages import MICRO, NO_NOISE, REQUEST_BYTES, Forward
 from tacit.designs.pdap.policy import Choice, Policy, checked_context
 from tacit.errors import ConfigError
 from tacit.mechanisms.randomized_response import MOST_CATEGORIES, KaryResponse
@@ -47,8 +41,8 @@ class Agreement:
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
-        check_whole("features", self.features, least=0, most=MOST_FEATURES)
-        check_whole("slices", self.slices, least=1, most=MOST_SLICES)
+        check_whole("features", self.features, least=0, most=messages.MOST_FEATURES)
+        check_whole("slices", self.slices, least=1, most=messages.MOST_SLICES)
         noisy = not math.isinf(self.epsilon)
         if noisy and self.features * math.log(self.slices) > math.log(MOST_CATEGORIES):
             raise ConfigError(
@@ -78,7 +72,7 @@ class Agreement:
         return found == (self.features, self.slices, self.micros)
 
 
-CLEAR = MOST_SLICES
+CLEAR = messages.MOST_SLICES
 """Slices of a context in the clear, as the paper forwards it."""
 
 

@@ -19,19 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import Event
-from tacit.designs.pdap.joint_sums import (
-    PARTS,
-    EpochSums,
-    Floats,
-    Ints,
-    Observation,
-    SumNoise,
-    believed,
-    best_of,
-    counted,
-    covariance_of,
-    plan,
-)
+from tacit.designs.pdap import joint_sums
+from tacit.designs.pdap.joint_sums import PARTS, EpochSums, Floats, Ints, Observation, SumNoise
 from tacit.designs.pdap.policy import Choice, Grid, Policy, checked_reward, slices_for
 from tacit.errors import ConfigError
 from tacit.mechanisms.samplers import check_epsilon, check_whole
@@ -93,7 +82,7 @@ class Joint(Policy):
         super().__init__(setting.videos, setting.neighbours)
         self.setting, self.epsilon, self._source = setting, setting.epsilon, randomness
         self.grid = Grid(setting.dimension, setting.grid_slices)
-        self._covariance = covariance_of(self.grid.centres)
+        self._covariance = joint_sums.covariance_of(self.grid.centres)
         self.seen: list[Observation] = []
         self.arrivals = 0
         self._unanswered = Unanswered()
@@ -156,7 +145,7 @@ class Joint(Policy):
 
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         """(n,) for (n, d) contexts of others' users, the own videos with the best estimates."""
-        best = best_of(self._means, self.own)
+        best = joint_sums.best_of(self._means, self.own)
         return np.asarray(best[[self.grid.number(context) for context in contexts]])
 
     def add_arm(self, *, neighbour: bool = False) -> int:
@@ -175,7 +164,7 @@ class Joint(Policy):
 
     def estimates(self) -> tuple[Floats, Floats]:
         """Means and variances (cells, arms) of what is believed; made of released sums alone."""
-        return believed(self.seen, self._covariance, self, self._ranges)
+        return joint_sums.believed(self.seen, self._covariance, self, self._ranges)
 
     def kept(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Numbers that JSON can hold, and arrays, to go on from once; `exact` among them is
@@ -229,7 +218,8 @@ class Joint(Policy):
         ended = self.arrivals - self._began
         likes, visits = self._sums.release(ended)
         noise = self.setting.noise.variance
-        counts = counted(visits, 2 * noise, self._parts / PARTS if self._planned else None)
+        chances = self._parts / PARTS if self._planned else None
+        counts = joint_sums.counted(visits, 2 * noise, chances)
         self.seen.append(Observation(likes, visits, counts, noise))
         if ended < self.setting.horizon:
             self._length = max(1, math.ceil(self._length * self.setting.growth))
@@ -256,9 +246,9 @@ class Joint(Policy):
     def _replan(self) -> None:
         means, variances = self.estimates()
         allowed = sorted(self.allowed())
-        self._follow(means, plan(means, variances, allowed, self._source))
+        self._follow(means, joint_sums.plan(means, variances, allowed, self._source))
 
     def _follow(self, means: Floats, parts: Ints) -> None:
         """These chances (cells, arms), in `PARTS`, until the next release."""
         self._means, self._parts = means, parts
-        self._best = best_of(means, sorted(self.allowed()))
+        self._best = joint_sums.best_of(means, sorted(self.allowed()))

@@ -8,16 +8,12 @@ A visit  adds to one pair of sums (likes, dislikes): a reward r adds r to the on
          other, L1 at most 1, so ONE noise of scale 1 / epsilon serves both.
 Source   Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006); what else was
          tried, trees among it, is in decision 11.
-
-From noisy sums to means, and how sure they are:
-Privacy  All of this is post-processing: it sees released sums, their known noise, and the chances
-         with which the policy itself chose.
-Model    Rewards of an arm lie around a surface over the cube, which is a Gaussian process: one
+Means    are post-processing of released sums, their known noise, and the policy's own chances.
+         Rewards of an arm lie around a surface over the cube, which is a Gaussian process: one
          height per arm plus a part whose covariance falls as e^-distance, in sides of the cube. So
          cells with few visits, or much noise, borrow from the cells around them.
-Counts   Nobody knows the number of visits exactly. The noisy count is combined, by inverse
-         variances, with what the policy's own chances let expect of the cell's total; a noisy
-         count below 0 is taken as 0.
+Counts   of visits are noisy. They are combined, by inverse variances, with what the policy's own
+         chances let expect of the cell's total; a noisy count below 0 is taken as 0.
 """
 
 from __future__ import annotations
@@ -25,17 +21,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting import Event, NonPrivate
 from tacit.designs.pdap.policy import Policy
 from tacit.errors import PrivacyError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.running import Running, TreeCounter
-from tacit.mechanisms.samplers import check_epsilon, finite
+from tacit.mechanisms.samplers import finite
 from tacit.randomness import Source
 
 Floats = NDArray[np.float64]
@@ -46,25 +40,17 @@ GRAIN = 16
 
 
 @dataclass(frozen=True)
-class SumNoise:
-    """Noise in grains, independent for the two sums of a pair. epsilon: of one visit, present or
-    absent."""
+class SumNoise(TreeCounter):
+    """Noise in grains, independent for the two sums of a pair: that of a tree with one node.
+    epsilon: of one visit, present or absent."""
 
-    epsilon: float
-
-    def __post_init__(self) -> None:
-        check_epsilon(self.epsilon)
-
-    @property
-    def event(self) -> Event:
-        return NonPrivate() if math.isinf(self.epsilon) else self._laplace.event
+    horizon: int = 1
+    bound: int = GRAIN
 
     @property
     def variance(self) -> float:
         """In squared rewards; never below the exact one."""
-        if math.isinf(self.epsilon):
-            return 0.0
-        return (self._laplace.scale * math.sqrt(2) / GRAIN) ** 2
+        return 0.0 if math.isinf(self.epsilon) else (self.scale * math.sqrt(2) / GRAIN) ** 2
 
     def pair(self, share: float) -> Ints:
         """What a visit adds to its sums, in grains (2,). share: its reward, clamped to 0 to 1."""
@@ -75,12 +61,7 @@ class SumNoise:
         nothing = np.zeros(shape, dtype=np.int64)
         if math.isinf(self.epsilon) or nothing.size == 0:
             return nothing
-        return samplers.discrete_laplace(nothing, self._laplace.scale)
-
-    @cached_property
-    def _laplace(self) -> TreeCounter:
-        """It computes scale and price: a tree of one node."""
-        return TreeCounter(self.epsilon, horizon=1, bound=GRAIN)
+        return samplers.discrete_laplace(nothing, self.scale)
 
 
 class EpochSums(Running):

@@ -63,10 +63,8 @@ class ContextSetting:
 
     @property
     def report_epsilon(self) -> float:
-        """A trifle less than is left, for rounding; inf where nothing is at random."""
-        if math.isinf(self.epsilon):
-            return math.inf
-        return (self.epsilon - self.draw_epsilon) * (1 - 2**-40)
+        """A trifle less than is left, for rounding."""
+        return self.epsilon * (1 - _DRAWING) * (1 - 2**-40)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +93,6 @@ class Context(Policy):
     @property
     def visit_epsilon(self) -> float:
         """Of one visit, exactly: of the draw among all arms, and of the report."""
-        if math.isinf(self.epsilon):
-            return math.inf
         return self.draw_loss + PureAccountant().add(self.response.event).epsilon()
 
     @property

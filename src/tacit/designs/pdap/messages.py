@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 import struct
+from contextlib import suppress
 from dataclasses import dataclass
 
 VERSION = 1
@@ -176,13 +177,11 @@ def answered(data: bytes) -> Offer | Refusal:
 
 def video_of(answer: bytes | None, request: bytes) -> str | None:
     """None for everything but an offer to this very request."""
-    if answer is None:
-        return None
-    try:
-        message = answered(answer)
-    except MessageError:
-        return None
-    return message.video if isinstance(message, Offer) and message.request == request else None
+    with suppress(MessageError):
+        message = answered(answer or b"")
+        if isinstance(message, Offer) and message.request == request:
+            return message.video
+    return None
 
 
 def require(true: bool, what: str) -> None:

@@ -21,17 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import PureAccountant
+from tacit.designs.pdap import messages
 from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host
-from tacit.designs.pdap.messages import (
-    MICRO,
-    REQUEST_BYTES,
-    Forward,
-    MessageError,
-    Offer,
-    Refusal,
-    Reward,
-    video_of,
-)
+from tacit.designs.pdap.messages import Forward, MessageError, Offer, Refusal, Reward
 from tacit.designs.pdap.policy import Choice, Policy
 from tacit.designs.pdap.trust import Peer, TrustSettings, release_for
 from tacit.errors import ConfigError, DataError
@@ -182,7 +174,7 @@ class Vendor:
         peer = visit.peer
         if peer is None:
             raise ConfigError("This visit waits for no neighbour.")
-        video = video_of(answer, visit.request)
+        video = messages.video_of(answer, visit.request)
         known = None if visit.came else self._known.get(peer)
         visit.came = True
         if known is not None:
@@ -219,7 +211,7 @@ class Vendor:
         if visit is None or known is None or visit.video is None:
             return False
         del self._waiting[peer, message.request]
-        visit.word = self._trust.clamped(message.reward / MICRO)
+        visit.word = self._trust.clamped(message.reward / messages.MICRO)
         if visit.click is not None:
             known.compared(visit.word, visit.click)
         elif known.believed:
@@ -232,7 +224,7 @@ class Vendor:
         try:
             asked = Forward.decode(data)
         except MessageError:
-            return Refusal(bytes(REQUEST_BYTES), "malformed").encode()
+            return Refusal(bytes(messages.REQUEST_BYTES), "malformed").encode()
         if peer not in self._known:
             return Refusal(asked.request, "unknown").encode()
         before = self._open_guests.get((peer, asked.request))

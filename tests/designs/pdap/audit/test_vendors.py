@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit.designs.pdap import joint as joint_learner
+from tacit.designs.pdap import joint_sums
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.joint_sums import PARTS
@@ -35,7 +35,7 @@ def _nothing_drawn(monkeypatch):
         parts[np.arange(len(means)), np.array(allowed)[best]] = PARTS
         return parts
 
-    monkeypatch.setattr(joint_learner, "plan", plan)
+    monkeypatch.setattr(joint_sums, "plan", plan)
 
 
 def learner() -> Joint:
@@ -45,7 +45,7 @@ def learner() -> Joint:
     numbers["noises"], arrays["seen"] = [[0.0] * 3], np.array([[LIKES], [VISITS], [VISITS]])
     home.resume(numbers, arrays)
     means, variances = home.estimates()
-    arrays.update(means=means, parts=joint_learner.plan(means, variances, [0, 1], secure()))
+    arrays.update(means=means, parts=joint_sums.plan(means, variances, [0, 1], secure()))
     home.resume(numbers, arrays)
     return home
 

@@ -34,14 +34,8 @@ import httpx2
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from tacit.designs.pdap.messages import LARGEST, Forward
-from tacit.designs.pdap.serve.signatures import (
-    OCTETS,
-    NotSigned,
-    audience_of,
-    check,
-    read_public_key,
-    sign,
-)
+from tacit.designs.pdap.serve import signatures
+from tacit.designs.pdap.serve.signatures import NotSigned, audience_of
 from tacit.errors import ConfigError
 from tacit.service.deployment import Section
 from tacit.service.keys import NAME, read_private
@@ -93,7 +87,7 @@ class Neighbour:
         api_key = read_private(file, f"the key that {name} gave to this vendor").strip()
         if not _API_KEY.fullmatch(api_key):
             raise ConfigError(f"{file}: holds no API key, which is one line of printable signs.")
-        public = read_public_key(given.public_key)
+        public = signatures.read_public_key(given.public_key)
         return cls(name, url, public, api_key.decode("ascii"))
 
     @property
@@ -154,7 +148,7 @@ class Calls:
 
     async def _post(self, peer: Neighbour, body: bytes, nonce: str, within: float) -> bytes | None:
         address = f"{peer.url}/forwards"
-        headers = sign(
+        headers = signatures.sign(
             self.key,
             sender=self.sender,
             audience=peer.audience,
@@ -187,7 +181,7 @@ class Calls:
 async def _read(
     answer: httpx2.Response, peer: Neighbour, nonce: str, audience: str
 ) -> bytes | None:
-    octets = answer.headers.get("content-type") == OCTETS
+    octets = answer.headers.get("content-type") == signatures.OCTETS
     if answer.status_code != 200 or "content-encoding" in answer.headers or not octets:
         return None
     body = b""
@@ -196,7 +190,7 @@ async def _read(
         if len(body) > LARGEST:
             return None
     with suppress(NotSigned):
-        check(
+        signatures.check(
             [(name.lower(), value) for name, value in answer.headers.multi_items()],
             senders={peer.name: peer.public_key},
             audience=audience,

@@ -19,14 +19,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-    load_pem_private_key,
-)
 
 from tacit.errors import ConfigError
 from tacit.service.keys import make_private, read_private
@@ -133,7 +127,11 @@ def audience_of(name: str, key: Ed25519PublicKey) -> str:
 def new_vendor_key(path: Path) -> str:
     """Make a private key that its owner alone can read; gives the public one, for tacit.toml."""
     key = Ed25519PrivateKey.generate()
-    content = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    content = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
     try:
         make_private(path, content)
     except FileExistsError:
@@ -145,7 +143,7 @@ def read_private_key(path: Path) -> Ed25519PrivateKey:
     """ConfigError if the file holds no such key, or others than its owner may open it."""
     content = read_private(path, "this vendor's signature")
     try:
-        key = load_pem_private_key(content, password=None)
+        key = serialization.load_pem_private_key(content, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PrivateKey):
@@ -155,7 +153,7 @@ def read_private_key(path: Path) -> Ed25519PrivateKey:
 
 def public_text(key: Ed25519PublicKey) -> str:
     """As it stands in a neighbour's tacit.toml."""
-    return base64.b64encode(key.public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
+    return base64.b64encode(key.public_bytes_raw()).decode()
 
 
 def read_public_key(text: str) -> Ed25519PublicKey:
