@@ -5,21 +5,19 @@ Source  Zhou, Zhou, Wu, Jin (2015), section V: a cell of level l has side m^-l a
 Cells   are cut from ONE finest grid, so children lie within their parents to the last bit. They
         exist from the first context in them on: m^d of them could never be stored.
 
-Control functions, below which an arm is tried in a cell before what was learned decides:
-
-paper   here       printed
-G1      own        m^(2 alpha l) ln T
-K G3    trained    m^(2 alpha l) ln t: each of a neighbour's K videos is tried ln t / K times
-G3      served     m^(2 alpha l) ln t / K
-G2      neighbour  m^(2 alpha l) ln t + (Gamma / 4) m^(alpha l)
-
+Control functions (paper, here, printed): below them an arm is tried in a cell.
+G1     own        m^(2 alpha l) ln T
+K G3   trained    m^(2 alpha l) ln t: each of a neighbour's K videos is tried ln t / K times
+G3     served     m^(2 alpha l) ln t / K
+G2     neighbour  m^(2 alpha l) ln t + (Gamma / 4) m^(alpha l)
 Here each of the neighbour's videos is tried m^(2 alpha l) ln t times, and training is K times as
-long: with ln t / K the chance of a wrong order is t^(-2/K), which no sum over t survives.
+long: with ln t / K the chance of a wrong order is t^(-2/K), whose sum over t is infinite.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -176,16 +174,11 @@ class Visits:
 
     def __init__(self) -> None:
         self.arrivals = 0
-        self.counts: list[int] = []
-        self.sums: list[float] = []
-        self.means: list[float] = []
-        self.trained: list[int] = []
+        self.counts: dict[int, int] = defaultdict(int)
+        self.sums: dict[int, float] = defaultdict(float)
+        self.means: dict[int, float] = defaultdict(float)
+        self.trained: dict[int, int] = defaultdict(int)
         self.trees: dict[int, TreeRun] = {}
-
-    def hold(self, arms: int) -> None:
-        missing = arms - len(self.counts)
-        for numbers in (self.counts, self.sums, self.means, self.trained):
-            numbers.extend([0] * missing)
 
     def learn(self, arm: int, reward: float) -> None:
         self.counts[arm] += 1

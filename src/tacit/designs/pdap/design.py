@@ -69,8 +69,7 @@ ITEMS = tuple(
 
 @dataclass(frozen=True)
 class CardSettings:
-    """What the cards depend on, in a usual setting: four vendors, 20 videos each, two features,
-    200,000 visits."""
+    """Of cards in a usual setting: 4 vendors, 20 videos each, 2 features, 200,000 visits."""
 
     epsilon: float = option("Epsilon of one visit.")
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")

@@ -7,8 +7,8 @@ Guarantee   epsilon for one randomisation, towards all neighbours together, also
 Not         that a request was made, when, and to whom. A policy that forwards because of where the
             context lies tells the true cell by it, unless the `Vendor` asks all at every visit.
 
-With a `Host` a vendor shows others' users what its own learner's `serve_many` says, and neither
-learns of their clicks nor reports any: a visit is learned once, by the vendor that forwarded it.
+With a `Host` a vendor shows others' users what its own learner's `serve_many` says, and learns and
+reports no click: a visit is learned once, by the vendor that forwarded it.
 """
 
 from __future__ import annotations

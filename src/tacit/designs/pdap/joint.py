@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tacit.accounting import Event
 from tacit.designs.pdap import joint_sums
 from tacit.designs.pdap.joint_sums import PARTS, EpochSums, Floats, Ints, Observation, SumNoise
-from tacit.designs.pdap.policy import Choice, Grid, Policy, checked_reward, slices_for
+from tacit.designs.pdap.policy import Choice, Grid, Phase, Policy, checked_reward, slices_for
 from tacit.errors import ConfigError
 from tacit.mechanisms.samplers import check_epsilon, check_whole
 from tacit.randomness import Source, integers_below
@@ -86,8 +86,6 @@ class Joint(Policy):
         self.seen: list[Observation] = []
         self.arrivals = 0
         self._unanswered = Unanswered()
-        self._length = setting.first_epoch
-        self._next = setting.first_epoch
         self._sums: EpochSums
         self._planned = True
         """Whether all choices of this epoch follow the chances as they are now."""
@@ -119,9 +117,7 @@ class Joint(Policy):
         place = int(upto.searchsorted(integers_below(self._source, total, 1)[0], "right"))
         self.arrivals += 1
         self._unanswered.begin_one(visit)
-        phase: Literal["explore", "exploit"] = (
-            "exploit" if allowed[place] == self._best[cell] else "explore"
-        )
+        phase: Phase = "exploit" if allowed[place] == self._best[cell] else "explore"
         return Choice(allowed[place], phase, cell, int(parts[place]) / total, visit)
 
     def update(self, choice: Choice, reward: float) -> None:
@@ -152,7 +148,7 @@ class Joint(Policy):
         arm = super().add_arm(neighbour=neighbour)
         self._sums.widen()
         self.seen = [one.widened() for one in self.seen]
-        self._restart_epochs()
+        self._schedule(self.setting.first_epoch)  # short epochs again: there is more to learn
         self._planned = False
         self._replan()
         return arm
@@ -222,8 +218,7 @@ class Joint(Policy):
         counts = joint_sums.counted(visits, 2 * noise, chances)
         self.seen.append(Observation(likes, visits, counts, noise))
         if ended < self.setting.horizon:
-            self._length = max(1, math.ceil(self._length * self.setting.growth))
-            self._schedule()
+            self._schedule(max(1, math.ceil(self._length * self.setting.growth)))
         else:
             self._start_period()
         self._planned = True
@@ -232,15 +227,12 @@ class Joint(Policy):
     def _start_period(self) -> None:
         self._began = self.arrivals
         self._sums = EpochSums(len(self.grid), len(self.sides), self.setting.noise)
-        self._restart_epochs()
+        self._schedule(self.setting.first_epoch)
 
-    def _restart_epochs(self) -> None:
-        """Short epochs again, for something new is to be learned."""
-        self._length = self.setting.first_epoch
-        self._schedule()
-
-    def _schedule(self) -> None:
-        ends = self.arrivals - self._began + self._length
+    def _schedule(self, length: int) -> None:
+        """The next epoch has so many arrivals, or ends with the period."""
+        self._length = length
+        ends = self.arrivals - self._began + length
         self._next = self._began + min(ends, self.setting.horizon)
 
     def _replan(self) -> None:

@@ -98,8 +98,7 @@ class EpochSums(Running):
             self._exact = np.pad(self._exact, ((0, 0), (0, 1), (0, 0)))
 
     def kept(self) -> tuple[Ints, int]:
-        """What was learned since the last release, exactly: (cells, arms, 2); and when that was.
-        For a caller that stores it and never continues from one state twice."""
+        """What was learned since the last release, exactly: (cells, arms, 2); and when that was."""
         with self._lock:
             return self._exact.copy(), self._released
 
@@ -120,7 +119,6 @@ class Observation:
     noise: float
 
     def with_later(self, later: Observation) -> Observation:
-        """The sums of both, and the noise of both."""
         both = zip(vars(self).values(), vars(later).values(), strict=True)
         return Observation(*(one + other for one, other in both))
 
@@ -148,8 +146,8 @@ def covariance_of(centres: Floats) -> Floats:
 
 
 def counted(visits: Floats, noise: float, chances: Floats | None) -> Floats:
-    """Visits (cells, arms) from noisy ones. noise: their variance. chances: of each arm in the
-    epoch, or None where unknown."""
+    """Visits (cells, arms) from noisy ones. noise: their variance. chances: of each arm, or
+    None."""
     if chances is None:
         return np.maximum(visits, 0.0)
     total = np.maximum(visits.sum(axis=1, keepdims=True), 0.0)

@@ -17,7 +17,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,8 +123,7 @@ class Context(Policy):
         place = uniform if explored else int(draw_rows(weights[None, :], self._source)[0])
         share = float(self.explore)
         chance = (1 - share) * int(weights[place]) / int(weights.sum()) + share / len(allowed)
-        phase: Literal["explore", "exploit"] = "explore" if explored else "exploit"
-        return Choice(allowed[place], phase, cell, chance)
+        return Choice(allowed[place], "explore" if explored else "exploit", cell, chance)
 
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         """For others' users, the own video that is best on average: no context is forwarded."""

@@ -8,9 +8,8 @@ Refusal    neighbour -> home   why there is no offer, from a short list
 Each has the number of the request, 16 random bytes that name nobody and are used for one visit.
 There is no user, no time, no count, and of the neighbour's repository only what it shows.
 
-Fixed layouts of big-endian integers, so that a message has one spelling and two languages agree to
-the byte. A message is checked when it is made: what does not hold together raises MessageError,
-wherever it came from. Standard library only.
+Fixed layouts of big-endian integers, so that a message has one spelling in all languages. It is
+checked when it is made: MessageError, wherever it came from. Standard library only.
 """
 
 from __future__ import annotations

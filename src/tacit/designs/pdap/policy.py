@@ -1,12 +1,11 @@
-"""What every policy is: it picks an arm for a context, and learns from the answer.
+"""Policies: they choose an arm for a context, and learn from the reward.
 
 Arms   One's own videos are numbered 0 to K - 1, neighbours (other vendors, each of them one arm) K
-       to K + M - 2. An arm that joins later takes the next number, whichever it is, and the number
-       of one that left is never given again: what was learned stays where it was.
-Grid   Cells of equal size, numbered. No visitor can influence it: as many slices per dimension as
-       leave a (cell, arm) `PER_CELL` visits on average over the horizon, and no more than
-       `MOST_CELLS` cells; but `FEWEST` at least while these make no more than `FEW` cells, which
-       learn from one another.
+       to K + M - 2. An arm that joins later takes the next number; that of one that left is never
+       used again.
+Grid   Cells of equal size, which no visitor can influence: as many slices per dimension as leave a
+       (cell, arm) `PER_CELL` visits on average over the horizon, in at most `MOST_CELLS` cells; but
+       at least `FEWEST` while these make no more than `FEW` cells, which learn from one another.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 Own users   DAP, P-DAP (ExP-DAP) and GP-DAP: Zhou, Zhou, Wu, Jin (2015), Algorithm 1, without and
             with privacy, and section VI. CAP after its reference [33]; DUP after [31], with
             T^(1 / (3 alpha + d)) slices per dimension.
-Forwarded   LaP-DAP, Algorithm 2, for users of other vendors. While a video is still explored, its
-            reward is sent as it is. Then the noisy total of the video's rewards in this cell, from
-            a tree counter, divided by their number. Without noise the reward itself is sent.
+Forwarded   LaP-DAP, Algorithm 2, for users of other vendors. While a video is explored, and without
+            noise, its reward is sent as it is; then the noisy total of the video's rewards in this
+            cell, from a tree counter, divided by their number.
 Privacy     What is claimed, and why it is false: `published_guarantees.py`.
 """
 
@@ -54,7 +54,6 @@ class Dap(Policy):
         own = [arm for arm in allowed if not self.sides[arm]]
         neighbours = [arm for arm in allowed if self.sides[arm]]
         cell, visits = self.partition.find(checked_context(context, self.partition.dimension))
-        visits.hold(len(self.sides))
         level, t = cell.level, self.arrivals + 1
         if own:
             arm = min(own, key=visits.counts.__getitem__)

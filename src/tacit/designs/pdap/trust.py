@@ -1,16 +1,15 @@
-"""What a neighbour's word is worth: a neighbour may lie, repeat itself, be slow or be gone.
+"""Trust in a neighbour, which may report false rewards (words), repeat them, be slow or absent.
 
-Rule      1. A word is clamped to the range that rewards were agreed to have.
-          2. A click that home saw itself counts instead of a word that comes later: tell home's
-             clicks first.
+Rule      1. A word is clamped to the agreed range of rewards.
+          2. A click that home saw itself counts instead of a word that comes later.
           3. Words are compared with clicks on visits for which home has both, apart for visits
              with a click and without. Once either mean is off by more than `tolerance`, `errors`
-             times what chance explains, and the noise, the neighbour's words are believed no more,
-             and what it said before is to be forgotten.
+             times what chance explains, and the noise, words are believed no more, and those
+             before are to be forgotten.
           4. Until home has seen more than `proof` visits itself, beyond noise, a neighbour may be
              asked at every ceil(1 / share)-th visit only, and at the first 4 `proof` ones; so may,
              for good, one that is believed no more.
-          5. Where `failures` more calls fail than succeed, beyond noise, it is left alone for as
+          5. Where `failures` more calls fail than succeed, beyond noise, it is not asked for as
              many epochs as make `pause` visits, then for twice as many, and so on.
 Sums      Of one neighbour's visits: calls without an offer less calls with one; visits whose click
           home saw; visits with a word and a click, and word - click in widths of the agreed range,

@@ -97,11 +97,8 @@ class Vendor:
             raise ConfigError("Neighbours can be asked with a Forwarder only.")
         self.home, self.guests, self.asks_all = home, guests, asks_all
         self._agreement = agreement or (None if forwarder is None else forwarder.agreement)
-        self._forwarder, self._trust, self._keeps = (
-            forwarder,
-            trust_settings or TrustSettings(),
-            keeps,
-        )
+        self._forwarder, self._keeps = forwarder, keeps
+        self._trust = trust_settings or TrustSettings()
         self._waiting: OrderedDict[tuple[str, bytes], Visit] = OrderedDict()
         self._open_guests: OrderedDict[tuple[str, bytes], _Guest] = OrderedDict()
         self.resume(0, dict(enumerate(videos)), dict(enumerate(peers, len(videos))))
@@ -137,7 +134,6 @@ class Vendor:
         return PureAccountant().add(release.event).epsilon()
 
     def known(self, peer: str) -> Peer:
-        """What is known of a neighbour."""
         _arm_of(self._peers, peer, "neighbour")  # refuses a stranger
         return self._known[peer]
 
@@ -179,13 +175,16 @@ class Vendor:
         visit.came = True
         if known is not None:
             known.asked(came=video is not None)
-        if video is not None:
-            visit.video = video
-            if visit.choice.phase == "train":  # counts, whatever comes of it
-                self._learn(visit, 0.0)
-            return video
-        self._waiting.pop((peer, visit.request), None)
-        return self._locally(visit)
+        if video is None:
+            self._waiting.pop((peer, visit.request), None)
+            if not (own := list(self._videos)):
+                raise ConfigError("The neighbour has nothing, and there is no own video to show.")
+            visit.choice = self.home.settle(visit.context, own, instead=visit.choice)
+            video, visit.peer = self._videos[visit.choice.arm], None
+        elif visit.choice.phase == "train":  # counts, whatever comes of it
+            self._learn(visit, 0.0)
+        visit.video = video
+        return video
 
     def clicked(self, visit: Visit, reward: float) -> None:
         """Learn what home saw itself, no matter whose video it was. reward: 0 to 1."""
@@ -201,8 +200,8 @@ class Vendor:
         self._learn(visit, visit.click)
 
     def rewarded(self, peer: str, data: bytes) -> bool:
-        """A neighbour's word, once for each visit it was asked at, after its offer. Whether it was
-        of use."""
+        """A neighbour's word, once for each visit it was asked at, after its offer. Whether it
+        counts."""
         try:
             message = Reward.decode(data)
         except MessageError:
@@ -243,15 +242,14 @@ class Vendor:
         return offer
 
     def unlearned(self, context: NDArray[np.float64]) -> str:
-        """The own video that a forwarded user with this context would see, for an own user whose
-        visit is none: nothing is learned of it, and time does not pass."""
+        """The own video that a forwarded user would see, for a user's visit of which nothing is
+        learned."""
         if self.guests is None:
             raise ConfigError("A vendor without a policy for guests has none for this.")
         return self._videos[self.guests.select(context).arm]
 
     def guest_clicked(self, peer: str, request: bytes, reward: float) -> bytes | None:
-        """The Reward to send for a guest, 0 or 1; the same bytes each time. None: no such guest, or
-        no answers."""
+        """The Reward to send for a guest, 0 or 1; the same bytes each time. None without one."""
         guest = self._open_guests.get((peer, request))
         if guest is None or not hasattr(self.guests, "answer"):
             return None
@@ -260,7 +258,6 @@ class Vendor:
         return guest.reward
 
     def add_video(self, name: str) -> None:
-        """It is tried from the next visit on."""
         if name in self._videos.values():
             raise ConfigError(f"There is a video {name!r} already.")
         if self.guests is not None and not isinstance(self.guests, Host):
@@ -307,14 +304,6 @@ class Vendor:
                 self._peers[self.home.add_arm(neighbour=True)] = name
                 self.home.remove_arm(arm)
                 del self._peers[arm]
-
-    def _locally(self, visit: Visit) -> str:
-        """An own video instead. A second choice of the same visit: the first is not learned."""
-        if not (own := list(self._videos)):
-            raise ConfigError("The neighbour has nothing, and there is no own video to show.")
-        visit.choice = self.home.settle(visit.context, own, instead=visit.choice)
-        visit.video, visit.peer = self._videos[visit.choice.arm], None
-        return visit.video
 
     def _learn(self, visit: Visit, reward: float) -> None:
         here = visit.choice.arm in self._videos or visit.choice.arm in self._peers

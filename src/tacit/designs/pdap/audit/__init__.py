@@ -1,12 +1,8 @@
-"""P-DAP on the audit's bench: what the paper claims, what this library claims, and planted bugs.
+"""Audits of P-DAP: the paper's claims, this library's claims, and planted bugs.
 
-Here is what leaves a device or a vendor at random (local.py, forwarding.py). A bug is planted into
-the sound P-DAP by replacing one step of the code that is shipped.
-
-Exact   are the laws of the shipped code; an arm that is explored is uniform, with the
-        chance that the policy compares its word with.
-Tables  that a vendor publishes may be anything, so the worst are taken: one arm liked in one cell,
-        and all others in the other.
+Here is what leaves a device or a vendor at random (local.py, forwarding.py), by exact distributions
+of the shipped code. A vendor may publish any table, so the worst is taken: one arm liked in one
+cell, and all others in the other. A bug replaces one step of the shipped code.
 """
 
 from __future__ import annotations
@@ -128,25 +124,22 @@ def lived(make: Make, context: NDArray[np.float64], reward: float) -> Hashable:
     return tuple(sent)
 
 
+def visited(policy: Context, context: NDArray[np.float64], reward: float) -> Hashable:
+    """All that leaves a device at one visit."""
+    report = policy.report(policy.select(context), reward)
+    return report.arm, report.answer
+
+
 def visits() -> Line:
     """Draw and report together: any other context, liked on the left, and not on the right."""
 
     def check(arms: int) -> Check:
         make = worst(arms)
-
-        def visit(context: NDArray[np.float64], reward: float) -> Callable[[], Hashable]:
-            policy = make(secure())
-
-            def of() -> Hashable:
-                report = policy.report(policy.select(context), reward)
-                return report.arm, report.answer
-
-            return of
-
+        left, right = make(secure()), make(secure())
         return check_of(
             f"another cell, and no click, {arms} arms",
             lambda: (visit_law(make, LEFT, 1.0), visit_law(make, RIGHT, 0.0)),
-            (visit(LEFT, 1.0), visit(RIGHT, 0.0)),
+            (partial(visited, left, LEFT, 1.0), partial(visited, right, RIGHT, 0.0)),
             share=1 if arms == 2 else 4,
         )
 
@@ -329,7 +322,6 @@ SOUND: tuple[Callable[[], Line], ...] = (visits, lives, forwards, *joint.LINES)
 
 
 def audit() -> Bench:
-    """Both variants."""
     return Bench(
         {"published": PUBLISHED, "sound": SOUND},
         BUGS,

@@ -1,13 +1,12 @@
-"""Joint privacy on the bench: whole streams of visits through Joint, end to end.
+"""Audit of joint privacy: whole streams of visits through Joint, end to end.
 
 Neighbours  differ in one visit that is learned, or is not; that it takes place is public.
 Moves       The shipped learner runs both streams without noise, and one of them with a 1 in each
-            noise: which noises cover the visit, and by how much their centres move, is read from
-            all that is released. Arms are given from outside, so nothing depends on the noise.
+            noise: all that is released shows which noises cover the visit, and how far their
+            centres move. Arms are given from outside, so nothing depends on the noise.
 Replay      Then the learner chooses by itself. Both streams get the same random words, and the
             second one's noises are the first one's plus the moves: so all releases agree to the
-            last bit, and every choice that anybody else gets must agree. What does not was made
-            from something that is not released.
+            last bit, and so must every choice that anybody else gets.
 """
 
 from __future__ import annotations
@@ -145,7 +144,6 @@ def setting(**changes: Any) -> JointSetting:
 
 
 def joint(chosen: JointSetting) -> Make:
-    """The shipped one."""
     return lambda source: Joint(chosen, randomness=source)
 
 

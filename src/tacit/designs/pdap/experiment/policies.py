@@ -81,7 +81,6 @@ class World:
 
     @property
     def setting(self) -> Setting:
-        """Of one vendor's published policy."""
         return Setting(**self.sizes, horizon=self.horizon, lipschitz=self.lipschitz)
 
 

@@ -1,19 +1,13 @@
 """Neighbours as the operator lists them: the only addresses that a vendor ever sends to.
 
-Calls to neighbours: one address each, one attempt, an end in time, and little is read.
-
-A call has `WITHIN` seconds in all, from looking up the name to the last byte, whatever drips. No
-redirect is followed, no proxy of the environment is used, nothing is unpacked. Whatever is not a
-signed answer of the right type and size is none.
-
-Which neighbours can be asked: a breaker that listens to its own questions, never to visits.
-
-Why      A breaker that opens after calls that failed would decide, for everybody, by whose visits
-         were forwarded: that is what the learner hides. So it asks whether the neighbour is ready,
-         at most once in `EVERY` seconds, whenever anybody comes; and what became of anybody's call
-         changes nothing.
-States   up; down, for `REST` seconds and then for twice as many, up to `MOST_REST`, until it says
-         that it is ready again.
+Calls    One attempt, within `WITHIN` seconds from looking up the name to the last byte. No redirect
+         is followed, no proxy of the environment is used, nothing is unpacked. Whatever is not a
+         signed answer of the right type and size is none.
+Breaker  If it opened after calls that failed, whose visits were forwarded would decide for
+         everybody: that is what the learner hides. So it asks whether the neighbour is ready, at
+         most once in `EVERY` seconds, whenever anybody comes; what came of a call changes nothing.
+         A neighbour is up, or down for `REST` seconds and then for twice as many, up to
+         `MOST_REST`, until it says that it is ready again.
 """
 
 from __future__ import annotations
@@ -97,7 +91,6 @@ class Neighbour:
 
     @property
     def health(self) -> str:
-        """The address that says whether its service can answer."""
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc}/readyz"
 

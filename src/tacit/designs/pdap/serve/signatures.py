@@ -30,9 +30,9 @@ SKEW = 30
 OCTETS = "application/octet-stream"
 AUDIENCE = "tacit-audience"
 _PARAMETERS = re.compile(
-    r"(?P<covered>\([a-z@\" -]*\));created=(?P<created>[1-9][0-9]{0,11})"
+    r"\([a-z@\" -]*\);created=(?P<created>[1-9][0-9]{0,11})"
     r';nonce="(?P<nonce>[A-Za-z0-9._~-]{8,128})"'
-    r';keyid="(?P<keyid>[a-z0-9][a-z0-9_-]{0,63})";alg="ed25519";tag="(?P<tag>[a-z-]{1,64})"'
+    r';keyid="(?P<keyid>[a-z0-9][a-z0-9_-]{0,63})";alg="ed25519";tag="[a-z-]{1,64}"'
 )
 _SIGNATURE = re.compile(r"tacit=:([A-Za-z0-9+/]{86}==):")
 
@@ -55,10 +55,7 @@ def sign(
     """Headers of a POST to this path; without one, of the answer to a request with this nonce.
     audience: the receiver of the request, or who asked."""
     values = _covered(audience, body, nonce, path, status)
-    parameters = (
-        f"{_listed(values)};created={int(now)}"
-        f';nonce="{nonce}";keyid="{sender}";alg="ed25519";tag="{_tag(path)}"'
-    )
+    parameters = _parameters(values, str(int(now)), nonce, sender, path)
     signature = base64.b64encode(key.sign(base_of(values, parameters))).decode()
     own = {name: value for name, value in values.items() if not name.startswith("@")}
     signed = {"signature-input": f"tacit={parameters}", "signature": f"tacit=:{signature}:"}
@@ -86,9 +83,9 @@ def check(
     values = _covered(audience, body, nonce or found["nonce"], path, status)
     if any(_one(headers, name) != value for name, value in values.items() if name[0] != "@"):
         raise NotSigned
-    as_written = (found["covered"], found["tag"]) == (_listed(values), _tag(path))
+    written = _parameters(values, found["created"], found["nonce"], found["keyid"], path)
     key, age = senders.get(found["keyid"]), now - int(found["created"])
-    if not as_written or key is None or not -SKEW <= age <= LASTS + SKEW:
+    if parameters != written or key is None or not -SKEW <= age <= LASTS + SKEW:
         raise NotSigned
     if nonce and found["nonce"] != nonce:
         raise NotSigned
@@ -109,8 +106,11 @@ def _covered(audience: str, body: bytes, nonce: str, path: str, status: int) -> 
     return request | {AUDIENCE: audience}
 
 
-def _tag(path: str) -> str:
-    return "tacit-vendors" if path else "tacit-vendors-answer"
+def _parameters(covered: Iterable[str], created: str, nonce: str, sender: str, path: str) -> str:
+    names = " ".join(f'"{name}"' for name in covered)
+    tag = "tacit-vendors" if path else "tacit-vendors-answer"
+    signed = f'({names});created={created};nonce="{nonce}";keyid="{sender}"'
+    return f'{signed};alg="ed25519";tag="{tag}"'
 
 
 def base_of(values: Mapping[str, str], parameters: str) -> bytes:
@@ -162,11 +162,6 @@ def read_public_key(text: str) -> Ed25519PublicKey:
         return Ed25519PublicKey.from_public_bytes(base64.b64decode(text, validate=True))
     except ValueError:
         raise ConfigError("A neighbour's public key is 32 bytes in base64.") from None
-
-
-def _listed(covered: Iterable[str]) -> str:
-    names = " ".join(f'"{name}"' for name in covered)
-    return f"({names})"
 
 
 def _one(headers: Sequence[tuple[str, str]], name: str) -> str:

@@ -1,22 +1,20 @@
-"""What happens at a visit, and between vendors: in which order things are paid, fixed and answered.
+"""HTTP resources of vendors: visits, rewards, and requests of other vendors.
 
-Visit    1. in one transaction, charged what is learned and what forwarding tells: own video or a
+Visit    1. in one transaction, charged for what is learned and forwarded: own video or a
          neighbour's offer, and the bytes that leave;
          2. the calls, outside of any transaction: the same bytes to all neighbours that can be
          asked, whatever was chosen, at the same moment and each to its end;
          3. where an offer is to be shown, in another transaction: the offer, or an own video.
-         All have the visitor's Idempotency-Key. A retry goes through what is stored: the same
+         All have the visitor's Idempotency-Key. A retry repeats what is stored: the same
          neighbours, the same bytes, and once step 3 is stored its answer.
-Asking   which neighbours are asked follows from public time, from questions of the service's own
+Asking   Which neighbours are asked follows from public time, from questions of the service's own
          and from noisy sums that are paid for; never from the context.
 Budget   A person without budget is served from what was learned from others, is not learned from
          and is not forwarded. When that is depends on how many visits of theirs there were.
-Name     Of a visit: its ticket, encrypted for the one who visited. It is stored with the answer for
-         as long as the ledger is, and the ticket's cell says where their context was.
-
-What came of a visit, and what vendors send one another: once each, also if they are repeated. A
-nonce is the Idempotency-Key of its release: one that comes again gets the bytes that are stored,
-for as long as there is a ledger, and nothing is done a second time.
+Name     Of a visit: its ticket, encrypted for the visitor, because its cell says where their
+         context was. It is stored with the answer for as long as the ledger is.
+Once     A nonce is the Idempotency-Key of its release: one that comes again gets the stored bytes,
+         for as long as there is a ledger, and nothing is done a second time.
 """
 
 from __future__ import annotations
