@@ -211,7 +211,7 @@ def learned_about_neighbours(
         lifetime="a person with N visits pays N times",
         assumptions=(
             "which arms were open at a visit, and when neighbours join or leave, is public",
-            "a visit counts for the one neighbour whose offer is to be shown; each part once",
+            "a visit counts for the one whose offer is to be shown; each part once, in any epoch",
             f"rewards that neighbours state are clamped to {settings.low:g} to {settings.high:g}"
             if settings.believed
             else "what a neighbour states about rewards is not used",

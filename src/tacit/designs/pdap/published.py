@@ -193,7 +193,6 @@ class ForwardedUsers(Dap):
         self._geometric, self._equal = geometric, equal
         super().__init__(setting)
         self.claimed_epsilon, self._reading = epsilon, reading
-        self._counters: dict[int, TreeCounter] = {}
 
     def update(self, choice: Choice, reward: float) -> None:
         self.answer(choice, reward)
@@ -214,12 +213,9 @@ class ForwardedUsers(Dap):
 
     def counter(self, level: int) -> TreeCounter:
         """What counts the rewards of one video in a cell of this level."""
-        if level not in self._counters:
-            s = self._setting
-            epsilon = self._epsilon_at(level, self.claimed_epsilon)
-            if not math.isinf(epsilon):
-                sizes = (s.horizon, s.neighbours + 1, s.videos)
-                scale = theory.noise_scale(self._reading, *sizes, epsilon)
-                epsilon = theory.tree_loss(s.horizon, scale)
-            self._counters[level] = TreeCounter(epsilon, s.horizon)
-        return self._counters[level]
+        s, epsilon = self._setting, self._epsilon_at(level, self.claimed_epsilon)
+        if not math.isinf(epsilon):
+            sizes = (s.horizon, s.neighbours + 1, s.videos)
+            scale = theory.noise_scale(self._reading, *sizes, epsilon)
+            epsilon = theory.tree_loss(s.horizon, scale)
+        return TreeCounter(epsilon, s.horizon)

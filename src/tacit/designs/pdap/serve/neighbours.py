@@ -17,11 +17,11 @@ import logging
 import re
 import ssl
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpx2
@@ -115,6 +115,19 @@ class Calls:
         """What a request to this vendor signs."""
         return audience_of(self.sender, self.key.public_key())
 
+    def signed(self, peer: Neighbour, **message: Any) -> dict[str, str]:
+        """Headers of a message to this neighbour. message: as of `signatures.sign`."""
+        named = {"sender": self.sender, "audience": peer.audience}
+        return signatures.sign(self.key, **named, now=time.time(), **message)
+
+    def sender_of(
+        self, headers: Sequence[tuple[str, str]], peers: Iterable[Neighbour], **message: Any
+    ) -> str:
+        """Which of these neighbours signed it for this vendor, as `signatures.check`; NotSigned."""
+        senders = {peer.name: peer.public_key for peer in peers}
+        message |= {"senders": senders, "audience": self.audience}
+        return signatures.check(headers, now=time.time(), **message)[0]
+
     def ask(
         self, peer: Neighbour, forward: bytes, *, within: float = WITHIN
     ) -> asyncio.Task[bytes | None]:
@@ -141,15 +154,7 @@ class Calls:
 
     async def _post(self, peer: Neighbour, body: bytes, nonce: str, within: float) -> bytes | None:
         address = f"{peer.url}/forwards"
-        headers = signatures.sign(
-            self.key,
-            sender=self.sender,
-            audience=peer.audience,
-            path=urlsplit(address).path,
-            body=body,
-            nonce=nonce,
-            now=time.time(),
-        )
+        headers = self.signed(peer, path=urlsplit(address).path, body=body, nonce=nonce)
         headers |= {"authorization": f"Bearer {peer.api_key}", "accept-encoding": "identity"}
         try:
             async with (
@@ -157,9 +162,24 @@ class Calls:
                 self._client(peer) as client,
                 client.stream("POST", address, content=body, headers=headers) as answer,
             ):
-                return await _read(answer, peer, nonce, self.audience)
+                return await self._read(answer, peer, nonce)
         except (httpx2.HTTPError, OSError, TimeoutError, ValueError):
             return None  # httpx2 raises ValueError of many kinds for what is no HTTP
+
+    async def _read(self, answer: httpx2.Response, peer: Neighbour, nonce: str) -> bytes | None:
+        octets = answer.headers.get("content-type") == signatures.OCTETS
+        if answer.status_code != 200 or "content-encoding" in answer.headers or not octets:
+            return None
+        body = b""
+        async for part in answer.aiter_raw():
+            body += part
+            if len(body) > LARGEST:
+                return None
+        headers = [(name.lower(), value) for name, value in answer.headers.multi_items()]
+        with suppress(NotSigned):
+            self.sender_of(headers, [peer], status=200, body=body, nonce=nonce)
+            return body
+        return None
 
     def _client(self, peer: Neighbour) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
@@ -169,31 +189,6 @@ class Calls:
             verify=_trusted(),
             timeout=WITHIN,
         )
-
-
-async def _read(
-    answer: httpx2.Response, peer: Neighbour, nonce: str, audience: str
-) -> bytes | None:
-    octets = answer.headers.get("content-type") == signatures.OCTETS
-    if answer.status_code != 200 or "content-encoding" in answer.headers or not octets:
-        return None
-    body = b""
-    async for part in answer.aiter_raw():
-        body += part
-        if len(body) > LARGEST:
-            return None
-    with suppress(NotSigned):
-        signatures.check(
-            [(name.lower(), value) for name, value in answer.headers.multi_items()],
-            senders={peer.name: peer.public_key},
-            audience=audience,
-            status=answer.status_code,
-            body=body,
-            nonce=nonce,
-            now=time.time(),
-        )
-        return body
-    return None
 
 
 @lru_cache(maxsize=1)

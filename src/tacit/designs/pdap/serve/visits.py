@@ -38,7 +38,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tacit.designs.pdap.messages import Forward, MessageError, Offer
 from tacit.designs.pdap.serve import ServedVendor
 from tacit.designs.pdap.serve.settings import MOST_FEATURES
-from tacit.designs.pdap.serve.signatures import NotSigned, check, sign
+from tacit.designs.pdap.serve.signatures import NotSigned
 from tacit.designs.pdap.serve.state import Ticket, VendorState
 from tacit.designs.pdap.vendor import Visit
 from tacit.ledger import BudgetExhausted
@@ -187,17 +187,11 @@ def _vendor(service: Service, caller: Caller, name: str) -> ServedVendor:
 def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes, key: str) -> None:
     """Problem 401 unless it is signed by the neighbour whose key this is, for this vendor, now. A
     message is sent under its own number, so that no number is ever used for two."""
-    sender = None
+    sender, peers, path = None, vendor.neighbours.values(), request.url.path
+    headers = [(name.decode("latin-1"), v.decode("latin-1")) for name, v in request.headers.raw]
     if vendor.calls is not None:
         with suppress(NotSigned):
-            sender, _ = check(
-                [(name.decode("latin-1"), v.decode("latin-1")) for name, v in request.headers.raw],
-                senders={name: peer.public_key for name, peer in vendor.neighbours.items()},
-                audience=vendor.calls.audience,
-                path=request.url.path,
-                body=body,
-                now=time.time(),
-            )
+            sender = vendor.calls.sender_of(headers, peers, path=path, body=body)
     if sender != caller.name:
         raise Problem(401, "This is not signed as messages of a neighbour have to be.")
     try:
@@ -210,17 +204,8 @@ def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes, 
 
 def _signed(vendor: ServedVendor, caller: Caller, nonce: str, answer: Response) -> Response:
     if answer.status_code == 200 and vendor.calls is not None:
-        answer.headers.update(
-            sign(
-                vendor.calls.key,
-                sender=vendor.name,
-                audience=vendor.neighbours[caller.name].audience,
-                status=200,
-                body=bytes(answer.body),
-                nonce=nonce,
-                now=time.time(),
-            )
-        )
+        peer, body = vendor.neighbours[caller.name], bytes(answer.body)
+        answer.headers.update(vendor.calls.signed(peer, status=200, body=body, nonce=nonce))
     return answer
 
 
