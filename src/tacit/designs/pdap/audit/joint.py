@@ -127,20 +127,13 @@ _LEFT, _RIGHT = 0.1, 0.9
 _FEW = 1_000_000  # the share of pairs that get as few samples as there can be
 _STREAM = 8
 """Visits of a stream, and the horizon."""
-_SMALL: dict[str, Any] = {
-    "videos": 2,
-    "neighbours": 1,
-    "dimension": 1,
-    "horizon": _STREAM,
-    "epsilon": EPSILON,
-    "neighbour_range": (-1.0, 2.0),
-}
 
 
 def setting(**changes: Any) -> JointSetting:
     """Two own videos and a neighbour, whose rewards lie within (-1, 2), on two cells."""
-    plain = {"slices": 2, "first": 4, "growth": 1.0}
-    return JointSetting(**{**_SMALL, **plain, **changes})
+    sizes = {"videos": 2, "neighbours": 1, "dimension": 1, "horizon": _STREAM, "epsilon": EPSILON}
+    plain = {"neighbour_range": (-1.0, 2.0), "slices": 2, "first": 4, "growth": 1.0}
+    return JointSetting(**{**sizes, **plain, **changes})
 
 
 def joint(chosen: JointSetting) -> Make:
@@ -158,16 +151,13 @@ UNEXPLORED = stream((_RIGHT, 0, 1.0), (_LEFT, 1, 1.0), (_LEFT, 0, 0.0))
 """The second visit is the only one of its arm."""
 FORWARDED = stream((_LEFT, 2, 2.0), (_LEFT, 0, 1.0))
 """A neighbour's reward, at the end of its range."""
+TIE = stream((_LEFT, 0, 1.0), (_LEFT, 1, 1.0), (_LEFT, 0, 0.0), (_LEFT, 1, 0.0))
 AGAIN = FORWARDED.copy()
 AGAIN[0, 2] = 2
 """The first visit is answered twice, and later ones never."""
 PAIRS: tuple[tuple[str, Rows, int], ...] = (
     ("an unexplored arm", UNEXPLORED, 1),
-    (
-        "a tie of two arms",
-        stream((_LEFT, 0, 1.0), (_LEFT, 1, 1.0), (_LEFT, 0, 0.0), (_LEFT, 1, 0.0)),
-        1,
-    ),
+    ("a tie of two arms", TIE, 1),
     ("a forwarded reward", FORWARDED, 0),
     ("a cell one visit short", stream(*[(_LEFT, 0, 1.0)] * 4), 2),
 )

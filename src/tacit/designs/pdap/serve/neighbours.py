@@ -117,8 +117,8 @@ class Calls:
 
     def signed(self, peer: Neighbour, **message: Any) -> dict[str, str]:
         """Headers of a message to this neighbour. message: as of `signatures.sign`."""
-        named = {"sender": self.sender, "audience": peer.audience}
-        return signatures.sign(self.key, **named, now=time.time(), **message)
+        message |= {"sender": self.sender, "audience": peer.audience}
+        return signatures.sign(self.key, now=time.time(), **message)
 
     def sender_of(
         self, headers: Sequence[tuple[str, str]], peers: Iterable[Neighbour], **message: Any
