@@ -92,12 +92,11 @@ class Setting:
 
 
 def regret_bound(setting: Setting, visits: int) -> float:
-    """Theorem 3 without noise: of one vendor after so many visits, wherever contexts come; DAP's.
+    """Theorem 3 without noise: DAP's regret of one vendor after so many visits, for any contexts.
 
-    Sum over levels of H_l (K [Theorem 2] + (M - 1) [Lemma 4] + [Lemma 6]), with `most_cells` for
-    the H_l. In Lemma 4 K stands for e^K (1 + m^(-alpha l) ln T), because each of a neighbour's
-    videos is tried ln t times in training. Lemma 6 is A B m^(l (p - alpha)), B = 2 L sqrt(d)^alpha
-    + 4. Each choice also loses at most 1, so T is a bound as well; it is not taken here.
+    Sum over levels of H_l (K [Theorem 2] + (M - 1) [Lemma 4] + [Lemma 6]), H_l as `most_cells`. In
+    Lemma 4 K stands for e^K (1 + m^(-alpha l) ln T), because training tries each of a neighbour's
+    videos ln t times. Lemma 6 is A B m^(l (p - alpha)), B = 2 L sqrt(d)^alpha + 4.
     """
     s, wrong, total = setting, math.pi**2 / 3, 0.0
     m, alpha, first = s.slices, s.smoothness, s.first_split
@@ -165,10 +164,8 @@ class Cell(NamedTuple):
 
 class Visits:
     """What one cell has learned, by the numbers of the arms. An arm never tried has mean 0.
-
     arrivals: contexts that came. counts: N, choices that were learned from. trained: N1, those of a
-    neighbour that were not. trees: of rewards of forwarded users, one for each video.
-    """
+    neighbour that were not. trees: of rewards of forwarded users, one for each video."""
 
     __slots__ = ("arrivals", "counts", "means", "sums", "trained", "trees")
 

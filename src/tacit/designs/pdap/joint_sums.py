@@ -41,8 +41,7 @@ GRAIN = 16
 
 @dataclass(frozen=True)
 class SumNoise(TreeCounter):
-    """Noise in grains, independent for the two sums of a pair: that of a tree with one node.
-    epsilon: of one visit, present or absent."""
+    """Noise in grains, a tree of one node. epsilon: of one visit, present or absent."""
 
     horizon: int = 1
     bound: int = GRAIN

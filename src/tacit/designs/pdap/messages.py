@@ -49,11 +49,9 @@ class MessageError(ValueError):
 
 @dataclass(frozen=True)
 class Forward:
-    """A visitor's context as their vendor randomised it.
-
-    request: 16 bytes. epsilon: millionths of a nat spent on it, at the user's own vendor; NO_NOISE:
-    none protects it. slices: per feature. places: of each feature, the slice it is said to lie in.
-    """
+    """A visitor's context as their vendor randomised it. request: 16 bytes. epsilon: millionths of
+    a nat spent on it, at the user's own vendor; NO_NOISE: none protects it. slices: per feature.
+    places: of each feature, the slice it is said to lie in."""
 
     request: bytes
     epsilon: int

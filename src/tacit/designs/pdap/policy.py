@@ -28,12 +28,9 @@ Phase = Literal["explore", "train", "exploit"]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One decision. A "train" choice teaches the neighbour: its reward is not learned from.
-
-    cell: where it is learned, as the policy names it. chance: of this arm, for estimators on logged
-    data; 1 where nothing is drawn, None if unknown. visit: its number, of learners that take one
-    answer to each.
-    """
+    """One decision. A "train" choice teaches the neighbour: its reward is not learned from. cell:
+    where it is learned. chance: of this arm, for estimators on logged data; 1 where nothing is
+    drawn, None if unknown. visit: its number, of learners that take one answer to each."""
 
     arm: int
     phase: Phase
@@ -43,11 +40,9 @@ class Choice:
 
 
 class Policy:
-    """`select`, then `update` with that choice and what came of it: late, or never.
-
-    own, neighbours: who may be chosen, in ascending order. sides: whether it is a neighbour, of all
-    numbers that were given out so far. epsilon: of one visit, as proved.
-    """
+    """`select`, then `update` with that choice and what came of it: late, or never. own,
+    neighbours: who may be chosen, in ascending order. sides: whether it is a neighbour, of all
+    numbers that were given out so far. epsilon: of one visit, as proved."""
 
     epsilon = math.inf
 

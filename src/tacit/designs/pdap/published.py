@@ -110,10 +110,8 @@ class Dup(Dap):
 
 class PDap(Dap):
     """DAP that draws among its own videos by the exponential mechanism once all are explored.
-
     claimed_epsilon: of one draw, as in Algorithm 1; inf is DAP. Delta u is as printed, L m^(-alpha
-    l). gamma: None is Lemma 5's, with sigma = 0.05.
-    """
+    l). gamma: None is Lemma 5's, with sigma = 0.05."""
 
     def __init__(
         self, setting: Setting, *, epsilon: float, randomness: Source, gamma: float | None = None
@@ -169,11 +167,9 @@ def equal_cells(setting: Setting) -> Partition:
 
 class ForwardedUsers(Dap):
     """Serves one's own videos to others' users. `answer` is `update`, and what the other is sent.
-
     claimed_epsilon: of one reward; inf sends rewards as they are. geometric: it is that of level 0
     and grows as m^(alpha l). Decisions use true rewards; only what is sent has noise. equal: on
-    DUP's grid.
-    """
+    DUP's grid."""
 
     _alone = True
 

@@ -25,8 +25,7 @@ NAMES = ("cap", "solo", "dup", "dap", "p-dap", "gp-dap")
 
 
 def published(name: str, setting: Setting, epsilon: float = math.inf) -> tuple[Guarantee, ...]:
-    """The cards of one published policy, for its own users and for those it is forwarded. epsilon:
-    of one draw and of one reward; without noise inf."""
+    """Its cards, for own users and for forwarded ones. epsilon: of one draw and of one reward."""
     if name not in NAMES:
         raise ConfigError(f"There are cards of {', '.join(NAMES)}; got {name!r}.")
     if not name.endswith("p-dap") or math.isinf(epsilon):

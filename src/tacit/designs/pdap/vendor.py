@@ -32,10 +32,8 @@ from tacit.errors import ConfigError, DataError
 @dataclass(eq=False, slots=True)
 class Visit:
     """video: what is shown; None while a neighbour is to be asked. peer: whose offer will be shown.
-
     asks: whom to send `forward`, the same bytes for every peer and every retry; it holds `peer`.
-    number: of all visits here; public. came: whether it is known whether an offer came.
-    """
+    number: of all visits here; public. came: whether it is known whether an offer came."""
 
     context: NDArray[np.float64]
     choice: Any

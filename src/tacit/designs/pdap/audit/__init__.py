@@ -62,7 +62,7 @@ class TableDevice(Context):
 
 
 def worst(arms: int) -> Make:
-    """The last of the arms is a neighbour. The first alone is liked on the left, all others on the
+    """The last arm is a neighbour. The first alone is liked on the left, all others on the
     right."""
     setting = ContextSetting(videos=arms - 1, neighbours=1, dimension=1, epsilon=EPSILON)
     table = np.zeros((2, arms))
@@ -189,7 +189,7 @@ class _BySide(Policy):
 def sent(
     agreement: Agreement, context: NDArray[np.float64], source: Source, *, asks_all: bool = True
 ) -> Hashable:
-    """Which of `PEERS` neighbours that collude are asked, and what they get, less the request's
+    """Which of `PEERS` colluding neighbours are asked, and what they get, less the request's
     number."""
     home = Vendor(
         _BySide(1, PEERS),
@@ -215,7 +215,6 @@ def sent_law(agreement: Agreement, context: NDArray[np.float64], *, asks_all: bo
     return responses(drawn, agreement.answers, response.truth)
 
 
-Steps = dict[type, dict[str, Any]]
 _shipped_draw = SumNoise.draw
 _shipped_select = Joint.select
 
@@ -250,7 +249,7 @@ class Streamed:
     """A fault in the joint learner, and the visit that shows it."""
 
     name: str
-    fault: Steps
+    fault: dict[type, dict[str, Any]]
     rows: Rows
     visit: int
     tool: Tool = "exact"

@@ -87,8 +87,7 @@ def own_choices() -> Line:
 
 
 def own_visit() -> Line:
-    """Theorem 4 read as one about past visitors: one visit more splits a cell, whose children are
-    explored anew."""
+    """Theorem 4 read as one about past visitors: one visit more splits a cell."""
 
     def after(visits: int) -> Callable[[], Hashable]:
         policy = PDap(setting(split_after=4), epsilon=PRIME, randomness=secure())

@@ -38,13 +38,10 @@ _PACKAGES = ("tacit-rec", "numpy", "scipy", "opendp")
 
 @dataclass(frozen=True)
 class Row:
-    """One run up to `arrivals` visits of each vendor.
-
-    regret: of one vendor, mean over vendors; average_regret: per visit. epsilon: as configured, inf
-    without noise. epsilon_spent_per_visit: inf where nothing holds, whatever is claimed. best: the
-    best possible accuracy. test_accuracy: of visits after the last one learned from; None if none
-    were tested.
-    """
+    """One run up to `arrivals` visits of each vendor. regret: of one vendor, mean over vendors;
+    average_regret: per visit. epsilon: as configured, inf without noise. epsilon_spent_per_visit:
+    inf where nothing holds, whatever is claimed. best: the best possible accuracy. test_accuracy:
+    of visits after the last one learned from; None if none were tested."""
 
     policy: str
     epsilon: float
@@ -224,6 +221,7 @@ def tour() -> Tour:
     ours = simulate(world, "sound-joint", epsilon, 1)[-1]
     plain = simulate(world, "sound-joint", math.inf, 1)[-1]
     chance = simulate(world, "uniform", math.inf, 1)[-1]
+    ended = {"private": ours, "without noise": plain, "chance": chance}
     agreement = Agreement(features=2, slices=2, epsilon=epsilon)
     forwarder = Forwarder(agreement, randomness=randomness.secure())
     sent = [forwarder.forward(np.array([0.9, 0.1])) for _ in range(draws)]
@@ -242,11 +240,7 @@ def tour() -> Tour:
         read_on="docs/pdap.md",
         figures={
             "right": right,
-            "accuracy": {
-                "private": ours.accuracy,
-                "without noise": plain.accuracy,
-                "chance": chance.accuracy,
-            },
+            "accuracy": {name: row.accuracy for name, row in ended.items()},
             "epsilon_spent_per_visit": ours.epsilon_spent_per_visit,
         },
     )

@@ -85,12 +85,9 @@ class World:
 
 
 class Network:
-    """Vendors that reach one another: encoded bytes between them, and nothing else.
-
-    seen: whether home sees clicks on a neighbour's video, which its own page shows; else, as in the
-    paper, the neighbour gets them and reports. spent: epsilon of one visit; inf where nothing
-    holds.
-    """
+    """Vendors that reach one another by encoded bytes alone. seen: whether home sees clicks on a
+    neighbour's video; else, as in the paper, the neighbour gets them and reports. spent: epsilon of
+    one visit; inf where nothing holds."""
 
     def __init__(
         self, vendors: Mapping[str, Vendor], *, seen: bool, spent: float = math.inf
@@ -128,8 +125,7 @@ class Network:
 
 
 def make(name: str, epsilon: float, world: World, sources: Sequence[Source]) -> Network:
-    """All vendors with this policy, one for each source; those of "cap" share one learner. epsilon:
-    of policies without one, ignored."""
+    """One vendor with this policy for each source; those of "cap" share one learner."""
     if name not in NAMES:
         raise ConfigError(f"There is no policy {name!r}; there are {', '.join(NAMES)}.")
     vendors, spent = [], math.inf

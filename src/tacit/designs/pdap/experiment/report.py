@@ -7,7 +7,7 @@ levels cannot be compared.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -48,23 +48,21 @@ class Ordering:
 
 def orderings(rows: Sequence[Row]) -> list[Ordering]:
     """Those between policies that were run."""
-    last = max(row.arrivals for row in rows)
-    ended = {
-        (row.policy, row.epsilon, row.seed): row.accuracy for row in rows if row.arrivals == last
-    }
-    epsilons = sorted({epsilon for _, epsilon, _ in ended if not math.isinf(epsilon)})
-
-    def at(name: str, epsilon: float, seed: int) -> float:
-        return ended.get((name, epsilon, seed), ended.get((name, math.inf, seed), math.nan))
+    accuracy: dict[Column, dict[int, float]] = defaultdict(dict)
+    for row in _ended(rows):
+        accuracy[row.policy, row.epsilon][row.seed] = row.accuracy
+    epsilons = sorted({epsilon for _, epsilon in accuracy if not math.isinf(epsilon)})
 
     compared = []
     for above, below in ORDERINGS:
         private = above.endswith("p-dap") or below.endswith("p-dap")
         for epsilon in epsilons if private else [math.inf]:
-            seeds = dict.fromkeys(seed for name, _, seed in ended if name == above)
-            gaps = [at(above, epsilon, seed) - at(below, epsilon, seed) for seed in seeds]
-            if gaps and not any(map(math.isnan, gaps)):
-                difference = mean_interval(gaps)
+            one, other = (
+                accuracy.get((name, epsilon)) or accuracy.get((name, math.inf), {})
+                for name in (above, below)
+            )
+            if one and one.keys() == other.keys():
+                difference = mean_interval([one[seed] - other[seed] for seed in one])
                 outcome = verdict_of(difference)
                 compared.append(Ordering(above, below, epsilon, difference, outcome))
     return compared

@@ -51,10 +51,8 @@ def make_two(
     **settings: float,
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Two deployments, each a vendor that may forward to the other; each one's operator's keys.
-
     folders: new ones. addresses: of the services, `http://127.0.0.1:8001`. settings: more of
-    [vendors.NAME], the same for both.
-    """
+    [vendors.NAME], the same for both."""
     for folder in folders:
         folder.mkdir(parents=True)
     public = [new_vendor_key(folder / "vendor.pem") for folder in folders]
@@ -225,14 +223,11 @@ class ServedVendor:
 
 
 class StateCache:
-    """Opens the kept state for one transaction, and closes it again.
-
-    The state that was made last is used again if its bytes are those that are kept: then no other
-    worker changed it, and no transaction was undone.
-
-    Names of videos and neighbours are those of the settings that were read last, by any worker: two
-    workers that put their own names back in turns would make each other's videos start anew.
-    """
+    """Opens the kept state for one transaction, and closes it again. The state made last is used
+    again if its bytes are those that are kept: then no other worker changed it, and no transaction
+    was undone. Names of videos and neighbours are those of the settings that were read last, by any
+    worker: two workers that put their own names back in turns would make each other's videos start
+    anew."""
 
     def __init__(self, settings: VendorSettings) -> None:
         self._settings = settings
