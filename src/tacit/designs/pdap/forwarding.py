@@ -6,9 +6,6 @@ Guarantee   epsilon for one randomisation, towards all neighbours together, also
             every neighbour and every retry gets the same bytes. Any two contexts are neighbours.
 Not         that a request was made, when, and to whom. A policy that forwards because of where the
             context lies tells the true cell by it, unless the `Vendor` asks all at every visit.
-
-With a `Host` a vendor shows others' users what its own learner's `serve_many` says, and learns and
-reports no click: a visit is learned once, by the vendor that forwarded it.
 """
 
 from __future__ import annotations
@@ -122,7 +119,8 @@ class Forwarder:
 
 
 class Host:
-    """A policy over one's own videos that never learns. home: one's own learner."""
+    """Shows others' users what one's own learner `home` says, and learns and reports no click: a
+    visit is learned once, by the vendor that forwarded it."""
 
     def __init__(self, home: Policy) -> None:
         self.home = home

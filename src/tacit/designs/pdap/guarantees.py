@@ -21,11 +21,7 @@ _KAIROUZ = "Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurI
 
 
 def _proved(
-    epsilon: float,
-    visits: int | None = None,
-    *,
-    trust: Trust = Trust.OWN_VENDOR,
-    **card: Any,
+    epsilon: float, visits: int | None = None, *, trust: Trust = Trust.OWN_VENDOR, **card: Any
 ) -> Guarantee:
     """visits: of one person at most, which is what a lifetime costs; None: nothing limits them."""
     if visits is not None:

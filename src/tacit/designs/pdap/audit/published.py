@@ -1,7 +1,6 @@
 """P-DAP as published: each claim on the neighbours that refute it, by running the shipped policies.
 
-Source   Zhou, Zhou, Wu, Jin (2015); the claims and why they fail: the cards of
-         `designs/pdap/published_guarantees.py`, whose figures these lines must reproduce.
+The claims, and why they fail: published_guarantees.py, whose figures these lines must reproduce.
 """
 
 from __future__ import annotations

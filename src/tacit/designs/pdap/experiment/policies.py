@@ -76,12 +76,8 @@ class World:
         return {"videos": self.videos, "neighbours": neighbours, "dimension": self.dimensions}
 
     @property
-    def horizon(self) -> int:
-        return max(2, self.arrivals)
-
-    @property
     def setting(self) -> Setting:
-        return Setting(**self.sizes, horizon=self.horizon, lipschitz=self.lipschitz)
+        return Setting(**self.sizes, horizon=max(2, self.arrivals), lipschitz=self.lipschitz)
 
 
 class Network:
@@ -182,7 +178,7 @@ def _hosting(
         learning = home.visit_epsilon
     else:
         features = world.dimensions if world.vendors > 1 else 0  # a vendor alone forwards nothing
-        setting = JointSetting(**world.sizes, horizon=world.horizon, epsilon=epsilon)
+        setting = JointSetting(**world.sizes, horizon=max(2, world.arrivals), epsilon=epsilon)
         home = Joint(setting, randomness=source)
         learning = PureAccountant().add(home.event).epsilon()
     slices = CLEAR if math.isinf(epsilon) else _SENT_SLICES

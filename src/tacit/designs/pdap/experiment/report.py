@@ -1,7 +1,6 @@
 """A page of what an experiment found, beside the orderings that the paper found.
 
-The paper's accuracies are on data that are not public, with settings that it does not give: its
-levels cannot be compared.
+The paper's data and settings are not public: its levels cannot be compared.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A vendor as it is served: its settings, its neighbours, and its state in the ledger.
-
-For the demonstration: a vendor of made-up videos, and two of them that know each other.
-"""
+"""A vendor as it is served: settings, neighbours, state in the ledger; and demonstrations of it."""
 
 from __future__ import annotations
 
@@ -89,7 +86,7 @@ OTHERS = "This vendor's settings are others than those it learned with: tell the
 
 @dataclass(frozen=True)
 class ServedVendor:
-    """One [vendors.NAME]. calls, reach: only with neighbours."""
+    """One [vendors.NAME]. reach: only with neighbours."""
 
     SETTINGS: ClassVar = VendorSettings
 
@@ -97,7 +94,6 @@ class ServedVendor:
     name: str
     settings: VendorSettings
     neighbours: Mapping[str, Neighbour] = field(repr=False)
-    calls: Calls | None = field(repr=False)
     reach: Reach | None = field(repr=False)
     cache: StateCache = field(repr=False)
 
@@ -109,13 +105,13 @@ class ServedVendor:
         neighbours = {name: Neighbour.from_section(name, one) for name, one in tables.items()}
         if section.name in neighbours:
             raise ConfigError(f"{FILE}: {section.name} is no neighbour of its own.")
-        calls = reach = None
+        reach = None
         if neighbours:
             calls = Calls(section.name, read_private_key(section.file("key")))
             reach = Reach(calls, tuple(neighbours.values()))
         settings.joint.noise.draw((1,))  # loads what draws noise: not while others wait
         cache = StateCache(settings)
-        return cls(section.tenant, section.name, settings, neighbours, calls, reach, cache)
+        return cls(section.tenant, section.name, settings, neighbours, reach, cache)
 
     @property
     def state(self) -> str:

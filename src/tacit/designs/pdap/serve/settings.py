@@ -55,10 +55,7 @@ class VendorSettings:
         refused="less than one visit costs",
     )
     cells: int | None = setting(
-        "cells of each feature, in what is learned",
-        None,
-        unit="cells",
-        said="as the horizon allows",
+        "cells per feature, in what is learned", None, unit="cells", said="as the horizon allows"
     )
     key: str | None = setting(
         "signs what goes to neighbours; `tacit keys vendor` makes the file",
@@ -73,9 +70,7 @@ class VendorSettings:
         refused="infinite",
     )
     slices: int = setting(
-        "cells of each feature, in a forwarded context; all neighbours have the same",
-        2,
-        unit="cells",
+        "cells per feature, in a forwarded context; all neighbours have the same", 2, unit="cells"
     )
     share: float = setting(
         "share of the visits at which a neighbour that has not proved itself is asked, at most",
@@ -83,19 +78,11 @@ class VendorSettings:
         refused="0 or less, above 1",
     )
     caution_epsilon: float = setting(
-        "the epsilon of one visit, in what is learned about neighbours",
-        0.1,
-        unit="nats",
-        refused="infinite",
+        "the epsilon of one visit, for trust in neighbours", 0.1, unit="nats", refused="infinite"
     )
-    epoch: int = setting(
-        "visits between two looks at what neighbours are worth", 1000, unit="visits"
-    )
+    epoch: int = setting("visits between two releases about neighbours", 1000, unit="visits")
     peers: dict[str, Any] | None = setting(
-        "the neighbours, each a table `[vendors.NAME.peers.NAME]`",
-        None,
-        said="none",
-        table=PeerLines,
+        "neighbours, each a table `[vendors.NAME.peers.NAME]`", None, said="none", table=PeerLines
     )
 
     @classmethod

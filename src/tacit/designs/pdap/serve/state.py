@@ -32,7 +32,6 @@ from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.errors import ConfigError, PrivacyError
 
 VERSION = 2
-"""Of a kept state, which holds it."""
 MOST_SEEN = 32
 KEPT = 2048
 """Of so many last visits an offer is waited for."""

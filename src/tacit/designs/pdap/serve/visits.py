@@ -61,8 +61,6 @@ router = APIRouter(route_class=access.Operation, prefix="/api/vendors", tags=["v
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$", max_length=64)]
 VisitId = Annotated[str, Path(pattern=r"^[0-9a-f]{96}$", max_length=96)]
 Feature = Annotated[float, Field(ge=0, le=1)]
-RECEIVED = {"received": True}
-"""Whether it was used is not reported: that depends on what others did."""
 
 
 class Body(BaseModel):
@@ -144,7 +142,7 @@ async def visit_reward(
 
     def take(state: VendorState) -> Reply:
         state.clicked(ticket, float(body.clicked))
-        return reply(RECEIVED)
+        return reply({"received": True})  # whether it was used depends on what others did
 
     payload = f"{ticket} {int(body.clicked)}".encode()
     return await vendor.step(service, caller, f"{VISIT}/reward", key, payload, take)
@@ -189,9 +187,9 @@ def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes, 
     message is sent under its own number, so that no number is ever used for two."""
     sender, peers, path = None, vendor.neighbours.values(), request.url.path
     headers = [(name.decode("latin-1"), v.decode("latin-1")) for name, v in request.headers.raw]
-    if vendor.calls is not None:
+    if vendor.reach is not None:
         with suppress(NotSigned):
-            sender = vendor.calls.sender_of(headers, peers, path=path, body=body)
+            sender = vendor.reach.calls.sender_of(headers, peers, path=path, body=body)
     if sender != caller.name:
         raise Problem(401, "This is not signed as messages of a neighbour have to be.")
     try:
@@ -203,9 +201,10 @@ def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes, 
 
 
 def _signed(vendor: ServedVendor, caller: Caller, nonce: str, answer: Response) -> Response:
-    if answer.status_code == 200 and vendor.calls is not None:
+    if answer.status_code == 200 and vendor.reach is not None:
         peer, body = vendor.neighbours[caller.name], bytes(answer.body)
-        answer.headers.update(vendor.calls.signed(peer, status=200, body=body, nonce=nonce))
+        headers = vendor.reach.calls.signed(peer, status=200, body=body, nonce=nonce)
+        answer.headers.update(headers)
     return answer
 
 
@@ -258,11 +257,11 @@ class Visitor:
 
     def _ask(self, asks: Any, within: float) -> dict[str, asyncio.Task[bytes | None]]:
         """Step 2, of those that are neighbours still."""
-        if (calls := self.vendor.calls) is None:
+        if (reach := self.vendor.reach) is None:
             return {}
         forward = bytes.fromhex(asks["forward"])
         peers = [self.vendor.neighbours.get(name) for name in asks["asks"]]
-        return {peer.name: calls.ask(peer, forward, within=within) for peer in peers if peer}
+        return {peer.name: reach.calls.ask(peer, forward, within=within) for peer in peers if peer}
 
     async def finish(self, asks: Any, answer: bytes | None) -> Response:
         """Step 3."""
