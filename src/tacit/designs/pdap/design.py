@@ -1,7 +1,4 @@
-"""P-DAP as the registry knows it.
-
-ITEMS is what the paper prints, with the command that makes it; docs/results.md has the figures.
-"""
+"""P-DAP as the registry knows it. ITEMS is what the paper prints, and the commands that make it."""
 
 from __future__ import annotations
 

@@ -65,8 +65,8 @@ class Agreement:
         return NO_NOISE if math.isinf(self.epsilon) else math.ceil(self.epsilon * MICRO)
 
     def agrees(self, forward: Forward) -> bool:
-        found = (len(forward.places), forward.slices, forward.epsilon)
-        return found == (self.features, self.slices, self.micros)
+        stated = (len(forward.places), forward.slices, forward.epsilon)
+        return stated == (self.features, self.slices, self.micros)
 
 
 CLEAR = messages.MOST_SLICES

@@ -124,8 +124,8 @@ class Joint(Policy):
         """Learn from a visit; each once, and not too late."""
         number = checked_reward(reward)
         cell = self.grid.checked(choice.cell)
-        kept = self._unanswered.end_one(choice.visit, self.arrivals)
-        if kept and choice.phase != "train" and 0 <= choice.arm < len(self.sides):
+        learned = self._unanswered.end_one(choice.visit, self.arrivals)
+        if learned and choice.phase != "train" and 0 <= choice.arm < len(self.sides):
             low, width = self._ranges
             self._sums.add(cell, choice.arm, (number - low[choice.arm]) / width[choice.arm])
 

@@ -152,8 +152,8 @@ def counted(visits: Floats, noise: float, chances: Floats | None) -> Floats:
     total = np.maximum(visits.sum(axis=1, keepdims=True), 0.0)
     expected = total * chances
     unsure = expected * (1 - chances) + noise * chances.shape[1] * chances**2 + _TINY
-    found = (expected * (noise + _TINY) + visits * unsure) / (unsure + noise + _TINY)
-    return np.asarray(np.maximum(found, 0.0))
+    combined = (expected * (noise + _TINY) + visits * unsure) / (unsure + noise + _TINY)
+    return np.asarray(np.maximum(combined, 0.0))
 
 
 def believed(
@@ -167,10 +167,10 @@ def believed(
     visits = 100.0 + sum(float(one.visits[:, ~theirs].sum()) for one in seen)
     pooled = float(np.clip(likes / max(visits, 100.0), 0.05, 0.95))
     start, fading = np.where(theirs, 1.0, pooled), np.where(theirs, FADING, 1.0)
-    found = posterior(seen, covariance, start, fading, ranges)
+    beliefs = posterior(seen, covariance, start, fading, ranges)
     if not theirs.any():
-        return found
-    best = found[0][:, arms.own].max(axis=1).mean() if arms.own else 0.5
+        return beliefs
+    best = beliefs[0][:, arms.own].max(axis=1).mean() if arms.own else 0.5
     start = np.where(theirs, np.clip(best, 0.05, 0.95), start)
     return posterior(seen, covariance, start, fading, ranges)
 

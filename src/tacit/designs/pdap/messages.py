@@ -196,8 +196,8 @@ def _opened(data: bytes, kind: int, name: str) -> tuple[bytes, bytes]:
     """Number of the request, and what follows it."""
     require(len(data) <= LARGEST, f"a message has at most {LARGEST} bytes")
     require(len(data) >= _HEAD.size, f"expected {name}, found too few bytes")
-    version, found, request = _HEAD.unpack_from(data)
-    require(found == kind, f"expected {name}")
+    version, actual, request = _HEAD.unpack_from(data)
+    require(actual == kind, f"expected {name}")
     require(version == VERSION, f"expected version {VERSION}, found {version}")
     return request, data[_HEAD.size :]
 

@@ -181,10 +181,10 @@ class Grid:
 
     def number(self, context: ArrayLike) -> int:
         """Of the cell that holds this context."""
-        found = 0
+        number = 0
         for feature in checked_context(context, self.dimension).tolist():
-            found = found * self.slices + min(int(feature * self.slices), self.slices - 1)
-        return found
+            number = number * self.slices + min(int(feature * self.slices), self.slices - 1)
+        return number
 
     def checked(self, cell: object) -> int:
         """The number of a choice's cell; ConfigError if it was made on another grid."""

@@ -184,7 +184,7 @@ def _draw(setting: Setting, epsilon: float, *, geometric: bool) -> Claim:
 
 
 def _past() -> Claim:
-    found = (
+    losses = (
         f"{theory.past_reward_loss(0.5, 2.0**-level, n):.4g} after {n} draws at level {level}"
         for level, n in ((0, 10), (3, 6))
     )
@@ -192,7 +192,7 @@ def _past() -> Claim:
         "Theorem 4 covers all past users",
         "false: the draw does protect a past reward, but by the sum of epsilon / (2 Delta u N) "
         "over the draws that follow",
-        (f"claimed 0.5, two videos explored once, exact: {'; '.join(found)}",),
+        (f"claimed 0.5, two videos explored once, exact: {'; '.join(losses)}",),
     )
 
 

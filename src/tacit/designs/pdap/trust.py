@@ -167,13 +167,13 @@ class Peer:
         tables = {"sums": self._sums.tolist(), "released": self._released.tolist()}
         return flags | tables | {name: getattr(self, f"_{name}") for name in _NUMBERS}
 
-    def resume(self, kept: Mapping[str, Any]) -> None:
+    def resume(self, state: Mapping[str, Any]) -> None:
         """Go on from what `kept` gave; under the same settings."""
-        self.believed, self.proved = kept["believed"], kept["proved"]
-        self._sums = np.array(kept["sums"], dtype=np.int64)
-        self._released = np.array(kept["released"], dtype=np.float64)
+        self.believed, self.proved = state["believed"], state["proved"]
+        self._sums = np.array(state["sums"], dtype=np.int64)
+        self._released = np.array(state["released"], dtype=np.float64)
         for name in _NUMBERS:
-            setattr(self, f"_{name}", kept[name])
+            setattr(self, f"_{name}", state[name])
 
     def _off(self, click: int, chance: float) -> bool:
         """Whether the gaps are more than an honest neighbour's, and the noise of all releases."""

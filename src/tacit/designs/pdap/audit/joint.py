@@ -62,7 +62,7 @@ def released(make: Make) -> Callable[[Rows], NDArray[np.float64]]:
 
 def distinguished(make: Make, a: Rows, b: Rows) -> tuple[str, ...]:
     """What all others are shown that the releases do not explain; nothing if all is well."""
-    return tuple(dict.fromkeys(found for seed in _SEEDS for found in _seen_apart(make, a, b, seed)))
+    return tuple(dict.fromkeys(each for seed in _SEEDS for each in _seen_apart(make, a, b, seed)))
 
 
 def _seen_apart(make: Make, a: Rows, b: Rows, seed: int) -> Iterator[str]:
@@ -201,8 +201,8 @@ def _sums(name: str, chosen: JointSetting, a: Rows, b: Rows, share: int) -> Chec
         pair = laplace_pair(
             name, released(learner), a.tolist(), b.tolist(), distance=times * GRAIN, share=share
         )
-        found = on_the_bench(pair, samples=samples, alpha=alpha)
-        return replace(found, differences=(*found.differences, *distinguished(learner, a, b)))
+        checked = on_the_bench(pair, samples=samples, alpha=alpha)
+        return replace(checked, differences=(*checked.differences, *distinguished(learner, a, b)))
 
     return check
 

@@ -2,7 +2,6 @@
 
 World     `tacit.data.clicks`: every vendor has its own videos and users; the best video of ALL
           vendors at a context is known, and regret is its mean minus that of what was shown.
-Messages  vendors reach one another by encoded bytes alone (`Network` of policies.py).
 Accuracy  clicks so far over visits so far, from a cold start; over all vendors together.
 Test      the paper's protocol: learn from all arrivals first, then show videos to N more visitors
           of whom nothing is learned, and take their mean chance of a click.
@@ -194,9 +193,9 @@ def _simulate(settings: SimulateSettings, run: design.Run) -> Result:
     manifest, orders = _manifest(settings), orderings(rows)
     if settings.report is not None:
         page_of(rows, settings, manifest).write(settings.report)
-    found = {"rows": rows, "orderings": orders, "manifest": manifest, "report": settings.report}
+    data = {"rows": rows, "orderings": orders, "manifest": manifest, "report": settings.report}
     after = "--report out.html  writes curves, and the paper's orderings."
-    return Result(found, [standings(rows), *([ordered(orders)] if orders else [])], after)
+    return Result(data, [standings(rows), *([ordered(orders)] if orders else [])], after)
 
 
 def _manifest(settings: SimulateSettings) -> dict[str, Any]:

@@ -237,27 +237,27 @@ class StateCache:
     def step(self, take: Callable[[VendorState], Reply]) -> Step:
         """For `idempotency.step`: what `take` does with the state, and the state after it."""
 
-        def run(_: Source, kept: bytes | None) -> tuple[Reply, bytes | None]:
+        def run(_: Source, stored: bytes | None) -> tuple[Reply, bytes | None]:
             with self._lock:
-                state = self.open(kept)
+                state = self.open(stored)
                 if state is None:
                     return refusal(409, OTHERS), None
                 answer = take(state)
                 new = state.encode(self._settings.lasting)
                 self._last = new, state
-                return answer, None if new == kept else new
+                return answer, None if new == stored else new
 
         return run
 
-    def open(self, kept: bytes | None) -> VendorState | None:
+    def open(self, stored: bytes | None) -> VendorState | None:
         """What was kept, None for the first; None comes of what has other settings."""
         last, self._last = self._last, None  # whatever fails from here on, it is not used again
-        if kept is None:
+        if stored is None:
             fresh, self._fresh = self._fresh or self._settings.vendor(), None
             return VendorState(fresh, since=self._since)
-        if last is not None and last[0] == kept:
+        if last is not None and last[0] == stored:
             return last[1]
-        state = VendorState.decode(kept, self._made, self._settings.lasting)
+        state = VendorState.decode(stored, self._made, self._settings.lasting)
         if state is not None and not self._since < state.since <= time.time_ns():
             state.rename(self._settings.videos, tuple(self._settings.peers or ()))
             state.since = self._since

@@ -76,24 +76,24 @@ def check(
     """Sender and nonce of what was signed so; NotSigned. headers: all, names in small letters.
     nonce: of the request that this has to answer; a POST has its own."""
     label, _, parameters = _one(headers, "signature-input").partition("=")
-    found = _PARAMETERS.fullmatch(parameters)
+    match = _PARAMETERS.fullmatch(parameters)
     signature = _SIGNATURE.fullmatch(_one(headers, "signature"))
-    if label != "tacit" or found is None or signature is None:
+    if label != "tacit" or match is None or signature is None:
         raise NotSigned
-    values = _covered(audience, body, nonce or found["nonce"], path, status)
+    values = _covered(audience, body, nonce or match["nonce"], path, status)
     if any(_one(headers, name) != value for name, value in values.items() if name[0] != "@"):
         raise NotSigned
-    written = _parameters(values, found["created"], found["nonce"], found["keyid"], path)
-    key, age = senders.get(found["keyid"]), now - int(found["created"])
+    written = _parameters(values, match["created"], match["nonce"], match["keyid"], path)
+    key, age = senders.get(match["keyid"]), now - int(match["created"])
     if parameters != written or key is None or not -SKEW <= age <= LASTS + SKEW:
         raise NotSigned
-    if nonce and found["nonce"] != nonce:
+    if nonce and match["nonce"] != nonce:
         raise NotSigned
     try:
         key.verify(base64.b64decode(signature[1]), base_of(values, parameters))
     except InvalidSignature:
         raise NotSigned from None
-    return found["keyid"], found["nonce"]
+    return match["keyid"], match["nonce"]
 
 
 def _covered(audience: str, body: bytes, nonce: str, path: str, status: int) -> dict[str, str]:
@@ -166,7 +166,7 @@ def read_public_key(text: str) -> Ed25519PublicKey:
 
 def _one(headers: Sequence[tuple[str, str]], name: str) -> str:
     """A header that is there once, of printable signs."""
-    found = [value for known, value in headers if known == name]
-    if len(found) != 1 or not found[0].isascii() or not found[0].isprintable():
+    values = [value for known, value in headers if known == name]
+    if len(values) != 1 or not values[0].isascii() or not values[0].isprintable():
         raise NotSigned
-    return found[0]
+    return values[0]

@@ -109,12 +109,12 @@ class VendorState:
         if numbers["settings"] != settings:
             return None
         rows = arrays["visit_rows"].reshape(-1).view(_VISIT).copy()
-        found = cls(vendor, rows, numbers["names"], numbers["since"])
-        found._home.resume(numbers, arrays)
+        state = cls(vendor, rows, numbers["names"], numbers["since"])
+        state._home.resume(numbers, arrays)
         vendor.resume(numbers["visits"], dict(numbers["videos"]), dict(numbers["peers"]))
-        for name, kept in numbers["known"].items():
-            vendor.known(name).resume(kept)
-        return found
+        for name, peer_state in numbers["known"].items():
+            vendor.known(name).resume(peer_state)
+        return state
 
     def rename(self, videos: Sequence[str], peers: Sequence[str]) -> None:
         """What joined and left the settings since; the last video leaves when others have come."""

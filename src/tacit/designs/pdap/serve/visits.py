@@ -116,8 +116,8 @@ class Received(Body):
 @router.get("", response_model=Vendors, **allow(Role.ANONYMOUS))
 def vendors(service: Here) -> dict[str, Any]:
     """The vendors that are served here."""
-    found = service.deployment.all(ServedVendor).values()
-    return {"vendors": [vendor.described() for vendor in found]}
+    served = service.deployment.all(ServedVendor).values()
+    return {"vendors": [vendor.described() for vendor in served]}
 
 
 @router.post("/{name}/visits", response_model=Shown, **allow(Role.SUBJECT))
@@ -176,10 +176,10 @@ async def forwards(
 
 
 def _vendor(service: Service, caller: Caller, name: str) -> ServedVendor:
-    found = service.deployment.all(ServedVendor).get(name)
-    if found is None or caller.tenant != found.tenant:
+    vendor = service.deployment.all(ServedVendor).get(name)
+    if vendor is None or caller.tenant != vendor.tenant:
         raise Problem(404, "There is nothing at this address.")
-    return found
+    return vendor
 
 
 def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes, key: str) -> None:
