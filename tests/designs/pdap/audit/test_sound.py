@@ -67,7 +67,7 @@ def test_the_metered_audit_is_sure_to_see_something():
     assert known.ideal > 0.25 * local.VISITS * local.EPSILON
 
 
-@pytest.mark.parametrize("make", local.audit().lines["sound"][:3], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", local.SOUND[:3], ids=lambda make: make.__name__)
 def test_what_leaves_at_random_keeps_its_claim(make):
     """By exact chances the claim is met, to the rounding of chances; no more is seen in samples."""
     audit = run(make(), samples=SAMPLES)
