@@ -5,8 +5,8 @@ What is shipped reports none, because home sees the clicks. Studies compare with
 
 from __future__ import annotations
 
-from tacit.designs.pdap.forwarding import Host, Serves
-from tacit.designs.pdap.policy import Choice
+from tacit.designs.pdap.forwarding import Host
+from tacit.designs.pdap.policy import Choice, Policy
 from tacit.errors import DataError
 from tacit.mechanisms.randomized_response import BitRelease
 from tacit.randomness import Source
@@ -15,7 +15,7 @@ from tacit.randomness import Source
 class Answering(Host):
     """epsilon: of one answer, about its reward; inf sends it as it is."""
 
-    def __init__(self, home: Serves, *, epsilon: float, randomness: Source) -> None:
+    def __init__(self, home: Policy, *, epsilon: float, randomness: Source) -> None:
         super().__init__(home)
         self.bit = BitRelease(epsilon)
         self._range = answer_range(epsilon)

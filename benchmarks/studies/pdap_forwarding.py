@@ -23,7 +23,7 @@ from tacit import randomness
 from tacit.accounting import PureAccountant
 from tacit.data.clicks import generate
 from tacit.designs.pdap.experiment import Row, Run
-from tacit.designs.pdap.experiment.policies import Made, World
+from tacit.designs.pdap.experiment.policies import Network, World
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.trust import NEVER, TrustSettings
@@ -41,26 +41,30 @@ def runs(ways: Sequence[str], world: World, epsilon: float, seeds: Sequence[int]
     for way in ways:
         for seed in seeds:
             truth = generate(
-                vendors=world.vendors, videos=world.videos, dimension=world.dimension, seed=seed
+                vendors=world.vendors, videos=world.videos, dimension=world.dimensions, seed=seed
             )
             with randomness.simulation():
                 made = [
                     _made(way, world, epsilon, vendor, randomness.replay(f"{seed} {vendor}"))
                     for vendor in range(world.vendors)
                 ]
-                run = Run(made, world, truth, seed, 0)
+                vendors = dict(zip(world.names, (vendor for vendor, _ in made), strict=True))
+                network = Network(vendors, seen=way == "all", spent=made[0][1])
+                run = Run(network, world, truth, seed)
                 run.until(world.arrivals)
                 yield run.row(way, epsilon, seed)
 
 
-def _made(way: str, world: World, epsilon: float, vendor: int, source: Source) -> Made:
+def _made(
+    way: str, world: World, epsilon: float, vendor: int, source: Source
+) -> tuple[Vendor, float]:
     words = way == "chosen"
     low, high = answer_range(epsilon) if words else (0.0, 1.0)
     home = Joint(
         JointSetting(
             videos=world.videos,
             neighbours=world.vendors - 1,
-            dimension=world.dimension,
+            dimension=world.dimensions,
             horizon=world.arrivals,
             epsilon=epsilon,
             neighbour_range=(low, high),
@@ -72,14 +76,14 @@ def _made(way: str, world: World, epsilon: float, vendor: int, source: Source) -
         world.videos_of(vendor),
         guests=Answering(home, epsilon=epsilon, randomness=source),
         peers=tuple(name for number, name in enumerate(world.names) if number != vendor),
-        forwarder=Forwarder(Agreement(world.dimension, _SLICES, epsilon), randomness=source),
-        caution=TrustSettings(low=low, high=high, share=1.0, epsilon=_CAUTION * epsilon)
+        forwarder=Forwarder(Agreement(world.dimensions, _SLICES, epsilon), randomness=source),
+        trust_settings=TrustSettings(low=low, high=high, share=1.0, epsilon=_CAUTION * epsilon)
         if words
         else TrustSettings(believed=False, share=1.0, failures=NEVER),
         asks_all=way == "all",
     )
     spent = PureAccountant().add(home.event).epsilon() + made.caution_epsilon + epsilon
-    return Made(made, spent, seen=not words)
+    return made, spent
 
 
 def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -110,7 +114,7 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--seeds", type=int, default=4)
     given = parser.parse_args()
-    world = World(vendors=4, videos=5, dimension=2, arrivals=given.visits)
+    world = World(vendors=4, videos=5, dimensions=2, arrivals=given.visits)
     rows = list(runs(given.ways, world, given.epsilon, range(given.seeds)))
     for line in summary(rows):
         sys.stdout.write(f"{json.dumps(line)}\n")

@@ -186,8 +186,8 @@ def run(home: str, lie: str, seen: float, world: int, terms: Terms) -> Run:
                 contexts[visit],
                 _click(means[visit], chances[visit]),
             )
-            shown[visit] = int(found.video)
-            drawn += found.vendor == NAMES[LIAR]
+            shown[visit] = int(found.video or "")
+            drawn += found.peer == NAMES[LIAR]
     got = means[np.arange(terms.visits), shown]
     left = means[:, _left(lie, truth)]
     return Run(
@@ -296,7 +296,9 @@ def _vendor(home: str, lie: str, number: int, world: int, terms: Terms, truth: C
         guests=guests,
         peers=peers,
         forwarder=Forwarder(Agreement(terms.dimension, CLEAR, math.inf), randomness=source),
-        caution=TrustSettings(low=low, high=high, share=terms.share, epsilon=terms.epsilon / 10),
+        trust_settings=TrustSettings(
+            low=low, high=high, share=terms.share, epsilon=terms.epsilon / 10
+        ),
     )
 
 

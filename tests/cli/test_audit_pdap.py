@@ -8,14 +8,14 @@ import pytest
 from tacit.auditing.claims import Audit
 from tacit.cli.app import main
 from tacit.designs.pdap import audit as bench
-from tacit.designs.pdap.audit import forwards
+from tacit.designs.pdap.audit import forwards, published
 from tacit.designs.pdap.audit.published import own_visit
 
 
 @pytest.fixture
 def small(monkeypatch):
     """One published line, one that holds, one bug."""
-    monkeypatch.setattr(bench, "PUBLISHED", (own_visit,))
+    monkeypatch.setattr(published, "LINES", (own_visit,))
     monkeypatch.setattr(bench, "SOUND", (forwards,))
     monkeypatch.setattr(bench, "BUGS", bench.BUGS[2:3])
 
@@ -56,7 +56,7 @@ def test_table_for_a_person(capsys):
 def test_a_published_line_that_holds_is_a_failure(capsys, monkeypatch):
     """If the refutation fails the auditor is broken, and the command says so with exit code 1."""
     lines = (lambda: replace(forwards(), published=True),)
-    monkeypatch.setattr(bench, "PUBLISHED", lines)
+    monkeypatch.setattr(published, "LINES", lines)
     assert main(["audit", "pdap", "--variant", "published", "--samples", "1000"]) == 1
     assert "messages, context:" in capsys.readouterr().out
 

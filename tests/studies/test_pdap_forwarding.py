@@ -7,7 +7,7 @@ from pdap_forwarding import runs, summary
 
 from tacit.designs.pdap.experiment.policies import World
 
-SMALL = World(vendors=3, videos=2, dimension=1, arrivals=60)
+SMALL = World(vendors=3, videos=2, dimensions=1, arrivals=60)
 
 
 def test_each_way_has_a_row_and_its_price():

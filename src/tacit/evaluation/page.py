@@ -36,6 +36,10 @@ class Cell:
             return cls("–", tone="none")
         return cls(f"{value:.3f}" if isinstance(value, float) else str(value))
 
+    def __str__(self) -> str:
+        """As a terminal shows it."""
+        return f"{self.text} ({self.small})" if self.small else self.text
+
 
 def interval(
     value: Interval | None, form: str = ".3f", *, ends: bool = True, better: int = 0

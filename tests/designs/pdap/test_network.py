@@ -78,7 +78,7 @@ def regret(*, seen=0.2, worst=False, home=Dap, epsilon=1.0, epoch=100, **lies):
                 guests=guests,
                 peers=[other for other in NAMES if other != name],
                 forwarder=Forwarder(Agreement(1, 1 << 16, math.inf), randomness=source),
-                caution=TrustSettings(share=0.25, epsilon=epsilon, epoch=epoch),
+                trust_settings=TrustSettings(share=0.25, epsilon=epsilon, epoch=epoch),
             )
         network = Lying(vendors, seen=seen, seed=1, **lies)
         lost = 0.0

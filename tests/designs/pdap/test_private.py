@@ -34,7 +34,6 @@ def setting(**changes) -> Setting:
 def learned(policy: Dap, means: list[float], context=HERE) -> None:
     """Four visits to each arm with these means, in quarters; training is done as well."""
     _, visits = policy.partition.find(context)
-    visits.hold(len(means))
     for arm, mean in enumerate(means):
         visits.trained[arm] = 1000
         for visit in range(4):
@@ -118,7 +117,6 @@ def test_noise_costs_visits(kind, growth):
         if level:
             policy.update(policy.select(HERE), 0)
         _, visits = policy.partition.find(HERE)
-        visits.hold(2)
         visits.trained[1] = 10**6
         visits.counts[0] = 10**6
         policy.arrivals = 0  # ln t = 0: all that is asked for is due to noise

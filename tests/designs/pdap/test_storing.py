@@ -37,7 +37,7 @@ def vendor(*, hosting=True, epoch=50, keeps=10, source=None, **changed):
         guests=Answering(home, epsilon=1.0, randomness=source) if hosting else None,
         peers=["peer"],
         forwarder=Forwarder(Agreement(2, 2, 1.0), randomness=randomness.secure()),
-        caution=TrustSettings(low=low, high=high, share=0.5, epoch=epoch),
+        trust_settings=TrustSettings(low=low, high=high, share=0.5, epoch=epoch),
         keeps=keeps,
     )
 

@@ -1,4 +1,4 @@
-"""The card of caution says what its noise costs, and there is none where nothing is promised."""
+"""The card of trust says what its noise costs, and there is none where nothing is promised."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def test_card_states_the_price_of_the_noise():
 
 
 @pytest.mark.parametrize(
-    "caution",
+    "settings",
     [TrustSettings(epsilon=math.inf), TrustSettings(believed=False, share=1.0, failures=NEVER)],
 )
-def test_without_noise_there_is_no_card(caution):
+def test_without_noise_there_is_no_card(settings):
     """Nothing is promised of exact sums, and nothing needs to be where nobody looks."""
     with pytest.raises(ConfigError):
-        learned_about_neighbours(caution)
+        learned_about_neighbours(settings)

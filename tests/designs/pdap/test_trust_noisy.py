@@ -28,18 +28,19 @@ class Claims(Uniform):
     epsilon = 1.0
 
     def select(self, context, arms=None):
-        own, neighbours = self.among(arms)
-        return super().select(context, neighbours or own)
+        return super().select(context, [self.allowed(arms)[-1]])
 
     def settle(self, context, arms, *, instead=None) -> Choice:
         return super().select(context, arms)
 
 
-def vendor(caution, **changed):
+def vendor(trust_settings, **changed):
     source = randomness.secure()
     forwarder = Forwarder(Agreement(1, 2, 1.0), randomness=source)
     home = Claims(1, 1, randomness=source)
-    return Vendor(home, ["own"], peers=["b"], forwarder=forwarder, caution=caution, **changed)
+    return Vendor(
+        home, ["own"], peers=["b"], forwarder=forwarder, trust_settings=trust_settings, **changed
+    )
 
 
 def visit(shop, order=(), *, click=0.0, word=0.0, silent=False, between=lambda: None):
@@ -64,12 +65,12 @@ def visit(shop, order=(), *, click=0.0, word=0.0, silent=False, between=lambda: 
 def test_a_visit_moves_its_neighbours_sums_by_what_is_charged(low, high):
     """In whatever order, however often and in however many epochs its parts come in, and whatever
     is said: 3 + w at most, and as much for some."""
-    caution = TrustSettings(low=low, high=high, share=1.0)
-    charged = 3 * GRAINS + largest_gap(caution)
+    trust_settings = TrustSettings(low=low, high=high, share=1.0)
+    charged = 3 * GRAINS + largest_gap(trust_settings)
     most = 0
     for order in itertools.product(("offer", "click", "word"), repeat=4):
         for click, word, silent in itertools.product((0, 1, 0.5), (low, high, -1e9), (0, 1)):
-            shop, moved = vendor(caution), []
+            shop, moved = vendor(trust_settings), []
             peer = shop.known("b")
 
             def over(peer=peer, moved=moved):
@@ -88,16 +89,16 @@ def test_a_visit_moves_its_neighbours_sums_by_what_is_charged(low, high):
 def test_the_noise_is_that_of_what_is_charged():
     """epsilon times the scale is at least the distance in grains; the price is no more than it."""
     for low, high in RANGES:
-        caution = TrustSettings(low=low, high=high)
-        peer = Peer(caution, epsilon=0.5)
-        assert peer.release.scale * 0.5 >= 3 * GRAINS + largest_gap(caution)
+        trust_settings = TrustSettings(low=low, high=high)
+        peer = Peer(trust_settings, epsilon=0.5)
+        assert peer.release.scale * 0.5 >= 3 * GRAINS + largest_gap(trust_settings)
         assert PureAccountant().add(peer.release.event).epsilon() <= 0.5
 
 
 def test_nothing_happens_between_two_releases():
     """Whatever comes in, who may be asked and who is believed changes at the end of an epoch."""
-    caution = TrustSettings(epsilon=math.inf, epoch=100, proof=1, failures=1)
-    busy, idle = Peer(caution, epsilon=math.inf), Peer(caution, epsilon=math.inf)
+    trust_settings = TrustSettings(epsilon=math.inf, epoch=100, proof=1, failures=1)
+    busy, idle = Peer(trust_settings, epsilon=math.inf), Peer(trust_settings, epsilon=math.inf)
     for _ in range(99):
         busy.asked(came=False)
         busy.noticed()
@@ -120,8 +121,8 @@ def test_an_unproved_neighbour_is_asked_at_public_times():
 
 def test_a_found_liar_is_asked_at_public_times_again():
     """Proved by an epoch of honest words, and found out by one of lies, whatever came before."""
-    caution = TrustSettings(share=0.25, proof=1, epoch=100, epsilon=math.inf)
-    peer = Peer(caution, epsilon=math.inf)
+    trust_settings = TrustSettings(share=0.25, proof=1, epoch=100, epsilon=math.inf)
+    peer = Peer(trust_settings, epsilon=math.inf)
     for word in (0.0, 1.0):
         for _ in range(100):
             peer.noticed()
@@ -132,19 +133,19 @@ def test_a_found_liar_is_asked_at_public_times_again():
         assert asked == [word == 0.0 or visits % 4 == 0 for visits in range(100, 108)]
 
 
-def lives(caution, epochs, *, epsilon, lie=None, calls=200, generator=None):
+def lives(trust_settings, epochs, *, epsilon, lie=None, calls=200, generator=None):
     """A neighbour that home sees `calls` times an epoch; words by randomised response, or lies."""
-    peer = Peer(caution, epsilon=epsilon)
-    width = caution.high - caution.low
+    peer = Peer(trust_settings, epsilon=epsilon)
+    width = trust_settings.high - trust_settings.low
     for epoch in range(1, epochs + 1):
         for step in range(calls):
             click = step % 2
-            truth = (click - caution.low) / width
-            word = caution.low + width * float(generator.random() < truth)
+            truth = (click - trust_settings.low) / width
+            word = trust_settings.low + width * float(generator.random() < truth)
             peer.asked(came=True)
             peer.noticed()
             peer.compared(word if lie is None else lie(click), click)
-        if peer.ended(epoch * caution.epoch):
+        if peer.ended(epoch * trust_settings.epoch):
             return epoch
     return None
 
@@ -154,9 +155,9 @@ def test_an_honest_neighbour_is_kept(epsilon):
     """Randomised response at epsilon 1 is no lie, and noise makes it none: of 8 lives of ten epochs
     nobody's is condemned without noise, and with noise each with a chance of 0.0001 at most, so
     two or more in fewer than one run of a million."""
-    caution = TrustSettings(low=-0.58, high=1.58, tolerance=0.1, alarm=1e-4)
+    trust_settings = TrustSettings(low=-0.58, high=1.58, tolerance=0.1, alarm=1e-4)
     generator = np.random.default_rng(3)
-    found = [lives(caution, 10, epsilon=epsilon, generator=generator) for _ in range(8)]
+    found = [lives(trust_settings, 10, epsilon=epsilon, generator=generator) for _ in range(8)]
     assert sum(epoch is not None for epoch in found) <= math.isfinite(epsilon)
 
 
@@ -174,12 +175,12 @@ def test_a_liar_is_found(lie, epsilon, epochs):
 def test_noise_alone_raises_no_more_alarms_than_stated():
     """500 neighbours that nobody ever asks, three releases each, at an alarm of 5 %: at most
     that many are condemned, as many proved, and as many paused."""
-    caution = TrustSettings(alarm=0.05, share=0.25, proof=1, failures=1)
+    trust_settings = TrustSettings(alarm=0.05, share=0.25, proof=1, failures=1)
     raised = np.zeros(3)
     for _ in range(500):
-        peer = Peer(caution, epsilon=0.1)
+        peer = Peer(trust_settings, epsilon=0.1)
         for epoch in range(1, 4):
-            peer.ended(epoch * caution.epoch)
+            peer.ended(epoch * trust_settings.epoch)
         raised += (not peer.believed, peer.proved, peer.kept()["pauses"] > 0)
     assert (raised <= 0.05 * 500).all()
 
@@ -210,8 +211,8 @@ def test_an_absent_neighbour_is_left_alone_for_longer_and_longer(epsilon):
 
 def test_a_pause_ends_and_is_forgiven():
     """Back after its pause, a neighbour that answers starts with short pauses again."""
-    caution = TrustSettings(share=1.0, epsilon=math.inf, epoch=100, pause=100)
-    peer = Peer(caution, epsilon=math.inf)
+    trust_settings = TrustSettings(share=1.0, epsilon=math.inf, epoch=100, pause=100)
+    peer = Peer(trust_settings, epsilon=math.inf)
     for visits in (100, 300):
         for _ in range(50):
             peer.asked(came=False)

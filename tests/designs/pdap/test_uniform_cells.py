@@ -42,7 +42,7 @@ def test_phases_follow_each_other():
         t = policy.arrivals + 1
         _, visits = policy.partition.find(np.array([0.1, 0.1]))
         due = t**0.4 * math.log(t)
-        if min(visits.counts[:2]) < due:
+        if min(visits.counts[0], visits.counts[1]) < due:
             assert (choice.phase, choice.arm < 2) == ("explore", True)
         elif visits.trained[2] < 2 * due:
             assert choice.phase == "train"

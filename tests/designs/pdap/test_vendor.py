@@ -23,34 +23,30 @@ REQUEST = bytes(16)
 SETTING = Setting(videos=1, neighbours=0, dimension=2, horizon=1000)
 
 
-class Steady:
+class Steady(Uniform):
     """A policy that chooses the arm it is told to, and writes down what it learns."""
 
+    epsilon = math.inf
+
     def __init__(self, videos, neighbours, arm=0):
-        self.inner = Uniform(videos, neighbours, randomness=randomness.secure())
+        super().__init__(videos, neighbours, randomness=randomness.secure())
         self.arm = arm
         self.newest = videos + neighbours - 1
         self.learned = []
 
-    own = property(lambda self: self.inner.own)
-    neighbours = property(lambda self: self.inner.neighbours)
-
     def select(self, context, arms=None):
         allowed = [self.arm] if arms is None or self.arm in arms else arms
-        return self.inner.select(context, allowed)
+        return super().select(context, allowed)
 
     def update(self, choice, reward):
         self.learned.append((choice.arm, reward))
 
-    def serve_many(self, contexts):
-        return self.inner.serve_many(contexts)
-
     def add_arm(self, *, neighbour=False):
-        self.newest = self.inner.add_arm(neighbour=neighbour)
+        self.newest = super().add_arm(neighbour=neighbour)
         return self.newest
 
     def remove_arm(self, arm):
-        self.inner.remove_arm(arm)
+        super().remove_arm(arm)
         self.arm = self.newest if arm == self.arm else self.arm
 
 
@@ -72,7 +68,7 @@ def vendor(arm=0, *, peers=("b",), epsilon=1.0, videos=("x", "y"), **settings):
 @pytest.mark.parametrize("arm", [0, 2, 3])
 def test_all_neighbours_are_asked_at_every_visit(arm):
     """Who is asked does not depend on what was chosen, own video or neighbour; all get the same."""
-    home = vendor(arm, peers=("b", "c"), asks_all=True, caution=TrustSettings(share=1.0))
+    home = vendor(arm, peers=("b", "c"), asks_all=True, trust_settings=TrustSettings(share=1.0))
     visit = home.choose(HERE)
     assert visit.asks == ("b", "c")
     assert Forward.decode(visit.forward).request
@@ -171,7 +167,7 @@ def test_a_refusal_leaves_an_own_video():
 
 def test_words_out_of_range_are_clamped():
     """A huge reward counts as the highest that was agreed on."""
-    home = vendor(2, caution=TrustSettings(low=-0.5, high=1.5))
+    home = vendor(2, trust_settings=TrustSettings(low=-0.5, high=1.5))
     visit = home.choose(HERE)
     home.offered(visit, Offer(visit.request, "u").encode())
     home.rewarded("b", Reward.of(visit.request, 1e12).encode())

@@ -106,7 +106,7 @@ def _opened(folders: tuple[Path, Path], keys: tuple[dict[str, str], dict[str, st
         ones.append(One(name, service, app, client, known, log))
     for one, two in (ones, ones[::-1]):
         one.wire = Wire(two.app)
-        calls = one.served.calls
+        calls = one.served.reach.calls
         assert calls is not None
         calls.transports[two.name] = one.wire  # type: ignore[index]
     with ones[0].client, ones[1].client:

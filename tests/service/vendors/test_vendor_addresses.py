@@ -45,7 +45,8 @@ def test_two_hundred_addresses_in_every_field_reach_nobody(one_pair, connected):
     """In the context, the names in the path, the headers and the messages: the answers are refusals
     or videos, and the only address connected to is the neighbour's."""
     home = one_pair.home
-    home.served.calls.transports.clear()  # from here on over the network, where nobody listens
+    # From here on over the network, where nobody listens.
+    home.served.reach.calls.transports.clear()
     assert len(PAYLOADS) >= 200
     for number, payload in enumerate(PAYLOADS):
         sent = payload.encode("ascii", "ignore").decode()

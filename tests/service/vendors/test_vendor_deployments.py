@@ -53,7 +53,7 @@ def test_another_deployment_cannot_answer(pair, twin):
 
     async def answers(request):
         body, path = request.content, request.url.path
-        headers = _signed(pair.home.served.calls, path, body, own.calls.audience)
+        headers = _signed(pair.home.served.reach.calls, path, body, own.reach.calls.audience)
         bearer = {"authorization": request.headers["authorization"]}
         taken = client.post(path, content=body, headers=headers | bearer)
         assert taken.status_code == 200

@@ -158,11 +158,11 @@ def test_videos_and_neighbours_follow_the_settings(tmp_path):
     """What tacit.toml names since is tried, what it names no more is gone; the rest is kept."""
     folder = folders(tmp_path)[0]
     before = served(folder)
-    _, kept = before.keeper.step(lambda desk: _begun(desk))(None, None)
+    _, kept = before.cache.step(lambda desk: _begun(desk))(None, None)
     text = (folder / "tacit.toml").read_text()
     (folder / "tacit.toml").write_text(text.replace('"cinema-1"', '"new"'))
     after = served(folder)
-    desk = after.keeper.open(kept)
+    desk = after.cache.open(kept)
     assert set(desk.vendor.videos) == set(after.settings.videos)
     assert desk.vendor.visits == 1
 
@@ -177,9 +177,9 @@ def test_the_first_neighbour_joins_and_the_last_one_leaves(tmp_path):
     ):
         (folder / "tacit.toml").write_text(text)
         vendor = served(folder)
-        answer, kept = vendor.keeper.step(_begun)(None, kept)
+        answer, kept = vendor.cache.step(_begun)(None, kept)
         assert answer.status == 200
-        desk = vendor.keeper.open(kept)
+        desk = vendor.cache.open(kept)
         assert (desk.vendor.visits, desk.vendor.peers) == (visits, peers)
 
 
@@ -187,7 +187,7 @@ def test_other_settings_are_told_at_the_start(tmp_path):
     """Before anybody asks, and which they are; the same ones, and other names, are gone on with."""
     folder = folders(tmp_path)[0]
     before = served(folder)
-    _, kept = before.keeper.step(_begun)(None, None)
+    _, kept = before.cache.step(_begun)(None, None)
     toml = folder / "tacit.toml"
     before.check_kept({before.state: kept}.get)
     text = toml.read_text()
@@ -232,10 +232,10 @@ def test_a_state_of_another_version_is_told(settings, tmp_path, change, said):
 def renamed(tmp_path):
     """A worker of the first of two vendors, and one that found another video there later."""
     folder = folders(tmp_path)[0]
-    old = served(folder).keeper
+    old = served(folder).cache
     text = (folder / "tacit.toml").read_text()
     (folder / "tacit.toml").write_text(text.replace('"cinema-1"', '"new"'))
-    return old, served(folder).keeper
+    return old, served(folder).cache
 
 
 def test_workers_with_other_names_do_not_take_turns(tmp_path):
@@ -262,17 +262,17 @@ def test_names_of_the_future_are_not_waited_for(tmp_path, monkeypatch):
 
 def test_a_step_that_fails_is_not_gone_on_from(settings):
     """What a transaction drew and then lost is not in the next one."""
-    keeper = StateCache(settings)
-    _, kept = keeper.step(_begun)(None, None)
+    cache = StateCache(settings)
+    _, kept = cache.step(_begun)(None, None)
 
     def fails(desk):
         desk.begin(HERE, ())
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        keeper.step(fails)(None, kept)
-    keeper.step(_begun)(None, kept)  # its transaction is undone
-    _, new = keeper.step(_begun)(None, kept)
+        cache.step(fails)(None, kept)
+    cache.step(_begun)(None, kept)  # its transaction is undone
+    _, new = cache.step(_begun)(None, kept)
     assert unpack(new)[0]["visits"] == 2
 
 

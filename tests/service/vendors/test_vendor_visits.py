@@ -35,7 +35,7 @@ def spent(one, user="ann"):
 
 def sums(one):
     """What was learned since the last release, of all cells and arms: visits, in grains."""
-    desk = one.served.keeper.open(one.kept())
+    desk = one.served.cache.open(one.kept())
     return int(desk.vendor.home.kept()[1]["exact"].sum())
 
 
@@ -205,7 +205,7 @@ def test_a_retry_of_an_own_video_asks_again_with_the_same_bytes(pair, ready, mon
 
 def test_a_call_is_not_cut_short_when_its_visitor_leaves(pair):
     """A visitor who hangs up does not end the call: the neighbour would see whose offer counted."""
-    calls = pair.home.served.calls
+    calls = pair.home.served.reach.calls
     peer = pair.home.served.neighbours["arthouse"]
     done = []
 
@@ -219,7 +219,7 @@ def test_a_call_is_not_cut_short_when_its_visitor_leaves(pair):
             raise httpx2.ConnectError("gone")
 
         pair.home.wire.answers = slow
-        call = calls.ask(peer, b"", "0" * 32)
+        call = calls.ask(peer, Forward(bytes(16), 0, 1, ()).encode())
         visitor = asyncio.create_task(_shielded(call))
         await going.wait()
         visitor.cancel()
@@ -276,7 +276,7 @@ def test_visits_that_wait_for_a_neighbour_leave_others_their_place(pair):
 
     pair.home.wire.answers = slow
     with TestClient(app) as client:
-        calls = app.state.service.deployment.all(ServedVendor)[pair.home.name].calls
+        calls = app.state.service.deployment.all(ServedVendor)[pair.home.name].reach.calls
         calls.transports[pair.other.name] = pair.home.wire
         one = replace(pair.home, app=app, client=client, service=app.state.service)
         with ThreadPoolExecutor(1) as pool:
@@ -321,10 +321,10 @@ def test_everybody_may_know_the_vendors_and_nobody_their_videos(one_pair):
 
 def _answer(pair, request, body, **changed):
     headers = sign(
-        pair.other.served.calls.key,
+        pair.other.served.reach.calls.key,
         **{
             "sender": "arthouse",
-            "audience": pair.home.served.calls.audience,
+            "audience": pair.home.served.reach.calls.audience,
             "status": 200,
             "body": body,
             "nonce": request.headers["idempotency-key"],
@@ -445,14 +445,14 @@ def message(pair, *, sender="cinema", key=None, path="/forwards", **changed):
     forward = Forwarder(agreement, randomness=secure()).forward([0.2, 0.7])
     sent = {
         "sender": sender,
-        "audience": pair.other.served.calls.audience,
+        "audience": pair.other.served.reach.calls.audience,
         "path": pair.other.path + path,
         "body": forward.encode(),
         "nonce": forward.request.hex(),
         "now": time.time(),
         **changed,
     }
-    headers = sign(key or pair.home.served.calls.key, **sent)
+    headers = sign(key or pair.home.served.reach.calls.key, **sent)
     return sent["body"], headers
 
 
@@ -482,9 +482,9 @@ def test_messages_that_are_not_for_here_are_refused(pair):
     """Another audience, path, digest, key, time, or an API key of somebody else: 401, 403."""
     now = time.time()
     refused = [
-        message(pair, audience=pair.home.served.calls.audience),
+        message(pair, audience=pair.home.served.reach.calls.audience),
         message(pair, path="/rewards"),
-        message(pair, key=pair.other.served.calls.key),
+        message(pair, key=pair.other.served.reach.calls.key),
         message(pair, sender="arthouse"),
         message(pair, now=now - 600),
         message(pair, now=now + 600),

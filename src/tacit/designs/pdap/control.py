@@ -5,21 +5,19 @@ Source  Zhou, Zhou, Wu, Jin (2015), section V: a cell of level l has side m^-l a
 Cells   are cut from ONE finest grid, so children lie within their parents to the last bit. They
         exist from the first context in them on: m^d of them could never be stored.
 
-Control functions, below which an arm is tried in a cell before what was learned decides:
-
-paper   here       printed
-G1      own        m^(2 alpha l) ln T
-K G3    trained    m^(2 alpha l) ln t: each of a neighbour's K videos is tried ln t / K times
-G3      served     m^(2 alpha l) ln t / K
-G2      neighbour  m^(2 alpha l) ln t + (Gamma / 4) m^(alpha l)
-
+Control functions (paper, here, printed): below them an arm is tried in a cell.
+G1     own        m^(2 alpha l) ln T
+K G3   trained    m^(2 alpha l) ln t: each of a neighbour's K videos is tried ln t / K times
+G3     served     m^(2 alpha l) ln t / K
+G2     neighbour  m^(2 alpha l) ln t + (Gamma / 4) m^(alpha l)
 Here each of the neighbour's videos is tried m^(2 alpha l) ln t times, and training is K times as
-long: with ln t / K the chance of a wrong order is t^(-2/K), which no sum over t survives.
+long: with ln t / K the chance of a wrong order is t^(-2/K), whose sum over t is infinite.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -59,23 +57,16 @@ class Setting:
     deepest: int = 20
 
     def __post_init__(self) -> None:
-        least = {
-            "videos": 1,
-            "neighbours": 0,
-            "dimension": 1,
-            "horizon": 2,
-            "slices": 2,
-            "deepest": 0,
-        }
-        for name, lowest in least.items():
-            check_whole(name, getattr(self, name), least=lowest)
-        for name, number in (
-            ("smoothness", self.smoothness),
-            ("lipschitz", self.lipschitz),
-            ("growth", self.p),
-            ("split_after", self.first_split),
-        ):
-            check_positive(name, number)
+        for name in ("videos", "dimension"):
+            check_whole(name, getattr(self, name), least=1)
+        for name in ("horizon", "slices"):
+            check_whole(name, getattr(self, name), least=2)
+        for name in ("neighbours", "deepest"):
+            check_whole(name, getattr(self, name), least=0)
+        for name in ("smoothness", "lipschitz"):
+            check_positive(name, getattr(self, name))
+        check_positive("growth", self.p)
+        check_positive("split_after", self.first_split)
 
     @property
     def p(self) -> float:
@@ -101,12 +92,11 @@ class Setting:
 
 
 def regret_bound(setting: Setting, visits: int) -> float:
-    """Theorem 3 without noise: of one vendor after so many visits, wherever contexts come; DAP's.
+    """Theorem 3 without noise: DAP's regret of one vendor after so many visits, for any contexts.
 
-    Sum over levels of H_l (K [Theorem 2] + (M - 1) [Lemma 4] + [Lemma 6]), with `most_cells` for
-    the H_l. In Lemma 4 K stands for e^K (1 + m^(-alpha l) ln T), because each of a neighbour's
-    videos is tried ln t times in training. Lemma 6 is A B m^(l (p - alpha)), B = 2 L sqrt(d)^alpha
-    + 4. Each choice also loses at most 1, so T is a bound as well; it is not taken here.
+    Sum over levels of H_l (K [Theorem 2] + (M - 1) [Lemma 4] + [Lemma 6]), H_l as `most_cells`. In
+    Lemma 4 K stands for e^K (1 + m^(-alpha l) ln T), because training tries each of a neighbour's
+    videos ln t times. Lemma 6 is A B m^(l (p - alpha)), B = 2 L sqrt(d)^alpha + 4.
     """
     s, wrong, total = setting, math.pi**2 / 3, 0.0
     m, alpha, first = s.slices, s.smoothness, s.first_split
@@ -123,28 +113,20 @@ Control = Callable[[int, int], float]
 """(level of the cell, round t >= 1) -> visits below which an arm is tried."""
 
 
-def _never(_level: int, _t: int) -> float:
-    return 0.0
-
-
 @dataclass(frozen=True)
 class Controls:
-    """own: of each own video. served: the same, for contexts that neighbours forward.
-
-    trained, neighbour: of each neighbour, without and with learning from the reward.
-    """
+    """own: of each own video. served: for contexts that neighbours forward, and of CAP. trained,
+    neighbour: of each neighbour, without and with learning from the reward."""
 
     own: Control
     served: Control
-    trained: Control = _never
-    neighbour: Control = _never
+    trained: Control
+    neighbour: Control
 
 
 def adaptive(setting: Setting, noise: float = 0.0, *, geometric: bool = False) -> Controls:
-    """Those of DAP. noise: Gamma, what a neighbour's noise costs in visits; 0 without noise.
-
-    geometric: Gamma shrinks as m^(alpha l), as the noise of GP-DAP does.
-    """
+    """Those of DAP. noise: Gamma, what a neighbour's noise costs in visits; geometric: it shrinks
+    as m^(alpha l), as the noise of GP-DAP does."""
     m, alpha = setting.slices, setting.smoothness
 
     def tried(level: int, t: int) -> float:
@@ -162,17 +144,9 @@ def adaptive(setting: Setting, noise: float = 0.0, *, geometric: bool = False) -
     )
 
 
-def alone(setting: Setting) -> Controls:
-    """Those of CAP: own videos, with ln t where G1 has ln T."""
-    tried = adaptive(setting).served
-    return Controls(own=tried, served=tried)
-
-
 def uniform_cells(setting: Setting) -> Controls:
-    """Those of DUP, whose cells have no level: D1 = t^(2 alpha / (3 alpha + d)) ln t and K D1.
-
-    K D1 visits train a neighbour, so that each of its K videos can be tried D1 times.
-    """
+    """Those of DUP, whose cells have no level: D1 = t^(2 alpha / (3 alpha + d)) ln t for each
+    video, K D1 to train a neighbour, so that each of its K videos can be tried D1 times."""
     power = 2 * setting.smoothness / (3 * setting.smoothness + setting.dimension)
 
     def tried(_level: int, t: int) -> float:
@@ -190,26 +164,18 @@ class Cell(NamedTuple):
 
 class Visits:
     """What one cell has learned, by the numbers of the arms. An arm never tried has mean 0.
-
-    arrivals: contexts that came. counts: N, choices that were learned from. trained: N1, those of
-    a neighbour that were not. trees: of guests' rewards, one for each video.
-    """
+    arrivals: contexts that came. counts: N, choices that were learned from. trained: N1, those of a
+    neighbour that were not. trees: of rewards of forwarded users, one for each video."""
 
     __slots__ = ("arrivals", "counts", "means", "sums", "trained", "trees")
 
     def __init__(self) -> None:
         self.arrivals = 0
-        self.counts: list[int] = []
-        self.sums: list[float] = []
-        self.means: list[float] = []
-        self.trained: list[int] = []
+        self.counts: dict[int, int] = defaultdict(int)
+        self.sums: dict[int, float] = defaultdict(float)
+        self.means: dict[int, float] = defaultdict(float)
+        self.trained: dict[int, int] = defaultdict(int)
         self.trees: dict[int, TreeRun] = {}
-
-    def hold(self, arms: int) -> None:
-        """Room for so many arms."""
-        missing = arms - len(self.counts)
-        for numbers in (self.counts, self.sums, self.means, self.trained):
-            numbers.extend([0] * missing)
 
     def learn(self, arm: int, reward: float) -> None:
         self.counts[arm] += 1

@@ -6,30 +6,20 @@ Guarantee   epsilon for one randomisation, towards all neighbours together, also
             every neighbour and every retry gets the same bytes. Any two contexts are neighbours.
 Not         that a request was made, when, and to whom. A policy that forwards because of where the
             context lies tells the true cell by it, unless the `Vendor` asks all at every visit.
-
-With a `Host` a vendor shows others' users what its own learner's `serve_many` says, and neither
-learns of their clicks nor reports any: a visit is learned once, by the vendor that forwarded it.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import Event, PureAccountant
-from tacit.designs.pdap.messages import (
-    MICRO,
-    MOST_FEATURES,
-    MOST_SLICES,
-    NO_NOISE,
-    REQUEST_BYTES,
-    Forward,
-)
-from tacit.designs.pdap.policy import Choice, checked_context
+from tacit.designs.pdap import messages
+from tacit.designs.pdap.messages import MICRO, NO_NOISE, REQUEST_BYTES, Forward
+from tacit.designs.pdap.policy import Choice, Policy, checked_context
 from tacit.errors import ConfigError
 from tacit.mechanisms.randomized_response import MOST_CATEGORIES, KaryResponse
 from tacit.mechanisms.samplers import check_epsilon, check_whole
@@ -39,10 +29,8 @@ from tacit.randomness import Source
 @dataclass(frozen=True)
 class Agreement:
     """How contexts are sent, as vendors agree on it. epsilon: nats, inf for the true cell.
-
-    features: d, or 0 to tell nothing. slices: per feature; with noise, slices ** features answers
-    are possible, at most 2 ** 20: few features, or two slices.
-    """
+    features: d, or 0 to send none. slices: per feature; with noise, slices^features is at most
+    2^20."""
 
     features: int
     slices: int
@@ -50,8 +38,8 @@ class Agreement:
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
-        check_whole("features", self.features, least=0, most=MOST_FEATURES)
-        check_whole("slices", self.slices, least=1, most=MOST_SLICES)
+        check_whole("features", self.features, least=0, most=messages.MOST_FEATURES)
+        check_whole("slices", self.slices, least=1, most=messages.MOST_SLICES)
         noisy = not math.isinf(self.epsilon)
         if noisy and self.features * math.log(self.slices) > math.log(MOST_CATEGORIES):
             raise ConfigError(
@@ -67,7 +55,6 @@ class Agreement:
 
     @property
     def reported(self) -> bool:
-        """Whether anything is sent at all."""
         return self.features > 0 and self.slices > 1
 
     @property
@@ -78,12 +65,11 @@ class Agreement:
         return NO_NOISE if math.isinf(self.epsilon) else math.ceil(self.epsilon * MICRO)
 
     def agrees(self, forward: Forward) -> bool:
-        """Whether a message is as agreed."""
-        found = (len(forward.places), forward.slices, forward.epsilon)
-        return found == (self.features, self.slices, self.micros)
+        stated = (len(forward.places), forward.slices, forward.epsilon)
+        return stated == (self.features, self.slices, self.micros)
 
 
-CLEAR = MOST_SLICES
+CLEAR = messages.MOST_SLICES
 """Slices of a context in the clear, as the paper forwards it."""
 
 
@@ -132,17 +118,11 @@ class Forwarder:
         return number
 
 
-class Serves(Protocol):
-    """A learner that can show guests what it knows."""
-
-    def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
-        """(n,) own videos for (n, d) contexts of others' users."""
-
-
 class Host:
-    """A policy over one's own videos that never learns. home: one's own learner."""
+    """Shows others' users what one's own learner `home` says, and learns and reports no click: a
+    visit is learned once, by the vendor that forwarded it."""
 
-    def __init__(self, home: Serves) -> None:
+    def __init__(self, home: Policy) -> None:
         self.home = home
 
     def select(self, context: NDArray[np.float64]) -> Choice:

@@ -8,7 +8,7 @@ from typing import Any
 from tacit.accounting import PureAccountant
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import JointSetting
-from tacit.designs.pdap.local import Context
+from tacit.designs.pdap.local import Context, ContextSetting
 from tacit.designs.pdap.published_guarantees import without_noise as without_noise
 from tacit.designs.pdap.trust import TrustSettings, release_for
 from tacit.errors import ConfigError
@@ -21,16 +21,25 @@ _KAIROUZ = "Kairouz, Oh, Viswanath: Extremal mechanisms for local privacy (NeurI
 
 
 def _proved(
-    epsilon: float,
-    visits: int | None = None,
-    *,
-    trust: Trust = Trust.OWN_VENDOR,
-    **card: Any,
+    epsilon: float, visits: int | None = None, *, trust: Trust = Trust.OWN_VENDOR, **card: Any
 ) -> Guarantee:
     """visits: of one person at most, which is what a lifetime costs; None: nothing limits them."""
     if visits is not None:
         card |= {"lifetime_epsilon": visits * epsilon, "lifetime_delta": 0.0}
     return Guarantee(trust=trust, basis=Basis.PROVED, epsilon=epsilon, delta=0.0, **card)
+
+
+def usual(epsilon: float) -> tuple[Guarantee, ...]:
+    """All cards at epsilon of one visit, in a usual setting: see `design.CardSettings`."""
+    if math.isinf(epsilon):
+        return (without_noise("sound-joint"),)
+    sizes: dict[str, Any] = {"videos": 20, "neighbours": 3, "dimension": 2, "epsilon": epsilon}
+    return (
+        joint(JointSetting(**sizes, horizon=200_000)),
+        forwarded(Agreement(features=2, slices=2, epsilon=epsilon), asks_all=True),
+        learned_about_neighbours(TrustSettings(epsilon=epsilon / 10)),
+        context(Context(ContextSetting(**sizes), randomness=secure())),
+    )
 
 
 def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Guarantee:
@@ -70,10 +79,7 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
         ),
         not_covered=(
             "a user's own video, towards anyone who sees it: it depends on the user's own context",
-            (
-                "the user's own vendor, which sees contexts and rewards, and a neighbour that gets "
-                "a request"
-            ),
+            "the user's own vendor, which sees contexts and rewards; a neighbour that is asked",
             "that a visit took place, and when: arrivals are counted in public",
             "what a vendor learns about its neighbours: that costs extra and has its own card",
             "a person with several visits, beyond what `lifetime` says",
@@ -81,10 +87,7 @@ def joint(setting: JointSetting, *, visits_per_person: int | None = None) -> Gua
             "what the neighbour itself learns of a forwarded visit: the sound one learns nothing",
         ),
         sources=(
-            (
-                "Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 2014), for joint "
-                "privacy"
-            ),
+            "Kearns, Pai, Roth, Ullman: Mechanism design in large games (ITCS 2014), joint privacy",
             "Shariff, Sheffet: Differentially private contextual linear bandits (NeurIPS 2018)",
             "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020), for the sampler",
         ),
@@ -135,10 +138,8 @@ _OF_ALL = (
 def forwarded(
     agreement: Agreement, *, visits: int | None = None, asks_all: bool = False
 ) -> Guarantee:
-    """visits: of one person that are forwarded at most; None: nothing limits them.
-
-    asks_all: as the `Vendor`'s. False: the card is for the content of a request alone.
-    """
+    """visits: of one person that are forwarded at most; None: nothing limits them. asks_all: as the
+    `Vendor`'s; False: the card is for the content of a request alone."""
     spent = Forwarder(agreement, randomness=secure()).visit_epsilon
     if math.isinf(spent):
         raise ConfigError("A context in the clear has no card: nothing protects it.")
@@ -182,12 +183,12 @@ def forwarded(
 
 
 def learned_about_neighbours(
-    caution: TrustSettings, *, visits_per_person: int | None = None
+    settings: TrustSettings, *, visits_per_person: int | None = None
 ) -> Guarantee:
     """For a vendor whose home learner has a card. visits_per_person: None: nothing limits them."""
-    if math.isinf(caution.epsilon) or not caution.looks:
+    if math.isinf(settings.epsilon) or not settings.looks:
         raise ConfigError("TrustSettings without noise, or that looks at nobody, has no card.")
-    epsilon = PureAccountant().add(release_for(caution, caution.epsilon).event).epsilon()
+    epsilon = PureAccountant().add(release_for(settings, settings.epsilon).event).epsilon()
     return _proved(
         epsilon,
         visits_per_person,
@@ -195,7 +196,7 @@ def learned_about_neighbours(
         sentence=(
             f"Which neighbours a vendor asks and trusts is {epsilon:g}-differentially private "
             "for each visit, on top of what its learner costs: it follows from public time and "
-            f"from noisy sums, one release per neighbour and {caution.epoch} visits."
+            f"from noisy sums, one release per neighbour and {settings.epoch} visits."
         ),
         protects="one visit: which neighbour was asked, what it offered and claimed, and the click",
         adjacency=_VISIT,
@@ -206,12 +207,9 @@ def learned_about_neighbours(
         lifetime="a person with N visits pays N times",
         assumptions=(
             "which arms were open at a visit, and when neighbours join or leave, is public",
-            (
-                "a visit counts for the one neighbour whose offer is to be shown; its parts count "
-                "once each, in whatever epoch"
-            ),
-            f"rewards that neighbours state are clamped to {caution.low:g} to {caution.high:g}"
-            if caution.believed
+            "a visit counts for the one whose offer is to be shown; each part once, in any epoch",
+            f"rewards that neighbours state are clamped to {settings.low:g} to {settings.high:g}"
+            if settings.believed
             else "what a neighbour states about rewards is not used",
         ),
         not_covered=(

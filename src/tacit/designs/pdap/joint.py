@@ -13,26 +13,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import Event
-from tacit.designs.pdap.joint_sums import (
-    PARTS,
-    EpochSums,
-    Floats,
-    Ints,
-    Observation,
-    SumNoise,
-    believed,
-    best_of,
-    counted,
-    covariance_of,
-    plan,
-)
-from tacit.designs.pdap.policy import Choice, Grid, Policy, checked_reward, slices_for
+from tacit.designs.pdap import joint_sums
+from tacit.designs.pdap.joint_sums import PARTS, EpochSums, Floats, Ints, Observation, SumNoise
+from tacit.designs.pdap.policy import Choice, Grid, Phase, Policy, checked_reward, slices_for
 from tacit.errors import ConfigError
 from tacit.mechanisms.samplers import check_epsilon, check_whole
 from tacit.randomness import Source, integers_below
@@ -41,13 +30,12 @@ from tacit.recommenders.base import Unanswered
 
 @dataclass(frozen=True, kw_only=True)
 class JointSetting:
-    """epsilon: of one visit of a user, whether an own video or a neighbour is chosen.
+    """Counts: as in `Setting`. epsilon: of one visit of a user, whatever is chosen.
 
-    videos, neighbours, dimension, horizon: as in `Setting`.
-    neighbour_range: lowest and highest reward of a neighbour.
-    slices: per dimension of the grid; None: by the rule of `slices_for`.
-    first: arrivals in the first epoch; growth: how much longer the next one is; 1 for equal ones.
-    After the horizon a new period begins, with fresh noise: a visit is in one period only.
+    neighbour_range: lowest and highest reward of a neighbour. slices: per dimension of the grid;
+    None: by `slices_for`. first: arrivals in the first epoch; growth: how much longer the next one
+    is, 1 for equal ones. After the horizon a new period begins, with fresh noise: a visit is in one
+    period only.
     """
 
     videos: int
@@ -87,22 +75,17 @@ class JointSetting:
 
 
 class Joint(Policy):
-    """A policy; its options are those of `JointSetting`. epsilon inf: the same without noise.
-
-    seen: what was released, oldest first. arrivals: contexts answered so far; public.
-    """
+    """epsilon inf: the same without noise. seen: what was released, oldest first. arrivals:
+    contexts answered so far; public."""
 
     def __init__(self, setting: JointSetting, *, randomness: Source) -> None:
-        self.setting = setting
-        self.grid = Grid(setting.dimension, setting.grid_slices)
         super().__init__(setting.videos, setting.neighbours)
-        self._source = randomness
-        self._covariance = covariance_of(self.grid.centres)
+        self.setting, self.epsilon, self._source = setting, setting.epsilon, randomness
+        self.grid = Grid(setting.dimension, setting.grid_slices)
+        self._covariance = joint_sums.covariance_of(self.grid.centres)
         self.seen: list[Observation] = []
         self.arrivals = 0
         self._unanswered = Unanswered()
-        self._length = setting.first_epoch
-        self._next = setting.first_epoch
         self._sums: EpochSums
         self._planned = True
         """Whether all choices of this epoch follow the chances as they are now."""
@@ -110,17 +93,14 @@ class Joint(Policy):
         self._replan()
 
     @property
-    def epsilon(self) -> float:
-        return self.setting.epsilon
-
-    @property
     def event(self) -> Event:
-        """What one visit costs."""
         return self.setting.noise.event
 
     @property
     def _ranges(self) -> tuple[Floats, Floats]:
-        return self.ranges(self.setting.neighbour_range)
+        """(arms,) the lowest reward of each, and the width of its range: 0 and 1 of own videos."""
+        (low, high), theirs = self.setting.neighbour_range, np.array(self.sides)
+        return np.where(theirs, low, 0.0), np.where(theirs, high - low, 1.0)
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         if self.arrivals >= self._next:
@@ -137,28 +117,23 @@ class Joint(Policy):
         place = int(upto.searchsorted(integers_below(self._source, total, 1)[0], "right"))
         self.arrivals += 1
         self._unanswered.begin_one(visit)
-        phase: Literal["explore", "exploit"] = (
-            "exploit" if allowed[place] == self._best[cell] else "explore"
-        )
+        phase: Phase = "exploit" if allowed[place] == self._best[cell] else "explore"
         return Choice(allowed[place], phase, cell, int(parts[place]) / total, visit)
 
     def update(self, choice: Choice, reward: float) -> None:
         """Learn from a visit; each once, and not too late."""
         number = checked_reward(reward)
         cell = self.grid.checked(choice.cell)
-        kept = self._unanswered.end_one(choice.visit, self.arrivals)
-        if kept and choice.phase != "train" and 0 <= choice.arm < len(self.sides):
+        learned = self._unanswered.end_one(choice.visit, self.arrivals)
+        if learned and choice.phase != "train" and 0 <= choice.arm < len(self.sides):
             low, width = self._ranges
             self._sums.add(cell, choice.arm, (number - low[choice.arm]) / width[choice.arm])
 
     def settle(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
     ) -> Choice:
-        """Another arm for a visit that has its choice, which came to nothing: the best believed.
-
-        Not a visit of its own: public time must not tell whose choice came to nothing.
-        instead: of that choice. Whichever of the two is answered, it is one visit.
-        """
+        """The arm believed best, for a visit whose choice came to nothing. Not a visit of its own:
+        public time must not tell whose choice came to nothing. One of the two is answered."""
         allowed = self.allowed(arms)
         cell = self.grid.number(context)
         best = allowed[int(self._means[cell, allowed].argmax())]
@@ -166,15 +141,14 @@ class Joint(Policy):
 
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         """(n,) for (n, d) contexts of others' users, the own videos with the best estimates."""
-        best = best_of(self._means, self.own)
+        best = joint_sums.best_of(self._means, self.own)
         return np.asarray(best[[self.grid.number(context) for context in contexts]])
 
     def add_arm(self, *, neighbour: bool = False) -> int:
-        """It is tried from the next visit on, as often as what is believed of it says."""
         arm = super().add_arm(neighbour=neighbour)
         self._sums.widen()
         self.seen = [one.widened() for one in self.seen]
-        self._restart_epochs()
+        self._schedule(self.setting.first_epoch)  # short epochs again: there is more to learn
         self._planned = False
         self._replan()
         return arm
@@ -186,13 +160,11 @@ class Joint(Policy):
 
     def estimates(self) -> tuple[Floats, Floats]:
         """Means and variances (cells, arms) of what is believed; made of released sums alone."""
-        return believed(self.seen, self._covariance, self, self._ranges)
+        return joint_sums.believed(self.seen, self._covariance, self, self._ranges)
 
     def kept(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Numbers that JSON can hold, and arrays, to go on from; `exact` among them is private.
-
-        No state may be gone on from twice.
-        """
+        """Numbers that JSON can hold, and arrays, to go on from once; `exact` among them is
+        private."""
         exact, released = self._sums.kept()
         seen = self.seen
         tables = [getattr(one, name) for name in ("likes", "visits", "counts") for one in seen]
@@ -219,7 +191,7 @@ class Joint(Policy):
         return numbers, arrays
 
     def resume(self, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become what a Joint of the same setting was when it was `kept`."""
+        """Go on from what `kept` gave, of a Joint of the same setting."""
         self._sums.resume(arrays["exact"], numbers["released"])
         self.own, self.neighbours = list(numbers["own"]), list(numbers["neighbours"])
         self.sides = [bool(side) for side in numbers["sides"]]
@@ -239,41 +211,36 @@ class Joint(Policy):
             self.seen = [first.with_later(second), *rest]
 
     def _release(self) -> None:
-        """An epoch is over."""
         ended = self.arrivals - self._began
         likes, visits = self._sums.release(ended)
         noise = self.setting.noise.variance
-        counts = counted(visits, 2 * noise, self._parts / PARTS if self._planned else None)
+        chances = self._parts / PARTS if self._planned else None
+        counts = joint_sums.counted(visits, 2 * noise, chances)
         self.seen.append(Observation(likes, visits, counts, noise))
         if ended < self.setting.horizon:
-            self._length = max(1, math.ceil(self._length * self.setting.growth))
-            self._schedule()
+            self._schedule(max(1, math.ceil(self._length * self.setting.growth)))
         else:
             self._start_period()
         self._planned = True
         self._replan()
 
     def _start_period(self) -> None:
-        """Sums at zero, whose noise is fresh."""
         self._began = self.arrivals
         self._sums = EpochSums(len(self.grid), len(self.sides), self.setting.noise)
-        self._restart_epochs()
+        self._schedule(self.setting.first_epoch)
 
-    def _restart_epochs(self) -> None:
-        """Short epochs again, for something new is to be learned."""
-        self._length = self.setting.first_epoch
-        self._schedule()
-
-    def _schedule(self) -> None:
-        ends = self.arrivals - self._began + self._length
+    def _schedule(self, length: int) -> None:
+        """The next epoch has so many arrivals, or ends with the period."""
+        self._length = length
+        ends = self.arrivals - self._began + length
         self._next = self._began + min(ends, self.setting.horizon)
 
     def _replan(self) -> None:
         means, variances = self.estimates()
         allowed = sorted(self.allowed())
-        self._follow(means, plan(means, variances, allowed, self._source))
+        self._follow(means, joint_sums.plan(means, variances, allowed, self._source))
 
     def _follow(self, means: Floats, parts: Ints) -> None:
         """These chances (cells, arms), in `PARTS`, until the next release."""
         self._means, self._parts = means, parts
-        self._best = best_of(means, sorted(self.allowed()))
+        self._best = joint_sums.best_of(means, sorted(self.allowed()))

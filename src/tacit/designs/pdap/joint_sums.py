@@ -8,16 +8,12 @@ A visit  adds to one pair of sums (likes, dislikes): a reward r adds r to the on
          other, L1 at most 1, so ONE noise of scale 1 / epsilon serves both.
 Source   Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006); what else was
          tried, trees among it, is in decision 11.
-
-From noisy sums to means, and how sure they are:
-Privacy  All of this is post-processing: it sees released sums, their known noise, and the chances
-         with which the policy itself chose.
-Model    Rewards of an arm lie around a surface over the cube, which is a Gaussian process: one
+Means    are post-processing of released sums, their known noise, and the policy's own chances.
+         Rewards of an arm lie around a surface over the cube, which is a Gaussian process: one
          height per arm plus a part whose covariance falls as e^-distance, in sides of the cube. So
          cells with few visits, or much noise, borrow from the cells around them.
-Counts   Nobody knows the number of visits exactly. The noisy count is combined, by inverse
-         variances, with what the policy's own chances let expect of the cell's total; a noisy
-         count below 0 is taken as 0.
+Counts   of visits are noisy. They are combined, by inverse variances, with what the policy's own
+         chances let expect of the cell's total; a noisy count below 0 is taken as 0.
 """
 
 from __future__ import annotations
@@ -25,17 +21,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting import Event, NonPrivate
 from tacit.designs.pdap.policy import Policy
 from tacit.errors import PrivacyError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.running import Running, TreeCounter
-from tacit.mechanisms.samplers import check_epsilon, finite
+from tacit.mechanisms.samplers import finite
 from tacit.randomness import Source
 
 Floats = NDArray[np.float64]
@@ -46,28 +40,16 @@ GRAIN = 16
 
 
 @dataclass(frozen=True)
-class SumNoise:
-    """Noise of one sum, in grains; the same for both sums of a pair, drawn independently.
+class SumNoise(TreeCounter):
+    """Noise in grains, a tree of one node. epsilon: of one visit, present or absent."""
 
-    epsilon: of one visit, present or absent.
-    """
-
-    epsilon: float
-
-    def __post_init__(self) -> None:
-        check_epsilon(self.epsilon)
-
-    @property
-    def event(self) -> Event:
-        """What one visit costs."""
-        return NonPrivate() if math.isinf(self.epsilon) else self._laplace.event
+    horizon: int = 1
+    bound: int = GRAIN
 
     @property
     def variance(self) -> float:
         """In squared rewards; never below the exact one."""
-        if math.isinf(self.epsilon):
-            return 0.0
-        return (self._laplace.scale * math.sqrt(2) / GRAIN) ** 2
+        return 0.0 if math.isinf(self.epsilon) else (self.scale * math.sqrt(2) / GRAIN) ** 2
 
     def pair(self, share: float) -> Ints:
         """What a visit adds to its sums, in grains (2,). share: its reward, clamped to 0 to 1."""
@@ -78,12 +60,7 @@ class SumNoise:
         nothing = np.zeros(shape, dtype=np.int64)
         if math.isinf(self.epsilon) or nothing.size == 0:
             return nothing
-        return samplers.discrete_laplace(nothing, self._laplace.scale)
-
-    @cached_property
-    def _laplace(self) -> TreeCounter:
-        """It computes scale and price: a tree of one node."""
-        return TreeCounter(self.epsilon, horizon=1, bound=GRAIN)
+        return samplers.discrete_laplace(nothing, self.scale)
 
 
 class EpochSums(Running):
@@ -104,9 +81,7 @@ class EpochSums(Running):
 
     def release(self, arrivals: int) -> tuple[Floats, Floats]:
         """Likes and visits (cells, arms) learned since the last release, which are forgotten here.
-
-        arrivals: since the start. Once per epoch: PrivacyError for a second time.
-        """
+        arrivals: since the start. PrivacyError for a second release of an epoch."""
         self._check_process()
         with self._lock:
             if arrivals <= self._released:
@@ -118,20 +93,15 @@ class EpochSums(Running):
         return likes, likes + dislikes
 
     def widen(self) -> None:
-        """One more arm."""
         with self._lock:
             self._exact = np.pad(self._exact, ((0, 0), (0, 1), (0, 0)))
 
     def kept(self) -> tuple[Ints, int]:
-        """What was learned since the last release, exactly: (cells, arms, 2); and when that was.
-
-        For a caller that stores it and never continues from one state twice.
-        """
+        """What was learned since the last release, exactly: (cells, arms, 2); and when that was."""
         with self._lock:
             return self._exact.copy(), self._released
 
     def resume(self, exact: Ints, released: int) -> None:
-        """Go on from what `kept` gave."""
         with self._lock:
             self._exact, self._released = exact.copy(), released
 
@@ -139,10 +109,8 @@ class EpochSums(Running):
 @dataclass(frozen=True, eq=False)
 class Observation:
     """A release (cells, arms): noisy sums of likes and of visits, and visits as they are counted.
-
     noise: variance of the noise of likes, in rewards, and its covariance with that of visits, whose
-    variance is twice as much.
-    """
+    variance is twice as much."""
 
     likes: Floats
     visits: Floats
@@ -150,7 +118,6 @@ class Observation:
     noise: float
 
     def with_later(self, later: Observation) -> Observation:
-        """The sums of both, and the noise of both."""
         both = zip(vars(self).values(), vars(later).values(), strict=True)
         return Observation(*(one + other for one, other in both))
 
@@ -178,34 +145,32 @@ def covariance_of(centres: Floats) -> Floats:
 
 
 def counted(visits: Floats, noise: float, chances: Floats | None) -> Floats:
-    """Visits (cells, arms) from noisy ones. noise: their variance. chances: of each arm in the
-    epoch, or None where unknown."""
+    """Visits (cells, arms) from noisy ones. noise: their variance. chances: of each arm, or
+    None."""
     if chances is None:
         return np.maximum(visits, 0.0)
     total = np.maximum(visits.sum(axis=1, keepdims=True), 0.0)
     expected = total * chances
     unsure = expected * (1 - chances) + noise * chances.shape[1] * chances**2 + _TINY
-    found = (expected * (noise + _TINY) + visits * unsure) / (unsure + noise + _TINY)
-    return np.asarray(np.maximum(found, 0.0))
+    combined = (expected * (noise + _TINY) + visits * unsure) / (unsure + noise + _TINY)
+    return np.asarray(np.maximum(combined, 0.0))
 
 
 def believed(
     seen: Sequence[Observation], covariance: Floats, arms: Policy, ranges: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats]:
-    """Means and variances (cells, arms). seen: oldest first. ranges: see `posterior`.
-
-    Own videos have one mean before anything was seen of one: that of all, a half at first. A
-    neighbour is taken to be as good as one's own best videos until it shows otherwise.
-    """
+    """Means and variances (cells, arms), as of `posterior`. Before anything was seen, all own
+    videos have one mean, that of all, a half at first; a neighbour that of one's own best
+    videos."""
     theirs = np.array(arms.sides)
     likes = 50.0 + sum(float(one.likes[:, ~theirs].sum()) for one in seen)
     visits = 100.0 + sum(float(one.visits[:, ~theirs].sum()) for one in seen)
     pooled = float(np.clip(likes / max(visits, 100.0), 0.05, 0.95))
     start, fading = np.where(theirs, 1.0, pooled), np.where(theirs, FADING, 1.0)
-    found = posterior(seen, covariance, start, fading, ranges)
+    beliefs = posterior(seen, covariance, start, fading, ranges)
     if not theirs.any():
-        return found
-    best = found[0][:, arms.own].max(axis=1).mean() if arms.own else 0.5
+        return beliefs
+    best = beliefs[0][:, arms.own].max(axis=1).mean() if arms.own else 0.5
     start = np.where(theirs, np.clip(best, 0.05, 0.95), start)
     return posterior(seen, covariance, start, fading, ranges)
 
@@ -219,11 +184,10 @@ def posterior(
 ) -> tuple[Floats, Floats]:
     """Means and variances (cells, arms). seen: oldest first.
 
-    mean: (arms,) before anything was seen. fading: (arms,) what an observation is worth one release
-    later. ranges: lowest reward and width, each (arms,).
-    An observation tells likes - mean * visits, whose variance is known: `CHANCE` times the visits,
-    plus its noise. Observations add up by inverse variances, so an early one, whose noise was as
-    large but whose visits were few, counts little.
+    mean: (arms,) before anything was seen. fading: (arms,) weight of an observation one release
+    later. ranges: lowest reward and width, each (arms,). An observation tells likes - mean *
+    visits, whose variance is known: `CHANCE` times the visits, plus its noise. Observations add up
+    by inverse variances, so an early one, with few visits and as large a noise, counts little.
     """
     low, width = ranges
     share = (mean - low) / width
@@ -242,9 +206,7 @@ def posterior(
 
 def _krige(weight: Floats, evidence: Floats, covariance: Floats) -> tuple[Floats, Floats]:
     """Of a Gaussian process with mean 0, from observations of precision `weight`, arm by arm.
-
-    evidence: precision times observation, so that a precision of 0 needs no observation.
-    """
+    evidence: precision times observation, so that a precision of 0 needs no observation."""
     root = np.sqrt(weight).T
     inner = np.eye(len(covariance)) + root[:, :, None] * covariance * root[:, None, :]
     reached = covariance[None] * root[:, None, :]
@@ -262,10 +224,8 @@ PARTS = 1 << 10
 
 
 def plan(means: Floats, variances: Floats, allowed: list[int], source: Source) -> Ints:
-    """(cells, arms) in parts that sum to PARTS in each cell; nothing for an arm not allowed.
-
-    Each gets the share of PARTS draws from what is believed in which it was the best (Thompson).
-    """
+    """(cells, arms) in parts that sum to PARTS in each cell: the share of draws from what is
+    believed in which an arm was the best of those allowed (Thompson)."""
     parts = np.zeros(means.shape, dtype=np.int64)
     spread = np.sqrt(variances[:, allowed])
     places = np.array(allowed)

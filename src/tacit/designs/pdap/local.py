@@ -17,7 +17,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,10 +43,7 @@ KNOWN = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class ContextSetting:
-    """epsilon: of one visit, draw and report together.
-
-    explore: chance of a uniform arm.
-    """
+    """epsilon: of one visit, draw and report together. explore: chance of a uniform arm."""
 
     videos: int
     neighbours: int
@@ -66,10 +62,8 @@ class ContextSetting:
 
     @property
     def report_epsilon(self) -> float:
-        """A trifle less than is left, for rounding; inf where nothing is at random."""
-        if math.isinf(self.epsilon):
-            return math.inf
-        return (self.epsilon - self.draw_epsilon) * (1 - 2**-40)
+        """A trifle less than is left, for rounding."""
+        return self.epsilon * (1 - _DRAWING) * (1 - 2**-40)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +75,13 @@ class Report:
 
 
 class Context(Policy):
-    """A policy; `select` and `report` are the device's part, `learn` is the vendor's.
-
-    explore: the chance of a uniform arm, exactly. visits: contexts answered so far.
-    """
+    """`select` and `report` are the device's part, `learn` is the vendor's. explore: the chance of
+    a uniform arm, exactly. visits: contexts answered so far."""
 
     def __init__(self, setting: ContextSetting, *, randomness: Source) -> None:
-        self.setting = setting
-        self.grid = Grid(setting.dimension, _SLICES)
         super().__init__(setting.videos, setting.neighbours)
-        self._source = randomness
+        self.setting, self.epsilon, self._source = setting, setting.epsilon, randomness
+        self.grid = Grid(setting.dimension, _SLICES)
         self.response = KaryResponse(setting.report_epsilon, 2 * len(self.grid))
         self._answers = np.zeros((len(self.sides), 2 * len(self.grid)), dtype=np.int64)
         self.explore = Fraction(math.ceil(setting.explore * _PARTS), _PARTS)
@@ -99,14 +90,8 @@ class Context(Policy):
         self._publish()
 
     @property
-    def epsilon(self) -> float:
-        return self.setting.epsilon
-
-    @property
     def visit_epsilon(self) -> float:
         """Of one visit, exactly: of the draw among all arms, and of the report."""
-        if math.isinf(self.epsilon):
-            return math.inf
         return self.draw_loss + PureAccountant().add(self.response.event).epsilon()
 
     @property
@@ -138,8 +123,7 @@ class Context(Policy):
         place = uniform if explored else int(draw_rows(weights[None, :], self._source)[0])
         share = float(self.explore)
         chance = (1 - share) * int(weights[place]) / int(weights.sum()) + share / len(allowed)
-        phase: Literal["explore", "exploit"] = "explore" if explored else "exploit"
-        return Choice(allowed[place], phase, cell, chance)
+        return Choice(allowed[place], "explore" if explored else "exploit", cell, chance)
 
     def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
         """For others' users, the own video that is best on average: no context is forwarded."""
@@ -148,11 +132,8 @@ class Context(Policy):
     def settle(
         self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
     ) -> Choice:
-        """Another arm for a visit that has its draw, which came to nothing: the best on average.
-
-        A second draw from the context would cost a second time. instead: of that draw; who answers
-        once, the device says.
-        """
+        """The arm best on average, for a visit whose draw came to nothing: a second draw from the
+        context would cost a second time. Who answers once, the device says."""
         best = self._best_on_average(self.allowed(arms))
         return Choice(best, "exploit", self.grid.number(context), visit=instead.visit)
 
@@ -160,10 +141,8 @@ class Context(Policy):
         return arms[int(self._published[:, arms].mean(axis=0).argmax())]
 
     def report(self, choice: Choice, reward: float) -> Report:
-        """On the device: what it sends of this visit, and of a reward from 0 to 1.
-
-        A fraction becomes a like with that chance: its mean is kept.
-        """
+        """On the device: what it sends of this visit, and of a reward from 0 to 1. A fraction
+        becomes a like with that chance: its mean is kept."""
         number = checked_reward(reward)
         if not 0 <= number <= 1:
             raise DataError("the reward is out of range", expected="0 to 1")
@@ -172,7 +151,6 @@ class Context(Policy):
         return Report(choice.arm, int(self.response([truth], self._source)[0]))
 
     def learn(self, report: Report) -> None:
-        """At the vendor."""
         arms, answers = self._answers.shape
         if not (0 <= report.arm < arms and 0 <= report.answer < answers):
             raise DataError("a report names no arm or no answer of this policy")
@@ -183,10 +161,8 @@ class Context(Policy):
             self.learn(self.report(choice, reward))
 
     def means(self) -> NDArray[np.float64]:
-        """(cells, arms) as published, in [0, 1] of reward; a half where hardly anything is known.
-
-        Numbers of answers are made unbiased first: each lie is equally likely.
-        """
+        """(cells, arms) as published, in [0, 1]; a half where hardly anything is known. Numbers of
+        answers are made unbiased first: each lie is equally likely."""
         reports = self._answers.sum(axis=1, keepdims=True)
         truth = float(self.response.truth)
         lie = float((1 - self.response.truth) / (self.response.categories - 1))
@@ -230,11 +206,9 @@ class Context(Policy):
 
 
 class Device:
-    """Meters one person's visits: each spends before anything is drawn, until nothing is left.
-
-    Then arms are uniform and nothing is reported, which costs nothing. When that happens depends
-    on the number of visits alone. lifetime_epsilon: what they spend in their life.
-    """
+    """Meters one person's visits: each spends before anything is drawn, until nothing is left. Then
+    arms are uniform and nothing is reported, which costs nothing; when that is depends on the
+    number of visits alone. lifetime_epsilon: what they spend in their life."""
 
     def __init__(self, policy: Context, *, lifetime_epsilon: float) -> None:
         self._policy = policy
@@ -243,7 +217,6 @@ class Device:
 
     @property
     def spent(self) -> float:
-        """Nats so far."""
         return self._budget.spent
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:

@@ -8,15 +8,15 @@ Refusal    neighbour -> home   why there is no offer, from a short list
 Each has the number of the request, 16 random bytes that name nobody and are used for one visit.
 There is no user, no time, no count, and of the neighbour's repository only what it shows.
 
-Fixed layouts of big-endian integers, so that a message has one spelling and two languages agree to
-the byte. A message is checked when it is made: what does not hold together raises MessageError,
-wherever it came from. Standard library only.
+Fixed layouts of big-endian integers, so that a message has one spelling in all languages. It is
+checked when it is made: MessageError, wherever it came from. Standard library only.
 """
 
 from __future__ import annotations
 
 import math
 import struct
+from contextlib import suppress
 from dataclasses import dataclass
 
 VERSION = 1
@@ -49,12 +49,9 @@ class MessageError(ValueError):
 
 @dataclass(frozen=True)
 class Forward:
-    """A visitor's context as their vendor randomised it.
-
-    request: 16 bytes. epsilon: millionths of a nat that were spent on it, at the user's own vendor;
-    NO_NOISE: none protects it. slices: per feature. places: of each feature, the slice it is said
-    to lie in.
-    """
+    """A visitor's context as their vendor randomised it. request: 16 bytes. epsilon: millionths of
+    a nat spent on it, at the user's own vendor; NO_NOISE: none protects it. slices: per feature.
+    places: of each feature, the slice it is said to lie in."""
 
     request: bytes
     epsilon: int
@@ -177,13 +174,11 @@ def answered(data: bytes) -> Offer | Refusal:
 
 def video_of(answer: bytes | None, request: bytes) -> str | None:
     """None for everything but an offer to this very request."""
-    if answer is None:
-        return None
-    try:
-        message = answered(answer)
-    except MessageError:
-        return None
-    return message.video if isinstance(message, Offer) and message.request == request else None
+    with suppress(MessageError):
+        message = answered(answer or b"")
+        if isinstance(message, Offer) and message.request == request:
+            return message.video
+    return None
 
 
 def require(true: bool, what: str) -> None:
@@ -198,11 +193,11 @@ def is_integer(value: object, lowest: int, highest: int) -> bool:
 
 
 def _opened(data: bytes, kind: int, name: str) -> tuple[bytes, bytes]:
-    """The request and what follows it."""
+    """Number of the request, and what follows it."""
     require(len(data) <= LARGEST, f"a message has at most {LARGEST} bytes")
     require(len(data) >= _HEAD.size, f"expected {name}, found too few bytes")
-    version, found, request = _HEAD.unpack_from(data)
-    require(found == kind, f"expected {name}")
+    version, actual, request = _HEAD.unpack_from(data)
+    require(actual == kind, f"expected {name}")
     require(version == VERSION, f"expected version {VERSION}, found {version}")
     return request, data[_HEAD.size :]
 

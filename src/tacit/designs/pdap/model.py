@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,11 +17,10 @@ from tacit.randomness import secure
 
 
 class PDap:
-    """fit, partial_fit, predict. arms: names of the videos, whatever is hashable, in their order.
+    """arms: names of the videos, hashable, in their order. ConfigError for bad settings.
 
     epsilon: nats of one visit, of a log as well. dimension: features of a context, each in [0, 1].
     horizon: visits of one period of learning. Rewards lie in [0, 1].
-    ConfigError for settings that `JointSetting` refuses.
     """
 
     def __init__(
@@ -36,16 +36,8 @@ class PDap:
         self.epsilon, self.dimension, self.horizon = epsilon, dimension, horizon
         self._numbers = {arm: number for number, arm in enumerate(arms)}
         self._policy: Joint | None = None
-        _ = self._setting  # refuses bad settings before there is a log
-
-    @property
-    def _setting(self) -> JointSetting:
-        return JointSetting(
-            videos=len(self._numbers),
-            neighbours=0,
-            dimension=self.dimension,
-            horizon=self.horizon,
-            epsilon=self.epsilon,
+        self._setting = JointSetting(
+            videos=len(arms), neighbours=0, dimension=dimension, horizon=horizon, epsilon=epsilon
         )
 
     @property
@@ -60,11 +52,10 @@ class PDap:
         return self._policy
 
     def fit(self, decisions: Sequence[Hashable], rewards: ArrayLike, contexts: ArrayLike) -> PDap:
-        """Start anew and learn from a log. decisions: (n,) arms; rewards: (n,); contexts: (n, d).
-
-        A logged decision is learned as if this policy had made it.
-        """
-        self._policy = Joint(self._setting, randomness=secure())
+        """Start anew and learn from a log, as if this policy had made its decisions: (n,) arms;
+        rewards: (n,); contexts: (n, d)."""
+        setting = replace(self._setting, videos=len(self._numbers))
+        self._policy = Joint(setting, randomness=secure())
         self._numbers = {arm: number for number, arm in enumerate(self._numbers)}
         return self.partial_fit(decisions, rewards, contexts)
 

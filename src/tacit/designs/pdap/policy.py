@@ -1,21 +1,21 @@
-"""What every policy is: it picks an arm for a context, and learns from the answer.
+"""Policies: they choose an arm for a context, and learn from the reward.
 
 Arms   One's own videos are numbered 0 to K - 1, neighbours (other vendors, each of them one arm) K
-       to K + M - 2. An arm that joins later takes the next number, whichever it is, and the number
-       of one that left is never given again: what was learned stays where it was.
-Grid   Cells of equal size, numbered. No visitor can influence it: as many slices per dimension as
-       leave a (cell, arm) `PER_CELL` visits on average over the horizon, and no more than
-       `MOST_CELLS` cells; but `FEWEST` at least while these make no more than `FEW` cells, which
-       learn from one another.
+       to K + M - 2. An arm that joins later takes the next number; that of one that left is never
+       used again.
+Grid   Cells of equal size, which no visitor can influence: as many slices per dimension as leave a
+       (cell, arm) `PER_CELL` visits on average over the horizon, in at most `MOST_CELLS` cells; but
+       at least `FEWEST` while these make no more than `FEW` cells, which learn from one another.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,12 +28,9 @@ Phase = Literal["explore", "train", "exploit"]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One decision. A "train" choice teaches the neighbour: its reward is not learned from.
-
-    cell: where it is learned, as the policy names it. chance: of this arm, given everything but the
-    draw, for estimators on logged data; 1 where nothing is drawn, None where it is not known.
-    visit: its number, of learners that take one answer to each; None otherwise.
-    """
+    """One decision. A "train" choice teaches the neighbour: its reward is not learned from. cell:
+    where it is learned. chance: of this arm, for estimators on logged data; 1 where nothing is
+    drawn, None if unknown. visit: its number, of learners that take one answer to each."""
 
     arm: int
     phase: Phase
@@ -42,29 +39,12 @@ class Choice:
     visit: int | None = None
 
 
-@runtime_checkable
-class Settles(Protocol):
-    """A policy for which a second choice of one visit is not the same as one more visit.
-
-    Those that promise something at a finite epsilon have this, and no others.
-    """
-
-    @property
-    def epsilon(self) -> float: ...
-
-    def settle(
-        self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
-    ) -> Choice:
-        """instead: of this choice; both are answered as one visit."""
-
-
 class Policy:
-    """`select`, then `update` with that choice and what came of it.
+    """`select`, then `update` with that choice and what came of it: late, or never. own,
+    neighbours: who may be chosen, in ascending order. sides: whether it is a neighbour, of all
+    numbers that were given out so far. epsilon: of one visit, as proved."""
 
-    An update may come late or never: a cell that was split in between takes none.
-    own, neighbours: who may be chosen, in ascending order of their numbers. sides: whether it is a
-    neighbour, of all numbers that were given out so far.
-    """
+    epsilon = math.inf
 
     def __init__(self, n_own: int, n_neighbours: int) -> None:
         if n_own < 0 or n_neighbours < 0 or n_own + n_neighbours == 0:
@@ -84,6 +64,16 @@ class Policy:
         """reward: in [0, 1] from an own video; a neighbour's may be noised and lie anywhere."""
         raise NotImplementedError
 
+    def serve_many(self, contexts: NDArray[np.float64]) -> NDArray[np.int64]:
+        """(n,) own videos for (n, d) contexts of others' users, of whom nothing is learned."""
+        raise NotImplementedError
+
+    def settle(
+        self, context: NDArray[np.float64], arms: Sequence[int], *, instead: Choice
+    ) -> Choice:
+        """A second choice of one visit, `instead` of the first; both are answered as one visit."""
+        return self.select(context, arms)
+
     def add_arm(self, *, neighbour: bool = False) -> int:
         """The number of a new own video, or of a new neighbour. Nothing is known about it yet."""
         arm = len(self.sides)
@@ -98,31 +88,14 @@ class Policy:
             raise ConfigError(f"There is no arm {arm}: it never joined, or has left.")
         (self.neighbours if self.sides[arm] else self.own).remove(arm)
 
-    def among(self, arms: Sequence[int] | None) -> tuple[list[int], list[int]]:
-        """Own videos and neighbours that are allowed; not to be changed by the caller."""
-        if arms is None:
-            return self.own, self.neighbours
-        allowed = set(arms)
-        own = [arm for arm in self.own if arm in allowed]
-        neighbours = [arm for arm in self.neighbours if arm in allowed]
-        if len(own) + len(neighbours) < len(allowed) or not allowed:
-            raise ConfigError("The arms to choose from are one or more of those that have joined.")
-        return own, neighbours
-
     def allowed(self, arms: Sequence[int] | None = None) -> list[int]:
-        """Own videos that are allowed, then neighbours."""
-        own, neighbours = self.among(arms)
-        return [*own, *neighbours]
-
-    def ranges(
-        self, neighbours: tuple[float, float]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(arms,) the lowest reward of each, and the width of its range.
-
-        neighbours: lowest and highest reward of a neighbour; those of own videos are 0 and 1.
-        """
-        (low, high), theirs = neighbours, np.array(self.sides)
-        return np.where(theirs, low, 0.0), np.where(theirs, high - low, 1.0)
+        joined = [*self.own, *self.neighbours]
+        if arms is None:
+            return joined
+        allowed = set(arms)
+        if not allowed or not allowed.issubset(joined):
+            raise ConfigError("The arms to choose from are one or more of those that have joined.")
+        return [arm for arm in joined if arm in allowed]
 
 
 def checked_context(context: ArrayLike, dimension: int) -> NDArray[np.float64]:
@@ -208,10 +181,10 @@ class Grid:
 
     def number(self, context: ArrayLike) -> int:
         """Of the cell that holds this context."""
-        found = 0
+        number = 0
         for feature in checked_context(context, self.dimension).tolist():
-            found = found * self.slices + min(int(feature * self.slices), self.slices - 1)
-        return found
+            number = number * self.slices + min(int(feature * self.slices), self.slices - 1)
+        return number
 
     def checked(self, cell: object) -> int:
         """The number of a choice's cell; ConfigError if it was made on another grid."""

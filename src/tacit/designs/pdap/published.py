@@ -1,11 +1,11 @@
 """The published policies, for reproduction: the paper's claims of privacy are refuted.
 
-Own users   DAP and CAP, P-DAP (ExP-DAP) and GP-DAP: Zhou, Zhou, Wu, Jin (2015), Algorithm 1, with
-            and without privacy, and section VI. CAP after its reference [33]; DUP after [31], with
+Own users   DAP, P-DAP (ExP-DAP) and GP-DAP: Zhou, Zhou, Wu, Jin (2015), Algorithm 1, without and
+            with privacy, and section VI. CAP after its reference [33]; DUP after [31], with
             T^(1 / (3 alpha + d)) slices per dimension.
-Forwarded   LaP-DAP, Algorithm 2, for users of other vendors. While a video is still explored, its
-            reward is sent as it is. Then the noisy total of the video's rewards in this cell, from
-            a tree counter, divided by their number. Without noise the reward itself is sent.
+Forwarded   LaP-DAP, Algorithm 2, for users of other vendors. While a video is explored, and without
+            noise, its reward is sent as it is; then the noisy total of the video's rewards in this
+            cell, from a tree counter, divided by their number.
 Privacy     What is claimed, and why it is false: `published_guarantees.py`.
 """
 
@@ -20,15 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.control import (
-    Controls,
-    Partition,
-    Setting,
-    Visits,
-    adaptive,
-    alone,
-    uniform_cells,
-)
+from tacit.designs.pdap.control import Partition, Setting, Visits, adaptive, uniform_cells
 from tacit.designs.pdap.policy import Choice, Policy, checked_context, checked_reward
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.running import TreeCounter
@@ -40,24 +32,28 @@ Reading = Literal["tree", "theorem 5", "lemma 5", "text"]
 """How the noise of a tree is read: `theory.noise_scale` has the scale of each."""
 
 
-class Learner(Policy):
-    """The phases of Algorithm 1, whatever the cells and the control functions are."""
+class Dap(Policy):
+    """The phases of Algorithm 1: adaptive cells, own videos and neighbours, nothing private. gamma:
+    visits that a neighbour's noise costs. arrivals: contexts answered so far."""
 
-    epsilon = math.inf
+    _alone, _equal, _geometric = False, False, False
+    """Own videos only; DUP's cells and control functions; epsilon grows with the level."""
 
-    def __init__(
-        self, videos: int, neighbours: int, partition: Partition, controls: Controls
-    ) -> None:
-        super().__init__(videos, neighbours)
-        self.controls = controls
-        self.partition = partition
-        self.arrivals = 0
-        """Contexts answered so far."""
+    def __init__(self, setting: Setting, *, gamma: float = 0.0) -> None:
+        super().__init__(setting.videos, 0 if self._alone else setting.neighbours)
+        if self._equal:
+            controls, self.partition = uniform_cells(setting), equal_cells(setting)
+        else:
+            controls = adaptive(setting, gamma, geometric=self._geometric)
+            self.partition = Partition(setting.dimension, setting.slices, setting.thresholds)
+        self.controls = replace(controls, own=controls.served) if self._alone else controls
+        self.arrivals, self._setting = 0, setting
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        own, neighbours = self.among(arms)
+        allowed = self.allowed(arms)
+        own = [arm for arm in allowed if not self.sides[arm]]
+        neighbours = [arm for arm in allowed if self.sides[arm]]
         cell, visits = self.partition.find(checked_context(context, self.partition.dimension))
-        visits.hold(len(self.sides))
         level, t = cell.level, self.arrivals + 1
         if own:
             arm = min(own, key=visits.counts.__getitem__)
@@ -93,60 +89,44 @@ class Learner(Policy):
         """The arm, and its chance given the cell."""
         return visits.best(own + neighbours), 1.0
 
-
-class Dap(Learner):
-    """Adaptive cells, own videos and neighbours, nothing private.
-
-    controls: those of the paper without noise, unless given.
-    """
-
-    def __init__(self, setting: Setting, controls: Controls | None = None) -> None:
-        cells, controls = _adaptive_cells(setting), controls or adaptive(setting)
-        super().__init__(setting.videos, setting.neighbours, cells, controls)
+    def _epsilon_at(self, level: int, epsilon: float) -> float:
+        """Of one draw, or of one reward, in a cell of this level."""
+        s = self._setting
+        return theory.epsilon_at(epsilon, s.slices, s.smoothness, level, self._geometric)
 
 
-class Cap(Learner):
-    """Adaptive cells, own videos only. The paper's is one learner with the videos and visitors of
-    all vendors; with one vendor's alone, that vendor learns on its own."""
+class Cap(Dap):
+    """DAP with own videos only, each tried with ln t where G1 has ln T. The paper's is one learner
+    with the videos and visitors of all vendors; a vendor may have one for its own ("solo")."""
 
-    def __init__(self, setting: Setting) -> None:
-        super().__init__(setting.videos, 0, _adaptive_cells(setting), alone(setting))
+    _alone = True
 
 
-def _adaptive_cells(setting: Setting) -> Partition:
-    """The partition of Algorithm 1, empty."""
-    return Partition(setting.dimension, setting.slices, setting.thresholds)
+class Dup(Dap):
+    """DAP with equal cells and control functions that do not know a level."""
+
+    _equal = True
 
 
 class PDap(Dap):
     """DAP that draws among its own videos by the exponential mechanism once all are explored.
-
-    epsilon: of one draw, as the paper's Algorithm 1 uses it; inf is DAP.
-    Delta u is as printed, L m^(-alpha l).
-    gamma: visits that a neighbour's noise costs. None is Lemma 5's, with sigma = 0.05.
-    """
-
-    _geometric = False
+    claimed_epsilon: of one draw, as in Algorithm 1; inf is DAP. Delta u is as printed, L m^(-alpha
+    l). gamma: None is Lemma 5's, with sigma = 0.05."""
 
     def __init__(
-        self,
-        setting: Setting,
-        *,
-        epsilon: float,
-        randomness: Source,
-        gamma: float | None = None,
+        self, setting: Setting, *, epsilon: float, randomness: Source, gamma: float | None = None
     ) -> None:
         check_epsilon(epsilon)
         if gamma is None:
             gamma = theory.gamma(setting.horizon, setting.neighbours + 1, epsilon, 0.05)
-        super().__init__(setting, adaptive(setting, gamma, geometric=self._geometric))
-        self._setting, self.epsilon, self._source = setting, epsilon, randomness
+        super().__init__(setting, gamma=gamma)
+        self.claimed_epsilon, self._source = epsilon, randomness
         self._selections: dict[tuple[int, int], Selection] = {}
 
     def _exploit(
         self, level: int, visits: Visits, own: list[int], neighbours: list[int]
     ) -> tuple[int, float | None]:
-        if math.isinf(self.epsilon) or not own:
+        if math.isinf(self.claimed_epsilon) or not own:
             return super()._exploit(level, visits, own, neighbours)
         means = [visits.means[arm] for arm in own]
         weights = self.selection(level, len(own)).weights(means)
@@ -165,30 +145,17 @@ class PDap(Dap):
             sensitivity = theory.spread(s.lipschitz, s.slices, s.smoothness, level)
             # A power of two, fine enough for the sensitivity to be many steps.
             resolution = 2.0 ** -min(18, max(10, math.ceil(math.log2(64 / sensitivity))))
-            epsilon = _epsilon_at(level, self.epsilon, s, self._geometric)
+            epsilon = self._epsilon_at(level, self.claimed_epsilon)
             self._selections[level, candidates] = Selection(
                 epsilon, candidates, sensitivity, 0.0, 1.0, resolution
             )
         return self._selections[level, candidates]
 
 
-def _epsilon_at(level: int, epsilon: float, setting: Setting, geometric: bool) -> float:
-    """Of one draw, or of one reward, in a cell of this level."""
-    return theory.epsilon_at(epsilon, setting.slices, setting.smoothness, level, geometric)
-
-
 class GPDap(PDap):
     """P-DAP whose epsilon grows with the level, to epsilon_0 m^(alpha l); Gamma shrinks as much."""
 
     _geometric = True
-
-
-class Dup(Learner):
-    """DAP with equal cells and control functions that do not know a level."""
-
-    def __init__(self, setting: Setting) -> None:
-        cells, controls = equal_cells(setting), uniform_cells(setting)
-        super().__init__(setting.videos, setting.neighbours, cells, controls)
 
 
 def equal_cells(setting: Setting) -> Partition:
@@ -198,13 +165,13 @@ def equal_cells(setting: Setting) -> Partition:
     return Partition(setting.dimension, slices, [0, math.inf])
 
 
-class ForwardedUsers(Learner):
+class ForwardedUsers(Dap):
     """Serves one's own videos to others' users. `answer` is `update`, and what the other is sent.
+    claimed_epsilon: of one reward; inf sends rewards as they are. geometric: it is that of level 0
+    and grows as m^(alpha l). Decisions use true rewards; only what is sent has noise. equal: on
+    DUP's grid."""
 
-    epsilon: of one reward, as claimed; inf sends rewards as they are. geometric: epsilon is that of
-    level 0 and grows as m^(alpha l). Decisions use true rewards; only what is sent has noise.
-    equal: on DUP's grid, with DUP's control functions.
-    """
+    _alone = True
 
     def __init__(
         self,
@@ -219,13 +186,9 @@ class ForwardedUsers(Learner):
         if reading not in get_args(Reading):
             known = ", ".join(get_args(Reading))
             raise ConfigError(f"The noise is read as one of {known}; got {reading!r}.")
-        cells = equal_cells(setting) if equal else _adaptive_cells(setting)
-        controls = uniform_cells(setting) if equal else adaptive(setting)
-        own = replace(controls, own=controls.served)
-        super().__init__(setting.videos, 0, cells, own)
-        self._setting, self.epsilon = setting, epsilon
-        self._reading, self._geometric = reading, geometric
-        self._counters: dict[int, TreeCounter] = {}
+        self._geometric, self._equal = geometric, equal
+        super().__init__(setting)
+        self.claimed_epsilon, self._reading = epsilon, reading
 
     def update(self, choice: Choice, reward: float) -> None:
         self.answer(choice, reward)
@@ -236,7 +199,7 @@ class ForwardedUsers(Learner):
             raise DataError("the reward of a guest is neither 0 nor 1")
         visits = self.partition.visits(choice.cell) or Visits()  # split: a tree of its own
         super().update(choice, reward)
-        if math.isinf(self.epsilon):
+        if math.isinf(self.claimed_epsilon):
             return float(reward)
         tree = visits.trees.get(choice.arm)
         if tree is None or tree.step == tree.counter.horizon:
@@ -246,12 +209,9 @@ class ForwardedUsers(Learner):
 
     def counter(self, level: int) -> TreeCounter:
         """What counts the rewards of one video in a cell of this level."""
-        if level not in self._counters:
-            s = self._setting
-            epsilon = _epsilon_at(level, self.epsilon, s, self._geometric)
-            if not math.isinf(epsilon):
-                sizes = (s.horizon, s.neighbours + 1, s.videos)
-                scale = theory.noise_scale(self._reading, *sizes, epsilon)
-                epsilon = theory.tree_loss(s.horizon, scale)
-            self._counters[level] = TreeCounter(epsilon, s.horizon)
-        return self._counters[level]
+        s, epsilon = self._setting, self._epsilon_at(level, self.claimed_epsilon)
+        if not math.isinf(epsilon):
+            sizes = (s.horizon, s.neighbours + 1, s.videos)
+            scale = theory.noise_scale(self._reading, *sizes, epsilon)
+            epsilon = theory.tree_loss(s.horizon, scale)
+        return TreeCounter(epsilon, s.horizon)

@@ -25,10 +25,7 @@ NAMES = ("cap", "solo", "dup", "dap", "p-dap", "gp-dap")
 
 
 def published(name: str, setting: Setting, epsilon: float = math.inf) -> tuple[Guarantee, ...]:
-    """The cards of one published policy, for its own users and for those it is forwarded.
-
-    epsilon: as the policy is given it, of one draw and of one reward; without noise inf.
-    """
+    """Its cards, for own users and for forwarded ones. epsilon: of one draw and of one reward."""
     if name not in NAMES:
         raise ConfigError(f"There are cards of {', '.join(NAMES)}; got {name!r}.")
     if not name.endswith("p-dap") or math.isinf(epsilon):
@@ -36,6 +33,12 @@ def published(name: str, setting: Setting, epsilon: float = math.inf) -> tuple[G
     more = (_geometric(setting, epsilon),) if name == "gp-dap" else ()
     own = _own_users(name.upper(), setting, epsilon, more)
     return (own, _forwarded(name.upper(), setting, epsilon, more)) if setting.neighbours else (own,)
+
+
+def usual(epsilon: float) -> tuple[Guarantee, ...]:
+    """Of P-DAP and GP-DAP, in a usual setting: see `design.CardSettings`."""
+    setting = Setting(videos=20, neighbours=3, dimension=2, horizon=200_000)
+    return (*published("p-dap", setting, epsilon), *published("gp-dap", setting, epsilon))
 
 
 def _without_epsilon(basis: Basis, **card: Any) -> Guarantee:
@@ -73,6 +76,26 @@ def without_noise(name: str) -> Guarantee:
     )
 
 
+_ALGORITHM_1 = Claim(
+    "Theorem 4: Algorithm 1 is epsilon-differentially private in the context",
+    "false: all but the draw follows from the cell without noise",
+    (
+        "one cell still needs video 1, another video 2: the video reveals it (epsilon infinite)",
+        "own videos beat all neighbours in one cell only: forwarding reveals it (epsilon infinite)",
+        "a visit that splits its cell makes later visitors explore (epsilon infinite for presence)",
+    ),
+)
+_ALGORITHM_2 = Claim(
+    "Theorem 5: Algorithm 2 is epsilon-differentially private in the rewards",
+    "false: most of it uses rewards without noise",
+    (
+        "the reward of a video that is explored is sent without noise (epsilon infinite)",
+        "the largest mean is of true rewards: at a tie one reward decides (epsilon infinite)",
+        "counts and splits are exact: for the presence of a visit, epsilon is infinite",
+    ),
+)
+
+
 def _own_users(name: str, setting: Setting, epsilon: float, more: tuple[Claim, ...]) -> Guarantee:
     """ExP-DAP: what is shown to a vendor's own users. Theorem 4 of the paper."""
     return _refuted(
@@ -94,25 +117,7 @@ def _own_users(name: str, setting: Setting, epsilon: float, more: tuple[Claim, .
         ),
         claims=(
             _draw(setting, epsilon, geometric=bool(more)),
-            Claim(
-                "Theorem 4: Algorithm 1 is epsilon-differentially private in the context",
-                "false: all but the draw follows from the cell without noise",
-                (
-                    (
-                        "one cell still needs video 1 and another video 2: what is shown reveals "
-                        "the cell (epsilon infinite)"
-                    ),
-                    (
-                        "own videos of one cell are all better than the best neighbour, and of "
-                        "another cell worse: own or forwarded reveals the cell (epsilon infinite)"
-                    ),
-                    (
-                        "a cell that is one visit short of its split: the next visit decides "
-                        "whether later visitors get exploration (epsilon infinite for the presence "
-                        "of a visit)"
-                    ),
-                ),
-            ),
+            _ALGORITHM_1,
             _past(),
             _impossible(),
             *more,
@@ -137,10 +142,7 @@ def _forwarded(name: str, setting: Setting, epsilon: float, more: tuple[Claim, .
         sources=(
             _PAPER,
             "Chan, Shi, Song: Private and continual release of statistics (TISSEC 2011)",
-            (
-                "Dwork, Naor, Pitassi, Rothblum: Differential privacy under continual observation "
-                "(STOC 2010)"
-            ),
+            "Dwork et al.: Differential privacy under continual observation (STOC 2010)",
         ),
         claims=(
             Claim(
@@ -151,21 +153,7 @@ def _forwarded(name: str, setting: Setting, epsilon: float, more: tuple[Claim, .
             ),
             _scales(setting, epsilon),
             _levels(),
-            Claim(
-                "Theorem 5: Algorithm 2 is epsilon-differentially private in the rewards",
-                "false: most of it uses rewards without noise",
-                (
-                    (
-                        "while a video is explored, its reward is sent without noise: the outputs "
-                        "for 0 and 1 never coincide (epsilon infinite)"
-                    ),
-                    (
-                        "the largest mean is that of true rewards: at a tie, one reward decides "
-                        "which video is shown (epsilon infinite)"
-                    ),
-                    "counts and splits are exact: for the presence of a visit, epsilon is infinite",
-                ),
-            ),
+            _ALGORITHM_2,
             *more,
         ),
     )
@@ -181,28 +169,22 @@ def _draw(setting: Setting, epsilon: float, *, geometric: bool) -> Claim:
     deepest, m, alpha = _deepest(setting), setting.slices, setting.smoothness
     used = theory.epsilon_at(epsilon, m, alpha, deepest, geometric)
     ratio = theory.draw_exponent(used, setting.lipschitz, m, alpha, deepest)
+    most = theory.selection_loss(ratio, setting.videos)
     return Claim(
         "Lemma 2 and Theorem 4: Delta u = L m^(-alpha l), so that a draw costs epsilon'",
         "false: that bounds a mean within a cell. Contexts in one cell have the same chances, and "
         "means of two cells differ by up to 1",
         (
-            (
-                f"epsilon' {_EXAMPLE:g}, L = 1, m = 2, alpha = 1, two videos whose means swap, "
-                f"exact: {losses(2)}"
-            ),
+            f"exact, epsilon' {_EXAMPLE:g}, L = 1, m = 2, alpha = 1, two means swap: {losses(2)}",
             f"the same with 1,000 videos: {losses(1000)}",
-            (
-                f"this setting's deepest cells, level {deepest} at most: up to "
-                f"{theory.selection_loss(ratio, setting.videos):.4g} a visit for the claimed "
-                f"{epsilon:g}; N visits cost N times as much"
-            ),
+            f"this setting, level {deepest} at most: up to {most:.4g} a visit, {epsilon:g} claimed",
             f"with Delta u = 1: {theory.selection_loss(epsilon / 2, setting.videos):.3g} a draw",
         ),
     )
 
 
 def _past() -> Claim:
-    found = (
+    losses = (
         f"{theory.past_reward_loss(0.5, 2.0**-level, n):.4g} after {n} draws at level {level}"
         for level, n in ((0, 10), (3, 6))
     )
@@ -210,7 +192,7 @@ def _past() -> Claim:
         "Theorem 4 covers all past users",
         "false: the draw does protect a past reward, but by the sum of epsilon / (2 Delta u N) "
         "over the draws that follow",
-        (f"claimed 0.5, two videos explored once, exact: {'; '.join(found)}",),
+        (f"claimed 0.5, two videos explored once, exact: {'; '.join(losses)}",),
     )
 
 

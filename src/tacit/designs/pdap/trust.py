@@ -1,16 +1,15 @@
-"""What a neighbour's word is worth: a neighbour may lie, repeat itself, be slow or be gone.
+"""Trust in a neighbour, which may report false rewards (words), repeat them, be slow or absent.
 
-Rule      1. A word is clamped to the range that rewards were agreed to have.
-          2. A click that home saw itself counts instead of a word that comes later: tell home's
-             clicks first.
+Rule      1. A word is clamped to the agreed range of rewards.
+          2. A click that home saw itself counts instead of a word that comes later.
           3. Words are compared with clicks on visits for which home has both, apart for visits
              with a click and without. Once either mean is off by more than `tolerance`, `errors`
-             times what chance explains, and the noise, the neighbour's words are believed no more,
-             and what it said before is to be forgotten.
+             times what chance explains, and the noise, words are believed no more, and those
+             before are to be forgotten.
           4. Until home has seen more than `proof` visits itself, beyond noise, a neighbour may be
              asked at every ceil(1 / share)-th visit only, and at the first 4 `proof` ones; so may,
              for good, one that is believed no more.
-          5. Where `failures` more calls fail than succeed, beyond noise, it is left alone for as
+          5. Where `failures` more calls fail than succeed, beyond noise, it is not asked for as
              many epochs as make `pause` visits, then for twice as many, and so on.
 Sums      Of one neighbour's visits: calls without an offer less calls with one; visits whose click
           home saw; visits with a word and a click, and word - click in widths of the agreed range,
@@ -50,12 +49,9 @@ MOST_PAUSES = 16
 
 @dataclass(frozen=True, kw_only=True)
 class TrustSettings:
-    """The numbers of the rule above.
-
-    low, high: the range of a neighbour's words. believed: False where words never count.
-    epsilon: of one visit. epoch: visits of home's from one release to the next. alarm: the chance
-    that noise condemns an honest neighbour.
-    """
+    """The numbers of the rule above. low, high: the range of a neighbour's words. believed: False
+    where words never count. epsilon: of one visit. epoch: visits of home's from one release to the
+    next. alarm: the chance that noise condemns an honest neighbour."""
 
     low: float = 0.0
     high: float = 1.0
@@ -97,17 +93,17 @@ _MOST = 2.0**40
 _NUMBERS = ("releases", "balance", "epochs", "pauses", "back")
 
 
-def largest_gap(caution: TrustSettings) -> int:
+def largest_gap(settings: TrustSettings) -> int:
     """Of one word and one click, in grains: w."""
-    low, high = caution.low, caution.high
+    low, high = settings.low, settings.high
     return math.ceil(max(abs(low), abs(high), abs(low - 1), abs(high - 1)) / (high - low) * GRAINS)
 
 
-def release_for(caution: TrustSettings, epsilon: float) -> LaplaceRelease:
+def release_for(settings: TrustSettings, epsilon: float) -> LaplaceRelease:
     """Of the sums of one neighbour over one epoch. epsilon: of one visit in all its epochs."""
     return LaplaceRelease(
         epsilon=epsilon,
-        sensitivity=3 + largest_gap(caution) / GRAINS,
+        sensitivity=3 + largest_gap(settings) / GRAINS,
         lower=-_MOST,
         upper=_MOST,
         resolution=1 / GRAINS,
@@ -118,12 +114,12 @@ def release_for(caution: TrustSettings, epsilon: float) -> LaplaceRelease:
 class Peer:
     """What home knows of one neighbour, all of it released. epsilon inf: the same without noise."""
 
-    def __init__(self, caution: TrustSettings, epsilon: float) -> None:
-        self.caution = caution
-        self.release = release_for(caution, epsilon)
-        self.believed = caution.believed
-        self.proved = caution.share >= 1
-        self._largest = largest_gap(caution)
+    def __init__(self, settings: TrustSettings, epsilon: float) -> None:
+        self.settings = settings
+        self.release = release_for(settings, epsilon)
+        self.believed = settings.believed
+        self.proved = settings.share >= 1
+        self._largest = largest_gap(settings)
         self._sums, self._released = np.zeros(6, dtype=np.int64), np.zeros(6)
         self._balance = 0.0
         self._releases = self._epochs = self._pauses = self._back = 0
@@ -132,9 +128,9 @@ class Peer:
         """Whether it may be asked at this visit of home's."""
         if visits < self._back:
             return False
-        slot = visits % math.ceil(1 / self.caution.share) == 0
-        proved = self.proved and self.believed == self.caution.believed
-        return proved or slot or visits <= 4 * self.caution.proof
+        slot = visits % math.ceil(1 / self.settings.share) == 0
+        proved = self.proved and self.believed == self.settings.believed
+        return proved or slot or visits <= 4 * self.settings.proof
 
     def asked(self, *, came: bool) -> None:
         """came: whether it made an offer; else it was late, absent, refused, or no message."""
@@ -147,7 +143,7 @@ class Peer:
     def compared(self, word: float, click: float) -> None:
         """Note a visit with both, a click of 0 or 1; what follows from it, `ended` says."""
         if click in (0, 1):
-            gap = round((word - click) / (self.caution.high - self.caution.low) * GRAINS)
+            gap = round((word - click) / (self.settings.high - self.settings.low) * GRAINS)
             self._sums[_BOTH + int(click)] += GRAINS
             self._sums[_GAP + int(click)] += min(max(gap, -self._largest), self._largest)
 
@@ -157,9 +153,9 @@ class Peer:
         self._sums = np.zeros(6, dtype=np.int64)
         self._released += released
         self._releases += 1
-        chance = self.caution.alarm / (self._releases * (self._releases + 1))
+        chance = self.settings.alarm / (self._releases * (self._releases + 1))
         seen = self._released[_SEEN] - self._noise(self._releases, chance)
-        self.proved = self.proved or seen >= self.caution.proof
+        self.proved = self.proved or seen >= self.settings.proof
         self._pause(visits, released)
         before = self.believed
         self.believed = before and not any(self._off(click, chance / 6) for click in (0, 1))
@@ -171,19 +167,19 @@ class Peer:
         tables = {"sums": self._sums.tolist(), "released": self._released.tolist()}
         return flags | tables | {name: getattr(self, f"_{name}") for name in _NUMBERS}
 
-    def resume(self, kept: Mapping[str, Any]) -> None:
-        """Go on from what `kept` gave; under the same caution."""
-        self.believed, self.proved = kept["believed"], kept["proved"]
-        self._sums = np.array(kept["sums"], dtype=np.int64)
-        self._released = np.array(kept["released"], dtype=np.float64)
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `kept` gave; under the same settings."""
+        self.believed, self.proved = state["believed"], state["proved"]
+        self._sums = np.array(state["sums"], dtype=np.int64)
+        self._released = np.array(state["released"], dtype=np.float64)
         for name in _NUMBERS:
-            setattr(self, f"_{name}", kept[name])
+            setattr(self, f"_{name}", state[name])
 
     def _off(self, click: int, chance: float) -> bool:
         """Whether the gaps are more than an honest neighbour's, and the noise of all releases."""
-        c, noise = self.caution, self._noise(self._releases, chance)
+        s, noise = self.settings, self._noise(self._releases, chance)
         both = max(0.0, float(self._released[_BOTH + click]) + noise)
-        tolerated = c.tolerance / (c.high - c.low) * both + c.errors / 2 * math.sqrt(both)
+        tolerated = s.tolerance / (s.high - s.low) * both + s.errors / 2 * math.sqrt(both)
         return abs(float(self._released[_GAP + click])) > tolerated + noise
 
     def _pause(self, visits: int, released: NDArray[np.float64]) -> None:
@@ -192,10 +188,10 @@ class Peer:
             return
         self._balance += float(released[_BALANCE])
         self._epochs += 1
-        noise = self._noise(self._epochs, self.caution.alarm / (self._epochs * (self._epochs + 1)))
-        if self._balance - noise >= self.caution.failures:
-            epochs = math.ceil(self.caution.pause / self.caution.epoch)
-            self._back = visits + epochs * self.caution.epoch * 2 ** min(self._pauses, MOST_PAUSES)
+        noise = self._noise(self._epochs, self.settings.alarm / (self._epochs * (self._epochs + 1)))
+        if self._balance - noise >= self.settings.failures:
+            epochs = math.ceil(self.settings.pause / self.settings.epoch)
+            self._back = visits + epochs * self.settings.epoch * 2 ** min(self._pauses, MOST_PAUSES)
             self._pauses += 1
         elif self._balance + noise < 0:
             self._pauses = 0
@@ -212,10 +208,8 @@ class Peer:
 
 @lru_cache(maxsize=4096)
 def tail(terms: int, chance: float) -> float:
-    """t so that a sum of `terms` Laplace draws of scale 1 exceeds t with at most this chance.
-
-    Chernoff: E exp(s X) = 1 / (1 - s^2) for one draw, and no more for a discrete one.
-    """
+    """t that a sum of `terms` Laplace draws of scale 1 exceeds with at most this chance (Chernoff):
+    E exp(s X) = 1 / (1 - s^2) for one draw, and no more for a discrete one."""
     slopes = np.linspace(0.002, 0.998, 499)
     bounds = (-math.log(chance) - terms * np.log1p(-(slopes**2))) / slopes
     return float(bounds.min())

@@ -21,30 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import PureAccountant
+from tacit.designs.pdap import messages
 from tacit.designs.pdap.forwarding import Agreement, Forwarder, Host
-from tacit.designs.pdap.messages import (
-    MICRO,
-    REQUEST_BYTES,
-    Forward,
-    MessageError,
-    Offer,
-    Refusal,
-    Reward,
-    video_of,
-)
-from tacit.designs.pdap.policy import Choice, Policy, Settles
+from tacit.designs.pdap.messages import Forward, MessageError, Offer, Refusal, Reward
+from tacit.designs.pdap.policy import Choice, Policy
 from tacit.designs.pdap.trust import Peer, TrustSettings, release_for
 from tacit.errors import ConfigError, DataError
 
 
 @dataclass(eq=False, slots=True)
 class Visit:
-    """video: what is shown; None while a neighbour is to be asked.
-
-    choice: of the policy. peer: whose offer will be shown. asks: whom to send `forward`, which is
-    the same for every peer and every retry; it holds `peer`. number: of all visits here; public.
-    came: whether it is known whether an offer came.
-    """
+    """video: what is shown; None while a neighbour is to be asked. peer: whose offer will be shown.
+    asks: whom to send `forward`, the same bytes for every peer and every retry; it holds `peer`.
+    number: of all visits here; public. came: whether it is known whether an offer came."""
 
     context: NDArray[np.float64]
     choice: Any
@@ -73,16 +62,13 @@ class _Guest:
 
 
 class Vendor:
-    """home: arms 0 to K - 1 are `videos`, then `peers`. guests: a `Host`, or another policy over
-    the same videos that answers.
+    """home: arms 0 to K - 1 are `videos`, then `peers`. guests: a `Host`, or another such policy.
 
-    forwarder: None never asks anybody. caution: what neighbours' words are worth. agreement: how
-    others' contexts are sent here; None: as one's own.
-    asks_all: send every visit's forward to all neighbours that can be asked, whatever was chosen;
-    then who is asked does not follow from contexts. What home learns of clicks, it sees itself: a
-    neighbour that learns of them knows whose offer was shown.
-    keeps: guests whose answers it remembers, and visits that wait for a word; 0 where the caller
-    does.
+    forwarder: None never asks anybody. agreement: how others' contexts are sent here; None: as
+    one's own. asks_all: send every visit's forward to all neighbours that can be asked, so that who
+    is asked does not follow from contexts. Home sees all clicks itself: a neighbour that learns of
+    them knows whose offer was shown. keeps: guests whose answers it remembers, and visits that wait
+    for a word; 0 where the caller does.
     """
 
     def __init__(
@@ -94,7 +80,7 @@ class Vendor:
         peers: Sequence[str] = (),
         forwarder: Forwarder | None = None,
         agreement: Agreement | None = None,
-        caution: TrustSettings | None = None,
+        trust_settings: TrustSettings | None = None,
         asks_all: bool = False,
         keeps: int = 10_000,
     ) -> None:
@@ -109,19 +95,18 @@ class Vendor:
             raise ConfigError("Neighbours can be asked with a Forwarder only.")
         self.home, self.guests, self.asks_all = home, guests, asks_all
         self._agreement = agreement or (None if forwarder is None else forwarder.agreement)
-        self._forwarder, self._caution, self._keeps = forwarder, caution or TrustSettings(), keeps
+        self._forwarder, self._keeps = forwarder, keeps
+        self._trust = trust_settings or TrustSettings()
         self._waiting: OrderedDict[tuple[str, bytes], Visit] = OrderedDict()
         self._open_guests: OrderedDict[tuple[str, bytes], _Guest] = OrderedDict()
         self.resume(0, dict(enumerate(videos)), dict(enumerate(peers, len(videos))))
 
     def resume(self, visits: int, videos: Mapping[int, str], peers: Mapping[int, str]) -> None:
-        """Go on with these, by the arms that `home` has now; after so many visits.
-
-        Of neighbours nothing is known at first. Visits and guests that waited are forgotten.
-        """
+        """Go on with these, by the arms that `home` has now, after so many visits. Of neighbours
+        nothing is known at first; visits and guests that waited are forgotten."""
         self.visits = visits
         self._videos, self._peers = dict(videos), dict(peers)
-        self._known = {peer: Peer(self._caution, self._noise_epsilon) for peer in peers.values()}
+        self._known = {peer: Peer(self._trust, self._noise_epsilon) for peer in peers.values()}
         self._waiting.clear()
         self._open_guests.clear()
 
@@ -140,24 +125,19 @@ class Vendor:
 
     @property
     def caution_epsilon(self) -> float:
-        """What `caution` costs one visit, present or absent, on top of what `home` charges."""
-        if self._forwarder is None or not self._caution.looks:
+        """Of one visit, present or absent, on top of what `home` charges: for trust."""
+        if self._forwarder is None or not self._trust.looks:
             return 0.0
-        if math.isinf(epsilon := self._noise_epsilon):
-            return math.inf
-        return PureAccountant().add(release_for(self._caution, epsilon).event).epsilon()
+        release = release_for(self._trust, self._noise_epsilon)
+        return PureAccountant().add(release.event).epsilon()
 
     def known(self, peer: str) -> Peer:
-        """What is known of a neighbour."""
         _arm_of(self._peers, peer, "neighbour")  # refuses a stranger
         return self._known[peer]
 
     def choose(self, context: NDArray[np.float64], *, peers: Sequence[str] | None = None) -> Visit:
-        """Own video or neighbour, and what is sent if neighbours are to be asked.
-
-        peers: those that can be asked now, by name; None: all. Which ones must not follow from
-        other visits. Raises DataError as policies do.
-        """
+        """Own video or neighbour, and what is sent if neighbours are to be asked. peers: those that
+        can be asked now, by name; None: all. Which ones must not follow from other visits."""
         self.visits += 1
         self._pass_time()
         reached = {name for name, one in self._known.items() if one.open(self.visits)}
@@ -188,18 +168,21 @@ class Vendor:
         peer = visit.peer
         if peer is None:
             raise ConfigError("This visit waits for no neighbour.")
-        video = video_of(answer, visit.request)
+        video = messages.video_of(answer, visit.request)
         known = None if visit.came else self._known.get(peer)
         visit.came = True
         if known is not None:
             known.asked(came=video is not None)
-        if video is not None:
-            visit.video = video
-            if visit.choice.phase == "train":  # counts, whatever comes of it
-                self._learn(visit, 0.0)
-            return video
-        self._waiting.pop((peer, visit.request), None)
-        return self._locally(visit)
+        if video is None:
+            self._waiting.pop((peer, visit.request), None)
+            if not (own := list(self._videos)):
+                raise ConfigError("The neighbour has nothing, and there is no own video to show.")
+            visit.choice = self.home.settle(visit.context, own, instead=visit.choice)
+            video, visit.peer = self._videos[visit.choice.arm], None
+        elif visit.choice.phase == "train":  # counts, whatever comes of it
+            self._learn(visit, 0.0)
+        visit.video = video
+        return video
 
     def clicked(self, visit: Visit, reward: float) -> None:
         """Learn what home saw itself, no matter whose video it was. reward: 0 to 1."""
@@ -215,8 +198,8 @@ class Vendor:
         self._learn(visit, visit.click)
 
     def rewarded(self, peer: str, data: bytes) -> bool:
-        """A neighbour's word, once for each visit it was asked at, after its offer. Whether it was
-        of use."""
+        """A neighbour's word, once for each visit it was asked at, after its offer. Whether it
+        counts."""
         try:
             message = Reward.decode(data)
         except MessageError:
@@ -225,7 +208,7 @@ class Vendor:
         if visit is None or known is None or visit.video is None:
             return False
         del self._waiting[peer, message.request]
-        visit.word = self._caution.clamped(message.reward / MICRO)
+        visit.word = self._trust.clamped(message.reward / messages.MICRO)
         if visit.click is not None:
             known.compared(visit.word, visit.click)
         elif known.believed:
@@ -234,13 +217,11 @@ class Vendor:
 
     def serve(self, peer: str, data: bytes) -> bytes:
         """The answer to another vendor's Forward: an Offer or a Refusal. Any input is accepted.
-
-        peer: who asks, as the connection has proved.
-        """
+        peer: who asks, as the connection has proved."""
         try:
             asked = Forward.decode(data)
         except MessageError:
-            return Refusal(bytes(REQUEST_BYTES), "malformed").encode()
+            return Refusal(bytes(messages.REQUEST_BYTES), "malformed").encode()
         if peer not in self._known:
             return Refusal(asked.request, "unknown").encode()
         before = self._open_guests.get((peer, asked.request))
@@ -259,15 +240,14 @@ class Vendor:
         return offer
 
     def unlearned(self, context: NDArray[np.float64]) -> str:
-        """The own video that a forwarded user with this context would see, for an own user whose
-        visit is none: nothing is learned of it, and time does not pass."""
+        """The own video that a forwarded user would see, for a user's visit of which nothing is
+        learned."""
         if self.guests is None:
             raise ConfigError("A vendor without a policy for guests has none for this.")
         return self._videos[self.guests.select(context).arm]
 
     def guest_clicked(self, peer: str, request: bytes, reward: float) -> bytes | None:
-        """The Reward to send for a guest, 0 or 1; the same bytes each time. None: no such guest, or
-        no answers."""
+        """The Reward to send for a guest, 0 or 1; the same bytes each time. None without one."""
         guest = self._open_guests.get((peer, request))
         if guest is None or not hasattr(self.guests, "answer"):
             return None
@@ -276,7 +256,6 @@ class Vendor:
         return guest.reward
 
     def add_video(self, name: str) -> None:
-        """It is tried from the next visit on."""
         if name in self._videos.values():
             raise ConfigError(f"There is a video {name!r} already.")
         if self.guests is not None and not isinstance(self.guests, Host):
@@ -295,7 +274,7 @@ class Vendor:
         if self._forwarder is None:
             raise ConfigError("Neighbours can be asked with a Forwarder only.")
         self._peers[self.home.add_arm(neighbour=True)] = peer
-        self._known[peer] = Peer(self._caution, self._noise_epsilon)
+        self._known[peer] = Peer(self._trust, self._noise_epsilon)
 
     def part(self, peer: str) -> None:
         """It is neither asked nor served from now on."""
@@ -306,8 +285,7 @@ class Vendor:
     @property
     def _noise_epsilon(self) -> float:
         """Where the learner promises nothing, trust is by sums without noise."""
-        claims = isinstance(self.home, Settles) and math.isfinite(self.home.epsilon)
-        return self._caution.epsilon if claims else math.inf
+        return self._trust.epsilon if math.isfinite(self.home.epsilon) else math.inf
 
     def _pass_time(self) -> None:
         """What follows from the number of visits alone, and from what is released because of it."""
@@ -316,7 +294,7 @@ class Vendor:
             if self._waiting[oldest].number > self.visits - self._keeps:
                 break
             del self._waiting[oldest]
-        if self.visits % self._caution.epoch or not self._caution.looks:
+        if self.visits % self._trust.epoch or not self._trust.looks:
             return
         for name, known in self._known.items():
             if known.ended(self.visits):  # its arm starts anew, without what it said
@@ -324,17 +302,6 @@ class Vendor:
                 self._peers[self.home.add_arm(neighbour=True)] = name
                 self.home.remove_arm(arm)
                 del self._peers[arm]
-
-    def _locally(self, visit: Visit) -> str:
-        """An own video instead. A second choice of the same visit: the first is not learned."""
-        if not (own := list(self._videos)):
-            raise ConfigError("The neighbour has nothing, and there is no own video to show.")
-        if isinstance(self.home, Settles):
-            visit.choice = self.home.settle(visit.context, own, instead=visit.choice)
-        else:
-            visit.choice = self.home.select(visit.context, own)
-        visit.video, visit.peer = self._videos[visit.choice.arm], None
-        return visit.video
 
     def _learn(self, visit: Visit, reward: float) -> None:
         here = visit.choice.arm in self._videos or visit.choice.arm in self._peers

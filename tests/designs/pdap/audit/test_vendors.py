@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit.designs.pdap import joint as joint_learner
+from tacit.designs.pdap import joint_sums
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.joint_sums import PARTS
@@ -35,7 +35,7 @@ def _nothing_drawn(monkeypatch):
         parts[np.arange(len(means)), np.array(allowed)[best]] = PARTS
         return parts
 
-    monkeypatch.setattr(joint_learner, "plan", plan)
+    monkeypatch.setattr(joint_sums, "plan", plan)
 
 
 def learner() -> Joint:
@@ -45,14 +45,14 @@ def learner() -> Joint:
     numbers["noises"], arrays["seen"] = [[0.0] * 3], np.array([[LIKES], [VISITS], [VISITS]])
     home.resume(numbers, arrays)
     means, variances = home.estimates()
-    arrays.update(means=means, parts=joint_learner.plan(means, variances, [0, 1], secure()))
+    arrays.update(means=means, parts=joint_sums.plan(means, variances, [0, 1], secure()))
     home.resume(numbers, arrays)
     return home
 
 
-def vendor(home, caution: TrustSettings | None = None) -> Vendor:
+def vendor(home, trust_settings: TrustSettings | None = None) -> Vendor:
     forwarder = Forwarder(Agreement(1, 2, 1.0), randomness=secure())
-    return Vendor(home, ["own"], peers=["peer"], forwarder=forwarder, caution=caution)
+    return Vendor(home, ["own"], peers=["peer"], forwarder=forwarder, trust_settings=trust_settings)
 
 
 @pytest.mark.parametrize("context", [OWN_SIDE, NEIGHBOUR_SIDE], ids=["own", "forwarded"])
@@ -88,11 +88,11 @@ def test_a_second_choice_tells_nothing_of_the_context():
 SOUND, EXACT = {"epsilon": 1.0, "epoch": 4}, {"epsilon": math.inf, "epoch": 4}
 
 
-def forwarded(first, caution):
+def forwarded(first, trust_settings):
     """Which of a person's next twelve visits are forwarded after somebody else's `first`, whose
     neighbour answers and whose click home sees."""
     home = learner()
-    shop = vendor(home, caution)
+    shop = vendor(home, trust_settings)
     visit = shop.choose(first)
     if visit.waits():
         shop.offered(visit, Offer(visit.request, "theirs").encode())
@@ -124,7 +124,7 @@ def test_trust_without_noise_is_found_by_the_same_test():
     assert shown[0] != shown[1]
 
 
-def test_blind_caution_looks_at_nobody_and_costs_nothing():
+def test_blind_trust_looks_at_nobody_and_costs_nothing():
     """With all rules off that need to know what happened, a vendor's visits cost what they did."""
     blind = TrustSettings(believed=False, share=1.0, failures=NEVER)
     shop = vendor(learner(), blind)
@@ -132,7 +132,7 @@ def test_blind_caution_looks_at_nobody_and_costs_nothing():
     assert forwarded(OWN_SIDE, blind) == forwarded(NEIGHBOUR_SIDE, blind)
 
 
-def test_caution_is_charged_what_it_draws():
+def test_trust_is_charged_what_it_draws():
     """The default costs a visit 0.1, whatever the agreed range; without noise nothing holds."""
     for low, high in ((0.0, 1.0), (-0.6, 1.6), (-99.5, 100.5)):
         cost = vendor(learner(), TrustSettings(low=low, high=high)).caution_epsilon

@@ -20,17 +20,22 @@ from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 from tacit.evaluation import Interval
 
-SMALL = World(vendors=3, videos=2, dimension=1, arrivals=120, gamma=0.0)
+SMALL = World(vendors=3, videos=2, dimensions=1, arrivals=120, lipschitz=2.0, gamma=0.0)
 
 
 def row(policy, accuracy, *, seed=0, arrivals=5000, epsilon=math.inf):
     return Row(policy, epsilon, arrivals, seed, accuracy, 10.0, 0.1, math.inf, 0.9, 0.5)
 
 
+def vendors(name):
+    made = make(name, math.inf, SMALL, [randomness.secure()] * SMALL.vendors)
+    return list(made.vendors.values())
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_policy_runs_on_messages(name):
     """Each policy serves all visits of all vendors; only what is sound states a finite loss."""
-    last = list(simulate(name, 1.0, SMALL, seed=1))[-1]
+    last = simulate(SMALL, name, 1.0, 1)[-1]
     assert last.arrivals == 120
     assert 0 <= last.accuracy <= 1
     assert last.average_regret * 120 == pytest.approx(last.regret)
@@ -42,7 +47,7 @@ def test_every_policy_runs_on_messages(name):
 def test_what_is_spent_is_learning_and_forwarding():
     """Sound context: at most epsilon. Sound joint: epsilon of sums, and of the forwarded cell."""
     spent = {
-        name: next(simulate(name, 1.0, SMALL, seed=1)).epsilon_spent_per_visit
+        name: simulate(SMALL, name, 1.0, 1)[0].epsilon_spent_per_visit
         for name in ("sound-context", "sound-joint", "uniform")
     }
     assert spent["sound-context"] <= 1.0
@@ -55,57 +60,57 @@ def test_a_click_that_only_the_device_reports_is_told_to_no_neighbour(name, monk
     """What crosses besides the device's report would be spent, and is not counted: nothing does."""
     told = []
     monkeypatch.setattr(Vendor, "guest_clicked", lambda *given: told.append(given))
-    last = list(simulate(name, 1.0, SMALL, seed=1))[-1]
+    last = simulate(SMALL, name, 1.0, 1)[-1]
     assert last.forwarded > 0
     assert told == []
 
 
 def test_a_vendor_alone_forwards_nothing_and_spends_nothing_on_it():
     """Without neighbours sound joint costs epsilon of its sums, and no more."""
-    alone = World(vendors=1, videos=2, dimension=1, arrivals=20)
-    spent = next(simulate("sound-joint", 1.0, alone, seed=1)).epsilon_spent_per_visit
+    alone = World(vendors=1, videos=2, dimensions=1, arrivals=20)
+    spent = simulate(alone, "sound-joint", 1.0, 1)[0].epsilon_spent_per_visit
     assert spent == pytest.approx(1.0)
 
 
 def test_a_seed_repeats():
     """The same seed gives the same rows, another one others; of policies that add no noise."""
-    one, again, other = (list(simulate("dap", 1.0, SMALL, seed=seed)) for seed in (1, 1, 2))
+    one, again, other = (simulate(SMALL, "dap", 1.0, seed) for seed in (1, 1, 2))
     assert one == again
     assert one != other
 
 
 def test_without_noise_the_private_twin_is_dap():
     """At epsilon inf and Gamma 0, P-DAP and GP-DAP make the clicks of DAP."""
-    dap = [one.accuracy for one in simulate("dap", math.inf, SMALL, seed=3)]
+    dap = [one.accuracy for one in simulate(SMALL, "dap", math.inf, 3)]
     for name in ("p-dap", "gp-dap"):
-        assert [one.accuracy for one in simulate(name, math.inf, SMALL, seed=3)] == dap
+        assert [one.accuracy for one in simulate(SMALL, name, math.inf, 3)] == dap
 
 
 def test_cap_is_one_learner_of_all_vendors():
     """The paper's CAP has the videos and visitors of every vendor; each vendor of solo its own."""
-    cap = make("cap", math.inf, SMALL, [randomness.secure()] * SMALL.vendors)
-    assert len({id(one.vendor.home) for one in cap}) == 1
-    assert len(cap[0].vendor.videos) == SMALL.vendors * SMALL.videos
-    solo = make("solo", math.inf, SMALL, [randomness.secure()] * SMALL.vendors)
-    assert len({id(one.vendor.home) for one in solo}) == SMALL.vendors
-    assert len(solo[0].vendor.videos) == SMALL.videos
+    cap = vendors("cap")
+    assert len({id(vendor.home) for vendor in cap}) == 1
+    assert len(cap[0].videos) == SMALL.vendors * SMALL.videos
+    solo = vendors("solo")
+    assert len({id(vendor.home) for vendor in solo}) == SMALL.vendors
+    assert len(solo[0].videos) == SMALL.videos
 
 
 def test_the_page_shows_regret_against_its_bound():
     """Of DAP alone, whose bound is known; measured regret stays below it."""
-    rows = list(simulate("dap", math.inf, SMALL, seed=1))
+    rows = simulate(SMALL, "dap", math.inf, 1)
     assert "over its bound" in page_of(rows, SMALL, {}).html()
     last = rows[-1]
     assert last.regret < regret_bound(SMALL.setting, last.arrivals)
-    rows = list(simulate("cap", math.inf, SMALL, seed=1))
+    rows = simulate(SMALL, "cap", math.inf, 1)
     assert "over its bound" not in page_of(rows, SMALL, {}).html()
 
 
 def test_a_test_learns_nothing():
     """Whatever is tested after the last visit, a longer test leaves the learner as it was, and the
     accuracy of one is a chance that is no better than the best."""
-    *_, last = simulate("dap", math.inf, SMALL, seed=1, test=50)
-    *_, none = simulate("dap", math.inf, SMALL, seed=1)
+    *_, last = simulate(replace(SMALL, test=50), "dap", math.inf, 1)
+    *_, none = simulate(SMALL, "dap", math.inf, 1)
     assert none.test_accuracy is None
     assert replace(last, test_accuracy=None) == none
     assert 0 < last.test_accuracy < 0.95
@@ -113,8 +118,8 @@ def test_a_test_learns_nothing():
 
 def test_cap_never_forwards():
     """A vendor alone shows own videos only; DAP forwards."""
-    assert list(simulate("cap", math.inf, SMALL, seed=1))[-1].forwarded == 0
-    assert list(simulate("dap", math.inf, SMALL, seed=1))[-1].forwarded > 0
+    assert simulate(SMALL, "cap", math.inf, 1)[-1].forwarded == 0
+    assert simulate(SMALL, "dap", math.inf, 1)[-1].forwarded > 0
 
 
 def test_checkpoints_hold_the_papers_numbers():
@@ -146,7 +151,7 @@ def test_the_page_stands_alone():
         found
         for name in ("cap", "dap", "p-dap")
         for seed in (0, 1)
-        for found in simulate(name, 0.01, SMALL, seed=seed)
+        for found in simulate(SMALL, name, 0.01, seed)
     ]
     page = page_of(rows, SMALL, {"seed": "<b>"}).html()
     assert "<script" not in page

@@ -1,12 +1,8 @@
-"""P-DAP on the audit's bench: what the paper claims, what this library claims, and planted bugs.
+"""Audits of P-DAP: the paper's claims, this library's claims, and planted bugs.
 
-Here is what leaves a device or a vendor at random (local.py, forwarding.py). A bug is planted into
-the sound P-DAP by replacing one step of the code that is shipped.
-
-Exact   are the laws of the shipped code; an arm that is explored is uniform, with the
-        chance that the policy compares its word with.
-Tables  that a vendor publishes may be anything, so the worst are taken: one arm liked in one cell,
-        and all others in the other.
+Here is what leaves a device or a vendor at random (local.py, forwarding.py), by exact distributions
+of the shipped code. A vendor may publish any table, so the worst is taken: one arm liked in one
+cell, and all others in the other. A bug replaces one step of the shipped code.
 """
 
 from __future__ import annotations
@@ -46,7 +42,6 @@ VISITS = 2
 COMES = 3
 PEERS = 3
 _NOT_EXPLORED = (1 << 63) - 1  # its last 20 bits are ones: above any chance to explore
-_REQUEST = bytes(16)
 Make = Callable[[Source], "TableDevice"]
 
 
@@ -66,8 +61,8 @@ class TableDevice(Context):
 
 
 def worst(arms: int) -> Make:
-    """The last arm is a neighbour, one of the candidates. The first arm alone is liked on the left,
-    and all others on the right."""
+    """The last arm is a neighbour. The first alone is liked on the left, all others on the
+    right."""
     setting = ContextSetting(videos=arms - 1, neighbours=1, dimension=1, epsilon=EPSILON)
     table = np.zeros((2, arms))
     table[0, 0] = table[1, 1:] = 1.0
@@ -103,19 +98,17 @@ def visit_law(make: Make, context: NDArray[np.float64], reward: float) -> dict[H
 def lived_law(
     make: Make, context: NDArray[np.float64], reward: float, *, metered: bool = True
 ) -> Law:
-    """Of all that leaves a device in `COMES` visits, with a limit that covers `VISITS` of them.
-
-    Which visits are paid for is asked of the shipped device; metered False forgets to ask.
-    """
+    """Of all that leaves a device in `COMES` visits, `VISITS` of which its limit pays for. Which
+    ones is asked of the shipped device; metered False forgets to ask."""
     one, policy = visit_law(make, context, reward), make(secure())
     arms = len(policy.allowed())
     free: Law = {(arm, None): Fraction(1, arms) for arm in range(arms)}
     device = Device(policy, lifetime_epsilon=VISITS * EPSILON)
-    found: dict[Any, Fraction] = {(): Fraction(1)}
+    lives: dict[Any, Fraction] = {(): Fraction(1)}
     for _ in range(COMES):
         now = one if device.select(context).phase != "train" or not metered else free
-        found = {(*seen, new): p * q for (seen, p), (new, q) in product(found.items(), now.items())}
-    return found
+        lives = {(*seen, new): p * q for (seen, p), (new, q) in product(lives.items(), now.items())}
+    return lives
 
 
 def lived(make: Make, context: NDArray[np.float64], reward: float) -> Hashable:
@@ -130,25 +123,22 @@ def lived(make: Make, context: NDArray[np.float64], reward: float) -> Hashable:
     return tuple(sent)
 
 
+def visited(policy: Context, context: NDArray[np.float64], reward: float) -> Hashable:
+    """All that leaves a device at one visit."""
+    report = policy.report(policy.select(context), reward)
+    return report.arm, report.answer
+
+
 def visits() -> Line:
     """Draw and report together: any other context, liked on the left, and not on the right."""
 
     def check(arms: int) -> Check:
         make = worst(arms)
-
-        def visit(context: NDArray[np.float64], reward: float) -> Callable[[], Hashable]:
-            policy = make(secure())
-
-            def of() -> Hashable:
-                report = policy.report(policy.select(context), reward)
-                return report.arm, report.answer
-
-            return of
-
+        left, right = make(secure()), make(secure())
         return check_of(
             f"another cell, and no click, {arms} arms",
             lambda: (visit_law(make, LEFT, 1.0), visit_law(make, RIGHT, 0.0)),
-            (visit(LEFT, 1.0), visit(RIGHT, 0.0)),
+            (partial(visited, left, LEFT, 1.0), partial(visited, right, RIGHT, 0.0)),
             share=1 if arms == 2 else 4,
         )
 
@@ -198,21 +188,21 @@ class _BySide(Policy):
 def sent(
     agreement: Agreement, context: NDArray[np.float64], source: Source, *, asks_all: bool = True
 ) -> Hashable:
-    """Which of `PEERS` neighbours that collude are asked, and what they get, without the random
-    number of the request."""
+    """Which of `PEERS` colluding neighbours are asked, and what they get, less the request's
+    number."""
     home = Vendor(
         _BySide(1, PEERS),
         ["own"],
         peers=[f"peer {number}" for number in range(PEERS)],
         forwarder=Forwarder(agreement, randomness=source),
-        caution=TrustSettings(share=1.0),
+        trust_settings=TrustSettings(share=1.0),
         asks_all=asks_all,
     )
     visit = home.choose(context)
     if visit.forward is None:
         return ()
     request = Forward.decode(visit.forward).request
-    return tuple((peer, visit.forward.replace(request, _REQUEST)) for peer in visit.asks)
+    return tuple((peer, visit.forward.replace(request, bytes(16))) for peer in visit.asks)
 
 
 def sent_law(agreement: Agreement, context: NDArray[np.float64], *, asks_all: bool = True) -> Law:
@@ -224,7 +214,6 @@ def sent_law(agreement: Agreement, context: NDArray[np.float64], *, asks_all: bo
     return responses(drawn, agreement.answers, response.truth)
 
 
-Steps = dict[type, dict[str, Any]]
 _shipped_draw = SumNoise.draw
 _shipped_select = Joint.select
 
@@ -259,7 +248,7 @@ class Streamed:
     """A fault in the joint learner, and the visit that shows it."""
 
     name: str
-    fault: Steps
+    fault: dict[type, dict[str, Any]]
     rows: Rows
     visit: int
     tool: Tool = "exact"
@@ -285,11 +274,11 @@ def _fresh_for_each(side: int, bug: bool) -> Law:
     once = sent_law(_AGREED, _SIDES[side])
     if not bug:
         return once
-    found: dict[Hashable, Fraction] = {}
+    answers: dict[Hashable, Fraction] = {}
     for seen in product(once.items(), repeat=PEERS):
         got = tuple(name for name, _ in seen)
-        found[got] = math.prod((chance for _, chance in seen), start=Fraction(1))
-    return found
+        answers[got] = math.prod((chance for _, chance in seen), start=Fraction(1))
+    return answers
 
 
 def _asked(side: int, bug: bool) -> Law:
@@ -323,17 +312,13 @@ BUGS: tuple[Bug, ...] = (
     Enumerated("a neighbour asked because of the cell", _asked, [(0, 1)], EPSILON),
     Enumerated("visits that nobody meters", _lived, [(0, 1)], VISITS * EPSILON),
 )
-"""Each fails with one step replaced; it is compared with the shipped code."""
-
-SAMPLES = 5_000
-PUBLISHED: tuple[Callable[[], Line], ...] = published.LINES
 SOUND: tuple[Callable[[], Line], ...] = (visits, lives, forwards, *joint.LINES)
+SAMPLES = 5_000
 
 
 def audit() -> Bench:
-    """Both variants."""
     return Bench(
-        {"published": PUBLISHED, "sound": SOUND},
+        {"published": published.LINES, "sound": SOUND},
         BUGS,
         SAMPLES,
         conclusion="Nothing is other than expected. That no violation was found is no proof.",

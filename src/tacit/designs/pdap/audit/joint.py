@@ -1,13 +1,12 @@
-"""Joint privacy on the bench: whole streams of visits through Joint, end to end.
+"""Audit of joint privacy: whole streams of visits through Joint, end to end.
 
 Neighbours  differ in one visit that is learned, or is not; that it takes place is public.
 Moves       The shipped learner runs both streams without noise, and one of them with a 1 in each
-            noise: which noises cover the visit, and by how much their centres move, is read from
-            all that is released. Arms are given from outside, so nothing depends on the noise.
+            noise: all that is released shows which noises cover the visit, and how far their
+            centres move. Arms are given from outside, so nothing depends on the noise.
 Replay      Then the learner chooses by itself. Both streams get the same random words, and the
             second one's noises are the first one's plus the moves: so all releases agree to the
-            last bit, and every choice that anybody else gets must agree. What does not was made
-            from something that is not released.
+            last bit, and so must every choice that anybody else gets.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def released(make: Make) -> Callable[[Rows], NDArray[np.float64]]:
 
 def distinguished(make: Make, a: Rows, b: Rows) -> tuple[str, ...]:
     """What all others are shown that the releases do not explain; nothing if all is well."""
-    return tuple(dict.fromkeys(found for seed in _SEEDS for found in _seen_apart(make, a, b, seed)))
+    return tuple(dict.fromkeys(each for seed in _SEEDS for each in _seen_apart(make, a, b, seed)))
 
 
 def _seen_apart(make: Make, a: Rows, b: Rows, seed: int) -> Iterator[str]:
@@ -128,24 +127,16 @@ _LEFT, _RIGHT = 0.1, 0.9
 _FEW = 1_000_000  # the share of pairs that get as few samples as there can be
 _STREAM = 8
 """Visits of a stream, and the horizon."""
-_SMALL: dict[str, Any] = {
-    "videos": 2,
-    "neighbours": 1,
-    "dimension": 1,
-    "horizon": _STREAM,
-    "epsilon": EPSILON,
-    "neighbour_range": (-1.0, 2.0),
-}
 
 
 def setting(**changes: Any) -> JointSetting:
     """Two own videos and a neighbour, whose rewards lie within (-1, 2), on two cells."""
-    plain = {"slices": 2, "first": 4, "growth": 1.0}
-    return JointSetting(**{**_SMALL, **plain, **changes})
+    sizes = {"videos": 2, "neighbours": 1, "dimension": 1, "horizon": _STREAM, "epsilon": EPSILON}
+    plain = {"neighbour_range": (-1.0, 2.0), "slices": 2, "first": 4, "growth": 1.0}
+    return JointSetting(**{**sizes, **plain, **changes})
 
 
 def joint(chosen: JointSetting) -> Make:
-    """The shipped one."""
     return lambda source: Joint(chosen, randomness=source)
 
 
@@ -160,16 +151,13 @@ UNEXPLORED = stream((_RIGHT, 0, 1.0), (_LEFT, 1, 1.0), (_LEFT, 0, 0.0))
 """The second visit is the only one of its arm."""
 FORWARDED = stream((_LEFT, 2, 2.0), (_LEFT, 0, 1.0))
 """A neighbour's reward, at the end of its range."""
+TIE = stream((_LEFT, 0, 1.0), (_LEFT, 1, 1.0), (_LEFT, 0, 0.0), (_LEFT, 1, 0.0))
 AGAIN = FORWARDED.copy()
 AGAIN[0, 2] = 2
 """The first visit is answered twice, and later ones never."""
 PAIRS: tuple[tuple[str, Rows, int], ...] = (
     ("an unexplored arm", UNEXPLORED, 1),
-    (
-        "a tie of two arms",
-        stream((_LEFT, 0, 1.0), (_LEFT, 1, 1.0), (_LEFT, 0, 0.0), (_LEFT, 1, 0.0)),
-        1,
-    ),
+    ("a tie of two arms", TIE, 1),
     ("a forwarded reward", FORWARDED, 0),
     ("a cell one visit short", stream(*[(_LEFT, 0, 1.0)] * 4), 2),
 )
@@ -213,8 +201,8 @@ def _sums(name: str, chosen: JointSetting, a: Rows, b: Rows, share: int) -> Chec
         pair = laplace_pair(
             name, released(learner), a.tolist(), b.tolist(), distance=times * GRAIN, share=share
         )
-        found = on_the_bench(pair, samples=samples, alpha=alpha)
-        return replace(found, differences=(*found.differences, *distinguished(learner, a, b)))
+        checked = on_the_bench(pair, samples=samples, alpha=alpha)
+        return replace(checked, differences=(*checked.differences, *distinguished(learner, a, b)))
 
     return check
 

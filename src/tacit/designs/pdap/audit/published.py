@@ -1,7 +1,6 @@
 """P-DAP as published: each claim on the neighbours that refute it, by running the shipped policies.
 
-Source   Zhou, Zhou, Wu, Jin (2015); the claims and why they fail: the cards of
-         `designs/pdap/published_guarantees.py`, whose figures these lines must reproduce.
+The claims, and why they fail: published_guarantees.py, whose figures these lines must reproduce.
 """
 
 from __future__ import annotations
@@ -87,43 +86,36 @@ def own_choices() -> Line:
 
 
 def own_visit() -> Line:
-    """Theorem 4 read as one about past visitors: whether one came, one short of a split.
+    """Theorem 4 read as one about past visitors: one visit more splits a cell."""
 
-    One visit more, and the cell is split: its children are explored anew.
-    """
-
-    def policy(visits: int) -> PDap:
-        found = PDap(setting(split_after=4), epsilon=PRIME, randomness=secure())
+    def after(visits: int) -> Callable[[], Hashable]:
+        policy = PDap(setting(split_after=4), epsilon=PRIME, randomness=secure())
         for _ in range(visits):
-            found.update(found.select(LEFT), 1.0)
-        return found
+            policy.update(policy.select(LEFT), 1.0)
+        return shown(policy, LEFT)
 
-    check = _pair(
-        "the visit that splits a cell", lambda: (shown(policy(4), LEFT), shown(policy(3), LEFT))
-    )
+    check = _pair("the visit that splits a cell", lambda: (after(4), after(3)))
     return _line("exp-dap, past visit", PRIME, "visit", (check,), "comes or goes")
 
 
 def guests() -> Line:
-    """Theorem 5: all of Algorithm 2, for one reward: one sent while its video is explored, and one
-    that decides which of two videos with equal means is shown from then on."""
+    """Theorem 5: all of Algorithm 2, for one reward: of a video that is explored, and one that
+    decides which of two videos with equal means is shown from then on."""
 
     def raw() -> Sides:
         policy = ForwardedUsers(setting(neighbours=1, horizon=1 << 20), epsilon=REWARD)
         choice = policy.select(LEFT)
         return partial(policy.answer, choice, 1.0), partial(policy.answer, choice, 0.0)
 
-    def after(reward: float) -> ForwardedUsers:
-        found = ForwardedUsers(setting(neighbours=1, horizon=8), epsilon=REWARD)
+    def after(reward: float) -> Callable[[], Hashable]:
+        policy = ForwardedUsers(setting(neighbours=1, horizon=8), epsilon=REWARD)
         for liked in (0.0, reward, 0.0, 0.0):  # one video, the other, and so again
-            found.update(found.select(LEFT), liked)
-        return found
+            policy.update(policy.select(LEFT), liked)
+        return shown(policy, LEFT)
 
     checks = (
         _pair("a reward while its video is explored", raw, share=10),
-        _pair(
-            "which mean is the larger", lambda: (shown(after(1.0), LEFT), shown(after(0.0), LEFT))
-        ),
+        _pair("which mean is the larger", lambda: (after(1.0), after(0.0))),
     )
     return _line("lap-dap", REWARD, "reward", checks, "0 or 1")
 
@@ -169,25 +161,25 @@ def _contexts(name: str, make: Callable[[], PDap], share: int = 1) -> Check:
 
 def _unexplored() -> PDap:
     """Everything was tried on the left, and on the right one video was not."""
-    found = PDap(setting(**_DEEP, deepest=1), epsilon=PRIME, randomness=secure())
+    policy = PDap(setting(**_DEEP, deepest=1), epsilon=PRIME, randomness=secure())
     for context in (LEFT, RIGHT):
-        deepened(found, context, 1)
-    taught(found, LEFT, (1.0, 0.0))
-    while (choice := found.select(RIGHT)).arm != 1:
-        found.update(choice, 1.0)
-    return found
+        deepened(policy, context, 1)
+    taught(policy, LEFT, (1.0, 0.0))
+    while (choice := policy.select(RIGHT)).arm != 1:
+        policy.update(choice, 1.0)
+    return policy
 
 
 def _better_than_the_neighbour() -> PDap:
     """On the left all own videos are better than the neighbour, on the right they are worse."""
     small = setting(**_DEEP, videos=1, neighbours=1, deepest=1)
-    found = PDap(small, epsilon=PRIME, randomness=secure(), gamma=0.0)
-    deepened(found, LEFT, 1)
+    policy = PDap(small, epsilon=PRIME, randomness=secure(), gamma=0.0)
+    deepened(policy, LEFT, 1)
     sides = ((LEFT, (0.9, 0.5)), (RIGHT, (0.4, 0.5)))
-    while any(found.select(context).phase != "exploit" for context, _ in sides):
+    while any(policy.select(context).phase != "exploit" for context, _ in sides):
         for context, rewards in sides:  # what is asked for grows with ln t
-            taught(found, context, rewards)
-    return found
+            taught(policy, context, rewards)
+    return policy
 
 
 def _trees(reading: Reading) -> tuple[Check, ...]:

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import PureAccountant
+from tacit.design import option
 from tacit.designs.pdap.control import Setting
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder, Host
 from tacit.designs.pdap.joint import Joint, JointSetting
@@ -39,106 +40,135 @@ PUBLISHED = ("cap", "solo", "dup", "dap", "p-dap", "gp-dap")
 SOUND = ("sound-context", "sound-joint")
 NAMES = (*PUBLISHED, *SOUND, "uniform")
 WITH_EPSILON = ("p-dap", "gp-dap", *SOUND)
-_TOLD = 2
+_SENT_SLICES = 2
 """Slices per feature of a randomised cell: with more answers they are less accurate."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """What all policies of an experiment share.
+    """What all policies of an experiment share, as options of `tacit simulate pdap`."""
 
-    lipschitz: of the published ones' `Setting`. gamma: of `PDap`.
-    """
-
-    vendors: int
-    videos: int
-    dimension: int
-    arrivals: int
-    lipschitz: float = 1.0
-    gamma: float | None = None
+    vendors: int = option("Vendors.", default=4, least=1)
+    videos: int = option("Videos of each vendor.", default=5, least=1)
+    arrivals: int = option("Visits of each vendor's users.", default=5_000, least=2)
+    dimensions: int = option("Features of a context.", default=2, least=1)
+    lipschitz: float = option(
+        "L: how steeply clicks change with the context; policies know it.", default=1.0
+    )
+    groups: int = option(
+        "Clusters that contexts are drawn from, of unequal size; 0: uniform.", default=0, least=0
+    )
+    test: int = option("Visits after learning, of which nothing is learned.", default=0, least=0)
+    gamma: float | None = option(
+        "Of p-dap and gp-dap: visits; by default Lemma 5's.", default=None, least=0
+    )
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(f"vendor {number}" for number in range(self.vendors))
-
-    def others(self, vendor: int) -> tuple[str, ...]:
-        return self.names[:vendor] + self.names[vendor + 1 :]
 
     def videos_of(self, vendor: int) -> tuple[str, ...]:
         return tuple(str(vendor * self.videos + number) for number in range(self.videos))
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """Of one vendor's learner."""
         neighbours = self.vendors - 1
-        return {"videos": self.videos, "neighbours": neighbours, "dimension": self.dimension}
-
-    @property
-    def horizon(self) -> int:
-        return max(2, self.arrivals)
+        return {"videos": self.videos, "neighbours": neighbours, "dimension": self.dimensions}
 
     @property
     def setting(self) -> Setting:
-        """Of one vendor's published policy."""
-        return Setting(**self.sizes, horizon=self.horizon, lipschitz=self.lipschitz)
+        return Setting(**self.sizes, horizon=max(2, self.arrivals), lipschitz=self.lipschitz)
 
 
-@dataclass(frozen=True)
-class Made:
-    """A vendor, and what one visit of its users costs: inf where nothing holds.
+class Network:
+    """Vendors that reach one another by encoded bytes alone. seen: whether home sees clicks on a
+    neighbour's video; else, as in the paper, the neighbour gets them and reports. spent: epsilon of
+    one visit; inf where nothing holds."""
 
-    seen: whether home sees a click on a neighbour's video itself; else the neighbour reports it.
-    """
+    def __init__(
+        self, vendors: Mapping[str, Vendor], *, seen: bool, spent: float = math.inf
+    ) -> None:
+        self.vendors, self.seen, self.spent = dict(vendors), seen, spent
 
-    vendor: Vendor
-    spent: float
-    seen: bool = False
+    def visit(
+        self, home: str, context: NDArray[np.float64], click: Callable[[str], float | None]
+    ) -> Visit:
+        """One visit, end to end. click: video -> 0, 1, or None if it is not known."""
+        vendor = self.vendors[home]
+        visit = vendor.choose(context)
+        answers = {peer: self.offer(home, peer, visit.forward or b"") for peer in visit.asks}
+        if visit.peer is not None:
+            vendor.offered(visit, answers[visit.peer])
+        assert visit.video is not None
+        reward = click(visit.video)
+        if reward is not None:
+            if self.seen or visit.peer is None:
+                vendor.clicked(visit, reward)
+            else:
+                self.report(home, visit, reward)
+        return visit
+
+    def offer(self, home: str, peer: str, forward: bytes) -> bytes | None:
+        """What `peer` answers to a request of `home`; None for nothing."""
+        return self.vendors[peer].serve(home, forward)
+
+    def report(self, home: str, visit: Visit, reward: float) -> None:
+        """The neighbour whose offer was shown reports to `home` what came of it."""
+        peer = visit.peer or ""
+        data = self.vendors[peer].guest_clicked(home, visit.request, reward)
+        if data is not None:
+            self.vendors[home].rewarded(peer, data)
 
 
-def make(name: str, epsilon: float, world: World, sources: Sequence[Source]) -> list[Made]:
-    """All vendors with this policy, one for each source. epsilon: of policies without one, ignored.
-
-    Those of "cap" share one learner, which has all their videos.
-    """
+def make(name: str, epsilon: float, world: World, sources: Sequence[Source]) -> Network:
+    """One vendor with this policy for each source; those of "cap" share one learner."""
     if name not in NAMES:
         raise ConfigError(f"There is no policy {name!r}; there are {', '.join(NAMES)}.")
+    vendors, spent = [], math.inf
     if name == "cap":
         sizes = world.sizes | {"videos": world.vendors * world.videos, "neighbours": 0}
         horizon = max(2, world.vendors * world.arrivals)
-        home = Cap(Setting(**sizes, horizon=horizon, lipschitz=world.lipschitz))
+        shared = Cap(Setting(**sizes, horizon=horizon, lipschitz=world.lipschitz))
         every = [video for vendor in range(world.vendors) for video in world.videos_of(vendor)]
-        return [Made(Vendor(home, every), math.inf) for _ in sources]
-    one = _published if name in PUBLISHED else _hosting
-    return [one(name, epsilon, world, vendor, source) for vendor, source in enumerate(sources)]
+        vendors = [Vendor(shared, every) for _ in sources]
+    elif name in PUBLISHED:
+        vendors = [_published(name, epsilon, world, *one) for one in enumerate(sources)]
+    else:
+        for number, source in enumerate(sources):
+            vendor, spent = _hosting(name, epsilon, world, number, source)
+            vendors.append(vendor)
+    named = dict(zip(world.names, vendors, strict=True))
+    return Network(named, seen=name not in PUBLISHED, spent=spent)
 
 
-def _published(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
+def _published(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Vendor:
     setting, videos = world.setting, world.videos_of(vendor)
     if name == "solo":
-        return Made(Vendor(Cap(setting), videos), math.inf)
-    home: Dup | Dap
-    geometric = name == "gp-dap"
+        return Vendor(Cap(setting), videos)
+    home: Dap
     if name in ("dup", "dap"):
         home = Dup(setting) if name == "dup" else Dap(setting)
         guests = ForwardedUsers(setting, epsilon=math.inf, equal=name == "dup")
     else:
-        kind = GPDap if geometric else PDap
+        kind = GPDap if name == "gp-dap" else PDap
         home = kind(setting, epsilon=epsilon, randomness=source, gamma=world.gamma)
-        guests = ForwardedUsers(setting, epsilon=epsilon, geometric=geometric)
-    made = Vendor(
+        guests = ForwardedUsers(setting, epsilon=epsilon, geometric=name == "gp-dap")
+    return Vendor(
         home,
         videos,
         guests=guests,
-        peers=world.others(vendor),
-        forwarder=Forwarder(Agreement(world.dimension, CLEAR, math.inf), randomness=source),
+        peers=_others(world, vendor),
+        forwarder=Forwarder(Agreement(world.dimensions, CLEAR, math.inf), randomness=source),
         # The paper believes every word.
-        caution=TrustSettings(low=-1e9, high=1e9, share=1.0, failures=NEVER),
+        trust_settings=TrustSettings(low=-1e9, high=1e9, share=1.0, failures=NEVER),
     )
-    return Made(made, math.inf)
 
 
-def _hosting(name: str, epsilon: float, world: World, vendor: int, source: Source) -> Made:
-    """Only the own vendor sees clicks. Requests that tell of contexts go to all, at every visit."""
+def _hosting(
+    name: str, epsilon: float, world: World, vendor: int, source: Source
+) -> tuple[Vendor, float]:
+    """A vendor, and epsilon of one visit. Only the own vendor sees clicks. Requests that hold a
+    context go to all, at every visit."""
     features, learning = 0, 0.0
     home: Joint | Context | Uniform
     if name == "uniform":
@@ -147,70 +177,24 @@ def _hosting(name: str, epsilon: float, world: World, vendor: int, source: Sourc
         home = Context(ContextSetting(**world.sizes, epsilon=epsilon), randomness=source)
         learning = home.visit_epsilon
     else:
-        features = world.dimension if world.vendors > 1 else 0  # a vendor alone forwards nothing
-        setting = JointSetting(**world.sizes, horizon=world.horizon, epsilon=epsilon)
+        features = world.dimensions if world.vendors > 1 else 0  # a vendor alone forwards nothing
+        setting = JointSetting(**world.sizes, horizon=max(2, world.arrivals), epsilon=epsilon)
         home = Joint(setting, randomness=source)
-        learning = math.inf if math.isinf(epsilon) else PureAccountant().add(home.event).epsilon()
-    slices = CLEAR if math.isinf(epsilon) else _TOLD
+        learning = PureAccountant().add(home.event).epsilon()
+    slices = CLEAR if math.isinf(epsilon) else _SENT_SLICES
     forwarder = Forwarder(Agreement(features, slices, epsilon), randomness=source)
     made = Vendor(
         home,
         world.videos_of(vendor),
         guests=Host(home),
-        peers=world.others(vendor),
+        peers=_others(world, vendor),
         forwarder=forwarder,
-        caution=TrustSettings(believed=False, share=1.0, failures=NEVER),  # no words to believe
+        # No neighbour reports rewards.
+        trust_settings=TrustSettings(believed=False, share=1.0, failures=NEVER),
         asks_all=features > 0,
     )
-    return Made(made, learning + forwarder.visit_epsilon + made.caution_epsilon, seen=True)
+    return made, learning + forwarder.visit_epsilon + made.caution_epsilon
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What a visitor got. vendor: who served it. reward: None if nobody knows what came of it."""
-
-    vendor: str
-    video: str
-    reward: float | None
-
-
-class Network:
-    """Vendors that reach one another: encoded bytes between them, and nothing else.
-
-    seen: whether home sees clicks on a neighbour's video, which is shown on its own page; else, as
-    the paper has it, the neighbour gets them, and reports.
-    """
-
-    def __init__(self, vendors: Mapping[str, Vendor], *, seen: bool) -> None:
-        self.vendors, self.seen = dict(vendors), seen
-
-    def visit(
-        self, home: str, context: NDArray[np.float64], click: Callable[[str], float | None]
-    ) -> Shown:
-        """One visit, end to end. click: video -> 0, 1, or None if it is not known."""
-        vendor = self.vendors[home]
-        visit = vendor.choose(context)
-        asked = {peer: self.offer(home, peer, visit.forward or b"") for peer in visit.asks}
-        video = visit.video
-        if visit.peer is not None:
-            video = vendor.offered(visit, asked[visit.peer])
-        server = visit.peer or home
-        assert video is not None
-        reward = click(video)
-        if reward is not None:
-            if self.seen or server == home:
-                vendor.clicked(visit, reward)
-            else:
-                self.report(home, visit, reward)
-        return Shown(server, video, reward)
-
-    def offer(self, home: str, peer: str, forward: bytes) -> bytes | None:
-        """What `peer` answers to a request of `home`; None for nothing."""
-        return self.vendors[peer].serve(home, forward)
-
-    def report(self, home: str, visit: Visit, reward: float) -> None:
-        """The neighbour whose offer was shown tells `home` what came of it."""
-        peer = visit.peer or ""
-        data = self.vendors[peer].guest_clicked(home, visit.request, reward)
-        if data is not None:
-            self.vendors[home].rewarded(peer, data)
+def _others(world: World, vendor: int) -> tuple[str, ...]:
+    return world.names[:vendor] + world.names[vendor + 1 :]

@@ -1,23 +1,24 @@
 """A page of what an experiment found, beside the orderings that the paper found.
 
-The paper's accuracies are on data that are not public, with settings that it does not give: its
-levels cannot be compared.
+The paper's data and settings are not public: its levels cannot be compared.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from tacit.designs.pdap.control import regret_bound
-from tacit.designs.pdap.experiment import Column, Row, columns_of, level
+from tacit.designs.pdap.experiment import Row
 from tacit.designs.pdap.experiment.policies import PUBLISHED, World
-from tacit.evaluation import Interval, Table, Verdict, mean_interval
+from tacit.evaluation import Interval, Table, Verdict, grouped, mean_interval
 from tacit.evaluation.page import Cell, Figure, Line, Mark, Page, Section, interval
 
+Column = tuple[str, float]
+"""A policy, and its epsilon: inf for those without."""
 DAP = ("dap", math.inf)
 ORDERINGS: tuple[tuple[str, str], ...] = (
     ("dap", "cap"),
@@ -46,25 +47,24 @@ class Ordering:
 
 def orderings(rows: Sequence[Row]) -> list[Ordering]:
     """Those between policies that were run."""
-    last = max(row.arrivals for row in rows)
-    ended = {
-        (row.policy, row.epsilon, row.seed): row.accuracy for row in rows if row.arrivals == last
-    }
-    epsilons = sorted({epsilon for _, epsilon, _ in ended if not math.isinf(epsilon)})
+    accuracy: dict[Column, dict[int, float]] = defaultdict(dict)
+    for row in _ended(rows):
+        accuracy[row.policy, row.epsilon][row.seed] = row.accuracy
+    epsilons = sorted({epsilon for _, epsilon in accuracy if not math.isinf(epsilon)})
 
-    def at(name: str, epsilon: float, seed: int) -> float:
-        return ended.get((name, epsilon, seed), ended.get((name, math.inf, seed), math.nan))
-
-    found = []
+    compared = []
     for above, below in ORDERINGS:
         private = above.endswith("p-dap") or below.endswith("p-dap")
         for epsilon in epsilons if private else [math.inf]:
-            seeds = dict.fromkeys(seed for name, _, seed in ended if name == above)
-            gaps = [at(above, epsilon, seed) - at(below, epsilon, seed) for seed in seeds]
-            if gaps and not any(map(math.isnan, gaps)):
-                difference = mean_interval(gaps)
-                found.append(Ordering(above, below, epsilon, difference, verdict_of(difference)))
-    return found
+            one, other = (
+                accuracy.get((name, epsilon)) or accuracy.get((name, math.inf), {})
+                for name in (above, below)
+            )
+            if one and one.keys() == other.keys():
+                difference = mean_interval([one[seed] - other[seed] for seed in one])
+                outcome = verdict_of(difference)
+                compared.append(Ordering(above, below, epsilon, difference, outcome))
+    return compared
 
 
 def verdict_of(difference: Interval) -> Outcome:
@@ -77,49 +77,47 @@ def verdict_of(difference: Interval) -> Outcome:
 
 
 def page_of(rows: Sequence[Row], world: World, manifest: Mapping[str, Any]) -> Page:
-    """Everybody at the last visit, curves, and the paper's orderings."""
-    columns, found = columns_of(rows), orderings(rows)
-    last, seeds = max(row.arrivals for row in rows), len({row.seed for row in rows})
+    """All policies at the last visit, curves, and the paper's orderings."""
+    columns, compared, ended = _columns(rows), orderings(rows), _ended(rows)
     key = [Mark(named(column), *_ink(number)) for number, column in enumerate(columns)]
     sections = [
-        Section("Everybody, at the last visit", [_standings(rows, columns, last, seeds > 1)]),
+        Section("All policies, at the last visit", [standings(rows)]),
         Section("Visit after visit", figures=list(_figures(rows, columns, world)), key=key),
     ]
-    if found:
-        sections.append(Section("The paper’s orderings", [_ordered(found, seeds > 1)]))
-    ended = [row for row in rows if row.arrivals == last]
+    if compared:
+        sections.append(Section("The paper’s orderings", [ordered(compared)]))
     facts = {
         "world": world,
-        "last": last,
-        "seeds": seeds,
+        "last": ended[0].arrivals,
+        "seeds": len({row.seed for row in rows}),
         "best": sum(row.best for row in ended) / len(ended),
     }
     return Page(
         "Vendors that learn together",
         sections,
         manifest,
-        verdict(found),
+        verdict(compared),
         design="P-DAP",
         package=__package__,
         facts=facts,
     )
 
 
-def verdict(found: Sequence[Ordering]) -> Verdict:
+def verdict(compared: Sequence[Ordering]) -> Verdict:
     """How many of the paper's orderings hold."""
-    count = Counter[str](one.verdict for one in found)
-    said = {
+    count = Counter[str](one.verdict for one in compared)
+    sentences = {
         "not distinguished": f"{count['not distinguished']} cannot be separated. ",
         "the reverse": f"{count['the reverse']} come out the other way round. ",
         "one seed only": "With one seed nothing can be separated. ",
     }
-    sentence = "".join(text for outcome, text in said.items() if count[outcome])
+    sentence = "".join(text for outcome, text in sentences.items() if count[outcome])
     sentence += "The published policies are for comparison: their privacy claims do not hold, "
     sentence += "whatever their accuracy."
-    if not found:
+    if not compared:
         return Verdict("weakened", "No two policies of the paper’s tables were run", sentence)
-    head = f"{count['holds']} of {len(found)} of the paper’s orderings hold here"
-    return Verdict("hidden" if count["holds"] == len(found) else "weakened", head, sentence)
+    head = f"{count['holds']} of {len(compared)} of the paper’s orderings hold here"
+    return Verdict("hidden" if count["holds"] == len(compared) else "weakened", head, sentence)
 
 
 def named(column: Column) -> str:
@@ -129,9 +127,28 @@ def named(column: Column) -> str:
     return title if math.isinf(epsilon) else f"{title}, ε = {epsilon:g}"
 
 
-def _standings(rows: Sequence[Row], columns: Sequence[Column], last: int, ends: bool) -> Table:
+def _columns(rows: Sequence[Row]) -> list[Column]:
+    """In the order they were run."""
+    return list(dict.fromkeys((row.policy, row.epsilon) for row in rows))
+
+
+def _ended(rows: Sequence[Row]) -> list[Row]:
+    last = max(row.arrivals for row in rows)
+    return [row for row in rows if row.arrivals == last]
+
+
+def _level(rows: Sequence[Row], column: Column, field: str) -> Interval | None:
+    """A figure of rows after equally many visits, with its interval over seeds; None if unknown."""
+    values = [getattr(row, field) for row in rows if (row.policy, row.epsilon) == column]
+    return mean_interval(values) if values and None not in values else None
+
+
+def standings(rows: Sequence[Row]) -> Table:
+    """All policies at the last visit, means and intervals over seeds."""
+    ended, several = _ended(rows), len({row.seed for row in rows}) > 1
+
     def cell(field: str, form: str) -> Callable[[Column], object]:
-        return lambda column: interval(level(rows, column, field, last), form, ends=ends)
+        return lambda column: interval(_level(ended, column, field), form, ends=several)
 
     def spent(column: Column) -> object:
         policy, epsilon = column
@@ -145,16 +162,21 @@ def _standings(rows: Sequence[Row], columns: Sequence[Column], last: int, ends: 
     shown: dict[str, Callable[[Column], object]] = {
         "policy": named,
         "accuracy": cell("accuracy", ".2%"),
+        "tested": cell("test_accuracy", ".2%"),
         "average regret": cell("average_regret", ".4f"),
         "forwarded": cell("forwarded", ".2%"),
         "ε spent per visit": spent,
     }
-    return Table.of("Table of all policies", shown, columns)
+    title = f"After {ended[0].arrivals:,} visits of each vendor"
+    return Table.of(title, shown, _columns(rows))
 
 
-def _ordered(found: Sequence[Ordering], ends: bool) -> Table:
+def ordered(compared: Sequence[Ordering]) -> Table:
+    """The paper's orderings, and what was found of them here."""
+
     def points(one: Ordering) -> object:
-        return interval(Interval(*(100 * each for each in one.difference)), "+.2f", ends=ends)
+        several = math.isfinite(one.difference.low)
+        return interval(Interval(*(100 * each for each in one.difference)), "+.2f", ends=several)
 
     tones = {"holds": "better", "the reverse": "worse"}
     columns: dict[str, Callable[[Ordering], object]] = {
@@ -163,7 +185,7 @@ def _ordered(found: Sequence[Ordering], ends: bool) -> Table:
         "difference, percentage points": points,
         "here": lambda one: Cell(one.verdict, tone=tones.get(one.verdict, "")),
     }
-    return Table.of("Table of orderings", columns, found)
+    return Table.of("The paper's orderings", columns, compared)
 
 
 def _figures(rows: Sequence[Row], columns: Sequence[Column], world: World) -> Iterator[Figure]:
@@ -171,21 +193,21 @@ def _figures(rows: Sequence[Row], columns: Sequence[Column], world: World) -> It
     from tacit.evaluation.plots import curves
 
     many = len({row.seed for row in rows}) > 2  # intervals over two seeds would fill the plot
-    visits = sorted({row.arrivals for row in rows})
+    visits = grouped(rows, lambda row: row.arrivals)
 
     def drawn(title: str, shown: Sequence[Column], field: str, axis: str, bound: bool) -> Figure:
         lines = []
         for column in shown:
             means: dict[float | None, Interval | None] = {}
-            for n in visits:
-                if (found := level(rows, column, field, n)) is not None:
+            for n, some in visits.items():
+                if (figure := _level(some, column, field)) is not None:
                     over = regret_bound(world.setting, n) if bound else 1.0
-                    means[float(n)] = Interval(*(each / over for each in found))
+                    means[float(n)] = Interval(*(each / over for each in figure))
             if means:
                 lines.append(Line(named(column), *_ink(columns.index(column)), means))
         plot = curves(lines, x_title="visits of each vendor", y_title=axis, bars=many)
-        said = "by visits, a line for each policy; the table above holds the last figures."
-        return Figure(title, f"Line plot: {title} {said}", (("", plot),))
+        alt = f"Line plot: {title} by visits, a line for each policy; the table above holds the "
+        return Figure(title, f"{alt}last figures.", (("", plot),))
 
     yield drawn("Regret", columns, "regret", "regret of one vendor so far", False)
     if DAP in columns:  # below 1 where the bound holds
@@ -195,6 +217,5 @@ def _figures(rows: Sequence[Row], columns: Sequence[Column], world: World) -> It
 
 
 def _ink(number: int) -> tuple[str, tuple[int, ...]]:
-    """Colour and dash of a line."""
     turn, place = divmod(number, len(_COLOURS))
     return _COLOURS[place], _DASHES[turn % len(_DASHES)]

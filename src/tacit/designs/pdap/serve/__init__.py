@@ -1,7 +1,4 @@
-"""A vendor as it is served: its settings, its neighbours, and its state in the ledger.
-
-For the demonstration: a vendor of made-up videos, and two of them that know each other.
-"""
+"""A vendor as it is served: settings, neighbours, state in the ledger; and demonstrations of it."""
 
 from __future__ import annotations
 
@@ -17,8 +14,7 @@ from typing import Any, ClassVar, Self
 from fastapi import Response
 
 from tacit.container import write_whole
-from tacit.designs.pdap import guarantees as sound_guarantees
-from tacit.designs.pdap.guarantees import forwarded, learned_about_neighbours
+from tacit.designs.pdap import guarantees
 from tacit.designs.pdap.serve.neighbours import Calls, Neighbour, Reach
 from tacit.designs.pdap.serve.settings import VendorSettings, peers_of
 from tacit.designs.pdap.serve.signatures import new_vendor_key, read_private_key
@@ -52,10 +48,8 @@ def make_two(
     **settings: float,
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Two deployments, each a vendor that may forward to the other; each one's operator's keys.
-
-    folders: new ones. addresses: where the services will listen, `http://127.0.0.1:8001`.
-    videos: of each. settings: more of [vendors.NAME], the same for both.
-    """
+    folders: new ones. addresses: of the services, `http://127.0.0.1:8001`. settings: more of
+    [vendors.NAME], the same for both."""
     for folder in folders:
         folder.mkdir(parents=True)
     public = [new_vendor_key(folder / "vendor.pem") for folder in folders]
@@ -92,7 +86,7 @@ OTHERS = "This vendor's settings are others than those it learned with: tell the
 
 @dataclass(frozen=True)
 class ServedVendor:
-    """One [vendors.NAME]. calls, reach: only with neighbours."""
+    """One [vendors.NAME]. reach: only with neighbours."""
 
     SETTINGS: ClassVar = VendorSettings
 
@@ -100,9 +94,8 @@ class ServedVendor:
     name: str
     settings: VendorSettings
     neighbours: Mapping[str, Neighbour] = field(repr=False)
-    calls: Calls | None = field(repr=False)
     reach: Reach | None = field(repr=False)
-    keeper: StateCache = field(repr=False)
+    cache: StateCache = field(repr=False)
 
     @classmethod
     def from_section(cls, section: Section) -> Self:
@@ -112,17 +105,16 @@ class ServedVendor:
         neighbours = {name: Neighbour.from_section(name, one) for name, one in tables.items()}
         if section.name in neighbours:
             raise ConfigError(f"{FILE}: {section.name} is no neighbour of its own.")
-        calls = reach = None
+        reach = None
         if neighbours:
             calls = Calls(section.name, read_private_key(section.file("key")))
             reach = Reach(calls, tuple(neighbours.values()))
         settings.joint.noise.draw((1,))  # loads what draws noise: not while others wait
-        keeper = StateCache(settings)
-        return cls(section.tenant, section.name, settings, neighbours, calls, reach, keeper)
+        cache = StateCache(settings)
+        return cls(section.tenant, section.name, settings, neighbours, reach, cache)
 
     @property
     def state(self) -> str:
-        """The name of its kept state."""
         return state_named("vendors", self.tenant, self.name)
 
     def budgets(self) -> tuple[tuple[Holder, Cap], ...]:
@@ -131,10 +123,11 @@ class ServedVendor:
 
     def check_opened(self, balances: Iterable[Balance]) -> None:
         """ConfigError where a person's budget is larger than the cards say: a cap is for life."""
-        ours = f"vendors/{self.name}/"
-        for found in balances:
-            theirs = found.holder.tenant == self.tenant and found.holder.name.startswith(ours)
-            if theirs and found.cap.amount > self.settings.cap.amount:
+        prefix = f"vendors/{self.name}/"
+        for balance in balances:
+            holder = balance.holder
+            ours = holder.tenant == self.tenant and holder.name.startswith(prefix)
+            if ours and balance.cap.amount > self.settings.cap.amount:
                 raise ConfigError(
                     f"{FILE}: {self.name}.lifetime was larger when people's budgets were opened, "
                     "and a budget is for life. Put it back, or take another name for the vendor."
@@ -142,18 +135,18 @@ class ServedVendor:
 
     def check_kept(self, kept: Callable[[str], bytes | None]) -> None:
         """ConfigError where its state was kept under other settings, or cannot be gone on from."""
-        if (found := kept(self.state)) is None:
+        if (state := kept(self.state)) is None:
             return
         wrong, others = "damaged", tuple[str, ...]()
         try:
-            numbers, _ = unpack(found)
+            numbers, _ = unpack(state)
             if (version := int(numbers.get("version", 0))) != VERSION:
                 of = f"version {version}" if version else f"a version before {VERSION}"
                 wrong = f"of {of}, and this tacit goes on with version {VERSION}"
                 raise ValueError  # whatever it holds
             others = self.settings.others_than(numbers["settings"])
             if not others:
-                VendorState.decode(found, self.settings.vendor(), self.settings.lasting)
+                VendorState.decode(state, self.settings.vendor(), self.settings.lasting)
         except (TypeError, ValueError, LookupError, struct.error):
             raise ConfigError(
                 f"{FILE}: vendors.{self.name} cannot be gone on from: what was kept of it is "
@@ -167,15 +160,13 @@ class ServedVendor:
             )
 
     def holders(self, user: str) -> tuple[Holder]:
-        """Their one budget here."""
         return (Holder.subject(self.tenant, f"vendors/{self.name}/{user}"),)
 
     def released(self) -> str:
         """What cannot be taken back."""
-        s, extra = self.settings, ""
-        if self.neighbours:
-            extra = "; contexts that neighbours got at random, each at epsilon "
-            extra += f"{s.forward_epsilon:g}"
+        s = self.settings
+        sent = f"; contexts that neighbours got at random, each at epsilon {s.forward_epsilon:g}"
+        extra = sent if self.neighbours else ""
         return (
             f"noisy sums that hold visits of all, each at epsilon {s.epsilon:g}{extra}; all "
             f"of one person's within {s.lifetime:g}. Stored answers hold which video was "
@@ -198,22 +189,22 @@ class ServedVendor:
         **more: Any,
     ) -> Response:
         """One transaction over its state, once for each key. more: as of `idempotency.step`."""
-        named, taken = self.name.encode() + b"\x00" + payload, self.keeper.step(take)
+        named, taken = self.name.encode() + b"\x00" + payload, self.cache.step(take)
         return await idempotency.step(
             service, caller, operation, key, named, state=self.state, take=taken, **more
         )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """For its own users."""
         s = self.settings
-        cards = [sound_guarantees.joint(s.joint, visits_per_person=s.most_visits(asks=False))]
-        if self.neighbours:
-            asked = s.most_visits(asks=True) or None
-            cards += [
-                forwarded(s.agreement, visits=asked, asks_all=True),
-                learned_about_neighbours(s.caution, visits_per_person=asked),
-            ]
-        return tuple(cards)
+        own = guarantees.joint(s.joint, visits_per_person=s.most_visits(asks=False))
+        if not self.neighbours:
+            return (own,)
+        asked = s.most_visits(asks=True) or None
+        return (
+            own,
+            guarantees.forwarded(s.agreement, visits=asked, asks_all=True),
+            guarantees.learned_about_neighbours(s.trust_settings, visits_per_person=asked),
+        )
 
     def described(self) -> dict[str, Any]:
         """For everybody: nothing of its videos, which are shown one at a time."""
@@ -228,15 +219,11 @@ class ServedVendor:
 
 
 class StateCache:
-    """Opens the kept state for one transaction, and closes it again.
-
-    The desk that was made last is gone on from if its bytes are those that are kept: then nothing
-    was changed by another worker, and no transaction was undone.
-
-    Names of videos and neighbours are those of the settings that were read last, by any worker: one
-    that was begun anew may have found others than those that go on, and two that took turns in
-    putting their own names back would have each other's videos learned from nothing at each turn.
-    """
+    """Opens the kept state for one transaction, and closes it again. The state made last is used
+    again if its bytes are those that are kept: then no other worker changed it, and no transaction
+    was undone. Names of videos and neighbours are those of the settings that were read last, by any
+    worker: two workers that put their own names back in turns would make each other's videos start
+    anew."""
 
     def __init__(self, settings: VendorSettings) -> None:
         self._settings = settings
@@ -248,30 +235,30 @@ class StateCache:
         """For the first of all states, and what becomes a kept one: before anybody waits."""
 
     def step(self, take: Callable[[VendorState], Reply]) -> Step:
-        """For `idempotency.step`: what `take` does with the desk, and the desk after it."""
+        """For `idempotency.step`: what `take` does with the state, and the state after it."""
 
-        def run(_: Source, kept: bytes | None) -> tuple[Reply, bytes | None]:
+        def run(_: Source, stored: bytes | None) -> tuple[Reply, bytes | None]:
             with self._lock:
-                desk = self.open(kept)
-                if desk is None:
+                state = self.open(stored)
+                if state is None:
                     return refusal(409, OTHERS), None
-                answer = take(desk)
-                new = desk.encode(self._settings.lasting)
-                self._last = new, desk
-                return answer, None if new == kept else new
+                answer = take(state)
+                new = state.encode(self._settings.lasting)
+                self._last = new, state
+                return answer, None if new == stored else new
 
         return run
 
-    def open(self, kept: bytes | None) -> VendorState | None:
+    def open(self, stored: bytes | None) -> VendorState | None:
         """What was kept, None for the first; None comes of what has other settings."""
         last, self._last = self._last, None  # whatever fails from here on, it is not used again
-        if kept is None:
+        if stored is None:
             fresh, self._fresh = self._fresh or self._settings.vendor(), None
             return VendorState(fresh, since=self._since)
-        if last is not None and last[0] == kept:
+        if last is not None and last[0] == stored:
             return last[1]
-        desk = VendorState.decode(kept, self._made, self._settings.lasting)
-        if desk is not None and not self._since < desk.since <= time.time_ns():
-            desk.rename(self._settings.videos, tuple(self._settings.peers or ()))
-            desk.since = self._since
-        return desk
+        state = VendorState.decode(stored, self._made, self._settings.lasting)
+        if state is not None and not self._since < state.since <= time.time_ns():
+            state.rename(self._settings.videos, tuple(self._settings.peers or ()))
+            state.since = self._since
+        return state

@@ -1,19 +1,13 @@
 """Neighbours as the operator lists them: the only addresses that a vendor ever sends to.
 
-Calls to neighbours: one address each, one attempt, an end in time, and little is read.
-
-A call has `WITHIN` seconds in all, from looking up the name to the last byte, whatever drips. No
-redirect is followed, no proxy of the environment is used, nothing is unpacked. Whatever is not a
-signed answer of the right type and size is none.
-
-Which neighbours can be asked: a breaker that listens to its own questions, never to visits.
-
-Why      A breaker that opens after calls that failed would decide, for everybody, by whose visits
-         were forwarded: that is what the learner hides. So it asks whether the neighbour is ready,
-         at most once in `EVERY` seconds, whenever anybody comes; and what became of anybody's call
-         changes nothing.
-States   up; down, for `REST` seconds and then for twice as many, up to `MOST_REST`, until it says
-         that it is ready again.
+Calls    One attempt, within `WITHIN` seconds from looking up the name to the last byte. No redirect
+         is followed, no proxy of the environment is used, nothing is unpacked. Whatever is not a
+         signed answer of the right type and size is none.
+Breaker  If it opened after calls that failed, whose visits were forwarded would decide for
+         everybody: that is what the learner hides. So it asks whether the neighbour is ready, at
+         most once in `EVERY` seconds, whenever anybody comes; what came of a call changes nothing.
+         A neighbour is up, or down for `REST` seconds and then for twice as many, up to
+         `MOST_REST`, until it says that it is ready again.
 """
 
 from __future__ import annotations
@@ -23,25 +17,19 @@ import logging
 import re
 import ssl
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpx2
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from tacit.designs.pdap.messages import LARGEST
-from tacit.designs.pdap.serve.signatures import (
-    OCTETS,
-    NotSigned,
-    audience_of,
-    check,
-    read_public_key,
-    sign,
-)
+from tacit.designs.pdap.messages import LARGEST, Forward
+from tacit.designs.pdap.serve import signatures
+from tacit.designs.pdap.serve.signatures import NotSigned, audience_of
 from tacit.errors import ConfigError
 from tacit.service.deployment import Section
 from tacit.service.keys import NAME, read_private
@@ -93,7 +81,7 @@ class Neighbour:
         api_key = read_private(file, f"the key that {name} gave to this vendor").strip()
         if not _API_KEY.fullmatch(api_key):
             raise ConfigError(f"{file}: holds no API key, which is one line of printable signs.")
-        public = read_public_key(given.public_key)
+        public = signatures.read_public_key(given.public_key)
         return cls(name, url, public, api_key.decode("ascii"))
 
     @property
@@ -103,7 +91,6 @@ class Neighbour:
 
     @property
     def health(self) -> str:
-        """The address that says whether its service can answer."""
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc}/readyz"
 
@@ -128,13 +115,25 @@ class Calls:
         """What a request to this vendor signs."""
         return audience_of(self.sender, self.key.public_key())
 
-    def ask(
-        self, peer: Neighbour, forward: bytes, nonce: str, *, within: float = WITHIN
-    ) -> asyncio.Task[bytes | None]:
-        """The answer to a Forward; None if there is none that can be trusted, or not in time.
+    def signed(self, peer: Neighbour, **message: Any) -> dict[str, str]:
+        """Headers of a message to this neighbour. message: as of `signatures.sign`."""
+        message |= {"sender": self.sender, "audience": peer.audience}
+        return signatures.sign(self.key, now=time.time(), **message)
 
-        It runs to its end, waited for or not: the neighbour must not see which.
-        """
+    def sender_of(
+        self, headers: Sequence[tuple[str, str]], peers: Iterable[Neighbour], **message: Any
+    ) -> str:
+        """Which of these neighbours signed it for this vendor, as `signatures.check`; NotSigned."""
+        senders = {peer.name: peer.public_key for peer in peers}
+        message |= {"senders": senders, "audience": self.audience}
+        return signatures.check(headers, now=time.time(), **message)[0]
+
+    def ask(
+        self, peer: Neighbour, forward: bytes, *, within: float = WITHIN
+    ) -> asyncio.Task[bytes | None]:
+        """The answer to a Forward; None if there is none that can be trusted, or not in time. It
+        runs to its end, waited for or not: the neighbour must not see which."""
+        nonce = Forward.decode(forward).request.hex()
         asked = self._post(peer, forward, nonce, min(within, WITHIN))
         task = asyncio.get_running_loop().create_task(asked)
         self._running.add(task)
@@ -155,15 +154,7 @@ class Calls:
 
     async def _post(self, peer: Neighbour, body: bytes, nonce: str, within: float) -> bytes | None:
         address = f"{peer.url}/forwards"
-        headers = sign(
-            self.key,
-            sender=self.sender,
-            audience=peer.audience,
-            path=urlsplit(address).path,
-            body=body,
-            nonce=nonce,
-            now=time.time(),
-        )
+        headers = self.signed(peer, path=urlsplit(address).path, body=body, nonce=nonce)
         headers |= {"authorization": f"Bearer {peer.api_key}", "accept-encoding": "identity"}
         try:
             async with (
@@ -171,9 +162,24 @@ class Calls:
                 self._client(peer) as client,
                 client.stream("POST", address, content=body, headers=headers) as answer,
             ):
-                return await _read(answer, peer, nonce, self.audience)
+                return await self._read(answer, peer, nonce)
         except (httpx2.HTTPError, OSError, TimeoutError, ValueError):
             return None  # httpx2 raises ValueError of many kinds for what is no HTTP
+
+    async def _read(self, answer: httpx2.Response, peer: Neighbour, nonce: str) -> bytes | None:
+        octets = answer.headers.get("content-type") == signatures.OCTETS
+        if answer.status_code != 200 or "content-encoding" in answer.headers or not octets:
+            return None
+        body = b""
+        async for part in answer.aiter_raw():
+            body += part
+            if len(body) > LARGEST:
+                return None
+        headers = [(name.lower(), value) for name, value in answer.headers.multi_items()]
+        with suppress(NotSigned):
+            self.sender_of(headers, [peer], status=200, body=body, nonce=nonce)
+            return body
+        return None
 
     def _client(self, peer: Neighbour) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
@@ -183,31 +189,6 @@ class Calls:
             verify=_trusted(),
             timeout=WITHIN,
         )
-
-
-async def _read(
-    answer: httpx2.Response, peer: Neighbour, nonce: str, audience: str
-) -> bytes | None:
-    octets = answer.headers.get("content-type") == OCTETS
-    if answer.status_code != 200 or "content-encoding" in answer.headers or not octets:
-        return None
-    body = b""
-    async for part in answer.aiter_raw():
-        body += part
-        if len(body) > LARGEST:
-            return None
-    with suppress(NotSigned):
-        check(
-            [(name.lower(), value) for name, value in answer.headers.multi_items()],
-            senders={peer.name: peer.public_key},
-            audience=audience,
-            status=answer.status_code,
-            body=body,
-            nonce=nonce,
-            now=time.time(),
-        )
-        return body
-    return None
 
 
 @lru_cache(maxsize=1)

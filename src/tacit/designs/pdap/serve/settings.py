@@ -55,10 +55,7 @@ class VendorSettings:
         refused="less than one visit costs",
     )
     cells: int | None = setting(
-        "cells of each feature, in what is learned",
-        None,
-        unit="cells",
-        said="as the horizon allows",
+        "cells per feature, in what is learned", None, unit="cells", said="as the horizon allows"
     )
     key: str | None = setting(
         "signs what goes to neighbours; `tacit keys vendor` makes the file",
@@ -73,9 +70,7 @@ class VendorSettings:
         refused="infinite",
     )
     slices: int = setting(
-        "cells of each feature, in a forwarded context; all neighbours have the same",
-        2,
-        unit="cells",
+        "cells per feature, in a forwarded context; all neighbours have the same", 2, unit="cells"
     )
     share: float = setting(
         "share of the visits at which a neighbour that has not proved itself is asked, at most",
@@ -83,19 +78,11 @@ class VendorSettings:
         refused="0 or less, above 1",
     )
     caution_epsilon: float = setting(
-        "the epsilon of one visit, in what is learned about neighbours",
-        0.1,
-        unit="nats",
-        refused="infinite",
+        "the epsilon of one visit, for trust in neighbours", 0.1, unit="nats", refused="infinite"
     )
-    epoch: int = setting(
-        "visits between two looks at what neighbours are worth", 1000, unit="visits"
-    )
+    epoch: int = setting("visits between two releases about neighbours", 1000, unit="visits")
     peers: dict[str, Any] | None = setting(
-        "the neighbours, each a table `[vendors.NAME.peers.NAME]`",
-        None,
-        said="none",
-        table=PeerLines,
+        "neighbours, each a table `[vendors.NAME.peers.NAME]`", None, said="none", table=PeerLines
     )
 
     @classmethod
@@ -126,7 +113,7 @@ class VendorSettings:
         return slices_for(self.horizon, self.features, _ARMS) if self.cells is None else self.cells
 
     @cached_property
-    def caution(self) -> TrustSettings:
+    def trust_settings(self) -> TrustSettings:
         """No neighbour reports rewards, so none has to be believed."""
         return TrustSettings(
             believed=False, share=self.share, epsilon=self.caution_epsilon, epoch=self.epoch
@@ -146,21 +133,19 @@ class VendorSettings:
 
     @cached_property
     def agreement(self) -> Agreement:
-        """How contexts are sent between vendors."""
         return Agreement(self.features, self.slices, self.forward_epsilon)
 
     @cached_property
     def costs(self) -> tuple[Cost, Cost]:
         """Of one visit: learned; and also sent to neighbours, which are watched."""
         learned, asked = (PureAccountant().add(self.joint.noise.event) for _ in range(2))
-        asked.add(release_for(self.caution, self.caution.epsilon).event)
+        asked.add(release_for(self.trust_settings, self.trust_settings.epsilon).event)
         if (event := Forwarder(self.agreement, randomness=randomness.secure()).event) is not None:
             asked.add(event)
         return Cost.pure(learned.epsilon()), Cost.pure(asked.epsilon())
 
     @cached_property
     def cap(self) -> Cap:
-        """Of one person."""
         return Cap.pure(self.lifetime)
 
     def most_visits(self, *, asks: bool) -> int:
@@ -180,7 +165,7 @@ class VendorSettings:
             peers=tuple(self.peers or ()),
             forwarder=Forwarder(self.agreement, randomness=source) if self.peers else None,
             agreement=self.agreement,
-            caution=self.caution,
+            trust_settings=self.trust_settings,
             asks_all=True,
             keeps=0,
         )
@@ -211,7 +196,6 @@ def _check_videos(name: str, videos: list[str]) -> None:
 
 
 def peers_of(section: Section) -> Mapping[str, Section]:
-    """The tables of neighbours."""
     tables = section.values.get("peers", {})
     if not isinstance(tables, dict) or not all(isinstance(one, dict) for one in tables.values()):
         raise ConfigError(f"{FILE}: neighbours stand in [vendors.{section.name}.peers.NAME].")

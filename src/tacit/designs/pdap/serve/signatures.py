@@ -19,14 +19,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-    load_pem_private_key,
-)
 
 from tacit.errors import ConfigError
 from tacit.service.keys import make_private, read_private
@@ -36,9 +30,9 @@ SKEW = 30
 OCTETS = "application/octet-stream"
 AUDIENCE = "tacit-audience"
 _PARAMETERS = re.compile(
-    r"(?P<covered>\([a-z@\" -]*\));created=(?P<created>[1-9][0-9]{0,11})"
+    r"\([a-z@\" -]*\);created=(?P<created>[1-9][0-9]{0,11})"
     r';nonce="(?P<nonce>[A-Za-z0-9._~-]{8,128})"'
-    r';keyid="(?P<keyid>[a-z0-9][a-z0-9_-]{0,63})";alg="ed25519";tag="(?P<tag>[a-z-]{1,64})"'
+    r';keyid="(?P<keyid>[a-z0-9][a-z0-9_-]{0,63})";alg="ed25519";tag="[a-z-]{1,64}"'
 )
 _SIGNATURE = re.compile(r"tacit=:([A-Za-z0-9+/]{86}==):")
 
@@ -59,14 +53,9 @@ def sign(
     status: int = 0,
 ) -> dict[str, str]:
     """Headers of a POST to this path; without one, of the answer to a request with this nonce.
-
-    audience: the receiver of the request, or who asked.
-    """
+    audience: the receiver of the request, or who asked."""
     values = _covered(audience, body, nonce, path, status)
-    parameters = (
-        f"{_listed(values)};created={int(now)}"
-        f';nonce="{nonce}";keyid="{sender}";alg="ed25519";tag="{_tag(path)}"'
-    )
+    parameters = _parameters(values, str(int(now)), nonce, sender, path)
     signature = base64.b64encode(key.sign(base_of(values, parameters))).decode()
     own = {name: value for name, value in values.items() if not name.startswith("@")}
     signed = {"signature-input": f"tacit={parameters}", "signature": f"tacit=:{signature}:"}
@@ -85,28 +74,26 @@ def check(
     nonce: str = "",
 ) -> tuple[str, str]:
     """Sender and nonce of what was signed so; NotSigned. headers: all, names in small letters.
-
-    nonce: of the request that this has to answer; a POST has its own.
-    """
+    nonce: of the request that this has to answer; a POST has its own."""
     label, _, parameters = _one(headers, "signature-input").partition("=")
-    found = _PARAMETERS.fullmatch(parameters)
+    match = _PARAMETERS.fullmatch(parameters)
     signature = _SIGNATURE.fullmatch(_one(headers, "signature"))
-    if label != "tacit" or found is None or signature is None:
+    if label != "tacit" or match is None or signature is None:
         raise NotSigned
-    values = _covered(audience, body, nonce or found["nonce"], path, status)
+    values = _covered(audience, body, nonce or match["nonce"], path, status)
     if any(_one(headers, name) != value for name, value in values.items() if name[0] != "@"):
         raise NotSigned
-    as_written = (found["covered"], found["tag"]) == (_listed(values), _tag(path))
-    key, age = senders.get(found["keyid"]), now - int(found["created"])
-    if not as_written or key is None or not -SKEW <= age <= LASTS + SKEW:
+    written = _parameters(values, match["created"], match["nonce"], match["keyid"], path)
+    key, age = senders.get(match["keyid"]), now - int(match["created"])
+    if parameters != written or key is None or not -SKEW <= age <= LASTS + SKEW:
         raise NotSigned
-    if nonce and found["nonce"] != nonce:
+    if nonce and match["nonce"] != nonce:
         raise NotSigned
     try:
         key.verify(base64.b64decode(signature[1]), base_of(values, parameters))
     except InvalidSignature:
         raise NotSigned from None
-    return found["keyid"], found["nonce"]
+    return match["keyid"], match["nonce"]
 
 
 def _covered(audience: str, body: bytes, nonce: str, path: str, status: int) -> dict[str, str]:
@@ -119,8 +106,11 @@ def _covered(audience: str, body: bytes, nonce: str, path: str, status: int) -> 
     return request | {AUDIENCE: audience}
 
 
-def _tag(path: str) -> str:
-    return "tacit-vendors" if path else "tacit-vendors-answer"
+def _parameters(covered: Iterable[str], created: str, nonce: str, sender: str, path: str) -> str:
+    names = " ".join(f'"{name}"' for name in covered)
+    tag = "tacit-vendors" if path else "tacit-vendors-answer"
+    signed = f'({names});created={created};nonce="{nonce}";keyid="{sender}"'
+    return f'{signed};alg="ed25519";tag="{tag}"'
 
 
 def base_of(values: Mapping[str, str], parameters: str) -> bytes:
@@ -137,7 +127,11 @@ def audience_of(name: str, key: Ed25519PublicKey) -> str:
 def new_vendor_key(path: Path) -> str:
     """Make a private key that its owner alone can read; gives the public one, for tacit.toml."""
     key = Ed25519PrivateKey.generate()
-    content = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    content = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
     try:
         make_private(path, content)
     except FileExistsError:
@@ -149,7 +143,7 @@ def read_private_key(path: Path) -> Ed25519PrivateKey:
     """ConfigError if the file holds no such key, or others than its owner may open it."""
     content = read_private(path, "this vendor's signature")
     try:
-        key = load_pem_private_key(content, password=None)
+        key = serialization.load_pem_private_key(content, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PrivateKey):
@@ -159,7 +153,7 @@ def read_private_key(path: Path) -> Ed25519PrivateKey:
 
 def public_text(key: Ed25519PublicKey) -> str:
     """As it stands in a neighbour's tacit.toml."""
-    return base64.b64encode(key.public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
+    return base64.b64encode(key.public_bytes_raw()).decode()
 
 
 def read_public_key(text: str) -> Ed25519PublicKey:
@@ -170,14 +164,9 @@ def read_public_key(text: str) -> Ed25519PublicKey:
         raise ConfigError("A neighbour's public key is 32 bytes in base64.") from None
 
 
-def _listed(covered: Iterable[str]) -> str:
-    names = " ".join(f'"{name}"' for name in covered)
-    return f"({names})"
-
-
 def _one(headers: Sequence[tuple[str, str]], name: str) -> str:
     """A header that is there once, of printable signs."""
-    found = [value for known, value in headers if known == name]
-    if len(found) != 1 or not found[0].isascii() or not found[0].isprintable():
+    values = [value for known, value in headers if known == name]
+    if len(values) != 1 or not values[0].isascii() or not values[0].isprintable():
         raise NotSigned
-    return found[0]
+    return values[0]

@@ -1,9 +1,9 @@
 """A vendor at work: its learner, and the visits that wait for a neighbour's offer.
 
-Everything here is what one transaction of the ledger begins with and ends with. A visit's own
-visitor carries what its reward needs (`Ticket`). Visits that are to show a neighbour's offer are
-remembered as well, in a ring by the number of all visits: the oldest gives way, whatever waits. So
-what is kept has one size, and when something is forgotten tells of nobody.
+One transaction of the ledger begins and ends with this state. The visitor carries what the reward
+of a visit needs (`Ticket`). Visits that are to show a neighbour's offer are stored as well, in a
+ring by the number of all visits, where the oldest is replaced: so the state has one size, and when
+a visit is forgotten says nothing about anybody.
 
 Assumes  every state is stored, only the newest is gone on from, and nothing is reported that was
          drawn on the way to a state that was not stored: two continuations of one state would
@@ -18,7 +18,7 @@ import json
 import struct
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -32,7 +32,6 @@ from tacit.designs.pdap.vendor import Vendor, Visit
 from tacit.errors import ConfigError, PrivacyError
 
 VERSION = 2
-"""Of a kept state, which holds it."""
 MOST_SEEN = 32
 KEPT = 2048
 """Of so many last visits an offer is waited for."""
@@ -55,11 +54,8 @@ _VISIT = np.dtype(
 
 @dataclass(frozen=True)
 class Ticket:
-    """A visit as its visitor brings it back: number, turn at the learner, arm and cell.
-
-    It tells them nothing: their context has this cell, and they were shown this arm. number 0: a
-    visit that is not learned.
-    """
+    """A visit as its visitor brings it back: number (0: not learned), turn at the learner, arm and
+    cell. It tells them nothing: their context has this cell, and they were shown this arm."""
 
     number: int
     turn: int
@@ -74,11 +70,8 @@ class Ticket:
 
 @dataclass
 class VendorState:
-    """names: every neighbour there ever was; rows name them by their place.
-
-    since: nanoseconds since 1970, when the settings were read whose videos and neighbours these
-    are.
-    """
+    """names: every neighbour there ever was; rows name them by their place. since: nanoseconds
+    since 1970, when the settings were read whose videos and neighbours these are."""
 
     vendor: Vendor
     visits: NDArray[Any] = field(default_factory=lambda: np.zeros(KEPT, _VISIT))
@@ -116,25 +109,25 @@ class VendorState:
         if numbers["settings"] != settings:
             return None
         rows = arrays["visit_rows"].reshape(-1).view(_VISIT).copy()
-        found = cls(vendor, rows, numbers["names"], numbers["since"])
-        found._home.resume(numbers, arrays)
+        state = cls(vendor, rows, numbers["names"], numbers["since"])
+        state._home.resume(numbers, arrays)
         vendor.resume(numbers["visits"], dict(numbers["videos"]), dict(numbers["peers"]))
-        for name, kept in numbers["known"].items():
-            vendor.known(name).resume(kept)
-        return found
+        for name, peer_state in numbers["known"].items():
+            vendor.known(name).resume(peer_state)
+        return state
 
     def rename(self, videos: Sequence[str], peers: Sequence[str]) -> None:
         """What joined and left the settings since; the last video leaves when others have come."""
-        for name in videos:
-            if name not in self.vendor.videos:
-                self.vendor.add_video(name)
-        for name in set(self.vendor.videos) - set(videos):
-            self.vendor.remove_video(name)
-        for name in peers:
-            if name not in self.vendor.peers:
-                self.vendor.meet(name)
-        for name in set(self.vendor.peers) - set(peers):
-            self.vendor.part(name)
+        shop = self.vendor
+        for names, known, join, leave in (
+            (videos, shop.videos, shop.add_video, shop.remove_video),
+            (peers, shop.peers, shop.meet, shop.part),
+        ):
+            for name in names:
+                if name not in known:
+                    join(name)
+            for name in set(known).difference(names):
+                leave(name)
 
     def begin(self, context: NDArray[np.float64], reached: Sequence[str]) -> Visit:
         """One visit more. reached: neighbours that can be asked now."""
@@ -148,10 +141,8 @@ class VendorState:
         return Visit(context, Choice(0, "exploit", 0, visit=0), self.vendor.unlearned(context))
 
     def finish(self, number: int, context: NDArray[np.float64], answer: bytes | None) -> Visit:
-        """Of a visit whose neighbour was to be shown. answer: None: there is none.
-
-        A visit whose row was given to another meanwhile gets an own video, and is not learned.
-        """
+        """Of a visit whose neighbour was to be shown. answer: None: there is none. A visit whose
+        row was given to another meanwhile gets an own video, and is not learned."""
         visit = self._visit(number, context)
         if visit is None or visit.peer is None:
             return self.unlearned(context)
@@ -160,23 +151,16 @@ class VendorState:
         return visit
 
     def clicked(self, ticket: Ticket, reward: float) -> None:
-        """What came of a visit; the first time counts.
-
-        Whether it teaches anything is the learner's to say: each visit once, and not too late.
-        """
+        """What came of a visit; the first time counts. Whether it teaches anything is the learner's
+        to say: each visit once, and not too late."""
         visit = self._visit(ticket.number)
-        if visit is None or visit.video is None:
-            self._learn(ticket, reward)
-            return
-        self.vendor.clicked(visit, reward)
-        self._note(visit)
-
-    def _learn(self, ticket: Ticket, reward: float) -> None:
-        """A visit without a row."""
-        if ticket.number < 1 or not any(ticket.arm in names for names in self.vendor.arms):
-            return
-        with suppress(PrivacyError):  # it was answered before
-            self._home.update(Choice(ticket.arm, "explore", ticket.cell, None, ticket.turn), reward)
+        if visit is not None and visit.video is not None:
+            self.vendor.clicked(visit, reward)
+            self._note(visit)
+        elif ticket.number > 0 and any(ticket.arm in names for names in self.vendor.arms):
+            choice = Choice(ticket.arm, "explore", ticket.cell, None, ticket.turn)
+            with suppress(PrivacyError):  # it was answered before
+                self._home.update(choice, reward)
 
     @property
     def _home(self) -> Joint:
@@ -184,17 +168,17 @@ class VendorState:
         return self.vendor.home
 
     def _note(self, visit: Visit) -> None:
-        row = self.visits[visit.number % len(self.visits)]
-        ticket = Ticket.of(visit)
-        row["number"], row["turn"] = ticket.number, ticket.turn
-        row["arm"], row["cell"] = ticket.arm, ticket.cell
         if visit.peer is not None and visit.peer not in self.names:
             self.names.append(visit.peer)
-        row["peer"] = -1 if visit.peer is None else self.names.index(visit.peer)
-        row["click"] = 0 if visit.click is None else 1 + int(visit.click)
-        row["learned"], row["came"] = visit.learned, visit.came
-        row["shown"] = visit.video is not None
-        row["request"] = np.frombuffer(visit.request or bytes(REQUEST_BYTES), np.uint8)
+        self.visits[visit.number % len(self.visits)] = (
+            *astuple(Ticket.of(visit)),
+            -1 if visit.peer is None else self.names.index(visit.peer),
+            0 if visit.click is None else 1 + int(visit.click),
+            visit.learned,
+            visit.came,
+            visit.video is not None,
+            np.frombuffer(visit.request or bytes(REQUEST_BYTES), np.uint8),
+        )
 
     def _visit(self, number: int, context: NDArray[np.float64] | None = None) -> Visit | None:
         """A visit as it was noted; its context is sent again, or stands for its cell's middle."""

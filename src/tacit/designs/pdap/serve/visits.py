@@ -1,22 +1,20 @@
-"""What happens at a visit, and between vendors: in which order things are paid, fixed and answered.
+"""HTTP resources of vendors: visits, rewards, and requests of other vendors.
 
-Visit    1. in one transaction, charged what is learned and what forwarding tells: own video or a
+Visit    1. in one transaction, charged for what is learned and forwarded: own video or a
          neighbour's offer, and the bytes that leave;
          2. the calls, outside of any transaction: the same bytes to all neighbours that can be
          asked, whatever was chosen, at the same moment and each to its end;
          3. where an offer is to be shown, in another transaction: the offer, or an own video.
-         All have the visitor's Idempotency-Key. A retry goes through what is stored: the same
+         All have the visitor's Idempotency-Key. A retry repeats what is stored: the same
          neighbours, the same bytes, and once step 3 is stored its answer.
-Asking   which neighbours are asked follows from public time, from questions of the service's own
+Asking   Which neighbours are asked follows from public time, from questions of the service's own
          and from noisy sums that are paid for; never from the context.
 Budget   A person without budget is served from what was learned from others, is not learned from
          and is not forwarded. When that is depends on how many visits of theirs there were.
-Name     Of a visit: its ticket, encrypted for the one who visited. It is stored with the answer for
-         as long as the ledger is, and the ticket's cell says where their context was.
-
-What came of a visit, and what vendors send one another: once each, also if they are repeated. A
-nonce is the Idempotency-Key of its release: one that comes again gets the bytes that are stored,
-for as long as there is a ledger, and nothing is done a second time.
+Name     Of a visit: its ticket, encrypted for the visitor, because its cell says where their
+         context was. It is stored with the answer for as long as the ledger is.
+Once     A nonce is the Idempotency-Key of its release: one that comes again gets the stored bytes,
+         for as long as there is a ledger, and nothing is done a second time.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tacit.designs.pdap.messages import Forward, MessageError, Offer
 from tacit.designs.pdap.serve import ServedVendor
 from tacit.designs.pdap.serve.settings import MOST_FEATURES
-from tacit.designs.pdap.serve.signatures import NotSigned, check, sign
+from tacit.designs.pdap.serve.signatures import NotSigned
 from tacit.designs.pdap.serve.state import Ticket, VendorState
 from tacit.designs.pdap.vendor import Visit
 from tacit.ledger import BudgetExhausted
@@ -63,8 +61,6 @@ router = APIRouter(route_class=access.Operation, prefix="/api/vendors", tags=["v
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$", max_length=64)]
 VisitId = Annotated[str, Path(pattern=r"^[0-9a-f]{96}$", max_length=96)]
 Feature = Annotated[float, Field(ge=0, le=1)]
-RECEIVED = {"received": True}
-"""Whether it was used is not reported: that depends on what others did."""
 
 
 class Body(BaseModel):
@@ -120,8 +116,8 @@ class Received(Body):
 @router.get("", response_model=Vendors, **allow(Role.ANONYMOUS))
 def vendors(service: Here) -> dict[str, Any]:
     """The vendors that are served here."""
-    found = service.deployment.all(ServedVendor).values()
-    return {"vendors": [vendor.described() for vendor in found]}
+    served = service.deployment.all(ServedVendor).values()
+    return {"vendors": [vendor.described() for vendor in served]}
 
 
 @router.post("/{name}/visits", response_model=Shown, **allow(Role.SUBJECT))
@@ -144,9 +140,9 @@ async def visit_reward(
     vendor = _vendor(service, caller, name)
     ticket = ticket_of(service, vendor, caller, visit)
 
-    def take(desk: VendorState) -> Reply:
-        desk.clicked(ticket, float(body.clicked))
-        return reply(RECEIVED)
+    def take(state: VendorState) -> Reply:
+        state.clicked(ticket, float(body.clicked))
+        return reply({"received": True})  # whether it was used depends on what others did
 
     payload = f"{ticket} {int(body.clicked)}".encode()
     return await vendor.step(service, caller, f"{VISIT}/reward", key, payload, take)
@@ -172,36 +168,28 @@ async def forwards(
     vendor = _vendor(service, caller, name)
     _check(request, vendor, caller, forward, key)
 
-    def take(desk: VendorState) -> Reply:
-        return Reply(200, OCTETS, desk.vendor.serve(caller.name, forward))
+    def take(state: VendorState) -> Reply:
+        return Reply(200, OCTETS, state.vendor.serve(caller.name, forward))
 
     made = await vendor.step(service, caller, "POST /api/vendors/forwards", key, forward, take)
     return _signed(vendor, caller, key, made)
 
 
 def _vendor(service: Service, caller: Caller, name: str) -> ServedVendor:
-    found = service.deployment.all(ServedVendor).get(name)
-    if found is None or caller.tenant != found.tenant:
+    vendor = service.deployment.all(ServedVendor).get(name)
+    if vendor is None or caller.tenant != vendor.tenant:
         raise Problem(404, "There is nothing at this address.")
-    return found
+    return vendor
 
 
 def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes, key: str) -> None:
-    """Problem 401 unless it is signed by the neighbour whose key this is, for this vendor, now.
-
-    A message is sent under its own number, so that no number is ever used for two.
-    """
-    sender = None
-    if vendor.calls is not None:
+    """Problem 401 unless it is signed by the neighbour whose key this is, for this vendor, now. A
+    message is sent under its own number, so that no number is ever used for two."""
+    sender, peers, path = None, vendor.neighbours.values(), request.url.path
+    headers = [(name.decode("latin-1"), v.decode("latin-1")) for name, v in request.headers.raw]
+    if vendor.reach is not None:
         with suppress(NotSigned):
-            sender, _ = check(
-                [(name.decode("latin-1"), v.decode("latin-1")) for name, v in request.headers.raw],
-                senders={name: peer.public_key for name, peer in vendor.neighbours.items()},
-                audience=vendor.calls.audience,
-                path=request.url.path,
-                body=body,
-                now=time.time(),
-            )
+            sender = vendor.reach.calls.sender_of(headers, peers, path=path, body=body)
     if sender != caller.name:
         raise Problem(401, "This is not signed as messages of a neighbour have to be.")
     try:
@@ -213,31 +201,11 @@ def _check(request: Request, vendor: ServedVendor, caller: Caller, body: bytes, 
 
 
 def _signed(vendor: ServedVendor, caller: Caller, nonce: str, answer: Response) -> Response:
-    if answer.status_code == 200 and vendor.calls is not None:
-        answer.headers.update(
-            sign(
-                vendor.calls.key,
-                sender=vendor.name,
-                audience=vendor.neighbours[caller.name].audience,
-                status=200,
-                body=bytes(answer.body),
-                nonce=nonce,
-                now=time.time(),
-            )
-        )
+    if answer.status_code == 200 and vendor.reach is not None:
+        peer, body = vendor.neighbours[caller.name], bytes(answer.body)
+        headers = vendor.reach.calls.signed(peer, status=200, body=body, nonce=nonce)
+        answer.headers.update(headers)
     return answer
-
-
-def _asked(vendor: ServedVendor, asks: Any, left: float) -> dict[str, asyncio.Task[bytes | None]]:
-    """Step 2, of those that are neighbours still."""
-    forward = bytes.fromhex(asks["forward"])
-    nonce = Forward.decode(forward).request.hex()
-    known = [(name, vendor.neighbours.get(name)) for name in asks["asks"]]
-    return {
-        name: vendor.calls.ask(peer, forward, nonce, within=left)
-        for name, peer in known
-        if peer is not None and vendor.calls is not None
-    }
 
 
 @dataclass(frozen=True)
@@ -258,7 +226,7 @@ class Visitor:
         if begun.status_code != _ASKS:
             return begun
         asks = json.loads(bytes(begun.body))
-        calls = _asked(self.vendor, asks, max(0.0, latest - time.monotonic()))
+        calls = self._ask(asks, max(0.0, latest - time.monotonic()))
         if asks["shown"] is not None:
             return reply(asks["shown"]).response(repeated="idempotency-replayed" in begun.headers)
         answer = None
@@ -270,16 +238,16 @@ class Visitor:
     async def begin(self, reached: Sequence[str]) -> Response:
         """Step 1, or all there is for a person whose budget is spent."""
 
-        def learned(desk: VendorState) -> Reply:
-            begun = desk.begin(self.context, reached)
+        def learned(state: VendorState) -> Reply:
+            begun = state.begin(self.context, reached)
             shown = None if begun.video is None else self._shown(begun)
             if begun.forward is None:
                 return reply(shown)
             asks = {"number": begun.number, "peer": begun.peer, "asks": begun.asks}
             return reply({**asks, "forward": begun.forward.hex(), "shown": shown}, _ASKS)
 
-        def unlearned(desk: VendorState) -> Reply:
-            return reply(self._shown(desk.unlearned(self.context)))
+        def unlearned(state: VendorState) -> Reply:
+            return reply(self._shown(state.unlearned(self.context)))
 
         charges = self.vendor.charges(self.caller.name, asks=bool(reached))
         try:
@@ -287,12 +255,20 @@ class Visitor:
         except BudgetExhausted:
             return await self._step(f"{VISIT}/unlearned", unlearned)
 
+    def _ask(self, asks: Any, within: float) -> dict[str, asyncio.Task[bytes | None]]:
+        """Step 2, of those that are neighbours still."""
+        if (reach := self.vendor.reach) is None:
+            return {}
+        forward = bytes.fromhex(asks["forward"])
+        peers = [self.vendor.neighbours.get(name) for name in asks["asks"]]
+        return {peer.name: reach.calls.ask(peer, forward, within=within) for peer in peers if peer}
+
     async def finish(self, asks: Any, answer: bytes | None) -> Response:
         """Step 3."""
         offer = _presentable(answer)
 
-        def take(desk: VendorState) -> Reply:
-            return reply(self._shown(desk.finish(asks["number"], self.context, offer)))
+        def take(state: VendorState) -> Reply:
+            return reply(self._shown(state.finish(asks["number"], self.context, offer)))
 
         return await self._step(f"{VISIT}/shown", take, paid=True)
 
