@@ -27,7 +27,7 @@ def test_one_domain_by_hand(one_domain_example):
     released = release(people, (4, 4), features, INFINITE)
     np.testing.assert_allclose(released.means, [2 * THIRD, THIRD, 2 * THIRD, THIRD], rtol=1e-12)
     assert released.usefulness.people == pytest.approx(3)
-    made = scores(people, released, features.context, INFINITE)
+    made = scores(people, released, INFINITE)
     expected = [
         [0.4714045, 0.5892557, 0.4714045, -0.1178511],
         [0.4714045, -0.1178511, 0.4714045, 0.5892557],
@@ -55,7 +55,7 @@ def test_two_domains_by_hand(two_domain_example):
     people, features = two_domain_example
     released = release(people, (2, 2), features, INFINITE)
     np.testing.assert_allclose(released.means, [2 / 3, 1 / 3], rtol=1e-12)
-    made = scores(people, released, features.context, INFINITE)
+    made = scores(people, released, INFINITE)
     np.testing.assert_allclose(made, [[1, 0], [0, 1], [1, 0]], atol=1e-5)
 
 
@@ -108,7 +108,7 @@ def test_too_few_people_get_popularity(one_domain_example):
     released = release(people, (4, 4), features, Settings(epsilon=300.0))
     assert released.lists is None
     assert not released.serves_lists
-    made = scores(people, released, features.context, Settings())
+    made = scores(people, released, Settings())
     assert (made == released.means).all()
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -28,14 +28,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.domains import Values, item_features
-from tacit.data.ratings import Column, Ratings
+from tacit.data.ratings import Ratings
 from tacit.designs.private.guarantees import (
     Usefulness,
     list_gain,
     people_needed,
     popular_above_noise,
 )
-from tacit.designs.private.people import People, Sides
+from tacit.designs.private.people import People, Sides, sides_of
 from tacit.designs.private.popular import TopItems, count, head_size, top_items
 from tacit.designs.private.settings import Mode, Settings, noise_multipliers, overall
 from tacit.designs.private.tastes import Features, centre, directions, item_tastes, whitening
@@ -111,7 +111,6 @@ def _matrix(cells: Values) -> tuple[tuple[str, ...], sparse.csr_array]:
 class Prepared:
     """names: of all features. features: None where fewer than two are in use on a side."""
 
-    ratings: Ratings
     sides: Sides
     names: tuple[str, ...]
     features: Features | None
@@ -131,50 +130,7 @@ def prepared(
     both = Features(table[sides.context], table[sides.targets])
     usable = all(len(np.unique(side.indices)) >= 2 for side in (both.context, both.targets))
     chosen_mode(None, usable, sides.joint, Settings(mode=mode))
-    return Prepared(ratings, sides, names, both if usable else None)
-
-
-def sides_of(
-    ratings: Ratings,
-    source: str | Sequence[str] | None,
-    target: str | Sequence[str] | None,
-    column: str,
-) -> Sides:
-    """Which items are context and which are targets, from public domains."""
-    if ratings.n_items < 2:
-        raise DataError("a catalogue has two items or more", found=ratings.n_items)
-    if target is None:
-        if source is not None:
-            raise ConfigError("A source needs a target: name the domain that lists are made in.")
-        everything = np.arange(ratings.n_items)
-        return Sides(ratings.n_items, everything, everything)
-    domains = ratings.item_metadata.get(column)
-    if domains is None:
-        raise DataError(
-            f"the items have no '{column}'",
-            expected="item metadata that names each item's domain",
-            fix="Name its column with --domain-column (from Python: domain=...).",
-        )
-    targets = _domain_items(domains, target, column)
-    if source is None:
-        others = np.array([isinstance(name, str) for name in domains.tolist()])
-        others[targets] = False
-        context = np.flatnonzero(others)
-    else:
-        context = _domain_items(domains, source, column)
-    if not len(context) or np.isin(context, targets).any():
-        raise ConfigError("source and target are different domains, each with items.")
-    return Sides(ratings.n_items, context, targets)
-
-
-def _domain_items(domains: Column, names: str | Sequence[str], column: str) -> NDArray[np.int64]:
-    wanted = (names,) if isinstance(names, str) else tuple(names)
-    known = {name for name in domains.tolist() if isinstance(name, str)}
-    for name in wanted:
-        if name not in known:
-            expected = "one of " + ", ".join(sorted(known))
-            raise DataError("no such domain", column=column, found=name, expected=expected)
-    return np.flatnonzero([name in wanted for name in domains.tolist()])
+    return Prepared(sides, names, both if usable else None)
 
 
 Floats = NDArray[np.float64]
@@ -184,9 +140,10 @@ FEW, MANY = 300.0, 4300.0
 
 @dataclass(frozen=True, eq=False)
 class Tastes:
-    """centre: what profiles are measured from. directions: (f, k) V. items: (target items, k) B.
-    deviation: of the noise in an entry of B before shrinking."""
+    """features: (context items, f). centre: what profiles are measured from. directions: (f, k) V.
+    items: (target items, k) B. deviation: of the noise in an entry of B before shrinking."""
 
+    features: sparse.csr_array
     centre: Centre
     directions: Floats
     items: Floats
@@ -216,9 +173,7 @@ class Released:
         Top items are served whatever is expected: they beat the popularity of the same release
         also where exact popularity is out of reach.
         """
-        return isinstance(self.lists, TopItems) or (
-            self.lists is not None and self.usefulness.worthwhile
-        )
+        return self.mode == "top-items" or (self.mode == "taste" and self.usefulness.worthwhile)
 
 
 def release(
@@ -233,20 +188,18 @@ def release(
     needed = people_needed(sizes[1], sigma, joint=people.joint)
     useful = Usefulness(counts.people, effective, needed)
     if counts.too_few:
-        return Released(counts.means, counts.deviation, None, useful)
-    if mode == "top-items" or features is None:
-        size = head_size(effective, people.joint)
-        lists: Tastes | TopItems = top_items(people, counts, size, noises[1:4])
-        return Released(counts.means, counts.deviation, lists, useful)
-    at = centre(counts, features, settings)
-    whitened = whitening(people, at, features, counts.people, noises[1], settings)
-    along = directions(people, at, features, counts, whitened, noises[2], settings)
-    items, deviation = item_tastes(people, at, features, counts, along, noises[3], settings)
-    if effective is not None:  # what the release itself says about such lists
-        popular = popular_above_noise(counts.targets, counts.deviation)
-        gain = list_gain(counts.means, items)
-        useful = Usefulness(counts.people, effective, needed, popular, gain)
-    lists = Tastes(at, along, items, deviation)
+        lists: Tastes | TopItems | None = None
+    elif mode == "top-items" or features is None:
+        lists = top_items(people, counts, head_size(effective, people.joint), noises[1:4])
+    else:
+        at = centre(counts, features, settings)
+        whitened = whitening(people, at, features, counts.people, noises[1], settings)
+        along = directions(people, at, features, counts, whitened, noises[2], settings)
+        items, deviation = item_tastes(people, at, features, counts, along, noises[3], settings)
+        lists = Tastes(features.context, at, along, items, deviation)
+        if effective is not None:  # what the release itself says about such lists
+            popular = popular_above_noise(counts.targets, counts.deviation)
+            useful = replace(useful, popular=popular, gain=list_gain(counts.means, items))
     return Released(counts.means, counts.deviation, lists, useful)
 
 

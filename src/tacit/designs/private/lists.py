@@ -6,13 +6,12 @@ It spends nothing: each list is made from that person's rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from tacit.data.ratings import Ratings
 from tacit.designs.private.fitting import Released, Tastes
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from tacit.designs.private.model import Private
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 MEAN_BESIDE = 0.3
 """Weight of an item's share of likes beside what top items add."""
 
@@ -39,33 +39,29 @@ class Reason:
     score: float
 
 
-def best(reasons: Iterable[Reason], n: int) -> list[Reason]:
-    """At most n that speak for an item, largest first."""
-    ordered = sorted(reasons, key=lambda reason: -reason.score)[:n]
-    return [reason for reason in ordered if reason.score > 0]
+def reasons(
+    kind: Literal["item", "feature"], names: Sequence[Any], added: Floats, n: int
+) -> Iterator[Reason]:
+    """At most n of those that speak for an item, largest first."""
+    for place in np.argsort(-added, kind="stable")[:n].tolist():
+        if added[place] > 0:
+            yield Reason(kind, names[place], float(added[place]))
 
 
-def scores(
-    people: Profiles, released: Released, context: sparse.csr_array | None, settings: Settings
-) -> Floats:
-    """(people, target items). context: (context items, f) features, None where there are none."""
+def scores(people: Profiles, released: Released, settings: Settings) -> Floats:
+    """(people, target items)."""
     if not released.serves_lists:
         return np.tile(released.means, (len(people.offsets) - 1, 1))
-    added = personal(people, released, context, settings)
-    return added + released.means * (1 if isinstance(released.lists, Tastes) else MEAN_BESIDE)
+    share = 1 if isinstance(released.lists, Tastes) else MEAN_BESIDE
+    return personal(people, released, settings) + released.means * share
 
 
-def personal(
-    people: Profiles, released: Released, context: sparse.csr_array | None, settings: Settings
-) -> Floats:
+def personal(people: Profiles, released: Released, settings: Settings) -> Floats:
     """(people, target items) what each one's own rows add to popularity."""
     lists = released.lists
-    if isinstance(lists, Tastes) and context is not None:
-        own = tastes(people, lists.centre, context, everybody=True) @ lists.directions
-        most = settings.personal_clip * math.sqrt(own.shape[1])
-        lengths = np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-300)
-        cut: Floats = own * np.minimum(1, most / lengths)
-        return cut @ lists.items.T
+    if isinstance(lists, Tastes):
+        own = tastes(people, lists.centre, lists.features, everybody=True) @ lists.directions
+        return (own * _cut(own, settings)) @ lists.items.T
     added = np.zeros((len(people.offsets) - 1, len(released.means)))
     if isinstance(lists, TopItems):
         unit = rows(people, lists.context, likes=people.joint)
@@ -73,41 +69,37 @@ def personal(
     return added
 
 
+def _cut(tastes: Floats, settings: Settings) -> Floats:
+    """(people, 1) what brings tastes (people, k) to the largest norm that lists are made from."""
+    most = settings.personal_clip * math.sqrt(tastes.shape[1])
+    lengths = np.maximum(np.linalg.norm(tastes, axis=1, keepdims=True), 1e-300)
+    cut: Floats = np.minimum(1, most / lengths)
+    return cut
+
+
 def parts(
-    person: Profiles,
-    item: int,
-    released: Released,
-    context: sparse.csr_array | None,
-    settings: Settings,
-) -> tuple[list[tuple[int, float]], Floats]:
-    """What each own context item adds to one target item's score, and each feature that the person
-    has more of than most. Nothing where everybody gets the same list."""
-    found = released.lists
-    numbers = [int(number) for number in person.items]
-    if not released.serves_lists or not numbers:
-        return [], np.zeros(0)
-    if isinstance(found, TopItems):
-        places = {int(head): column for column, head in enumerate(found.targets)}
-        if item not in places:
-            return [], np.zeros(0)
-        added = rows(person, found.context, likes=person.joint)[0] * found.weights[:, places[item]]
-        return list(zip(found.context.tolist(), added.tolist(), strict=True)), np.zeros(0)
-    assert isinstance(found, Tastes)
-    assert context is not None
-    pull = found.directions @ found.items[item]
-    weights = np.where(person.liked, 1.0, person.low) * found.centre.damping[person.items]
+    person: Profiles, item: int, released: Released, settings: Settings
+) -> tuple[Ints, Floats, Floats]:
+    """Numbers of own context items, what each adds to one target item's score, and what each
+    feature adds that the person has more of than most. Empty where all get the same list."""
+    lists, nothing = released.lists, (np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+    if not released.serves_lists or not len(person.items):
+        return nothing
+    if isinstance(lists, TopItems):
+        column = np.flatnonzero(lists.targets == item)
+        if not len(column):
+            return nothing
+        unit = rows(person, lists.context, likes=person.joint)[0]
+        return lists.context, unit * lists.weights[:, column[0]], nothing[2]
+    assert isinstance(lists, Tastes)
+    pull = lists.directions @ lists.items[item]
+    weights = np.where(person.liked, 1.0, person.low) * lists.centre.damping[person.items]
     weights = weights / weights.sum()
-    apart = context[person.items].toarray() - found.centre.mean
-    own = (apart @ pull) * weights
-    lean = weights @ apart
-    by_feature = np.where(lean > 0, lean * pull, 0)  # a reason is what a person has more of
-    taste = lean @ found.directions
-    most = settings.personal_clip * math.sqrt(len(taste))
-    cut = min(1.0, most / max(float(np.linalg.norm(taste)), 1e-300))
-    return list(zip(numbers, (own * cut).tolist(), strict=True)), by_feature * cut
-
-
-Ints = NDArray[np.int64]
+    apart = lists.features[person.items].toarray() - lists.centre.mean
+    more = weights @ apart
+    by_feature = np.where(more > 0, more * pull, 0)  # a reason is what a person has more of
+    cut = _cut(more[None] @ lists.directions, settings)[0]
+    return person.items, (apart @ pull) * weights * cut, by_feature * cut
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +124,7 @@ def lists_for(ratings: Ratings, model: Private, n: int) -> Lists:
     parts = []
     for start in range(0, ratings.n_users, BLOCK):
         stop = min(start + BLOCK, ratings.n_users)
-        made = scores(some(people, start, stop), model.released_, model.context_features_,
-                      model.settings_)  # fmt: skip
+        made = scores(some(people, start, stop), model.released_, model.settings_)
         rows = slice(int(ratings.offsets[start]), int(ratings.offsets[stop]))
         rated = place[ratings.items[rows]]
         made[ratings.users[rows][rated >= 0] - start, rated[rated >= 0]] = -np.inf

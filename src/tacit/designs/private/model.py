@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tacit import container
 from tacit.data.ratings import Column, RatingScale
-from tacit.data.stored import Given
+from tacit.data.stored import Given, known_of
 from tacit.designs.private import guarantees, lists, releases, storing
 from tacit.designs.private.fitting import Prepared, in_words, prepared, release
 from tacit.designs.private.lists import Reason
@@ -96,12 +96,12 @@ class Private(ItemRecommender):
         account: a ledger's budget that pays; `standing_` says what is left. PrivacyError, before
         anything is drawn, where the lifetime of all fits would be passed.
         """
-        known = catalogue_of(ratings)
-        settings, where = self.settings, (self.source, self.target, self.domain, self.features)
-        given = prepared(known, *where, settings.mode)
+        known, settings = catalogue_of(ratings), self.settings
+        where = self.source, self.target, self.domain
+        given = prepared(known, *where, self.features, settings.mode)
         threshold = like_threshold(known.scale, self.like_at)
         people = everybody(ratings, given.sides, threshold, settings.other_weight)
-        taken = inputs.taken_for_public(given.ratings)
+        taken = inputs.taken_for_public(known)
         before, lifetime = releases.earlier(self.previous, self.lifetime, settings.delta)
         if self.lifetime is not None and hasattr(self, "releases_"):
             before = releases.united(self.releases_, before)  # its own fits count, too
@@ -132,20 +132,19 @@ class Private(ItemRecommender):
         self, given: Prepared, rows: Given, people: People,
         fits: tuple[releases.Fit, ...], lifetime: float | None,
     ) -> Private:  # fmt: skip
-        settings, ratings, sides, known = self.settings, given.ratings, given.sides, given.features
+        settings, sides, known = self.settings, given.sides, known_of(rows)
         sizes = len(sides.context), len(sides.targets)
-        released, stars = release(people, sizes, known, settings), None
+        released, stars = release(people, sizes, given.features, settings), None
         if settings.stars:
-            number = released.usefulness.people
-            stars = star_model(rows, sides, known, noise_multipliers(settings)[4:], number)
+            noises, number = noise_multipliers(settings)[4:], released.usefulness.people
+            stars = star_model(rows, sides, given.features, noises, number)
         self.released_, self.stars_ = released, stars  # all of a fit, or nothing of it
-        self.feature_names_, self.context_features_ = given.names, known and known.context
-        self.item_ids_ = ratings.item_ids[sides.targets]
-        self.context_ids_ = ratings.item_ids[sides.context]
-        self.joint_, self.scale_ = sides.joint, ratings.scale
-        self.threshold_ = like_threshold(ratings.scale, self.like_at)
+        self.item_ids_ = known.item_ids[sides.targets]
+        self.context_ids_ = known.item_ids[sides.context]
+        self.joint_, self.scale_, self.feature_names_ = sides.joint, known.scale, given.names
+        self.threshold_ = like_threshold(known.scale, self.like_at)
         self.settings_, self.taken_ = settings, releases.taken_by(fits)
-        self.titles_, self.releases_, self.lifetime_ = inputs.titles_of(ratings), fits, lifetime
+        self.titles_, self.releases_, self.lifetime_ = inputs.titles_of(known), fits, lifetime
         return self
 
     @property
@@ -186,7 +185,7 @@ class Private(ItemRecommender):
             "liked_from": self.threshold_ - 1e-9,
             "card": card.to_dict(),
         }
-        return storing.device_file(self.released_, self.context_features_, self.settings_, said)
+        return storing.device_file(self.released_, self.settings_, said)
 
     def recommend_many(self, histories: Sequence[Likes], *, n: int = 10) -> list[Recommendations]:
         """A list for each history, in their order; `user_id` is its place."""
@@ -212,8 +211,7 @@ class Private(ItemRecommender):
         own = self._own(None, [item])
         if item not in self.history_ids_.tolist():
             raise DataError("no such item", found=item)
-        found, table, settings = self.released_, self.context_features_, self.settings_
-        added = lists.personal(self._profile(own), found, table, settings)[0]
+        added = lists.personal(self._profile(own), self.released_, self.settings_)[0]
         made = top_n(added, self.item_ids_, n=n, user=None, left_out=own, candidates=None)
         return made.named(self.titles_)
 
@@ -229,13 +227,14 @@ class Private(ItemRecommender):
         ids = self.item_ids_.tolist()
         if item not in ids:
             raise DataError("no such item among those that lists are made of", found=item)
-        found, table, settings = self.released_, self.context_features_, self.settings_
-        own, by_feature = lists.parts(profile, ids.index(item), found, table, settings)
-        context = self.context_ids_.tolist()
-        items = [Reason("item", context[number], score) for number, score in own]
-        named = zip(self.feature_names_, by_feature, strict=False)
-        more = [Reason("feature", name, float(score)) for name, score in named]
-        return (*lists.best(items, n), *lists.best(more, n))
+        numbers, added, by_feature = lists.parts(
+            profile, ids.index(item), self.released_, self.settings_
+        )
+        own = self.context_ids_[numbers].tolist()
+        return (
+            *lists.reasons("item", own, added, n),
+            *lists.reasons("feature", self.feature_names_, by_feature, n),
+        )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card, composed from the events that the fit was charged."""
@@ -271,7 +270,7 @@ class Private(ItemRecommender):
             "deviation": self.released_.deviation,
             **inputs.items_to_header(self.item_ids_, self.titles_),
         }
-        return header, storing.to_arrays(self.released_, self.context_features_, self.stars_)
+        return header, storing.to_arrays(self.released_, self.stars_)
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Private:
@@ -290,7 +289,7 @@ class Private(ItemRecommender):
         other = header["context"]
         model.joint_ = other is None
         model.context_ids_ = model.item_ids_ if other is None else inputs.ids_from_header(other)
-        model.released_, model.context_features_ = storing.from_file(
+        model.released_ = storing.from_file(
             header, arrays, len(model.context_ids_), len(model.item_ids_)
         )
         sizes = len(model.item_ids_), 0 if model.joint_ else len(model.context_ids_)
@@ -321,6 +320,5 @@ class Private(ItemRecommender):
         return context, targets
 
     def _score(self, history: History) -> Floats:
-        profile, settings = self._profile(history), self.settings_
-        made: Floats = lists.scores(profile, self.released_, self.context_features_, settings)[0]
+        made: Floats = lists.scores(self._profile(history), self.released_, self.settings_)[0]
         return made

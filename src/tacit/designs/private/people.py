@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,7 +14,7 @@ from scipy import sparse
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored import Given, StoredRatings, known_of
 from tacit.engine.profile_sums_compiled import Profiles, Sparse
-from tacit.errors import DataError
+from tacit.errors import ConfigError, DataError
 from tacit.recommenders.base import History
 from tacit.recommenders.inputs import check_kind, checked_history, checked_ids, checked_ratings
 
@@ -36,6 +36,48 @@ class Sides:
     @property
     def joint(self) -> bool:
         return np.array_equal(self.context, self.targets)
+
+
+def sides_of(
+    ratings: Ratings,
+    source: str | Sequence[str] | None,
+    target: str | Sequence[str] | None,
+    column: str,
+) -> Sides:
+    """Which items are context and which are targets, from public domains."""
+    if ratings.n_items < 2:
+        raise DataError("a catalogue has two items or more", found=ratings.n_items)
+    if target is None:
+        if source is not None:
+            raise ConfigError("A source needs a target: name the domain that lists are made in.")
+        everything = np.arange(ratings.n_items)
+        return Sides(ratings.n_items, everything, everything)
+    wanted = (target,) if isinstance(target, str) else tuple(target)
+    named = (source,) if isinstance(source, str) else tuple(source or ())
+    domains = domains_of(ratings, column, (*wanted, *named)).tolist()
+    others = {name for name in domains if isinstance(name, str) and name not in wanted}
+    sources = others if source is None else {*named}
+    context = np.flatnonzero([name in sources for name in domains])
+    if not len(context) or not sources <= others:
+        raise ConfigError("source and target are different domains, each with items.")
+    return Sides(ratings.n_items, context, np.flatnonzero([name in wanted for name in domains]))
+
+
+def domains_of(ratings: Ratings, column: str, names: Iterable[str]) -> Column:
+    """(n_items,) the metadata that names domains; DataError without it, or for another name."""
+    domains = ratings.item_metadata.get(column)
+    if domains is None:
+        raise DataError(
+            f"the items have no '{column}'",
+            expected="item metadata that names each item's domain",
+            fix="Name its column with --domain-column (from Python: domain=...).",
+        )
+    known = {name for name in domains.tolist() if isinstance(name, str)}
+    for name in names:
+        if name not in known:
+            expected = "one of " + ", ".join(sorted(known))
+            raise DataError("no such domain", column=column, found=name, expected=expected)
+    return domains
 
 
 def like_threshold(scale: RatingScale, like_at: float | None) -> float:

@@ -53,32 +53,25 @@ def settings_from_header(header: Mapping[str, Any]) -> Settings:
     return Settings(**given | {"epsilon": float(header["epsilon"])})
 
 
-def to_arrays(
-    released: Released, features: sparse.csr_array | None, stars: StarModel | None
-) -> dict[str, NDArray[Any]]:
-    """features: of the context items, which tastes are made from."""
+def to_arrays(released: Released, stars: StarModel | None) -> dict[str, NDArray[Any]]:
+    """Arrays of a model file, which `from_file` and `stars_from` read."""
     arrays: dict[str, NDArray[Any]] = {"means": released.means}
-    found = released.lists
-    if isinstance(found, TopItems):
-        arrays |= {"context": found.context, "targets": found.targets, "weights": found.weights}
-    if isinstance(found, Tastes) and features is not None:
+    lists = released.lists
+    if isinstance(lists, TopItems):
+        arrays |= vars(lists)
+    if isinstance(lists, Tastes):
         arrays |= {
-            "damping": found.centre.damping,
-            "mean": found.centre.mean,
-            "directions": found.directions,
-            "items": found.items,
-            "deviation": np.array([found.deviation]),
-            "feature_offsets": features.indptr.astype(np.int64),
-            "feature_columns": features.indices.astype(np.int32),
-            "feature_values": features.data,
+            "damping": lists.centre.damping,
+            "mean": lists.centre.mean,
+            "directions": lists.directions,
+            "items": lists.items,
+            "deviation": np.array([lists.deviation]),
+            "feature_offsets": lists.features.indptr.astype(np.int64),
+            "feature_columns": lists.features.indices.astype(np.int32),
+            "feature_values": lists.features.data,
         }
     if stars is not None:
-        arrays |= {
-            "star_mean": np.array([stars.mean]),
-            "star_effects": stars.effects,
-            "star_loadings": stars.loadings,
-            "star_variances": stars.variances,
-        }
+        arrays |= {f"star_{name}": np.atleast_1d(value) for name, value in vars(stars).items()}
     return arrays
 
 
@@ -97,46 +90,38 @@ def stars_from(arrays: Arrays, targets: int, context: int) -> StarModel:
     return StarModel(mean, effects, finite(arrays, "star_loadings", items, None), variances)
 
 
-def from_file(
-    header: Mapping[str, Any], arrays: Arrays, context: int, targets: int
-) -> tuple[Released, sparse.csr_array | None]:
-    """What was released, and the context items' features; ValueError where a part does not fit."""
+def from_file(header: Mapping[str, Any], arrays: Arrays, context: int, targets: int) -> Released:
+    """What was released, of so many context and target items; ValueError where a part does not
+    fit."""
     if header["version"] != VERSION:
         raise ValueError("it was written by another version of this design")
     means, useful = finite(arrays, "means", targets), Usefulness(**header["usefulness"])
     deviation, mode = float(header["deviation"]), header["mode"]
     if not math.isfinite(deviation):
         raise ValueError("the noise of its counts is not finite")
-    if mode == "popularity":
-        return Released(means, deviation, None, useful), None
+    lists: Tastes | TopItems | None = None
     if mode == "top-items":
-        return Released(means, deviation, _top_items(arrays, context, targets), useful), None
-    if mode != "taste":
+        rows, columns = _places(arrays, "context", context), _places(arrays, "targets", targets)
+        lists = TopItems(rows, columns, finite(arrays, "weights", len(rows), len(columns)))
+    elif mode == "taste":
+        lists = _tastes(arrays, context, targets)
+    elif mode != "popularity":
         raise ValueError(f"it has no mode '{mode}'")
-    found, features = _tastes(arrays, context, targets)
-    return Released(means, deviation, found, useful), features
+    return Released(means, deviation, lists, useful)
 
 
-def _top_items(arrays: Arrays, context: int, targets: int) -> TopItems:
-    rows, columns = _places(arrays, "context", context), _places(arrays, "targets", targets)
-    return TopItems(rows, columns, finite(arrays, "weights", len(rows), len(columns)))
-
-
-def _tastes(arrays: Arrays, context: int, targets: int) -> tuple[Tastes, sparse.csr_array]:
+def _tastes(arrays: Arrays, context: int, targets: int) -> Tastes:
     mean = finite(arrays, "mean", None)
     directions = finite(arrays, "directions", len(mean), None)
-    found = Tastes(
-        Centre(finite(arrays, "damping", context), mean),
-        directions,
-        finite(arrays, "items", targets, directions.shape[1]),
-        float(finite(arrays, "deviation", 1)[0]),
-    )
+    items = finite(arrays, "items", targets, directions.shape[1])
     offsets = shaped(arrays, "feature_offsets", context + 1).astype(np.int64)
     columns = _places(arrays, "feature_columns", len(mean)).astype(np.int32)
     values = finite(arrays, "feature_values", len(columns))
     if offsets[0] != 0 or offsets[-1] != len(columns) or (np.diff(offsets) < 0).any():
         raise ValueError("the features do not fit the list of items")
-    return found, sparse.csr_array((values, columns, offsets), shape=(context, len(mean)))
+    features = sparse.csr_array((values, columns, offsets), shape=(context, len(mean)))
+    centre = Centre(finite(arrays, "damping", context), mean)
+    return Tastes(features, centre, directions, items, float(finite(arrays, "deviation", 1)[0]))
 
 
 def _places(arrays: Arrays, name: str, below: int) -> NDArray[np.int64]:
@@ -146,27 +131,21 @@ def _places(arrays: Arrays, name: str, below: int) -> NDArray[np.int64]:
     return found.astype(np.int64)
 
 
-def device_file(
-    released: Released,
-    features: sparse.csr_array | None,
-    settings: Settings,
-    said: Mapping[str, Any],
-) -> bytes:
-    """What `device.DeviceLists.decode` reads. features: of the context items.
+def device_file(released: Released, settings: Settings, public: Mapping[str, Any]) -> bytes:
+    """What `device.DeviceLists.decode` reads; all of it was released or is public.
 
-    said: ids, titles, scale and card. It spends nothing: all of it was released or is public.
+    public: ids, titles, scale and card.
     """
     floats: dict[str, NDArray[np.float64]] = {"means": released.means}
-    places: dict[str, NDArray[np.int32]] = {}
-    mode, found = "popularity", released.lists
-    if isinstance(found, TopItems):
-        mode, floats["weights"] = "top-items", found.weights
-        places = {"context": _int32(found.context), "targets": _int32(found.targets)}
-    if isinstance(found, Tastes) and features is not None:
-        mode = "taste"
-        floats |= {"damping": found.centre.damping, "mean": found.centre.mean}
-        floats |= {"directions": found.directions, "items": found.items}
-        places = {"offsets": _int32(features.indptr), "columns": _int32(features.indices)}
+    places: dict[str, NDArray[Any]] = {}
+    lists = released.lists
+    if isinstance(lists, TopItems):
+        floats["weights"] = lists.weights
+        places = {"context": lists.context, "targets": lists.targets}
+    if isinstance(lists, Tastes):
+        floats |= {"damping": lists.centre.damping, "mean": lists.centre.mean}
+        floats |= {"directions": lists.directions, "items": lists.items}
+        places = {"offsets": lists.features.indptr, "columns": lists.features.indices}
     units, whole = {}, {}
     for name, values in floats.items():
         unit = np.abs(values).max(axis=0, initial=0.0) / _LARGEST
@@ -174,17 +153,14 @@ def device_file(
         units[name] = unit.tolist()
         whole[name] = np.round(values / unit).astype("<i2")
     header = {
-        **said,
+        **public,
         "message": MESSAGE,
         "version": DEVICE_VERSION,
-        "mode": mode,
+        "mode": released.mode,
         "units": units,
         "low": settings.other_weight,
         "clip": settings.personal_clip,
         "beside": MEAN_BESIDE,
     }
-    return container.pack(header, whole | places)
-
-
-def _int32(numbers: NDArray[Any]) -> NDArray[np.int32]:
-    return np.asarray(numbers).astype("<i4")
+    whole |= {name: numbers.astype("<i4") for name, numbers in places.items()}
+    return container.pack(header, whole)
