@@ -24,8 +24,8 @@ from tacit.auditing.claims import Bench, Line
 from tacit.auditing.replays import replay_check
 from tacit.data.domains import on_catalogue
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.designs.private.audit import faults
 from tacit.designs.private.audit.worlds import (
+    BUGS,
     DELTA,
     EPSILON,
     PERSONS,
@@ -137,7 +137,7 @@ def audit() -> Bench:
     """Whole fits replayed with one person more or less."""
     return Bench(
         {"": BENCH},
-        faults.BUGS,
+        BUGS,
         studies=(STUDY,),
         conclusion="No violation was found, and that is no proof.",
         after="tacit guarantee private --epsilon 1  reads what is promised.",

@@ -24,9 +24,8 @@ from tacit.auditing.empirical import best_known
 from tacit.auditing.output_distributions import Way, coded, sampled, thrown, ways
 from tacit.auditing.sampler_spy import tapped
 from tacit.data.ratings import Ratings
-from tacit.designs.private.audit import faults, line, worlds
-from tacit.designs.private.audit.faults import Planted
-from tacit.designs.private.audit.worlds import DELTA, EPSILON
+from tacit.designs.private.audit import line, worlds
+from tacit.designs.private.audit.worlds import DELTA, EPSILON, Planted
 from tacit.designs.xmap import model
 from tacit.designs.xmap.audit import tables
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Tables, only_link, turned
@@ -264,8 +263,8 @@ BUGS = (
         "items that nobody rated left out", {model: {"catalogue": rated_items_alone}},
         "likes two rare items", WORLD,
     ),
-    Planted("popular items by true counts", faults.HEAD_BY_TRUE_COUNTS, world=WORLD),
-    Planted("each sum with the noise of the whole budget", faults.SHARES_FORGOTTEN, world=WORLD),
+    Planted("popular items by true counts", worlds.HEAD_BY_TRUE_COUNTS, world=WORLD),
+    Planted("each sum with the noise of the whole budget", worlds.SHARES_FORGOTTEN, world=WORLD),
 )  # fmt: skip
 """Each fails on the shipped fit with one step replaced; it is compared with the shipped fit."""
 
