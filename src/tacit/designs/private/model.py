@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tacit import container
 from tacit.data.ratings import Column, RatingScale
 from tacit.data.stored import Given, known_of
-from tacit.designs.private import guarantees, lists, releases, storing
+from tacit.designs.private import guarantees, lists, releases
 from tacit.designs.private.fitting import Prepared, in_words, prepared, release
 from tacit.designs.private.lists import Reason
 from tacit.designs.private.people import (
@@ -112,7 +112,7 @@ class Private(ItemRecommender):
             self._learn(given, ratings, people, fits, lifetime)
         else:
             limit, _ = account.lifetime(lifetime, settings.delta)
-            asked = storing.settings_to_header(settings) | storing.parameters(self)
+            asked = lists.settings_to_header(settings) | lists.parameters(self)
 
             def make(fits: tuple[releases.Fit, ...]) -> bytes:
                 fresh = type(self)(**self.get_params())
@@ -185,7 +185,7 @@ class Private(ItemRecommender):
             "liked_from": self.threshold_ - 1e-9,
             "card": card.to_dict(),
         }
-        return storing.device_file(self.released_, self.settings_, said)
+        return lists.device_file(self.released_, self.settings_, said)
 
     def recommend_many(self, histories: Sequence[Likes], *, n: int = 10) -> list[Recommendations]:
         """A list for each history, in their order; `user_id` is its place."""
@@ -238,8 +238,8 @@ class Private(ItemRecommender):
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card, composed from the events that the fit was charged."""
-        found, fits = self.summary(), self.releases_
-        return (guarantees.card(self.settings_, taken=self.taken_, found=found, fits=fits),)
+        useful, fits = self.summary(), self.releases_
+        return (guarantees.card(self.settings_, taken=self.taken_, useful=useful, fits=fits),)
 
     def summary(self) -> str:
         """What the fit found about the use of lists, from released numbers alone."""
@@ -257,25 +257,25 @@ class Private(ItemRecommender):
         self._fitted()
         header = {
             "recommender": "private",
-            "settings": storing.settings_to_header(self.settings_),
-            "parameters": storing.parameters(self),
+            "settings": lists.settings_to_header(self.settings_),
+            "parameters": lists.parameters(self),
             "releases": {"fits": [fit.row for fit in self.releases_], "lifetime": self.lifetime_},
             "scale": [self.scale_.minimum, self.scale_.maximum, self.scale_.step],
             "taken": list(self.taken_),
             "feature_names": list(self.feature_names_),
             "context": None if self.joint_ else list(self.context_ids_.tolist()),
-            "version": storing.VERSION,
+            "version": lists.VERSION,
             "mode": self.released_.mode,
             "usefulness": asdict(self.released_.usefulness),
             "deviation": self.released_.deviation,
             **inputs.items_to_header(self.item_ids_, self.titles_),
         }
-        return header, storing.to_arrays(self.released_, self.stars_)
+        return header, lists.to_arrays(self.released_, self.stars_)
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Private:
         """Back from the arrays of a checked model file; ValueError for what no version wrote."""
-        settings = storing.settings_from_header(header["settings"])
+        settings = lists.settings_from_header(header["settings"])
         model = cls(
             settings.epsilon, settings.delta, mode=settings.mode, like_at=settings.like_at,
             stars=settings.stars, **header["parameters"],
@@ -289,11 +289,11 @@ class Private(ItemRecommender):
         other = header["context"]
         model.joint_ = other is None
         model.context_ids_ = model.item_ids_ if other is None else inputs.ids_from_header(other)
-        model.released_ = storing.from_file(
+        model.released_ = lists.from_file(
             header, arrays, len(model.context_ids_), len(model.item_ids_)
         )
         sizes = len(model.item_ids_), 0 if model.joint_ else len(model.context_ids_)
-        model.stars_ = storing.stars_from(arrays, *sizes) if model.stars else None
+        model.stars_ = lists.stars_from(arrays, *sizes) if model.stars else None
         model.feature_names_ = tuple(header["feature_names"])
         model.scale_ = RatingScale(*header["scale"])
         model.threshold_ = like_threshold(model.scale_, model.like_at)

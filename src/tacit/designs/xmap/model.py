@@ -23,7 +23,6 @@ from tacit.designs.xmap.settings import (
     Variant,
     catalogue,
     catalogue_from_header,
-    routes,
     settings_from_header,
     sound_card,
     sound_from_file,
@@ -102,7 +101,7 @@ class XMap(ItemRecommender):
     @property
     def routes(self) -> Routes:
         """Names of the domains, checked; ConfigError for what cannot be."""
-        return routes(self.source, self.target)
+        return Routes(self.source, self.target)
 
     @property
     def settings(self) -> Settings:

@@ -20,6 +20,7 @@ from tacit.data.stored import Given, known_of, within
 from tacit.designs.private import guarantees
 from tacit.designs.private.lists import Reason as Reason
 from tacit.designs.private.model import Private as Private
+from tacit.designs.private.people import domains_of
 from tacit.designs.private.settings import Settings as PrivateSettings
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Adjacency, Guarantee
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 Variant = Literal["sound", "published"]
 Kind = Literal["item-based", "user-based"]
-_DOMAINS = "{} is the name of a domain, or several"
 _NUMBERS: tuple[tuple[Any, Any, str, tuple[str, ...]], ...] = (
     (Integral, int, "a whole number", ("k", "extender_k", "significance")),
     (Real, float, "a number", ("epsilon", "epsilon_prime", "delta", "alpha")),
@@ -140,18 +140,17 @@ def settings_from_header(header: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
 class Routes:
-    """Where ratings come from and where lists are made.
+    """Where ratings come from and where lists are made; ConfigError for what cannot be.
 
     sources: names of domains; empty: every domain but the target. targets: one or several. A domain
     may be both; it is never its own source.
     """
 
-    sources: tuple[str, ...]
-    targets: tuple[str, ...]
-
-    def __post_init__(self) -> None:
+    def __init__(self, source: str | Sequence[str] | None, target: str | Sequence[str]) -> None:
+        rule = "{} is the name of a domain, or several"
+        self.sources = () if source is None else _names(source, rule.format("source"))
+        self.targets = _names(target, rule.format("target"))
         if not self.targets or len(set(self.targets)) < len(self.targets):
             raise ConfigError("Name at least one target domain, each once.")
         for target in self.targets:
@@ -159,12 +158,6 @@ class Routes:
                 raise ConfigError(
                     f"'{target}' needs a source that is another domain; got {self.sources}."
                 )
-
-
-def routes(source: str | Sequence[str] | None, target: str | Sequence[str]) -> Routes:
-    """From one name or several."""
-    sources = () if source is None else _names(source, _DOMAINS.format("source"))
-    return Routes(sources, _names(target, _DOMAINS.format("target")))
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,23 +181,10 @@ class Catalogue:
 
 def catalogue(ratings: Given, column: str, chosen: Routes) -> tuple[Given, Catalogue]:
     """The ratings of the domains in question, their items renumbered, and those items' domains."""
-    domains = known_of(ratings).item_metadata.get(column)
-    if domains is None:
-        raise DataError(
-            f"the items have no '{column}'",
-            expected="item metadata that names each item's domain",
-            fix="Name its column with --domain-column (from Python: domain=...).",
-        )
-    known = {name for name in domains.tolist() if isinstance(name, str)}
-    for name in (*chosen.sources, *chosen.targets):
-        if name not in known:
-            raise DataError(
-                "no such domain",
-                column=column,
-                found=name,
-                expected="one of " + ", ".join(sorted(map(str, known))),
-            )
-    used = {*chosen.sources, *chosen.targets} if chosen.sources else known
+    domains = domains_of(known_of(ratings), column, (*chosen.sources, *chosen.targets))
+    used = {*chosen.sources, *chosen.targets}
+    if not chosen.sources:
+        used = {name for name in domains.tolist() if isinstance(name, str)}
     if used <= set(chosen.targets) and len(used) < 2:
         raise DataError("there is only one domain", column=column, found=chosen.targets[0])
     kept = np.array([name in used for name in domains.tolist()], dtype=bool)
@@ -230,9 +210,7 @@ def catalogue_from_header(header: Mapping[str, Any], routes: Routes) -> Catalogu
     absent = {*routes.targets, *routes.sources} - set(names)
     if absent:
         raise ValueError(f"no item is in the domain {absent.pop()}")
-    domains = np.empty(len(names), dtype=object)
-    domains[:] = names
-    return Catalogue(domains, routes)
+    return Catalogue(np.array(names, dtype=object), routes)
 
 
 PAPER = (
@@ -249,15 +227,9 @@ def sound_lists(settings: Settings, routes: Routes) -> Private:
     """The sound variant, not fitted. Where a domain is source and target, all are one domain."""
     sources = tuple(name for name in routes.sources if name not in routes.targets)
     joint = len(routes.targets) > 1 and (not sources or len(sources) < len(routes.sources))
-    return Private(
-        settings.epsilon,
-        settings.delta,
-        source=None if joint else sources or None,
-        target=None if joint else routes.targets,
-        domain=settings.domain,
-        features=settings.features,
-        stars=settings.stars,
-    )
+    sides: dict[str, Any] = {} if joint else {"source": sources or None, "target": routes.targets}
+    given = {name: getattr(settings, name) for name in ("domain", "features", "stars")}
+    return Private(settings.epsilon, settings.delta, **sides, **given)
 
 
 def sound_card(epsilon: float, delta: float, spent: Guarantee | None = None) -> Guarantee:
@@ -266,9 +238,7 @@ def sound_card(epsilon: float, delta: float, spent: Guarantee | None = None) -> 
     epsilon: what was asked for, which the events that were spent come to within rounding; the card
     never states less than they come to.
     """
-    lists = (
-        guarantees.card(PrivateSettings(epsilon=epsilon, delta=delta)) if spent is None else spent
-    )
+    lists = spent or guarantees.card(PrivateSettings(epsilon=epsilon, delta=delta))
     assert lists.epsilon is not None
     return replace(
         lists,
