@@ -24,6 +24,7 @@ FEATURES = (
     "Columns of public item metadata, with commas; default: genres, tags, categories, price, year "
     "where there are any; '' for none."
 )
+STARS = "Also release mean stars, to predict stars: 40 % of the budget."
 SOURCES = "Domains that people have rated in, with commas; default: all others."
 _PERIODS = ("day", "week", "month", "quarter", "year")
 
@@ -48,9 +49,7 @@ class FitSettings(Where):
     like_at: float | None = option(
         "Least rating that is a like; default: 70 % of the scale.", default=None
     )
-    stars: bool = option(
-        "Also release mean stars, to predict stars: 40 % of the budget.", default=False
-    )
+    stars: bool = option(STARS, default=False)
     catalogue: Path | None = option(
         "Public list of items with their metadata. Others are left out.", default=None
     )
@@ -83,11 +82,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     from tacit.data.stored import watched
     from tacit.designs.private.model import Private
 
-    if math.isfinite(settings.epsilon) and run.per_item > 1:
-        raise PrivacyError(
-            "--per-item leaves items out by how many people rated them: one person can decide "
-            "that, and no noise hides it. Leave it out."
-        )
+    refuse_filter(settings.epsilon, run.per_item)
     names = ("epsilon", "delta", "features", "mode", "like_at", "stars", "previous", "lifetime")
     given = {name: getattr(settings, name) for name in names}
     model = Private(source=settings.from_domain or None, target=settings.to_domain or None, **given)
@@ -124,6 +119,15 @@ def fit(settings: FitSettings, run: Run) -> Result:
     said = f"Fitted private lists of {items:,} items. {card.first_line} {card.sentence}"
     after = f"tacit recommend {settings.out} --history my_ratings.csv --at-device"
     return Result(data, (said, *_standing(model, card.delta)), after)
+
+
+def refuse_filter(epsilon: float, per_item: int) -> None:
+    """PrivacyError for a private fit to items chosen by their numbers of ratings."""
+    if math.isfinite(epsilon) and per_item > 1:
+        raise PrivacyError(
+            "--per-item leaves items out by how many people rated them: one person can decide "
+            "that, and no noise hides it. Leave it out; a private fit serves every item."
+        )
 
 
 def _standing(model: Private, delta: float | None) -> list[str]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tacit.design import (
     Command,
@@ -19,17 +18,10 @@ from tacit.design import (
     promised,
     usefulness,
 )
-from tacit.designs.xmap.experiment.methods import METHODS, VARIANTS
+from tacit.designs.private.commands import DELTA, EPSILON, FEATURES, STARS, refuse_filter
+from tacit.designs.xmap.experiment.judging import METHODS, VARIANTS
 from tacit.errors import ConfigError, PrivacyError
 from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Result, manifest
-
-if TYPE_CHECKING:
-    pass
-
-FEATURES = (
-    "Columns of public item metadata, with commas; default: genres, tags, categories, price, year "
-    "where there are any; '' for none."
-)
 
 
 @dataclass(frozen=True)
@@ -38,15 +30,13 @@ class FitSettings(Where):
 
     out: Path = option(OUT, flag="--out -o", writes=True)
     to_domain: tuple[str, ...] = option("Domains to recommend from, with commas.", flag="--target")
-    epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.")
+    epsilon: float = option(EPSILON)
     from_domain: tuple[str, ...] = option(
         "Domains that people have rated in, with commas; default: all others.",
         default=(),
         flag="--source",
     )
-    delta: float = option(
-        "Probability that the bound of epsilon fails, such as 1e-6.", default=1e-6
-    )
+    delta: float = option(DELTA, default=1e-6)
     variant: str = option("'sound'; 'published', whose claims are refuted.", default="sound")
     epsilon_prime: float | None = option(
         "Published only: nats of its recommender's step.", default=None
@@ -58,9 +48,7 @@ class FitSettings(Where):
         "Co-raters below which a similarity is scaled down.", default=50, least=0
     )
     features: tuple[str, ...] | None = option(FEATURES, default=None)
-    stars: bool = option(
-        "Also release mean stars, to predict stars: 40 % of the budget.", default=False
-    )
+    stars: bool = option(STARS, default=False)
     catalogue: Path | None = option(
         "Public list of items: columns item, domain, title. Others are left out.", default=None
     )
@@ -81,11 +69,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
             "A user-based model is everybody's profile, and a model file holds no people. "
             "tacit evaluate xmap measures it."
         )
-    if variant == "sound" and math.isfinite(settings.epsilon) and run.per_item > 1:
-        raise PrivacyError(
-            "--per-item leaves items out by how many people rated them: one person can decide "
-            "that, and no noise hides it. Leave it out; the sound variant serves every item."
-        )
+    if variant == "sound":
+        refuse_filter(settings.epsilon, run.per_item)
     own = ("out", "catalogue", "from_domain", "to_domain", *options_of(Where))
     given = {name: value for name, value in vars(settings).items() if name not in own}
     model = XMap(source=settings.from_domain or None, target=settings.to_domain, **given)
@@ -149,8 +134,8 @@ def plan(settings: PlanSettings, _: Run) -> Result:
 PLAN = Command(PlanSettings, plan)
 
 
-PEOPLE, ITEMS, EPSILON, FITS = 3000, 80, 3.0, 2
-"""Of the tour; EPSILON: of its private model, for a whole profile."""
+PEOPLE, ITEMS, TOUR_EPSILON, FITS = 3000, 80, 3.0, 2
+"""Of the tour; TOUR_EPSILON: of its private model, for a whole profile."""
 _LEGEND = (
     "MAE in stars, predictions not rounded; ±: 95 % intervals, of means over splits and of "
     "differences over people."
@@ -268,7 +253,7 @@ def tour() -> Tour:
     from tacit.recommenders.baselines import Popularity
 
     ratings = generate_domains(PEOPLE, (ITEMS, ITEMS), 30, seed=1)
-    model = XMap(source="source", target="target", epsilon=EPSILON).fit(ratings)
+    model = XMap(source="source", target="target", epsilon=TOUR_EPSILON).fit(ratings)
     books = [int(item) for item in ratings.item_ids[:3]]
     best = model.recommend(history=dict.fromkeys(books, 5.0), n=3)
     read = {row.method: row.auc for game in GAMES for row in play(game, fits=FITS)[:1]}
@@ -277,7 +262,7 @@ def tour() -> Tour:
     trial = list_trial(ratings, source="source", target="target", seed=1)
     ndcg = {
         "popularity": judge_lists(Popularity(likes=True), trial).ndcg,
-        "private": judge_lists(XMap(source="source", target="target", epsilon=EPSILON), trial).ndcg,
+        "private": judge_lists(XMap(**model.get_params()), trial).ndcg,
     }
     return Tour(
         asked=f"{PEOPLE:,} generated people rated books and films. A person who rated three books "

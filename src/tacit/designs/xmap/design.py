@@ -128,7 +128,7 @@ DESIGN = Design(
         "plan": "commands:PLAN",
         "models": "serve:make_demo",
         "tour": "commands:tour",
-        "compare": "experiment.methods:contenders",
+        "compare": "experiment:contenders",
         "reproduce": "design:PRINTED",
         "useful": "settings:useful",
     },

@@ -12,12 +12,12 @@ from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
 from tacit.designs.xmap.experiment import Grid, evaluate_cross_domain, similarities_found
 from tacit.designs.xmap.experiment.judging import (
+    METHODS,
     Judged,
     judge_target,
     mae_difference,
     ndcg_difference,
 )
-from tacit.designs.xmap.experiment.methods import METHODS
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.base import ItemRecommender
 from tacit.terminal import plain

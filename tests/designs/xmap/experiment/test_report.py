@@ -10,19 +10,18 @@ import pytest
 from pages import Page
 
 from tacit.designs.xmap.experiment import CrossDomainTable, Point, Setting
-from tacit.designs.xmap.experiment.judging import Comparison
-from tacit.designs.xmap.experiment.methods import (
+from tacit.designs.xmap.experiment.judging import (
     BASELINES,
     METHODS,
     NAMES,
     NON_PRIVATE,
     PAPERS_BUDGETS,
     PRIVATE,
-    STROKES,
     VARIANTS,
+    Comparison,
     Contender,
 )
-from tacit.designs.xmap.experiment.report import page_of, verdict
+from tacit.designs.xmap.experiment.report import STROKES, page_of, verdict
 from tacit.evaluation import Interval
 
 MANIFEST = {"seed": 7, "data": {"sha256": "ab12"}, "date": "1999-01-02"}

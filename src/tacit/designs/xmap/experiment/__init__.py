@@ -20,10 +20,17 @@ from typing import Any
 
 import numpy as np
 
+from tacit import design
 from tacit.data.domains import items_in
 from tacit.data.ratings import Ratings
 from tacit.designs.xmap.experiment.judging import (
+    METHODS,
+    NON_PRIVATE,
+    PAPERS_BUDGETS,
+    PRIVATE,
+    VARIANTS,
     Comparison,
+    Contender,
     Experiment,
     Judged,
     Key,
@@ -32,19 +39,14 @@ from tacit.designs.xmap.experiment.judging import (
     comparison,
     run_setting,
 )
-from tacit.designs.xmap.experiment.methods import (
-    METHODS,
-    NON_PRIVATE,
-    PAPERS_BUDGETS,
-    PRIVATE,
-    VARIANTS,
-    Contender,
-)
 from tacit.errors import ConfigError
 from tacit.evaluation import Interval, mean_interval
 from tacit.evaluation.runner import Progress, Runner
 
 PAPERS_K = 50
+PROFILE = "a person's whole profile, added or removed"
+PRINTED = "a rating, as printed: refuted, see the card"
+LISTS = "everybody who has the lists or the model"
 
 
 @dataclass(frozen=True)
@@ -104,13 +106,11 @@ class Grid:
     def plan(self) -> dict[Setting, list[Key]]:
         """Every k and budget at the base, elsewhere the base's k and the first budget of each."""
         first = [*self._contenders(self.epsilons[:1], ())]
-        budgets = dict.fromkeys([*first, *self._contenders(self.epsilons, self.surface)])
-        elsewhere: list[Key] = [(each, self.base_k if each.has_k else None) for each in first]
-        at_base: dict[Key, None] = dict.fromkeys(
-            (each, k) for each in first for k in self.ks if each.has_k
-        )
-        at_base |= dict.fromkeys((each, self.base_k if each.has_k else None) for each in budgets)
-        found: dict[Setting, list[Key]] = {self.base: [*at_base]}
+        elsewhere = [self._at_base_k(each) for each in first]
+        at_base: list[Key] = [(each, k) for each in first for k in self.ks if each.has_k]
+        at_base += elsewhere
+        at_base += map(self._at_base_k, self._contenders(self.epsilons, self.surface))
+        found: dict[Setting, list[Key]] = {self.base: [*dict.fromkeys(at_base)]}
         moved = [replace(self.base, overlap=share) for share in sorted(self.overlaps)]
         moved += [replace(self.base, profile_size=size) for size in sorted(self.profile_sizes)]
         for setting in moved:
@@ -119,6 +119,9 @@ class Grid:
             with_alpha = [key for key in elsewhere if key[0].has_alpha]
             found.setdefault(replace(self.base, alpha=alpha), with_alpha)
         return found
+
+    def _at_base_k(self, contender: Contender) -> Key:
+        return contender, self.base_k if contender.has_k else None
 
     def _contenders(
         self, epsilons: Sequence[float], surface: Sequence[float]
@@ -202,7 +205,7 @@ class CrossDomainTable:
             "people": list(self.people),
             "rows": list(self.rows),
             "points": [point.to_dict() for point in self.points],
-            "comparisons": [vars(each) | {} for each in self.comparisons],
+            "comparisons": [dict(vars(each)) for each in self.comparisons],
         }
 
 
@@ -271,6 +274,26 @@ def _point(setting: Setting, key: Key, judged: Sequence[Judged]) -> Point:
     return Point(*key, setting, mean_interval(errors) if errors else None, lists)
 
 
+def contenders(asked: design.Comparison) -> tuple[design.Entry, ...] | str:
+    """X-Map in its variants, for `tacit compare`, where two domains are named."""
+    if asked.source is None or asked.target is None:
+        return "needs two domains: name --source and --target"
+    maker, found = "tacit.designs.xmap:XMap", []
+    for epsilon in asked.epsilons:
+        given = {"source": asked.source, "target": asked.target, "epsilon": epsilon}
+        published = given | {"variant": "published", "k": 10}
+        if math.isinf(epsilon):
+            kinds = [("non-private", PROFILE, published)]
+        else:
+            sound = given | {"variant": "sound", "delta": asked.delta}
+            kinds = [("sound", PROFILE, sound), ("published", PRINTED, published)]
+        found += [
+            design.Entry("xmap", variant, epsilon, unit, LISTS, maker, settings, True)
+            for variant, unit, settings in kinds
+        ]
+    return tuple(found)
+
+
 def similarities_found(ratings: Ratings, source: str, target: str) -> dict[str, int]:
     """How many pairs of an item of each domain have a similarity.
 
@@ -282,12 +305,8 @@ def similarities_found(ratings: Ratings, source: str, target: str) -> dict[str, 
     from tacit.engine import Engine
 
     sources, targets = (items_in(ratings, name).astype(np.int32) for name in (source, target))
-    base, engine, settings = (
-        baseline(ratings.matrix),
-        Engine(),
-        XMap(target=target).settings,
-    )
-    k, significance = settings.extender_k, settings.significance
+    base, engine, defaults = baseline(ratings.matrix), Engine(), XMap(target=target)
+    k, significance = defaults.extender_k, defaults.significance
     found = extend(base, sources, targets, k=k, significance=significance, engine=engine)
     parts = [sources[part] for part in blocks_of(found, sources)]
     centred = base.table.values

@@ -1,4 +1,13 @@
-"""Every contender of one split, judged on people whose ratings in the target it has not seen.
+"""The contenders of an experiment across domains, and each judged on people new to the target.
+
+nx-map-ib, nx-map-ub   X-Map without privacy, item-based and user-based: the published variant at
+                       epsilon = inf
+x-map-ib, x-map-ub     X-Map with privacy, in its variants; user-based only as published
+item-average           mean of the item's stars; user-average: of the person's own stars
+popularity             how many people rated the item (lists only: its scores are not stars)
+remote-user            people who are alike in the source domain are asked about the target domain
+knn-single, knn-cross  item kNN in the target domain alone; over both domains as one
+mf                     matrix factorisation over both domains as one
 
 Whether one is better than another is judged by paired differences: a person may be a test person
 under several seeds and counts once, with all their ratings. So the interval is about other people
@@ -8,6 +17,7 @@ of the same kind, and not about other draws of the split alone.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +28,6 @@ from numpy.typing import NDArray
 from tacit.data.domains import cross_domain_split, items_in
 from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import Split
-from tacit.designs.xmap.experiment.methods import BASELINES, Contender
 from tacit.errors import DataError
 from tacit.evaluation import Interval, mean_interval
 from tacit.evaluation.lists import LIST_LENGTH, lists_of, top_quarter
@@ -27,6 +36,105 @@ from tacit.recommenders.base import Recommender
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+NAMES = {
+    "nx-map-ib": "NX-Map (item-based)",
+    "nx-map-ub": "NX-Map (user-based)",
+    "x-map-ib": "X-Map (item-based)",
+    "x-map-ub": "X-Map (user-based)",
+    "item-average": "item average",
+    "user-average": "user average",
+    "popularity": "popularity",
+    "remote-user": "remote user",
+    "knn-single": "item kNN (target only)",
+    "knn-cross": "item kNN (both domains)",
+    "mf": "matrix factorisation",
+}
+METHODS = tuple(NAMES)
+NON_PRIVATE, PRIVATE, BASELINES = METHODS[:2], METHODS[2:4], METHODS[4:]
+VARIANTS = ("sound", "published")
+WITHOUT_K = ("item-average", "user-average", "popularity", "mf")
+PAPERS_BUDGETS = {"x-map-ib": (0.3, 0.8), "x-map-ub": (0.6, 0.3)}
+"""(epsilon, epsilon_prime) of the paper's figures: one replaced item; the recommender's step."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One method with its privacy parameters. epsilon: inf without privacy.
+
+    variant: of X-Map; published for NX-Map, which it is at infinity; baseline for the others.
+    """
+
+    method: str
+    variant: str = "baseline"
+    epsilon: float = math.inf
+    epsilon_prime: float | None = None
+    delta: float = 0.0
+
+    @property
+    def parameters(self) -> tuple[str, str, float, float | None]:
+        """What a comparison names it by."""
+        return self.method, self.variant, self.epsilon, self.epsilon_prime
+
+    @property
+    def has_k(self) -> bool:
+        """Whether it has neighbours to count."""
+        return self.method not in WITHOUT_K and self.variant != "sound"
+
+    @property
+    def has_alpha(self) -> bool:
+        """Whether old ratings lose weight in it: the paper's item-based methods."""
+        return self.method.endswith("-ib") and self.variant == "published"
+
+    @property
+    def name(self) -> str:
+        """`X-Map (item-based), sound`; baselines and NX-Map go by their name alone."""
+        name = NAMES[self.method]
+        return f"{name}, {self.variant}" if self.method in PRIVATE else name
+
+    @property
+    def budget(self) -> str:
+        """`ε = 1, δ = 1e-06`; empty without privacy."""
+        if self.method not in PRIVATE:
+            return ""
+        if math.isinf(self.epsilon):
+            return "ε = ∞"
+        if self.epsilon_prime is not None:
+            return f"ε = {self.epsilon:g}, ε′ = {self.epsilon_prime:g}, as claimed"
+        return f"ε = {self.epsilon:g}, δ = {self.delta:g}"
+
+    def predicts(self, options: Mapping[str, Any]) -> bool:
+        """Whether its scores are stars: not popularity's, nor sound ones without the option."""
+        if self.variant == "sound":
+            return bool(options.get("stars"))
+        return self.method != "popularity"
+
+    def make(
+        self, source: str, target: str, options: Mapping[str, Any], seed: int, k: int | None
+    ) -> Recommender:
+        """An unfitted recommender. options: further keywords of XMap, by name."""
+        from tacit.designs.xmap.model import XMap
+        from tacit.recommenders import baselines
+
+        neighbours: dict[str, Any] = {} if k is None else {"k": k}
+        match self.method:
+            case "item-average":
+                return baselines.ItemMean(damping=0.0)
+            case "user-average":
+                return baselines.UserAverage()
+            case "popularity":
+                return baselines.Popularity()
+            case "remote-user":
+                return baselines.RemoteUser(source=source, target=target, **neighbours)
+            case "knn-single":
+                return baselines.ItemKNN(domain=target, **neighbours)
+            case "knn-cross":
+                return baselines.ItemKNN(**neighbours)
+            case "mf":
+                return baselines.MatrixFactorization(random_state=seed)
+        own: dict[str, Any] = {name: what for name, what in vars(self).items() if name != "method"}
+        own["recommender"] = "user-based" if self.method.endswith("-ub") else "item-based"
+        return XMap(source=source, target=target, **own, **neighbours, **options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,34 +191,29 @@ class Experiment:
     test_ratings: int
     options: Mapping[str, Any]
 
-    def split(self, setting: Setting, seed: int) -> Split:
-        return cross_domain_split(
-            self.ratings,
-            source=self.source,
-            target=self.target,
-            share=self.share,
-            keep=setting.profile_size,
-            at_least=self.test_ratings,
-            overlap=setting.overlap,
-            seed=seed,
-        )
-
 
 def run_setting(
     experiment: Experiment, seed: int, setting: Setting, entries: Sequence[Key]
 ) -> list[Judged]:
     """Of every contender, in the order of `entries`."""
-    split = experiment.split(setting, seed)
-    target = np.zeros(experiment.ratings.n_items, dtype=bool)
-    target[items_in(experiment.ratings, experiment.target)] = True
+    ratings, source, target = experiment.ratings, experiment.source, experiment.target
+    split = cross_domain_split(
+        ratings,
+        source=source,
+        target=target,
+        share=experiment.share,
+        keep=setting.profile_size,
+        at_least=experiment.test_ratings,
+        overlap=setting.overlap,
+        seed=seed,
+    )
+    listed = np.isin(np.arange(ratings.n_items), items_in(ratings, target))
     options = {**experiment.options, "alpha": setting.alpha}
     found = []
     for contender, k in entries:
-        model = contender.make(experiment.source, experiment.target, options, seed, k)
+        model = contender.make(source, target, options, seed, k).fit(split.train)
         stars = contender.predicts(options)
-        found.append(
-            judge_target(model.fit(split.train), split, target, n=LIST_LENGTH, stars=stars)
-        )
+        found.append(judge_target(model, split, listed, n=LIST_LENGTH, stars=stars))
     return found
 
 
@@ -218,15 +321,13 @@ def comparison(
     mine: Key, theirs: Contender, measure: str, judged: Sequence[Judged],
     against: Sequence[Judged], alpha: float | None = None,
 ) -> Comparison:  # fmt: skip
+    """One measure on the same people. alpha: of the first, where it differs from the base's."""
     over_people = mae_difference if measure == "mae" else ndcg_difference
-    found, people = over_people(judged, against)
-    one, k = mine
-    own = (one.method, one.variant, one.epsilon, one.epsilon_prime, k)
-    return Comparison(*own, theirs.method, measure, *found, people, alpha)
+    gap, people = over_people(judged, against)
+    return Comparison(*mine[0].parameters, mine[1], theirs.method, measure, *gap, people, alpha)
 
 
 def _by_person(judged: Sequence[Judged], values: Sequence[NDArray[np.generic]]) -> Floats:
     """(distinct people,) sums over the seeds."""
-    ids: list[Column] = [each.ids for each in judged]
-    _, place = np.unique(np.concatenate(ids), return_inverse=True)
+    _, place = np.unique(np.concatenate([each.ids for each in judged]), return_inverse=True)
     return np.bincount(place, weights=np.concatenate(values)).astype(np.float64)

@@ -7,12 +7,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tacit.designs.xmap.experiment import CrossDomainTable, Point
-from tacit.designs.xmap.experiment.judging import Comparison
-from tacit.designs.xmap.experiment.methods import NON_PRIVATE, STROKES, Contender
+from tacit.designs.xmap.experiment.judging import NON_PRIVATE, Comparison, Contender
 from tacit.evaluation import Interval, Table, Verdict
 from tacit.evaluation.page import Cell, Line, Mark, Page, Section, interval, moving
 
 BASELINE = "item-average"
+SOLID: tuple[int, ...] = ()
+DASHED, DOTTED = (7, 4), (2, 3)
+STROKES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
+    ("nx-map-ib", "published"): ("var(--nx)", SOLID),
+    ("nx-map-ub", "published"): ("var(--nx)", DASHED),
+    ("x-map-ib", "sound"): ("var(--sound)", SOLID),
+    ("x-map-ib", "published"): ("var(--printed)", SOLID),
+    ("x-map-ub", "published"): ("var(--printed)", DASHED),
+    ("item-average", "baseline"): ("var(--ink)", DOTTED),
+    ("user-average", "baseline"): ("var(--muted)", DOTTED),
+    ("remote-user", "baseline"): ("var(--b1)", SOLID),
+    ("knn-single", "baseline"): ("var(--b2)", SOLID),
+    ("knn-cross", "baseline"): ("var(--b2)", DASHED),
+    ("mf", "baseline"): ("var(--b3)", SOLID),
+}
+"""(method, variant): colour and dash of its line; popularity has no error to draw."""
 
 
 def page_of(table: CrossDomainTable, manifest: Mapping[str, Any]) -> Page:
@@ -102,8 +117,7 @@ def against(
     table: CrossDomainTable, point: Point, other: str, measure: str = "mae"
 ) -> Comparison | None:
     """How a contender at the base compares with another method."""
-    one = point.contender
-    wanted = (one.method, one.variant, one.epsilon, one.epsilon_prime, other, measure)
+    wanted = (*point.contender.parameters, other, measure)
     for each in table.comparisons:
         own = (each.method, each.variant, each.epsilon, each.epsilon_prime)
         if (*own, each.against, each.measure) == wanted:
