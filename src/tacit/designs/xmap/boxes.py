@@ -9,7 +9,7 @@ Releases   one table of images and one of neighbours, each drawn here, once. No 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -22,10 +22,11 @@ from tacit.data.stored import Given, StoredRatings, in_memory, known_of
 from tacit.designs.xmap import guarantees
 from tacit.designs.xmap.extender import Baseline, centred, extend, means_of_people
 from tacit.designs.xmap.generator import Profiles, alter_egos, drawn_as_published, images
-from tacit.designs.xmap.people import PeopleNeighbours
 from tacit.designs.xmap.recommender import (
     ItemNeighbours,
     RatedTogether,
+    candidates,
+    drawn_neighbours,
     item_neighbours,
     liked,
     pattern,
@@ -41,13 +42,87 @@ from tacit.randomness import Source
 from tacit.recommenders.base import History
 from tacit.recommenders.inputs import checked_history, finite, shaped
 
+VERSION = 1  # of what a header says
 Arrays = Mapping[str, NDArray[Any]]
 Floats = NDArray[np.float64]
 Rows = Callable[[Ratings], tuple[sparse.csr_array, Floats]]
 """From a block of people to (people, items) stars, and (people,) their means."""
 
-VERSION = 1
-"""Of what a header says."""
+
+@dataclass(frozen=True, eq=False)
+class PeopleNeighbours:
+    """The user-based recommender: stars from the k people most like a person. No guarantee.
+
+    Source   the X-Map paper. PNSA and PNCF with roles of people and items swapped: the report
+             prints no formula of them.
+    Sees     everybody's profile: the model is made of people, so no file holds it.
+
+    With a budget, the people like a profile are drawn by PNSA. Drawn again, noise would average
+    out; so they are remembered, as long as this object lives.
+    """
+
+    means: Floats
+    profiles: Profiles
+    k: int
+    budget: float | None
+    source: Source
+    _chosen: dict[bytes, tuple[Numbers, Floats]] = field(default_factory=dict)
+
+    def predict(self, mine: Profiles, *_: object) -> Floats:
+        """(1, n_target) stars of one profile: its own mean, or without ratings the items', and how
+        far the people like it are from their own means."""
+        people, similarities = self.chosen(mine)
+        total, theirs = self.support(mine), self.profiles.stars[people]
+        said = centred(theirs, means_of_people(theirs)[1]).values
+        moved = np.divide(similarities @ said, total, out=0 * total, where=total > 0)
+        own = float(mine.stars.data.mean()) if mine.stars.nnz else self.means
+        stars: Floats = own + moved
+        return stars
+
+    def support(self, mine: Profiles, *_: object) -> Floats:
+        """(1, n_target) the weight a prediction rests on: sum of |similarity|."""
+        people, similarities = self.chosen(mine)
+        weights: Floats = np.abs(similarities) @ pattern(self.profiles.stars[people]).values
+        return weights[None]
+
+    def chosen(self, mine: Profiles) -> tuple[Numbers, Floats]:
+        """The people most like one profile, k or fewer, and their similarities."""
+        key = mine.stars.indices.tobytes() + mine.stars.data.tobytes()
+        if key not in self._chosen:
+            self._chosen[key] = self._choose(mine)
+        return self._chosen[key]
+
+    def _choose(self, mine: Profiles) -> tuple[Numbers, Floats]:
+        """Of positive cosines: drawn, or the largest, ties by number."""
+        alike = candidates(mine.stars.indices, mine.deviations, self._columns, self._squares, 0)
+        alike = alike.only(~self._same(mine.stars)[alike.numbers])
+        if self.budget is None:
+            nearest = np.argsort(-alike.similarities, kind="stable")[: self.k]
+            return alike.numbers[nearest], alike.similarities[nearest]
+        (people,), (similarities,) = drawn_neighbours([alike], self.k, self.budget, self.source)
+        there = people >= 0
+        return people[there], similarities[there]
+
+    @cached_property
+    def _columns(self) -> sparse.csr_array:
+        """(n_target, people) stars minus the item's mean: what people are compared by."""
+        return self.profiles.matrix(self.profiles.deviations).T.tocsr()
+
+    @cached_property
+    def _squares(self) -> Floats:
+        """(people,) squared norms."""
+        columns = self._columns
+        squares = np.bincount(columns.indices, columns.data**2, minlength=columns.shape[1])
+        return squares.astype(np.float64)
+
+    def _same(self, stars: sparse.csr_array) -> NDArray[np.bool_]:
+        """(people,) whose profile has the same items with the same stars: they themselves."""
+        every, wanted = self.profiles.stars, np.full(stars.shape[1], np.nan)
+        wanted[stars.indices] = stars.data
+        people = np.repeat(np.arange(every.shape[0]), np.diff(every.indptr))
+        equal = np.bincount(people, every.data == wanted[every.indices], every.shape[0])
+        same: NDArray[np.bool_] = (equal == stars.nnz) & (np.diff(every.indptr) == stars.nnz)
+        return same
 
 
 class Own(NamedTuple):
@@ -167,11 +242,9 @@ def fitted(
         overall = sums[items].sum() / max(1.0, counts[items].sum())
         found = np.full(len(items), overall)
         means[items] = np.divide(sums[items], counts[items], out=found, where=counts[items] > 0)
+    shared = means, counts.astype(np.int64), settings, engine, draws
     bridges = {
-        target: _bridge(
-            ratings, catalogue, target, means, counts.astype(np.int64), settings, engine, draws
-        )
-        for target in catalogue.routes.targets
+        target: _bridge(ratings, catalogue, target, *shared) for target in catalogue.routes.targets
     }
     return Boxes(settings, catalogue, known.item_ids, known.scale, bridges, known)
 
@@ -200,10 +273,10 @@ def _bridge(
     k, significance = settings.k, settings.significance
     neighbours: ItemNeighbours | PeopleNeighbours
     if settings.user_based:
-        everybody = egos(_stars(in_memory(ratings), used=used)[0], None)
+        everybody = egos(stars(in_memory(ratings))[0], None)
         neighbours = PeopleNeighbours(means, everybody, k, budget, draws)
     else:
-        table = _table(ratings, partial(_profiles, used=used, egos=egos), centred)
+        table = _table(ratings, partial(stars, egos=egos), centred)
         if budget is None:
             neighbours = item_neighbours(table, means, k=k, **asked)
         else:
@@ -233,18 +306,14 @@ def _stars_of_items(block: Ratings) -> Floats:
     return np.stack([stars, counts]).astype(np.float64)  # of nobody they are integers
 
 
-def _stars(block: Ratings, *, used: NDArray[np.bool_]) -> tuple[sparse.csr_array, Floats]:
-    """Stars of the items in use, and people's means."""
-    stars = block.where(used[block.items]).matrix
-    return stars, means_of_people(stars)[1]
-
-
-def _profiles(
-    block: Ratings, *, used: NDArray[np.bool_], egos: Callable[..., Profiles]
+def _stars(
+    block: Ratings, *, used: NDArray[np.bool_], egos: Callable[..., Profiles] | None = None
 ) -> tuple[sparse.csr_array, Floats]:
-    """AlterEgos, and their means."""
-    made = egos(_stars(block, used=used)[0], None).stars
-    return made, means_of_people(made)[1]
+    """Stars of the items in use, or of the AlterEgos made of them, and people's means."""
+    stars = block.where(used[block.items]).matrix
+    if egos is not None:
+        stars = egos(stars, None).stars
+    return stars, means_of_people(stars)[1]
 
 
 def from_file(
