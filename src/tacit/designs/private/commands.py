@@ -31,8 +31,6 @@ _PERIODS = ("day", "week", "month", "quarter", "year")
 
 @dataclass(frozen=True)
 class FitSettings(Where):
-    """Of `tacit fit private`."""
-
     out: Path = option(OUT, flag="--out -o", writes=True)
     epsilon: float = option(EPSILON, default=1.0)
     delta: float = option(DELTA, default=1e-6)
@@ -152,8 +150,6 @@ def _standing(model: Private, delta: float | None) -> list[str]:
 
 @dataclass(frozen=True)
 class EvaluateSettings:
-    """Of `tacit evaluate private`."""
-
     epsilon: tuple[float, ...] = option(
         "Epsilon for a person's whole profile, with commas; inf: no noise.",
         default=(0.5, 1.0, 3.0, math.inf),
@@ -238,8 +234,6 @@ def _written(epsilon: float | None) -> float | str | None:
 
 @dataclass(frozen=True)
 class PlanSettings:
-    """Of `tacit plan private`."""
-
     people: float = option("People with rows.", least=2, flag="--people --users")
     items: float = option("Items that lists are made of.", least=2)
     epsilon: float = option(

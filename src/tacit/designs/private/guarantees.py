@@ -135,7 +135,6 @@ class Usefulness:
 
     @property
     def worthwhile(self) -> bool:
-        """Whether lists are expected to beat private popularity."""
         if self.effective is None:
             return True
         if self.popular is None or self.gain is None:

@@ -176,7 +176,6 @@ def parameters(model: Any) -> dict[str, Any]:
 
 
 def settings_from_header(header: Mapping[str, Any]) -> Settings:
-    """What `settings_to_header` wrote."""
     given = dict(header) | {"shares": tuple(header["shares"])}
     return Settings(**given | {"epsilon": float(header["epsilon"])})
 

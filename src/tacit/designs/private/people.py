@@ -108,11 +108,9 @@ class StoredProfiles:
 
     @property
     def joint(self) -> bool:
-        """Whether context and target are one domain."""
         return self.sides.joint
 
     def total(self, add: Callable[[Profiles], NDArray[Any]]) -> NDArray[Any]:
-        """The sum of what `add` makes of each block."""
         return self.rows.total(partial(_of_profiles, add, self.sides, self.threshold, self.low))
 
 
@@ -127,7 +125,6 @@ def everybody(ratings: Given, sides: Sides, threshold: float, low: float) -> Peo
 
 
 def total_of(ratings: Given, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
-    """The sum of what `add` makes of people's ratings."""
     return ratings.total(add) if isinstance(ratings, StoredRatings) else add(ratings)
 
 

@@ -62,7 +62,6 @@ def item_share(settings: Settings, joint: bool) -> float:
 
 
 def release(entries: int, noise: float) -> SumRelease:
-    """The mechanism of sum 1."""
     return SumRelease(noise, entries, norm=1.0, resolution=step(1.0))
 
 
@@ -148,12 +147,10 @@ def _contributed(block: Profiles, head: Ints, *, likes: bool) -> Floats:
 
 
 def gram(size: int, noise: float) -> GramRelease:
-    """The mechanism of a Gram matrix."""
     return GramRelease(noise, size, 1.0, step(1.0))
 
 
 def cross(sizes: tuple[int, int], noise: float) -> SumRelease:
-    """The mechanism of the products."""
     return SumRelease(noise, sizes[0], sizes[1], 1.0, _FINE**2)
 
 

@@ -124,7 +124,6 @@ def events(settings: Settings) -> tuple[Event, ...]:
 
 
 def event(noise: float) -> Event:
-    """One sum over people."""
     if noise == 0:
         return NonPrivate()
     return DiscreteGaussianVector(noise, LEAST_STEPS * noise, MOST_ENTRIES)

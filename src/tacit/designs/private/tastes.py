@@ -108,7 +108,6 @@ def applied(vector: Floats, matrix: Floats) -> Floats:
 
 
 def product_release(width: int, noise: float, settings: Settings) -> SumRelease:
-    """The mechanism of sum 2b."""
     norm = settings.feature_clip * math.sqrt(width)
     return SumRelease(noise, width, width, norm, step(norm))
 
@@ -152,7 +151,6 @@ def _signed(vectors: Floats) -> Floats:
 
 
 def release(items: int, k: int, noise: float, settings: Settings) -> SumRelease:
-    """The mechanism of sum 3."""
     norm = settings.item_clip * math.sqrt(k)
     return SumRelease(noise, items + 1, k, norm, step(norm))
 

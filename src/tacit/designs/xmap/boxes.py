@@ -110,7 +110,6 @@ class PeopleNeighbours:
 
     @cached_property
     def _squares(self) -> Floats:
-        """(people,) squared norms."""
         columns = self._columns
         squares = np.bincount(columns.indices, columns.data**2, minlength=columns.shape[1])
         return squares.astype(np.float64)

@@ -26,8 +26,6 @@ from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Result, manifest
 
 @dataclass(frozen=True)
 class FitSettings(Where):
-    """Of `tacit fit xmap`."""
-
     out: Path = option(OUT, flag="--out -o", writes=True)
     to_domain: tuple[str, ...] = option("Domains to recommend from, with commas.", flag="--target")
     epsilon: float = option(EPSILON)
@@ -109,8 +107,6 @@ FIT = Command(FitSettings, fit, ratings=True)
 
 @dataclass(frozen=True)
 class PlanSettings:
-    """Of `tacit plan xmap`."""
-
     ratings: float = option("Ratings of everyone.", least=1)
     items: float = option("Items of the target domains; published: of all domains.", least=2)
     people: float = option("People with ratings.", least=2, flag="--people --users")
@@ -144,8 +140,6 @@ _LEGEND = (
 
 @dataclass(frozen=True)
 class EvaluateSettings:
-    """Of `tacit evaluate xmap`."""
-
     from_domain: str = option("Domain that people have rated in.", flag="--source")
     to_domain: str = option("Domain to recommend from.", flag="--target")
     ks: tuple[int, ...] = option(

@@ -121,10 +121,11 @@ class XMap(ItemRecommender):
             self.sound_ = sound_lists(settings, chosen_routes).fit(chosen)
         else:
             from tacit.designs.xmap.boxes import fitted
+            from tacit.engine import Engine
             from tacit.randomness import secure
 
-            source = secure() if draws is None else draws
-            self.boxes_ = fitted(chosen, domains, settings, self._engine(), source)
+            engine, source = self.engine or Engine(), draws or secure()
+            self.boxes_ = fitted(chosen, domains, settings, engine, source)
         self.catalogue_, self.people_, self.scale_ = domains, known, known.scale
         self.titles_, self.taken_ = inputs.titles_of(known), inputs.taken_for_public(known)
         self.settings_, self.item_ids_ = settings, known.item_ids
@@ -261,21 +262,15 @@ class XMap(ItemRecommender):
             model.sound_ = sound_from_file(header, arrays, model.item_ids_, model.catalogue_)
             return model
         from tacit.designs.xmap import boxes
+        from tacit.engine import Engine
 
         known = (model.settings_, model.catalogue_, model.item_ids_, model.scale_)
-        model.boxes_ = boxes.from_file(header, arrays, *known, model._engine())
+        model.boxes_ = boxes.from_file(header, arrays, *known, Engine())
         return model
 
     def _sound(self) -> Private:
         assert self.sound_ is not None
         return self.sound_
-
-    def _engine(self) -> Engine:
-        if self.engine is None:
-            from tacit.engine import Engine
-
-            self.engine = Engine()
-        return self.engine
 
     def _listed(self, target: str | None) -> set[Any]:
         """Ids of the items of all targets, or of one."""

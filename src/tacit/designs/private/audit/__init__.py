@@ -134,7 +134,6 @@ BENCH: tuple[Callable[[], Line], ...] = tuple(partial(line, world) for world in 
 
 
 def audit() -> Bench:
-    """Whole fits replayed with one person more or less."""
     return Bench(
         {"": BENCH},
         BUGS,

@@ -80,7 +80,6 @@ class World:
 
 
 def arrays_of(model: Private) -> dict[str, NDArray[Any]]:
-    """All that a fit released."""
     released = model.released_
     people = np.array([released.usefulness.people, released.deviation])
     return {**model.parts()[1], "people": people}

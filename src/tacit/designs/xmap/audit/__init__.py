@@ -50,7 +50,6 @@ _WHOLE_FITS = 500  # one fit for so many samples that are asked for
 
 
 def published(settings: Mapping[str, Any], table: Ratings) -> Released:
-    """What a fit of the published variant releases."""
     made = XMap(source=SOURCE, target=TARGET, variant="published", engine=Engine(), **settings).fit(
         table
     )
@@ -88,7 +87,6 @@ class Drawer:
     row: int | None = None
 
     def every_way(self, table: Ratings) -> list[Way[Hashable]]:
-        """How they can fall, and what is drawn then."""
         program = partial(published, self.settings, table)
         return [Way(way.fallen, self._drawn(way.result)) for way in ways(program, self._counts)]
 
@@ -245,7 +243,6 @@ WORLD = Sound("top-items", True, stars=True)
 
 
 def sums() -> Line:
-    """All sums of one fit together, as a reader of all of them sees them."""
     return replace(line(WORLD), mechanism="x-map-sound")
 
 
@@ -281,7 +278,6 @@ BENCH: tuple[Callable[[], Line], ...] = (
 
 
 def audit() -> Bench:
-    """The lines, and who was in the ratings, guessed."""
     return Bench(
         {"": BENCH},
         BUGS,

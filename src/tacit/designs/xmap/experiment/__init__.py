@@ -100,7 +100,6 @@ class Grid:
 
     @property
     def steps(self) -> int:
-        """That `evaluate_cross_domain` reports."""
         return self.seeds * len(self.plan())
 
     def plan(self) -> dict[Setting, list[Key]]:
@@ -140,8 +139,6 @@ class Grid:
 
 @dataclass(frozen=True)
 class Point:
-    """One contender in one setting: means over the seeds with 95 % intervals."""
-
     contender: Contender
     k: int | None
     setting: Setting
@@ -149,7 +146,6 @@ class Point:
     ndcg_at_10: Interval
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; intervals as [mean, low, high]."""
         return {
             **vars(self.contender),
             "k": self.k,
@@ -196,7 +192,6 @@ class CrossDomainTable:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
         return {
             "source": self.source,
             "target": self.target,

@@ -78,7 +78,6 @@ class Contender:
 
     @property
     def has_k(self) -> bool:
-        """Whether it has neighbours to count."""
         return self.method not in WITHOUT_K and self.variant != "sound"
 
     @property
@@ -195,7 +194,6 @@ class Experiment:
 def run_setting(
     experiment: Experiment, seed: int, setting: Setting, entries: Sequence[Key]
 ) -> list[Judged]:
-    """Of every contender, in the order of `entries`."""
     ratings, source, target = experiment.ratings, experiment.source, experiment.target
     split = cross_domain_split(
         ratings,

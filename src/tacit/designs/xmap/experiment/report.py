@@ -31,7 +31,6 @@ STROKES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
 
 
 def page_of(table: CrossDomainTable, manifest: Mapping[str, Any]) -> Page:
-    """Everybody at the base, then what moves."""
     kept = table.base.profile_size
     profile = f"{kept} ratings kept" if kept else "cold start"
     sections = [Section("Everybody, side by side", [_standings(table)]), *_moving(table, profile)]
@@ -116,7 +115,6 @@ def _moving(table: CrossDomainTable, profile: str) -> Iterator[Section]:
 def against(
     table: CrossDomainTable, point: Point, other: str, measure: str = "mae"
 ) -> Comparison | None:
-    """How a contender at the base compares with another method."""
     wanted = (*point.contender.parameters, other, measure)
     for each in table.comparisons:
         own = (each.method, each.variant, each.epsilon, each.epsilon_prime)
@@ -169,7 +167,6 @@ def _judged(table: CrossDomainTable, point: Point) -> tuple[str, str, str]:
 
 
 def points(table: CrossDomainTable) -> Table:
-    """The base first, then what moves: errors with intervals, and lists."""
 
     def moved(point: Point) -> str:
         own = {"k": point.k, **vars(point.setting)}
