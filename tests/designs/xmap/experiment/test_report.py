@@ -48,14 +48,13 @@ def point(contender, k, setting, error):
     mae = (
         None if contender.method == "popularity" else Interval(error, error - 0.011, error + 0.012)
     )
-    return Point(
-        contender, k, setting, mae, Interval(error / 4, error / 4 - 0.01, error / 4 + 0.01)
-    )
+    lists = Interval(error / 4, error / 4 - 0.01, error / 4 + 0.01)
+    return Point(replace(contender, k=k), setting, mae, lists)
 
 
 def comparison(contender, against, measure, gap, half=0.005):
     return Comparison(
-        **{k: v for k, v in vars(contender).items() if k != "delta"},
+        *contender.parameters,
         k=50,
         against=against,
         measure=measure,

@@ -33,7 +33,6 @@ from tacit.designs.xmap.experiment.judging import (
     Contender,
     Experiment,
     Judged,
-    Key,
     Setting,
     compare,
     comparison,
@@ -102,25 +101,25 @@ class Grid:
     def steps(self) -> int:
         return self.seeds * len(self.plan())
 
-    def plan(self) -> dict[Setting, list[Key]]:
+    def plan(self) -> dict[Setting, list[Contender]]:
         """Every k and budget at the base, elsewhere the base's k and the first budget of each."""
         first = [*self._contenders(self.epsilons[:1], ())]
         elsewhere = [self._at_base_k(each) for each in first]
-        at_base: list[Key] = [(each, k) for each in first for k in self.ks if each.has_k]
+        at_base = [replace(each, k=k) for each in first for k in self.ks if each.has_k]
         at_base += elsewhere
         at_base += map(self._at_base_k, self._contenders(self.epsilons, self.surface))
-        found: dict[Setting, list[Key]] = {self.base: [*dict.fromkeys(at_base)]}
+        found = {self.base: [*dict.fromkeys(at_base)]}
         moved = [replace(self.base, overlap=share) for share in sorted(self.overlaps)]
         moved += [replace(self.base, profile_size=size) for size in sorted(self.profile_sizes)]
         for setting in moved:
             found.setdefault(setting, elsewhere)
         for alpha in sorted(self.alphas):
-            with_alpha = [key for key in elsewhere if key[0].has_alpha]
+            with_alpha = [each for each in elsewhere if each.has_alpha]
             found.setdefault(replace(self.base, alpha=alpha), with_alpha)
         return found
 
-    def _at_base_k(self, contender: Contender) -> Key:
-        return contender, self.base_k if contender.has_k else None
+    def _at_base_k(self, contender: Contender) -> Contender:
+        return replace(contender, k=self.base_k) if contender.has_k else contender
 
     def _contenders(
         self, epsilons: Sequence[float], surface: Sequence[float]
@@ -140,7 +139,6 @@ class Grid:
 @dataclass(frozen=True)
 class Point:
     contender: Contender
-    k: int | None
     setting: Setting
     mae: Interval | None
     ndcg_at_10: Interval
@@ -148,7 +146,6 @@ class Point:
     def to_dict(self) -> dict[str, Any]:
         return {
             **vars(self.contender),
-            "k": self.k,
             **vars(self.setting),
             "mae": None if self.mae is None else list(self.mae),
             "ndcg_at_10": list(self.ndcg_at_10),
@@ -172,12 +169,15 @@ class CrossDomainTable:
 
     def at_base(self) -> list[Point]:
         """Every contender where nothing moves, at `base_k` where it has a k, by method."""
-        found = [p for p in self.points if p.setting == self.base and p.k in (None, self.base_k)]
+        found = [point for point in self._at_base_k() if point.setting == self.base]
         return sorted(found, key=lambda point: METHODS.index(point.contender.method))
+
+    def _at_base_k(self) -> list[Point]:
+        return [point for point in self.points if point.contender.k in (None, self.base_k)]
 
     def figures(self) -> tuple[tuple[list[Point], Callable[[Point], float | None]], ...]:
         """What moves, and what it moves by: k, the overlap, the profile size, alpha."""
-        base, at_k = self.base, [p for p in self.points if p.k in (None, self.base_k)]
+        base, at_k = self.base, self._at_base_k()
 
         def moving(name: str) -> list[Point]:
             still = [each for each in vars(base) if each != name]
@@ -185,7 +185,7 @@ class CrossDomainTable:
             return [p for p in same if name != "alpha" or p.contender.has_alpha]
 
         return (
-            ([p for p in self.points if p.setting == base], lambda point: point.k),
+            ([p for p in self.points if p.setting == base], lambda point: point.contender.k),
             (moving("overlap"), lambda point: point.setting.overlap),
             (moving("profile_size"), lambda point: point.setting.profile_size),
             (moving("alpha"), lambda point: point.setting.alpha),
@@ -226,47 +226,46 @@ def evaluate_cross_domain(
     least = max(grid.profile_sizes) + 1
     experiment = Experiment(ratings, source, target, share, least, dict(options or {}))
     seeds = tuple(range(first_seed, first_seed + grid.seeds))
-    tasks = [(seed, setting, keys) for seed in seeds for setting, keys in grid.plan().items()]
+    tasks = [(seed, *each) for seed in seeds for each in grid.plan().items()]
     with Runner(experiment, workers=workers) as runner:
         results = runner.run(run_setting, tasks, progress or (lambda _: None))
-    cells: dict[tuple[Setting, Key], list[Judged]] = {}
-    for (_, setting, keys), found in zip(tasks, results, strict=True):
-        for key, judged in zip(keys, found, strict=True):
-            cells.setdefault((setting, key), []).append(judged)
+    cells: dict[tuple[Setting, Contender], list[Judged]] = {}
+    for (_, setting, contenders), found in zip(tasks, results, strict=True):
+        for contender, judged in zip(contenders, found, strict=True):
+            cells.setdefault((setting, contender), []).append(judged)
     base, base_k = grid.base, grid.base_k
     at_base = {
-        key: judged
-        for (setting, key), judged in cells.items()
-        if setting == base and key[1] in (None, base_k)
+        contender: judged
+        for (setting, contender), judged in cells.items()
+        if setting == base and contender.k in (None, base_k)
     }
     with_alpha = [
-        comparison(key, key[0], "mae", judged, at_base[key], setting.alpha)
-        for (setting, key), judged in cells.items()
+        comparison(contender, contender, "mae", judged, at_base[contender], setting.alpha)
+        for (setting, contender), judged in cells.items()
         if setting.alpha != base.alpha
     ]
     rows = tuple(
         {
-            **vars(key[0]),
-            "k": key[1],
+            **vars(contender),
             "seed": seed,
             **vars(setting),
             "mae": judged.mae,
             "ndcg_at_10": judged.mean_ndcg,
             "n_test": int(judged.counts.sum()),
         }
-        for (setting, key), found in cells.items()
+        for (setting, contender), found in cells.items()
         for seed, judged in zip(seeds, found, strict=True)
     )
-    points = tuple(_point(setting, key, judged) for (setting, key), judged in cells.items())
+    points = tuple(_point(*cell, judged) for cell, judged in cells.items())
     people = tuple(len(judged.ids) for judged in next(iter(at_base.values())))
     comparisons = (*compare(at_base), *with_alpha)
     return CrossDomainTable(source, target, base, base_k, seeds, people, rows, points, comparisons)
 
 
-def _point(setting: Setting, key: Key, judged: Sequence[Judged]) -> Point:
+def _point(setting: Setting, contender: Contender, judged: Sequence[Judged]) -> Point:
     errors = [each.mae for each in judged if each.mae is not None]
     lists = mean_interval([each.mean_ndcg for each in judged], bounds=(0.0, 1.0))
-    return Point(*key, setting, mean_interval(errors) if errors else None, lists)
+    return Point(contender, setting, mean_interval(errors) if errors else None, lists)
 
 
 def contenders(asked: design.Comparison) -> tuple[design.Entry, ...] | str:

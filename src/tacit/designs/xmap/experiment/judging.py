@@ -30,7 +30,7 @@ from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import Split
 from tacit.errors import DataError
 from tacit.evaluation import Interval, mean_interval
-from tacit.evaluation.lists import LIST_LENGTH, lists_of, top_quarter
+from tacit.evaluation.lists import LIST_LENGTH, lists_of, stars_of, top_quarter
 from tacit.evaluation.metrics import ndcg_by_person
 from tacit.recommenders.base import Recommender
 
@@ -60,7 +60,7 @@ PAPERS_BUDGETS = {"x-map-ib": (0.3, 0.8), "x-map-ub": (0.6, 0.3)}
 
 @dataclass(frozen=True)
 class Contender:
-    """One method with its privacy parameters. epsilon: inf without privacy.
+    """One method with its parameters. epsilon: inf without privacy. k: neighbours, if it has any.
 
     variant: of X-Map; published for NX-Map, which it is at infinity; baseline for the others.
     """
@@ -70,10 +70,11 @@ class Contender:
     epsilon: float = math.inf
     epsilon_prime: float | None = None
     delta: float = 0.0
+    k: int | None = None
 
     @property
     def parameters(self) -> tuple[str, str, float, float | None]:
-        """What a comparison names it by."""
+        """What a comparison names it by, at any k."""
         return self.method, self.variant, self.epsilon, self.epsilon_prime
 
     @property
@@ -108,14 +109,12 @@ class Contender:
             return bool(options.get("stars"))
         return self.method != "popularity"
 
-    def make(
-        self, source: str, target: str, options: Mapping[str, Any], seed: int, k: int | None
-    ) -> Recommender:
+    def make(self, source: str, target: str, options: Mapping[str, Any], seed: int) -> Recommender:
         """An unfitted recommender. options: further keywords of XMap, by name."""
         from tacit.designs.xmap.model import XMap
         from tacit.recommenders import baselines
 
-        neighbours: dict[str, Any] = {} if k is None else {"k": k}
+        neighbours: dict[str, Any] = {} if self.k is None else {"k": self.k}
         match self.method:
             case "item-average":
                 return baselines.ItemMean(damping=0.0)
@@ -131,9 +130,10 @@ class Contender:
                 return baselines.ItemKNN(**neighbours)
             case "mf":
                 return baselines.MatrixFactorization(random_state=seed)
-        own: dict[str, Any] = {name: what for name, what in vars(self).items() if name != "method"}
+        names = ("variant", "epsilon", "epsilon_prime", "delta")
+        own: dict[str, Any] = {name: getattr(self, name) for name in names} | neighbours
         own["recommender"] = "user-based" if self.method.endswith("-ub") else "item-based"
-        return XMap(source=source, target=target, **own, **neighbours, **options)
+        return XMap(source=source, target=target, **own, **options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,10 +174,6 @@ class Setting:
     alpha: float = 0.0
 
 
-Key = tuple[Contender, int | None]
-"""A contender at a k, None where it has none."""
-
-
 @dataclass(frozen=True)
 class Experiment:
     """What every split shares. test_ratings: how many in the target domain make a test person;
@@ -192,7 +188,7 @@ class Experiment:
 
 
 def run_setting(
-    experiment: Experiment, seed: int, setting: Setting, entries: Sequence[Key]
+    experiment: Experiment, seed: int, setting: Setting, contenders: Sequence[Contender]
 ) -> list[Judged]:
     ratings, source, target = experiment.ratings, experiment.source, experiment.target
     split = cross_domain_split(
@@ -208,8 +204,8 @@ def run_setting(
     listed = np.isin(np.arange(ratings.n_items), items_in(ratings, target))
     options = {**experiment.options, "alpha": setting.alpha}
     found = []
-    for contender, k in entries:
-        model = contender.make(source, target, options, seed, k).fit(split.train)
+    for contender in contenders:
+        model = contender.make(source, target, options, seed).fit(split.train)
         stars = contender.predicts(options)
         found.append(judge_target(model, split, listed, n=LIST_LENGTH, stars=stars))
     return found
@@ -242,17 +238,12 @@ def judge_target(
             expected="a held-out rating in the top quarter of the scale",
             fix="Hold out more people.",
         )
-    missing = float(split.train.values[known].mean())
     lists = lists_of(recommender, test, people, n=n, candidates=test.item_ids[target].tolist())
-    errors = np.full(len(people), np.nan)
-    for place, person in enumerate(people) if stars else ():
-        rows = slice(test.offsets[person], test.offsets[person + 1])
-        items = test.item_ids[test.items[rows]].tolist()
-        predicted = recommender.predict(items, test.user_ids[person])
-        predicted = np.where(np.isnan(predicted), missing, predicted)
-        clipped = np.clip(predicted, test.scale.minimum, test.scale.maximum)
-        errors[place] = np.abs(clipped - test.values[rows]).sum()
-    counts = np.diff(test.offsets)[people]
+    counts, errors = np.diff(test.offsets)[people], np.full(len(people), np.nan)
+    if stars:
+        truth, predicted = stars_of(recommender, split.train.where(known), test, people)
+        owner = np.repeat(np.arange(len(people)), counts)
+        errors = np.bincount(owner, np.abs(predicted - truth))
     return Judged(test.user_ids[people], counts, errors, ndcg_by_person(lists, relevant))
 
 
@@ -303,26 +294,26 @@ def ndcg_difference(mine: Sequence[Judged], theirs: Sequence[Judged]) -> tuple[I
     return mean_interval(total[judged] / times[judged]), int(judged.sum())
 
 
-def compare(judged: Mapping[Key, Sequence[Judged]]) -> list[Comparison]:
+def compare(judged: Mapping[Contender, Sequence[Judged]]) -> list[Comparison]:
     """Every variant of X-Map and NX-Map against every baseline, and X-Map against NX-Map."""
     return [
-        comparison(mine, theirs[0], measure, judged[mine], judged[theirs])
+        comparison(mine, theirs, measure, judged[mine], judged[theirs])
         for mine, theirs in itertools.product(judged, judged)
-        if mine[0].method not in BASELINES
-        and (theirs[0].method in BASELINES or theirs[0].method == f"n{mine[0].method}")
+        if mine.method not in BASELINES
+        and (theirs.method in BASELINES or theirs.method == f"n{mine.method}")
         for measure in ("mae", "ndcg_at_10")
         if measure == "ndcg_at_10" or None not in (judged[mine][0].mae, judged[theirs][0].mae)
     ]
 
 
 def comparison(
-    mine: Key, theirs: Contender, measure: str, judged: Sequence[Judged],
+    mine: Contender, theirs: Contender, measure: str, judged: Sequence[Judged],
     against: Sequence[Judged], alpha: float | None = None,
 ) -> Comparison:  # fmt: skip
     """One measure on the same people. alpha: of the first, where it differs from the base's."""
     over_people = mae_difference if measure == "mae" else ndcg_difference
     gap, people = over_people(judged, against)
-    return Comparison(*mine[0].parameters, mine[1], theirs.method, measure, *gap, people, alpha)
+    return Comparison(*mine.parameters, mine.k, theirs.method, measure, *gap, people, alpha)
 
 
 def _by_person(judged: Sequence[Judged], values: Sequence[NDArray[np.generic]]) -> Floats:

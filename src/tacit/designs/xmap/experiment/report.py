@@ -55,7 +55,7 @@ def _standings(table: CrossDomainTable) -> Table:
     columns: dict[str, Callable[[Point], object]] = {
         "method": lambda point: Cell(point.contender.name, mark=_mark(point.contender)),
         "privacy": lambda point: point.contender.budget or "none",
-        "k": lambda point: "–" if point.k is None else point.k,
+        "k": lambda point: "–" if point.contender.k is None else point.contender.k,
         "MAE, stars": lambda point: interval(point.mae, ends=ends),
         "against item averages": lambda point: gap(point, BASELINE, "mae", -1),
         "NDCG at 10": lambda point: interval(point.ndcg_at_10, ends=ends),
@@ -85,7 +85,11 @@ def _moving(table: CrossDomainTable, profile: str) -> Iterator[Section]:
     figures = []
     for (title, axis, said), (points, x_of) in zip(words, table.figures(), strict=True):
         means = {
-            pair: {x_of(point): point.mae for point in points if point.contender == one}
+            pair: {
+                x_of(point): point.mae
+                for point in points
+                if point.contender.parameters == one.parameters
+            }
             for pair, one in drawn.items()
         }
         lines = [
@@ -169,7 +173,7 @@ def _judged(table: CrossDomainTable, point: Point) -> tuple[str, str, str]:
 def points(table: CrossDomainTable) -> Table:
 
     def moved(point: Point) -> str:
-        own = {"k": point.k, **vars(point.setting)}
+        own = {"k": point.contender.k, **vars(point.setting)}
         base = {"k": table.base_k, **vars(table.base)}
         away = [name for name in base if own[name] not in (None, base[name])]
         return ", ".join(f"{name.replace('_', ' ')} {own[name]:g}" for name in away)
