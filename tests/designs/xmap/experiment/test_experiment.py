@@ -74,7 +74,7 @@ class Fixed(ItemRecommender):
 
 def judged_of(prediction, split, ratings):
     model = Fixed(prediction).fit(split.train)
-    return judge_target(model, split, is_target(ratings), n=10, stars=True)
+    return judge_target(model, split, is_target(ratings), stars=True)
 
 
 def test_a_prediction_is_not_rounded(ratings):

@@ -13,7 +13,7 @@ MAE      In stars, predictions clipped to the scale and not rounded. The authors
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -143,6 +143,11 @@ class Point:
     mae: Interval | None
     ndcg_at_10: Interval
 
+    @property
+    def place(self) -> dict[str, float | None]:
+        """What can move."""
+        return {"k": self.contender.k, **vars(self.setting)}
+
     def to_dict(self) -> dict[str, Any]:
         return {
             **vars(self.contender),
@@ -167,35 +172,26 @@ class CrossDomainTable:
     points: tuple[Point, ...]
     comparisons: tuple[Comparison, ...]
 
+    @property
+    def still(self) -> dict[str, float]:
+        """What `Point.place` is at the base."""
+        return {"k": self.base_k, **vars(self.base)}
+
+    def moved(self, point: Point) -> list[str]:
+        """What differs from the base; nothing is where a contender has no k."""
+        place, still = point.place, self.still
+        return [name for name in place if place[name] not in (None, still[name])]
+
     def at_base(self) -> list[Point]:
-        """Every contender where nothing moves, at `base_k` where it has a k, by method."""
-        found = [point for point in self._at_base_k() if point.setting == self.base]
+        """Every contender where nothing moves, by method."""
+        found = [point for point in self.points if not self.moved(point)]
         return sorted(found, key=lambda point: METHODS.index(point.contender.method))
-
-    def _at_base_k(self) -> list[Point]:
-        return [point for point in self.points if point.contender.k in (None, self.base_k)]
-
-    def figures(self) -> tuple[tuple[list[Point], Callable[[Point], float | None]], ...]:
-        """What moves, and what it moves by: k, the overlap, the profile size, alpha."""
-        base, at_k = self.base, self._at_base_k()
-
-        def moving(name: str) -> list[Point]:
-            still = [each for each in vars(base) if each != name]
-            same = [p for p in at_k if all(vars(p.setting)[o] == vars(base)[o] for o in still)]
-            return [p for p in same if name != "alpha" or p.contender.has_alpha]
-
-        return (
-            ([p for p in self.points if p.setting == base], lambda point: point.contender.k),
-            (moving("overlap"), lambda point: point.setting.overlap),
-            (moving("profile_size"), lambda point: point.setting.profile_size),
-            (moving("alpha"), lambda point: point.setting.alpha),
-        )
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "source": self.source,
             "target": self.target,
-            "base": {**vars(self.base), "k": self.base_k},
+            "base": self.still,
             "seeds": list(self.seeds),
             "people": list(self.people),
             "rows": list(self.rows),

@@ -30,7 +30,7 @@ from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import Split
 from tacit.errors import DataError
 from tacit.evaluation import Interval, mean_interval
-from tacit.evaluation.lists import LIST_LENGTH, lists_of, stars_of, top_quarter
+from tacit.evaluation.lists import lists_of, stars_of, top_quarter
 from tacit.evaluation.metrics import ndcg_by_person
 from tacit.recommenders.base import Recommender
 
@@ -207,14 +207,14 @@ def run_setting(
     for contender in contenders:
         model = contender.make(source, target, options, seed).fit(split.train)
         stars = contender.predicts(options)
-        found.append(judge_target(model, split, listed, n=LIST_LENGTH, stars=stars))
+        found.append(judge_target(model, split, listed, stars=stars))
     return found
 
 
 def judge_target(
-    recommender: Recommender, split: Split, target: NDArray[np.bool_], *, n: int, stars: bool
+    recommender: Recommender, split: Split, target: NDArray[np.bool_], *, stars: bool
 ) -> Judged:
-    """Errors on the held-out ratings, and lists of n from all items of the target domain.
+    """Errors on the held-out ratings, and lists of ten from all items of the target domain.
 
     recommender: fitted on `split.train`. target: (items,) which items are of the target domain.
     Predictions are clipped to the scale and never rounded; where there is none, the mean star of
@@ -238,7 +238,7 @@ def judge_target(
             expected="a held-out rating in the top quarter of the scale",
             fix="Hold out more people.",
         )
-    lists = lists_of(recommender, test, people, n=n, candidates=test.item_ids[target].tolist())
+    lists = lists_of(recommender, test, people, candidates=test.item_ids[target].tolist())
     counts, errors = np.diff(test.offsets)[people], np.full(len(people), np.nan)
     if stars:
         truth, predicted = stars_of(recommender, split.train.where(known), test, people)

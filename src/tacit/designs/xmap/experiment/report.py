@@ -75,30 +75,36 @@ def _moving(table: CrossDomainTable, profile: str) -> Iterator[Section]:
         if point.mae is not None:
             drawn.setdefault((point.contender.method, point.contender.variant), point.contender)
     where = table.target
-    words = (
-        ("Error by the number of neighbours", "neighbours, k", "Level lines have no k."),
-        ("Error by overlap", "overlap", "The share of the training people in both who stay."),
-        ("Error by profile size", f"ratings in {where}", f"Ratings in {where} that they keep."),
-        ("Error by the age of ratings", "alpha", "How fast old ratings lose weight."),
-    )
+    words = {
+        "k": ("the number of neighbours", "neighbours, k", "Level lines have no k."),
+        "overlap": ("overlap", "overlap", "The share of the training people in both who stay."),
+        "profile_size": (
+            "profile size",
+            f"ratings in {where}",
+            f"Ratings in {where} that they keep.",
+        ),
+        "alpha": ("the age of ratings", "alpha", "How fast old ratings lose weight."),
+    }
     still = f"Else k = {table.base_k}, overlap {table.base.overlap:g}, {profile}."
     figures = []
-    for (title, axis, said), (points, x_of) in zip(words, table.figures(), strict=True):
+    for name, (title, axis, said) in words.items():
+        points = [point for point in table.points if {name} >= {*table.moved(point)}]
         means = {
             pair: {
-                x_of(point): point.mae
+                point.place[name]: point.mae
                 for point in points
                 if point.contender.parameters == one.parameters
             }
             for pair, one in drawn.items()
+            if name != "alpha" or one.has_alpha
         }
         lines = [
             Line(one.name, *STROKES[pair], means[pair], one.budget, _mark(one))
             for pair, one in drawn.items()
-            if means[pair]
+            if means.get(pair)
         ]
         figure = moving(
-            title,
+            f"Error by {title}",
             lines,
             axis=axis,
             value="mean absolute error, stars",
@@ -171,12 +177,11 @@ def _judged(table: CrossDomainTable, point: Point) -> tuple[str, str, str]:
 
 
 def points(table: CrossDomainTable) -> Table:
+    """The base first, then what moves: errors with intervals, and lists."""
 
     def moved(point: Point) -> str:
-        own = {"k": point.contender.k, **vars(point.setting)}
-        base = {"k": table.base_k, **vars(table.base)}
-        away = [name for name in base if own[name] not in (None, base[name])]
-        return ", ".join(f"{name.replace('_', ' ')} {own[name]:g}" for name in away)
+        names = table.moved(point)
+        return ", ".join(f"{name.replace('_', ' ')} {point.place[name]:g}" for name in names)
 
     columns: dict[str, Callable[[Point], object]] = {
         "method": lambda point: point.contender.method,
