@@ -9,7 +9,6 @@ Guarantee    (epsilon, delta) for ONE PERSON'S WHOLE PROFILE, added or removed: 
              are declared before the first sum and charged whatever happens.
 Assumptions  catalogue, metadata, rating scale and settings are public.
 
-A fit is made from items that say what people like, items that lists hold, and features.
 Features are public item metadata as columns: one per genre, tag or category, and one per band of
 numbers. Nothing of them may come from people's ratings: which columns are kept hangs on the
 catalogue alone.
@@ -29,12 +28,8 @@ from scipy import sparse
 
 from tacit.data.domains import Values, item_features
 from tacit.data.ratings import Ratings
-from tacit.designs.private.guarantees import (
-    Usefulness,
-    list_gain,
-    people_needed,
-    popular_above_noise,
-)
+from tacit.designs.private import guarantees
+from tacit.designs.private.guarantees import Usefulness
 from tacit.designs.private.people import People, Sides, sides_of
 from tacit.designs.private.popular import TopItems, count, head_size, top_items
 from tacit.designs.private.settings import Mode, Settings, noise_multipliers, overall
@@ -185,7 +180,7 @@ def release(
     counts = count(people, *sizes, noises[0], settings)
     effective = counts.people / sigma if sigma else None
     mode = chosen_mode(effective, features is not None, people.joint, settings)
-    needed = people_needed(sizes[1], sigma, joint=people.joint)
+    needed = guarantees.people_needed(sizes[1], sigma, joint=people.joint)
     useful = Usefulness(counts.people, effective, needed)
     if counts.too_few:
         lists: Tastes | TopItems | None = None
@@ -198,8 +193,10 @@ def release(
         items, deviation = item_tastes(people, at, features, counts, along, noises[3], settings)
         lists = Tastes(features.context, at, along, items, deviation)
         if effective is not None:  # what the release itself says about such lists
-            popular = popular_above_noise(counts.targets, counts.deviation)
-            useful = replace(useful, popular=popular, gain=list_gain(counts.means, items))
+            popular = guarantees.popular_above_noise(counts.targets, counts.deviation)
+            useful = replace(
+                useful, popular=popular, gain=guarantees.list_gain(counts.means, items)
+            )
     return Released(counts.means, counts.deviation, lists, useful)
 
 

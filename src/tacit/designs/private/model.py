@@ -31,22 +31,14 @@ from tacit.designs.private.stars import star_model
 from tacit.engine.profile_sums_compiled import Profiles
 from tacit.errors import DataError
 from tacit.privacy import Guarantee
-from tacit.recommenders import inputs
-from tacit.recommenders.base import (
-    Floats,
-    History,
-    ItemRecommender,
-    Recommendations,
-    pick,
-    top_n,
-    without_people,
-)
+from tacit.recommenders import base, inputs
+from tacit.recommenders.base import Floats, History, Recommendations
 
 Likes = History | Iterable[Any]
 """One person's own rows: item id to stars, or the ids of items they like."""
 
 
-class Private(ItemRecommender):
+class Private(base.ItemRecommender):
     """Lists from four noisy sums over people.
 
     epsilon, delta   for a person's whole profile, added or removed; epsilon inf: no privacy
@@ -167,7 +159,7 @@ class Private(ItemRecommender):
         known until the model is saved.
         """
         own = self._own(user, history)
-        return top_n(
+        return base.top_n(
             self._score(own), self.item_ids_,
             n=n, user=user, candidates=candidates,
             left_out={*own, *inputs.checked_ids(exclude, "exclude")},
@@ -197,14 +189,14 @@ class Private(ItemRecommender):
         """(len(items),) predicted stars if `stars`, else scores; NaN for what is in no list."""
         own = self._own(user, history)
         if self.stars_ is None:
-            return pick(self._score(own), self.item_ids_, items)
+            return base.pick(self._score(own), self.item_ids_, items)
         context, first = self._numbers  # target items come first, then those of another domain
         others = {item: len(first) + place for item, place in context.items()}
         places = np.array([first.get(item, others.get(item, -1)) for item in own], dtype=np.int64)
         made = self.stars_.predict(
             np.fromiter(own.values(), float), places, len(first), self.scale_
         )
-        return pick(made, self.item_ids_, items)
+        return base.pick(made, self.item_ids_, items)
 
     def similar_items(self, item: Any, *, n: int = 10) -> Recommendations:
         """The n items that liking `item` alone speaks most for, beyond popularity; or DataError."""
@@ -212,7 +204,7 @@ class Private(ItemRecommender):
         if item not in self.history_ids_.tolist():
             raise DataError("no such item", found=item)
         added = lists.personal(self._profile(own), self.released_, self.settings_)[0]
-        made = top_n(added, self.item_ids_, n=n, user=None, left_out=own, candidates=None)
+        made = base.top_n(added, self.item_ids_, n=n, user=None, left_out=own, candidates=None)
         return made.named(self.titles_)
 
     def explain(
@@ -246,7 +238,7 @@ class Private(ItemRecommender):
         self._fitted()
         return in_words(self.released_)
 
-    __getstate__ = without_people
+    __getstate__ = base.without_people
 
     def save(self, path: str | Path) -> None:
         """Write what was released. No person is in the file."""

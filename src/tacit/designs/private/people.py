@@ -99,19 +99,20 @@ def profiles(ratings: Ratings, sides: Sides, threshold: float, low: float) -> Pr
 
 @dataclass(frozen=True, eq=False)
 class StoredProfiles:
-    """Everybody's rows where they lie, as `profiles` of a block at a time."""
+    """Everybody's rows where they lie. profiles: what `profiles` makes of a block."""
 
     rows: StoredRatings
-    sides: Sides
-    threshold: float
-    low: float
-
-    @property
-    def joint(self) -> bool:
-        return self.sides.joint
+    profiles: Callable[[Ratings], Profiles]
+    joint: bool
 
     def total(self, add: Callable[[Profiles], NDArray[Any]]) -> NDArray[Any]:
-        return self.rows.total(partial(_of_profiles, add, self.sides, self.threshold, self.low))
+        return self.rows.total(partial(_of_profiles, add, self.profiles))
+
+
+def _of_profiles(
+    add: Callable[[Profiles], NDArray[Any]], profiles: Callable[[Ratings], Profiles], block: Ratings
+) -> NDArray[Any]:
+    return add(profiles(block))
 
 
 People = Profiles | StoredProfiles
@@ -120,8 +121,10 @@ People = Profiles | StoredProfiles
 
 def everybody(ratings: Given, sides: Sides, threshold: float, low: float) -> People:
     """Everybody's rows, where they are."""
-    kind = StoredProfiles if isinstance(ratings, StoredRatings) else profiles
-    return kind(ratings, sides, threshold, low)  # type: ignore[arg-type]  # each has its own
+    own = partial(profiles, sides=sides, threshold=threshold, low=low)
+    if isinstance(ratings, StoredRatings):
+        return StoredProfiles(ratings, own, sides.joint)
+    return own(ratings)
 
 
 def total_of(ratings: Given, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
@@ -135,13 +138,6 @@ def catalogue_of(ratings: Given) -> Ratings:
     if not known.scale.holds(known.values).all():
         raise DataError("a rating is off the scale", expected=str(known.scale))
     return known
-
-
-def _of_profiles(
-    add: Callable[[Profiles], NDArray[Any]], sides: Sides, threshold: float, low: float,
-    ratings: Ratings,
-) -> NDArray[Any]:  # fmt: skip
-    return add(profiles(ratings, sides, threshold, low))
 
 
 def _side(
@@ -181,13 +177,11 @@ def read_history(
     history: Mapping[Any, float] | Iterable[Any], scale: RatingScale, ids: Column
 ) -> History:
     """Item id to stars on the scale; ids alone are likes. DataError otherwise."""
-    if not isinstance(history, Mapping):
-        if isinstance(history, str) or not isinstance(history, Iterable):
-            checked_history(history)  # says what a history is
-        likes = checked_ids(history, "history")
-        check_kind(likes, ids)
-        return dict.fromkeys(likes, scale.maximum)
-    return checked_history(history, ids, scale)
+    if isinstance(history, str | Mapping) or not isinstance(history, Iterable):
+        return checked_history(history, ids, scale)
+    likes = checked_ids(history, "history")
+    check_kind(likes, ids)
+    return dict.fromkeys(likes, scale.maximum)
 
 
 def of_history(

@@ -31,16 +31,8 @@ from tacit.designs.xmap.settings import (
 )
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Guarantee
-from tacit.recommenders import inputs
-from tacit.recommenders.base import (
-    Floats,
-    History,
-    ItemRecommender,
-    Recommendations,
-    pick,
-    top_n,
-    without_people,
-)
+from tacit.recommenders import base, inputs
+from tacit.recommenders.base import Floats, History, Recommendations
 
 if TYPE_CHECKING:
     from tacit.designs.xmap.boxes import Boxes
@@ -48,7 +40,7 @@ if TYPE_CHECKING:
     from tacit.randomness import Source
 
 
-class XMap(ItemRecommender):
+class XMap(base.ItemRecommender):
     """Recommend in `target` from what people rated in `source`.
 
     source, target   names of domains, one or several; source None: every other domain. From one
@@ -155,7 +147,7 @@ class XMap(ItemRecommender):
         own = self.boxes_.own(user, history)
         left_out = {*own.history, *inputs.checked_ids(exclude, "exclude")}
         scores, ids = self.boxes_.everywhere(own, "scores"), self.item_ids_
-        made = top_n(scores, ids, n=n, user=user, left_out=left_out, candidates=possible)
+        made = base.top_n(scores, ids, n=n, user=user, left_out=left_out, candidates=possible)
         return made.named(self.titles_)
 
     def predict(
@@ -168,7 +160,7 @@ class XMap(ItemRecommender):
         listed = self._listed(None)
         if self.boxes_ is not None:
             own = self.boxes_.own(user, history)
-            return pick(self.boxes_.everywhere(own, "predict"), self.item_ids_, items)
+            return base.pick(self.boxes_.everywhere(own, "predict"), self.item_ids_, items)
         if self._sound().stars_ is None:
             raise ConfigError(
                 "This model makes lists and predicts no stars: it was fitted without them. Fit it "
@@ -207,7 +199,7 @@ class XMap(ItemRecommender):
 
     def __getstate__(self) -> dict[str, Any]:
         """Holds no person, as a file; PrivacyError for a user-based model."""
-        state = without_people(self)
+        state = base.without_people(self)
         if self.boxes_ is not None:
             self._check_items()
             state["boxes_"] = replace(self.boxes_, people=None)

@@ -55,10 +55,10 @@ def once(epsilon: float, mode: Mode, refits: int, generator: np.random.Generator
     targets = _people(generator, TARGETS, np.ones(ITEMS))
     inside = generator.random(TARGETS) < 0.5
     ratings = _ratings([*others, *(targets[place] for place in np.flatnonzero(inside))])
-    models: list[Private] = []
-    for _ in range(refits):
-        previous = models[-1] if models else None
-        models.append(Private(epsilon, GAME_DELTA, mode=mode, previous=previous).fit(ratings))
+    models = [Private(epsilon, GAME_DELTA, mode=mode).fit(ratings)]
+    while len(models) < refits:
+        again = Private(epsilon, GAME_DELTA, mode=mode, previous=models[-1])
+        models.append(again.fit(ratings))
     without = _model_file(Private(math.inf, mode=mode).fit(_ratings(others)))
     seen: dict[str, list[ScoresOf]] = {
         "model files": [_model_file(model) for model in models],

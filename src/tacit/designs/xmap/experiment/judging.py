@@ -1,13 +1,9 @@
 """The contenders of an experiment across domains, and each judged on people new to the target.
 
-nx-map-ib, nx-map-ub   X-Map without privacy, item-based and user-based: the published variant at
-                       epsilon = inf
-x-map-ib, x-map-ub     X-Map with privacy, in its variants; user-based only as published
-item-average           mean of the item's stars; user-average: of the person's own stars
-popularity             how many people rated the item (lists only: its scores are not stars)
-remote-user            people who are alike in the source domain are asked about the target domain
-knn-single, knn-cross  item kNN in the target domain alone; over both domains as one
-mf                     matrix factorisation over both domains as one
+nx-map     X-Map without privacy: the published variant at epsilon = inf
+x-map      X-Map with privacy, in its variants; user-based only as published
+baselines  popularity has lists alone, for its scores are not stars; remote-user asks people who are
+           alike in the source domain about the target domain; mf takes both domains as one
 
 Whether one is better than another is judged by paired differences: a person may be a test person
 under several seeds and counts once, with all their ratings. So the interval is about other people
