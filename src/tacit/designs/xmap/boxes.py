@@ -33,7 +33,7 @@ from tacit.designs.xmap.recommender import (
     published_neighbours,
     rated_together,
 )
-from tacit.designs.xmap.settings import Catalogue, Settings
+from tacit.designs.xmap.settings import Catalogue
 from tacit.engine import Engine, Numbers, Table
 from tacit.engine.item_item import TiledTable
 from tacit.errors import DataError
@@ -171,7 +171,6 @@ class Bridge:
 class Boxes:
     """bridges: each target's. people: those fitted to, None for a model that was loaded."""
 
-    settings: Settings
     catalogue: Catalogue
     ids: Column
     scale: RatingScale
@@ -208,7 +207,7 @@ class Boxes:
         return found
 
     def card(self) -> Guarantee:
-        settings = self.settings
+        settings = self.catalogue.settings
         drawn = sum(int((bridge.images >= 0).sum()) for bridge in self.bridges.values())
         return guarantees.published(settings.epsilon, settings.for_neighbours, settings.k, drawn)
 
@@ -226,9 +225,7 @@ class Boxes:
         return arrays
 
 
-def fitted(
-    ratings: Given, catalogue: Catalogue, settings: Settings, engine: Engine, draws: Source
-) -> Boxes:
+def fitted(ratings: Given, catalogue: Catalogue, engine: Engine, draws: Source) -> Boxes:
     """Each target, learned. An item that nobody rated has the mean of its domain."""
     known = known_of(ratings)
     if isinstance(ratings, StoredRatings):
@@ -241,18 +238,19 @@ def fitted(
         overall = sums[items].sum() / max(1.0, counts[items].sum())
         found = np.full(len(items), overall)
         means[items] = np.divide(sums[items], counts[items], out=found, where=counts[items] > 0)
-    shared = means, counts.astype(np.int64), settings, engine, draws
+    shared = means, counts.astype(np.int64), engine, draws
     bridges = {
-        target: _bridge(ratings, catalogue, target, *shared) for target in catalogue.routes.targets
+        name: _bridge(ratings, catalogue, name, *shared) for name in catalogue.settings.target
     }
-    return Boxes(settings, catalogue, known.item_ids, known.scale, bridges, known)
+    return Boxes(catalogue, known.item_ids, known.scale, bridges, known)
 
 
 def _bridge(
     ratings: Given, catalogue: Catalogue, target: str, item_means: Floats,
-    raters: NDArray[np.int64], settings: Settings, engine: Engine, draws: Source,
+    raters: NDArray[np.int64], engine: Engine, draws: Source,
 ) -> Bridge:  # fmt: skip
     """Lists of who is rated together are only made without noise: their table has none."""
+    settings = catalogue.settings
     if settings.user_based or not settings.noiseless:
         in_memory(ratings)  # the model is everybody; a draw needs all candidates at once
     sources, targets = catalogue.sources(target), catalogue.targets(target)
@@ -316,14 +314,15 @@ def _stars(
 
 
 def from_file(
-    header: Mapping[str, Any], arrays: Arrays, settings: Settings, catalogue: Catalogue,
-    ids: Column, scale: RatingScale, engine: Engine,
+    header: Mapping[str, Any], arrays: Arrays, catalogue: Catalogue, ids: Column,
+    scale: RatingScale, engine: Engine,
 ) -> Boxes:  # fmt: skip
     """What `to_arrays` wrote; ValueError where a part does not fit."""
     if header.get("version", 0) not in (0, VERSION):
         raise ValueError("it was written by a newer tacit")
     bridges = {}
-    for place, target in enumerate(catalogue.routes.targets):
+    settings = catalogue.settings
+    for place, target in enumerate(settings.target):
         targets = catalogue.targets(target)
         size, means, lists = len(targets), finite(arrays, "item_means", len(ids)), None
         items = _numbers(arrays, f"{place}.neighbours", size, size, settings.k)
@@ -338,7 +337,7 @@ def from_file(
             ItemNeighbours(means[targets], items, similar), settings.alpha, scale.minimum,
             engine, lists,
         )  # fmt: skip
-    return Boxes(settings, catalogue, ids, scale, bridges)
+    return Boxes(catalogue, ids, scale, bridges)
 
 
 def _numbers(arrays: Arrays, name: str, below: int, *shape: int | None) -> Numbers:

@@ -82,8 +82,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
     card, useful = model.guarantees()[0], usefulness(model)
     data = private_summary("x-map", settings.out, len(model.item_ids_))
     data |= {
-        "source": list(model.routes.sources) or None,
-        "target": list(model.routes.targets),
+        "source": list(model.settings_.source) or None,
+        "target": list(model.settings_.target),
         "variant": variant,
         "epsilon": settings.epsilon,
         "delta": settings.delta,

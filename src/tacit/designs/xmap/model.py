@@ -18,7 +18,6 @@ from tacit.designs.xmap.settings import (
     Kind,
     Private,
     Reason,
-    Routes,
     Settings,
     Variant,
     catalogue,
@@ -88,36 +87,31 @@ class XMap(base.ItemRecommender):
         self.features, self.stars = features, stars
         self.epsilon, self.epsilon_prime, self.delta = epsilon, epsilon_prime, delta
         self.k, self.extender_k, self.significance, self.alpha = k, extender_k, significance, alpha
-        _ = self.routes, self.settings  # refuses bad ones
-
-    @property
-    def routes(self) -> Routes:
-        """Names of the domains, checked; ConfigError for what cannot be."""
-        return Routes(self.source, self.target)
+        _ = self.settings  # refuses bad ones
 
     @property
     def settings(self) -> Settings:
-        """The other parameters, checked; ConfigError for one that cannot be."""
+        """The parameters, checked; ConfigError for one that cannot be."""
         return Settings(**{each.name: getattr(self, each.name) for each in fields(Settings)})
 
     def fit(self, ratings: Given, *, draws: Source | None = None) -> XMap:
         """Learn from everybody. draws: where the published variant draws from; by default the
         operating system. Noise takes no seed."""
         inputs.checked_ratings(known_of(ratings))
-        settings, chosen_routes = self.settings, self.routes
-        chosen, domains = catalogue(ratings, settings.domain, chosen_routes)
+        settings = self.settings
+        chosen, domains = catalogue(ratings, settings)
         known = known_of(chosen)
         self.sound_ = self.boxes_ = None
         self.__dict__.pop("item_ids_", None)
         if settings.variant == "sound":
-            self.sound_ = sound_lists(settings, chosen_routes).fit(chosen)
+            self.sound_ = sound_lists(settings).fit(chosen)
         else:
             from tacit.designs.xmap.boxes import fitted
             from tacit.engine import Engine
             from tacit.randomness import secure
 
             engine, source = self.engine or Engine(), draws or secure()
-            self.boxes_ = fitted(chosen, domains, settings, engine, source)
+            self.boxes_ = fitted(chosen, domains, engine, source)
         self.catalogue_, self.people_, self.scale_ = domains, known, known.scale
         self.titles_, self.taken_ = inputs.titles_of(known), inputs.taken_for_public(known)
         self.settings_, self.item_ids_ = settings, known.item_ids
@@ -172,7 +166,7 @@ class XMap(base.ItemRecommender):
     def device_file(self) -> bytes:
         """As `Private.device_file`. ConfigError unless sound, with one target domain."""
         self._fitted()
-        if self.sound_ is None or len(self.catalogue_.routes.targets) > 1:
+        if self.sound_ is None or len(self.settings_.target) > 1:
             raise ConfigError("The sound variant with one target has a file for devices, no other.")
         return self.sound_.device_file()
 
@@ -216,12 +210,11 @@ class XMap(base.ItemRecommender):
         """Write what is known about items; PrivacyError for a user-based model."""
         self._fitted()
         self._check_items()
-        chosen = self.catalogue_.routes
         header = {
             "recommender": "xmap",
             "settings": self.settings_.to_header(),
-            "source": list(chosen.sources) or None,
-            "target": list(chosen.targets),
+            "source": list(self.settings_.source) or None,
+            "target": list(self.settings_.target),
             "domains": self.catalogue_.domains.tolist(),
             "scale": [self.scale_.minimum, self.scale_.maximum, self.scale_.step],
             "taken": list(self.taken_),
@@ -243,7 +236,7 @@ class XMap(base.ItemRecommender):
         domains = {"source": header["source"], "target": header["target"]}
         model = cls(**domains, **settings_from_header(header["settings"]))
         model.settings_ = model.settings
-        model.catalogue_ = catalogue_from_header(header, model.routes)
+        model.catalogue_ = catalogue_from_header(header, model.settings_)
         model.item_ids_ = inputs.ids_from_header(header["items"])
         model.titles_ = inputs.titles_from_header(header)
         model.scale_ = RatingScale(*header["scale"])
@@ -256,7 +249,7 @@ class XMap(base.ItemRecommender):
         from tacit.designs.xmap import boxes
         from tacit.engine import Engine
 
-        known = (model.settings_, model.catalogue_, model.item_ids_, model.scale_)
+        known = model.catalogue_, model.item_ids_, model.scale_
         model.boxes_ = boxes.from_file(header, arrays, *known, Engine())
         return model
 
@@ -267,7 +260,7 @@ class XMap(base.ItemRecommender):
     def _listed(self, target: str | None) -> set[Any]:
         """Ids of the items of all targets, or of one."""
         self._fitted()
-        every = self.catalogue_.routes.targets
+        every = self.settings_.target
         names = every if target is None else (target,)
         if not set(names) <= set(every):
             raise ConfigError(f"This model has no target '{target}'. It has: {', '.join(every)}.")

@@ -38,8 +38,14 @@ _NUMBERS: tuple[tuple[Any, Any, str, tuple[str, ...]], ...] = (
 
 @dataclass(frozen=True)
 class Settings:
-    """What `XMap` takes, by the same names."""
+    """What `XMap` takes, by the same names.
 
+    source: names of the domains that people have rated in; empty: every domain but the target.
+    target: one or several. A domain may be both; it is never its own source.
+    """
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
     domain: str
     variant: Variant
     epsilon: float
@@ -54,7 +60,17 @@ class Settings:
     stars: bool = False
 
     def __post_init__(self) -> None:
-        """Whole numbers become int, other numbers float."""
+        """One name becomes several, whole numbers become int, other numbers float."""
+        rule = "{} is the name of a domain, or several"
+        sources = () if self.source is None else _names(self.source, rule.format("source"))
+        targets = _names(self.target, rule.format("target"))
+        object.__setattr__(self, "source", sources)
+        object.__setattr__(self, "target", targets)
+        if not targets or len(set(targets)) < len(targets):
+            raise ConfigError("Name at least one target domain, each once.")
+        for name in targets:
+            if sources and not set(sources) - {name}:
+                raise ConfigError(f"'{name}' needs a source that is another domain; got {sources}.")
         if not isinstance(self.domain, str):
             raise ConfigError(f"domain is the name of item metadata; got {self.domain!r}.")
         if not isinstance(self.stars, bool):
@@ -117,10 +133,11 @@ class Settings:
         return math.isinf(self.epsilon) and (self.variant == "sound" or self.budget is None)
 
     def to_header(self) -> dict[str, Any]:
-        """JSON values; infinity is written as the text "inf"."""
+        """JSON values but the domains; infinity is written as the text "inf"."""
         return {
             name: "inf" if isinstance(value, float) and math.isinf(value) else value
             for name, value in asdict(self).items()
+            if name not in ("source", "target")
         }
 
 
@@ -140,38 +157,18 @@ def settings_from_header(header: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-class Routes:
-    """Where ratings come from and where lists are made; ConfigError for what cannot be.
-
-    sources: names of domains; empty: every domain but the target. targets: one or several. A domain
-    may be both; it is never its own source.
-    """
-
-    def __init__(self, source: str | Sequence[str] | None, target: str | Sequence[str]) -> None:
-        rule = "{} is the name of a domain, or several"
-        self.sources = () if source is None else _names(source, rule.format("source"))
-        self.targets = _names(target, rule.format("target"))
-        if not self.targets or len(set(self.targets)) < len(self.targets):
-            raise ConfigError("Name at least one target domain, each once.")
-        for target in self.targets:
-            if self.sources and not set(self.sources) - {target}:
-                raise ConfigError(
-                    f"'{target}' needs a source that is another domain; got {self.sources}."
-                )
-
-
 @dataclass(frozen=True, eq=False)
 class Catalogue:
     """(n_items,) domain of each item of the model, by the model's numbers."""
 
     domains: Column
-    routes: Routes
+    settings: Settings
 
     def sources(self, target: str) -> Numbers:
         """Sorted numbers of the items that lead to a target."""
         others = self.domains != target
-        if self.routes.sources:
-            others &= np.isin(self.domains.astype(str), self.routes.sources)
+        if self.settings.source:
+            others &= np.isin(self.domains.astype(str), self.settings.source)
         return np.flatnonzero(others).astype(np.int32)
 
     def targets(self, target: str) -> Numbers:
@@ -179,19 +176,19 @@ class Catalogue:
         return np.flatnonzero(self.domains == target).astype(np.int32)
 
 
-def catalogue(ratings: Given, column: str, chosen: Routes) -> tuple[Given, Catalogue]:
+def catalogue(ratings: Given, settings: Settings) -> tuple[Given, Catalogue]:
     """The ratings of the domains in question, their items renumbered, and those items' domains."""
-    domains = domains_of(known_of(ratings), column, (*chosen.sources, *chosen.targets))
-    used = {*chosen.sources, *chosen.targets}
-    if not chosen.sources:
+    column, used = settings.domain, {*settings.source, *settings.target}
+    domains = domains_of(known_of(ratings), column, (*settings.source, *settings.target))
+    if not settings.source:
         used = {name for name in domains.tolist() if isinstance(name, str)}
-    if used <= set(chosen.targets) and len(used) < 2:
-        raise DataError("there is only one domain", column=column, found=chosen.targets[0])
+    if used <= set(settings.target) and len(used) < 2:
+        raise DataError("there is only one domain", column=column, found=settings.target[0])
     kept = np.array([name in used for name in domains.tolist()], dtype=bool)
-    return within(ratings, kept), Catalogue(domains[kept], chosen)
+    return within(ratings, kept), Catalogue(domains[kept], settings)
 
 
-def catalogue_from_header(header: Mapping[str, Any], routes: Routes) -> Catalogue:
+def catalogue_from_header(header: Mapping[str, Any], settings: Settings) -> Catalogue:
     """The domains of a header's items; ValueError where items or domains make no sense."""
     items, names = header["items"], header["domains"]
     titles = header["titles"] or [None] * len(items)
@@ -207,10 +204,10 @@ def catalogue_from_header(header: Mapping[str, Any], routes: Routes) -> Catalogu
     ):  # fmt: skip
         if wrong:
             raise ValueError(message)
-    absent = {*routes.targets, *routes.sources} - set(names)
+    absent = {*settings.target, *settings.source} - set(names)
     if absent:
         raise ValueError(f"no item is in the domain {absent.pop()}")
-    return Catalogue(np.array(names, dtype=object), routes)
+    return Catalogue(np.array(names, dtype=object), settings)
 
 
 PAPER = (
@@ -223,11 +220,12 @@ VERSION = 2
 """Of files of the sound variant. 0 and 1 held the release that it had before."""
 
 
-def sound_lists(settings: Settings, routes: Routes) -> Private:
+def sound_lists(settings: Settings) -> Private:
     """The sound variant, not fitted. Where a domain is source and target, all are one domain."""
-    sources = tuple(name for name in routes.sources if name not in routes.targets)
-    joint = len(routes.targets) > 1 and (not sources or len(sources) < len(routes.sources))
-    sides: dict[str, Any] = {} if joint else {"source": sources or None, "target": routes.targets}
+    targets = settings.target
+    sources = tuple(name for name in settings.source if name not in targets)
+    joint = len(targets) > 1 and (not sources or len(sources) < len(settings.source))
+    sides: dict[str, Any] = {} if joint else {"source": sources or None, "target": targets}
     given = {name: getattr(settings, name) for name in ("domain", "features", "stars")}
     return Private(settings.epsilon, settings.delta, **sides, **given)
 
@@ -268,7 +266,7 @@ def sound_from_file(
     if version > VERSION:
         raise ValueError("it was written by a newer tacit")
     found = Private.from_parts(dict(header["lists"]), dict(arrays))
-    listed = np.concatenate([ids[domains.targets(name)] for name in domains.routes.targets])
+    listed = np.concatenate([ids[domains.targets(name)] for name in domains.settings.target])
     if not (set(listed.tolist()) <= set(found.item_ids_.tolist()) <= set(ids.tolist())):
         raise ValueError("the lists do not fit the list of items")
     return found

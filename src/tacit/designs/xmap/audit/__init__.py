@@ -32,7 +32,7 @@ from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Tables, only_link, t
 from tacit.designs.xmap.audit.tables import strong_among_mild as strong
 from tacit.designs.xmap.boxes import Boxes  # loaded before its sampler is replaced
 from tacit.designs.xmap.model import XMap
-from tacit.designs.xmap.settings import Catalogue, Routes, catalogue
+from tacit.designs.xmap.settings import Catalogue, Settings, catalogue
 from tacit.mechanisms import samplers
 from tacit.randomness import secure
 
@@ -237,13 +237,13 @@ def sums() -> Line:
     return replace(line(WORLD), mechanism="x-map-sound")
 
 
-def rated_items_alone(ratings: Ratings, column: str, chosen: Routes) -> tuple[Any, Catalogue]:
+def rated_items_alone(ratings: Ratings, settings: Settings) -> tuple[Any, Catalogue]:
     """Items that nobody rated leave the public catalogue."""
     kept = np.bincount(ratings.items, minlength=ratings.n_items) > 0
-    domains = ratings.item_metadata[column].copy()
+    domains = ratings.item_metadata[settings.domain].copy()
     domains[~kept] = None
-    metadata = {**ratings.item_metadata, column: domains}
-    return catalogue(replace(ratings, item_metadata=metadata), column, chosen)
+    metadata = {**ratings.item_metadata, settings.domain: domains}
+    return catalogue(replace(ratings, item_metadata=metadata), settings)
 
 
 BUGS = (
