@@ -12,10 +12,11 @@ import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from tacit.auditing import bench
 from tacit.auditing.claims import Bench, Check, Checked, Line
@@ -54,26 +55,12 @@ def published(settings: Mapping[str, Any], table: Ratings) -> Released:
     return boxes.to_arrays()
 
 
-@dataclass(frozen=True)
-class Noise:
+class Noise(NamedTuple):
     """Of one similarity: its centre, what 1 in the noise adds, and the scale that is asked for."""
 
     centre: float
     step: float
     asked: float
-
-    @property
-    def scale(self) -> float:
-        return self.step * self.asked
-
-    def releases(self, count: int) -> Floats:
-        """(count,) with noise of the shipped sampler."""
-        noise = samplers.discrete_laplace(np.zeros(count, dtype=np.int64), self.asked)
-        return np.asarray(self.centre + noise * self.step, dtype=np.float64)
-
-    def log_density(self, releases: Floats) -> Floats:
-        away: Floats = np.abs(releases - self.centre) / self.scale
-        return -away - math.log(self.scale)
 
 
 @dataclass(frozen=True)
@@ -172,19 +159,25 @@ def published_noise() -> Line:
     has no epsilon at all."""
     pair, claim = strong(10), PRIME / 2
     drawer, given = _neighbours_of_i(pair), place(pair, "one")
-    one, other = (drawer.noise(table, given) for table in pair)
-    name = f"5-5-1-1 among 10 and 10; scales {one.scale:.3g} and {other.scale:.3g}"
+    noises = [drawer.noise(table, given) for table in pair]
+    scales = [noise.step * noise.asked for noise in noises]
+    name = f"5-5-1-1 among 10 and 10; scales {scales[0]:.3g} and {scales[1]:.3g}"
     exact = math.inf
-    if math.isclose(one.scale, other.scale):
-        exact = abs(one.centre - other.centre) / one.scale
+    if math.isclose(*scales):
+        exact = abs(noises[0].centre - noises[1].centre) / scales[0]
 
     def ratios(noise: Noise, count: int) -> Floats:
         """Log likelihood ratios, as an auditor computes them who knows both tables."""
-        releases = noise.releases(count)
-        return one.log_density(releases) - other.log_density(releases)
+        drawn = samplers.discrete_laplace(np.zeros(count, dtype=np.int64), noise.asked)
+        releases = noise.centre + drawn * noise.step
+        first, second = (
+            stats.laplace.logpdf(releases, each.centre, scale)
+            for each, scale in zip(noises, scales, strict=True)
+        )
+        return np.asarray(first - second, dtype=np.float64)
 
     def check(samples: int, alpha: float) -> Checked:
-        first, second = partial(ratios, one), partial(ratios, other)
+        first, second = (partial(ratios, noise) for noise in noises)
         found = compare(first, second, samples=samples // 10, alpha=alpha)
         return Checked(name, exact, None, found.lower_bound, 0.0, samples // 10)
 
