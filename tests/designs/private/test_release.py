@@ -10,12 +10,11 @@ from sums_reference import table
 
 from tacit.accounting import GDPAccountant
 from tacit.designs.private import events
-from tacit.designs.private.fitting import Tastes, chosen_mode, release
+from tacit.designs.private.fitting import Tastes, centre, chosen_mode, map_of, release, tastes
 from tacit.designs.private.lists import scores
 from tacit.designs.private.people import some
 from tacit.designs.private.popular import count
 from tacit.designs.private.settings import Settings, noise_multipliers, overall
-from tacit.designs.private.tastes import centre, map_of, tastes
 
 INFINITE = Settings(epsilon=math.inf, damping=1e-300)  # a power of 0 but for rounding
 THIRD = 1 / (3 * math.sqrt(2))

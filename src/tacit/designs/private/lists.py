@@ -20,13 +20,12 @@ from tacit import container
 from tacit.data.ratings import Ratings
 from tacit.designs.private.device import MESSAGE
 from tacit.designs.private.device import VERSION as DEVICE_VERSION
-from tacit.designs.private.fitting import Released, Tastes
+from tacit.designs.private.fitting import Released, Tastes, tastes
 from tacit.designs.private.guarantees import Usefulness
 from tacit.designs.private.people import BLOCK, Sides, profiles, some
 from tacit.designs.private.popular import TopItems, rows
 from tacit.designs.private.settings import Settings
 from tacit.designs.private.stars import StarModel
-from tacit.designs.private.tastes import tastes
 from tacit.engine.profile_sums_compiled import Centre, Profiles
 from tacit.recommenders.inputs import finite, shaped
 

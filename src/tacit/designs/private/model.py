@@ -24,6 +24,7 @@ from tacit.designs.private.people import (
     like_threshold,
     of_history,
     read_history,
+    sides_of,
 )  # fmt: skip
 from tacit.designs.private.releases import Account
 from tacit.designs.private.settings import Mode, Settings, noise_multipliers
@@ -89,10 +90,10 @@ class Private(base.ItemRecommender):
         anything is drawn, where the lifetime of all fits would be passed.
         """
         known, settings = catalogue_of(ratings), self.settings
-        where = self.source, self.target, self.domain
-        given = prepared(known, *where, self.features, settings.mode)
+        sides = sides_of(known, self.source, self.target, self.domain)
+        given = prepared(known, sides, self.features, settings.mode)
         threshold = like_threshold(known.scale, self.like_at)
-        people = everybody(ratings, given.sides, threshold, settings.other_weight)
+        people = everybody(ratings, sides, threshold, settings.other_weight)
         taken = inputs.taken_for_public(known)
         before, lifetime = releases.earlier(self.previous, self.lifetime, settings.delta)
         if self.lifetime is not None and hasattr(self, "releases_"):
@@ -124,16 +125,16 @@ class Private(base.ItemRecommender):
         self, given: Prepared, rows: Given, people: People,
         fits: tuple[releases.Fit, ...], lifetime: float | None,
     ) -> Private:  # fmt: skip
-        settings, sides, known = self.settings, given.sides, known_of(rows)
+        settings, known, (sides, names, features) = self.settings, known_of(rows), given
         sizes = len(sides.context), len(sides.targets)
-        released, stars = release(people, sizes, given.features, settings), None
+        released, stars = release(people, sizes, features, settings), None
         if settings.stars:
             noises, number = noise_multipliers(settings)[4:], released.usefulness.people
-            stars = star_model(rows, sides, given.features, noises, number)
+            stars = star_model(rows, sides, features, noises, number)
         self.released_, self.stars_ = released, stars  # all of a fit, or nothing of it
         self.item_ids_ = known.item_ids[sides.targets]
         self.context_ids_ = known.item_ids[sides.context]
-        self.joint_, self.scale_, self.feature_names_ = sides.joint, known.scale, given.names
+        self.joint_, self.scale_, self.feature_names_ = sides.joint, known.scale, names
         self.threshold_ = like_threshold(known.scale, self.like_at)
         self.settings_, self.taken_ = settings, releases.taken_by(fits)
         self.titles_, self.releases_, self.lifetime_ = inputs.titles_of(known), fits, lifetime

@@ -29,10 +29,10 @@ from scipy import sparse
 from tacit.data.columns import RatingScale
 from tacit.data.ratings import Ratings
 from tacit.data.stored import Given
+from tacit.designs.private.fitting import Features
 from tacit.designs.private.people import BLOCK, Sides, catalogue_of, total_of
 from tacit.designs.private.popular import clip_of
 from tacit.designs.private.settings import overall, step
-from tacit.designs.private.tastes import Features
 from tacit.engine import stars_compiled as kernels
 from tacit.engine.stars_compiled import StarRows, StarTable
 from tacit.mechanisms.sums import Contributions, GramRelease, SumRelease

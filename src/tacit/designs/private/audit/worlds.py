@@ -24,12 +24,13 @@ from tacit.auditing.gaussian import epsilon_of
 from tacit.auditing.replays import replays
 from tacit.auditing.sampler_spy import Answer, Asked
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.designs.private import fitting, model, popular, stars, tastes
+from tacit.designs.private import fitting, model, popular, stars
+from tacit.designs.private.fitting import centre as shipped_centre  # before it is replaced
+from tacit.designs.private.fitting import item_total, tastes
 from tacit.designs.private.model import Private
 from tacit.designs.private.people import profiles, some
 from tacit.designs.private.popular import total as count_total  # before it is replaced
 from tacit.designs.private.settings import Mode, Settings, noise_multipliers, overall
-from tacit.designs.private.tastes import total as item_total
 from tacit.engine.profile_sums_compiled import Clip, Profiles
 from tacit.mechanisms.sums import GramRelease, SumRelease
 
@@ -169,7 +170,7 @@ def _item_sum(made_of: Callable[[list[Floats], SumRelease], Ints]) -> Steps:
         each = (some(people, u, u + 1) for u in range(len(people.offsets) - 1))
         return made_of([item_total(one, *given) for one in each], mechanism)
 
-    return {tastes: {"total": total}}
+    return {fitting: {"item_total": total}}
 
 
 def rows_clipped(each: list[Floats], mechanism: SumRelease) -> Ints:
@@ -213,8 +214,8 @@ def _knowing_people(centre: Callable[..., Any]) -> Steps:
 
 
 def around_true_mean(people: Profiles, *given: Any) -> Any:
-    at, features = tastes.centre(*given), given[1]
-    own = tastes.tastes(people, at, features.context)
+    at, features = shipped_centre(*given), given[1]
+    own = tastes(people, at, features.context)
     return at._replace(mean=at.mean + own.mean(axis=0))
 
 
@@ -225,7 +226,7 @@ def true_counts(people: Profiles, found: popular.Counts) -> popular.Counts:
 
 
 def damped(people: Profiles, found: popular.Counts, *given: Any) -> Any:
-    return tastes.centre(true_counts(people, found), *given)
+    return shipped_centre(true_counts(people, found), *given)
 
 
 def top(people: Profiles, found: popular.Counts, *given: Any) -> Any:
