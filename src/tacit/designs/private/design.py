@@ -24,8 +24,8 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
 
 
 def useful(model: Any) -> str:
-    said: str = model.summary()
-    return said
+    summary: str = model.summary()
+    return summary
 
 
 DESIGN = Design(

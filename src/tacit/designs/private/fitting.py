@@ -170,8 +170,8 @@ def directions(
     released = mechanism.noisy(people.total(add))
     left, sizes, _ = np.linalg.svd(released.T)
     edge = 2 * math.sqrt(width) * mechanism.deviation
-    found = max(int((sizes > settings.edge * edge).sum()), 2)
-    k = min(found, settings.directions, width)
+    significant = max(int((sizes > settings.edge * edge).sum()), 2)
+    k = min(significant, settings.directions, width)
     return np.ascontiguousarray(whitened @ _signed(left)[:, :k])
 
 
@@ -222,16 +222,16 @@ def item_tastes(
     return _shrunk(centred, counts.means, features.targets, deviation), deviation
 
 
-def _shrunk(found: Floats, means: Floats, features: sparse.csr_array, deviation: float) -> Floats:
+def _shrunk(noisy: Floats, means: Floats, features: sparse.csr_array, deviation: float) -> Floats:
     """(items, k) towards what an item's features say, by how far the noise reaches.
     Post-processing. means: (items,) at least half the noise of counts."""
     design = np.hstack([features.toarray(), np.ones((len(means), 1))]) * means[:, None]
     ridge = 10 * deviation**2 * np.eye(design.shape[1])
-    guess = design @ np.linalg.solve(design.T @ design + ridge, design.T @ found)
-    apart = float(((found - guess) ** 2).sum()) / found.shape[1] - len(means) * deviation**2
+    guess = design @ np.linalg.solve(design.T @ design + ridge, design.T @ noisy)
+    apart = float(((noisy - guess) ** 2).sum()) / noisy.shape[1] - len(means) * deviation**2
     spread = max(apart / float((means**2).sum()), 1e-9) * means**2
-    kept: Floats = guess + (found - guess) * (spread / (spread + deviation**2))[:, None]
-    return kept
+    shrunk: Floats = guess + (noisy - guess) * (spread / (spread + deviation**2))[:, None]
+    return shrunk
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,16 +319,16 @@ def in_words(released: Released) -> str:
     useful = released.usefulness
     if useful.effective is None:
         return f"Mode: {released.mode}."
-    said = (
+    summary = (
         f"Effective population {useful.effective:,.0f} (about {useful.people:,.0f} people divided "
         f"by the noise multiplier). Mode: {released.mode}."
     )
     if useful.worthwhile:
-        return f"{said} Personal lists are expected to beat popularity."
+        return f"{summary} Personal lists are expected to beat popularity."
     lacking = f" About {useful.missing:,} more people are needed." if useful.missing else ""
     served = (
         "They are served still: they beat the popularity that this release knows."
         if released.serves_lists
         else "Everybody gets the same list of popular items, made privately."
     )
-    return f"{said} Personal lists are not expected to beat exact popularity.{lacking} {served}"
+    return f"{summary} Personal lists are not expected to beat exact popularity.{lacking} {served}"

@@ -140,8 +140,8 @@ def lists_for(ratings: Ratings, model: Private, n: int) -> Lists:
         rated = place[ratings.items[rows]]
         made[ratings.users[rows][rated >= 0] - start, rated[rated >= 0]] = -np.inf
         parts.append((start, *_best(made, n)))
-    found = [(start + who, *more) for start, who, *more in parts]
-    return Lists(*map(np.concatenate, zip(*found, strict=True)))
+    entries = [(start + who, *more) for start, who, *more in parts]
+    return Lists(*map(np.concatenate, zip(*entries, strict=True)))
 
 
 def _best(made: NDArray[np.float64], n: int) -> tuple[Ints, Ints, Ints, NDArray[np.float64]]:
@@ -152,8 +152,8 @@ def _best(made: NDArray[np.float64], n: int) -> tuple[Ints, Ints, Ints, NDArray[
     order = np.lexsort((columns, -made[rows, columns], rows))
     rows, columns = rows[order], columns[order]
     ranks = np.arange(len(rows)) - np.searchsorted(rows, rows) + 1
-    kept = ranks <= n
-    return rows[kept], ranks[kept], columns[kept], made[rows, columns][kept]
+    listed = ranks <= n
+    return rows[listed], ranks[listed], columns[listed], made[rows, columns][listed]
 
 
 def settings_to_header(settings: Settings) -> dict[str, Any]:
@@ -251,10 +251,10 @@ def _tastes(arrays: Arrays, context: int, targets: int) -> Tastes:
 
 
 def _places(arrays: Arrays, name: str, below: int) -> NDArray[np.int64]:
-    found = shaped(arrays, name, None)
-    if found.dtype.kind != "i" or (found.size and not 0 <= found.min() <= found.max() < below):
+    places = shaped(arrays, name, None)
+    if places.dtype.kind != "i" or (places.size and not 0 <= places.min() <= places.max() < below):
         raise ValueError(f"'{name}' does not fit the list of items")
-    return found.astype(np.int64)
+    return places.astype(np.int64)
 
 
 def device_file(released: Released, settings: Settings, public: Mapping[str, Any]) -> bytes:

@@ -172,13 +172,13 @@ class Private(base.ItemRecommender):
         Numbers have 16 bits, so scores differ a little from `recommend`'s.
         """
         card = self.guarantees()[0]
-        said = inputs.items_to_header(self.item_ids_, self.titles_) | {
+        public = inputs.items_to_header(self.item_ids_, self.titles_) | {
             "context": None if self.joint_ else list(self.context_ids_.tolist()),
             "scale": [self.scale_.minimum, self.scale_.maximum],
             "liked_from": self.threshold_ - 1e-9,
             "card": card.to_dict(),
         }
-        return lists.device_file(self.released_, self.settings_, said)
+        return lists.device_file(self.released_, self.settings_, public)
 
     def recommend_many(self, histories: Sequence[Likes], *, n: int = 10) -> list[Recommendations]:
         """A list for each history, in their order; `user_id` is its place."""

@@ -99,10 +99,10 @@ def profiles(ratings: Ratings, sides: Sides, threshold: float, low: float) -> Pr
     offsets, rows, items = _side(ratings, sides.context, sides.n_items)
     joint = sides.joint
     likes = (offsets, rows, items) if joint else _side(ratings, sides.targets, sides.n_items)
-    kept = liked if likes[1] is None else liked[likes[1]]
+    of_targets = liked if likes[1] is None else liked[likes[1]]
     of_context = liked if rows is None else liked[rows]
-    running = np.concatenate([[0], np.cumsum(kept)])
-    return Profiles(offsets, items, of_context, running[likes[0]], likes[2][kept], low, joint)
+    running = np.concatenate([[0], np.cumsum(of_targets)])
+    return Profiles(offsets, items, of_context, running[likes[0]], likes[2][of_targets], low, joint)
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,8 +251,8 @@ def _banded(name: str, values: Values) -> Values:
         raise DataError(f"NaN in the item metadata '{name}'", fix="Leave unknown values empty.")
     if name.strip().lower() == "year":
         years = [_number(own[0]) if own else None for own in values]
-        found = [_NO_YEAR if year is None else year for year in years]
-        return [[str(band)] for band in np.digitize(found, YEARS).tolist()]
+        years_known = [_NO_YEAR if year is None else year for year in years]
+        return [[str(band)] for band in np.digitize(years_known, YEARS).tolist()]
     numbers = [_number(value) for own in values for value in own]
     known = sorted(number for number in numbers if number is not None)
     if len(known) < len(numbers) or len(set(known)) <= _FEW_NUMBERS:
@@ -273,14 +273,14 @@ def _matrix(cells: Values) -> tuple[tuple[str, ...], sparse.csr_array]:
     """The most frequent columns; one for what has no other, if there is such an item."""
     counts = Counter(value for own in cells for value in own)
     order = sorted(counts, key=lambda value: (-counts[value], value))
-    kept = order[:MOST]
-    if any(not set(own) & set(kept) for own in cells):
-        kept = [*order[: MOST - 1], UNKNOWN]
-    place = {value: column for column, value in enumerate(kept)}
+    names = order[:MOST]
+    if any(not set(own) & set(names) for own in cells):
+        names = [*order[: MOST - 1], UNKNOWN]
+    place = {value: column for column, value in enumerate(names)}
     rows = [sorted(place[value] for value in own if value in place) for own in cells]
     rows = [row or [place[UNKNOWN]] for row in rows]
     lengths = np.array([len(row) for row in rows])
     columns = np.array([column for row in rows for column in row], dtype=np.int32)
     values = np.repeat(1 / np.sqrt(lengths), lengths)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    return tuple(kept), sparse.csr_array((values, columns, offsets), shape=(len(rows), len(kept)))
+    return tuple(names), sparse.csr_array((values, columns, offsets), shape=(len(rows), len(names)))

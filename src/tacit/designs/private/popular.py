@@ -193,8 +193,8 @@ def top_items(people: People, counts: Counts, size: int, noises: Sequence[float]
     noise = 1 / math.sqrt(float(weights.sum())) if noises[0] else 0.0
     values, vectors = np.linalg.eigh(np.asarray(released))
     edge = noise * math.sqrt(2 * len(context))
-    kept, ridge = values > edge, max(edge, _LEAST_RIDGE)
-    vectors, values = vectors[:, kept], values[kept]
+    above, ridge = values > edge, max(edge, _LEAST_RIDGE)
+    vectors, values = vectors[:, above], values[above]
     if people.joint:
         whole = vectors * (values / (values + ridge)) @ vectors.T
         left_out = whole / (1 - whole.diagonal())  # the rows are not to be given back

@@ -160,13 +160,13 @@ def _effects(
     """(items,) stars above the person's mean, on five stars: what features say where little is
     known of an item, and what was given where much is; 0, so that the means of people remain,
     where both are noise. Post-processing."""
-    spread, said = prior
+    spread, feature_variance = prior
     ones = np.ones((len(sums), 1))
     design = ones if features is None else np.hstack([features.toarray(), ones])
     within = _WITHIN * counts if deviation else 0.0
     doubt = deviation**2 + within + spread * counts**2 + 1e-12
     known = design * (counts / doubt)[:, None]
-    ridge = np.eye(design.shape[1]) / said
+    ridge = np.eye(design.shape[1]) / feature_variance
     guess = design @ np.linalg.solve(known.T @ (design * counts[:, None]) + ridge, known.T @ sums)
     made: Floats = guess + spread * counts / doubt * (sums - counts * guess)
     return np.clip(made, -4, 4)
@@ -264,8 +264,8 @@ def spiked(gram: Floats, edge: float) -> Floats:
     for _ in range(20):
         values, vectors = np.linalg.eigh(table + np.diag(low))
         values, vectors = values[::-1][:_FACTORS], vectors[:, ::-1][:, :_FACTORS]
-        kept = values > max(edge, 1e-9)
-        values, vectors = values[kept], vectors[:, kept]
+        above = values > max(edge, 1e-9)
+        values, vectors = values[above], vectors[:, above]
         sizes = (values + np.sqrt(values**2 - edge**2)) / 2
         low = (vectors**2) @ sizes
     made: Floats = vectors * np.sqrt(np.maximum(sizes - (edge / 2) ** 2 / sizes, 0))
@@ -282,15 +282,15 @@ def factors_total(
 
 
 def _factors(
-    ratings: Given, numbers: Ints, known: _Means, head: Ints, found: Floats,
+    ratings: Given, numbers: Ints, known: _Means, head: Ints, leading: Floats,
     noise: float,
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """(items, k) loadings and (items,) variances of all items, from one sum: of people's tables of
     tastes, clipped as a whole by the kernel, as `SumRelease.steps` does."""
-    counts, (items, k) = known.counts, (len(known.counts), found.shape[1])
+    counts, (items, k) = known.counts, (len(known.counts), leading.shape[1])
     loadings = np.zeros((items, k))
-    loadings[head] = found
-    variances = np.full(items, _LEFT + float((found**2).sum()) / len(head))
+    loadings[head] = leading
+    variances = np.full(items, _LEFT + float((leading**2).sum()) / len(head))
     variances[head] = _LEFT
     usual = max(1.0, (float(counts.sum()) / known.people) ** 2)  # ratings of a person
     weights = usual / counts.sum() * counts / variances

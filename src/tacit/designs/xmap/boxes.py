@@ -73,8 +73,8 @@ class PeopleNeighbours:
         far the people like it are from their own means."""
         people, similarities = self.chosen(mine)
         total, theirs = self.support(mine), self.profiles.stars[people]
-        said = centred(theirs, means_of_people(theirs)[1]).values
-        moved = np.divide(similarities @ said, total, out=0 * total, where=total > 0)
+        deviations = centred(theirs, means_of_people(theirs)[1]).values
+        moved = np.divide(similarities @ deviations, total, out=0 * total, where=total > 0)
         own = float(mine.stars.data.mean()) if mine.stars.nnz else self.means
         stars: Floats = own + moved
         return stars
@@ -201,10 +201,10 @@ class Boxes:
 
     def everywhere(self, own: Own, what: str) -> Floats:
         """(n_items,) stars ("predict") or ranking scores ("scores"), NaN off the targets."""
-        found = np.full(len(self.ids), np.nan)
+        values = np.full(len(self.ids), np.nan)
         for bridge in self.bridges.values():
-            found[bridge.targets] = getattr(bridge, what)(own)
-        return found
+            values[bridge.targets] = getattr(bridge, what)(own)
+        return values
 
     def card(self) -> Guarantee:
         settings = self.catalogue.settings
@@ -216,9 +216,9 @@ class Boxes:
         arrays: dict[str, NDArray[Any]] = {}
         for place, bridge in enumerate(self.bridges.values()):
             arrays |= {"item_means": bridge.item_means, f"{place}.images": bridge.images}
-            if isinstance(found := bridge.neighbours, ItemNeighbours):
-                arrays[f"{place}.neighbours"] = found.items
-                arrays[f"{place}.similarities"] = found.similarities
+            if isinstance(neighbours := bridge.neighbours, ItemNeighbours):
+                arrays[f"{place}.neighbours"] = neighbours.items
+                arrays[f"{place}.similarities"] = neighbours.similarities
             if bridge.lists is not None:
                 for name in ("companions", "weights", "popularity"):
                     arrays[f"{place}.{name}"] = getattr(bridge.lists, name)
@@ -236,8 +236,8 @@ def fitted(ratings: Given, catalogue: Catalogue, engine: Engine, draws: Source) 
     for name in np.unique(catalogue.domains.astype(str)):
         items = catalogue.targets(name)
         overall = sums[items].sum() / max(1.0, counts[items].sum())
-        found = np.full(len(items), overall)
-        means[items] = np.divide(sums[items], counts[items], out=found, where=counts[items] > 0)
+        filled = np.full(len(items), overall)
+        means[items] = np.divide(sums[items], counts[items], out=filled, where=counts[items] > 0)
     shared = means, counts.astype(np.int64), engine, draws
     bridges = {
         name: _bridge(ratings, catalogue, name, *shared) for name in catalogue.settings.target
@@ -342,7 +342,7 @@ def from_file(
 
 def _numbers(arrays: Arrays, name: str, below: int, *shape: int | None) -> Numbers:
     """Numbers from -1 to below `below`; others would read what is not theirs."""
-    found = shaped(arrays, name, *shape)
-    if found.dtype != np.int32 or (found.size and not -1 <= found.min() <= found.max() < below):
+    places = shaped(arrays, name, *shape)
+    if places.dtype != np.int32 or (places.size and not -1 <= places.min() <= places.max() < below):
         raise ValueError(f"'{name}' does not fit the list of items")
-    return found
+    return places

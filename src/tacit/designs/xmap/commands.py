@@ -91,7 +91,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         "useful": useful,
     }
     more = "" if useful is None or useful in card.sentence else f" {useful}"
-    said = (
+    sentence = (
         f"Fitted X-Map ({variant}) from {', '.join(data['source'] or ['every other domain'])} to "
         f"{', '.join(data['target'])}. {card.first_line} {card.sentence}{more}"
     )
@@ -99,7 +99,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         f"tacit guarantee {settings.out}   or   tacit recommend {settings.out} "
         "--history my_ratings.csv"
     )
-    return Result(data, (said,), after)
+    return Result(data, (sentence,), after)
 
 
 FIT = Command(FitSettings, fit, ratings=True)
@@ -122,9 +122,9 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         raise ConfigError(f"--variant is sound or published; got {settings.variant!r}.")
     joins = settings.variant == "published"
     size = (settings.ratings, settings.people, settings.items)
-    found = cost(*size, stars=settings.stars, joins=joins)
+    price = cost(*size, stars=settings.stars, joins=joins)
     after = "tacit plan private --across  says whether sound lists would be useful."
-    return Result({"cost": asdict(found)}, found.sentences, after)
+    return Result({"cost": asdict(price)}, price.sentences, after)
 
 
 PLAN = Command(PlanSettings, plan)
@@ -220,11 +220,11 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     made_with = manifest(ratings, seed=settings.seed, command=run.command, **domains, **asked)
     if settings.report is not None:
         page_of(table, made_with).write(settings.report)
-    found = verdict(table)
+    outcome = verdict(table)
     return Result(
         table.to_dict() | ({"similarities": pairs} if pairs else {}) | {"manifest": made_with},
         (
-            f"{found.headline}. {found.sentence}",
+            f"{outcome.headline}. {outcome.sentence}",
             points(table),
             *aged(table),
             *counted(pairs),

@@ -89,8 +89,8 @@ def extend(
         lists = nearest(base.table, pairs, find, k)
         there = [(each.items >= 0).any(axis=1) for each in lists]
         return [
-            Neighbours(**{name: values[kept] for name, values in vars(each).items()})
-            for each, kept in zip(lists, there, strict=True)
+            Neighbours(**{name: values[connected] for name, values in vars(each).items()})
+            for each, connected in zip(lists, there, strict=True)
         ]
 
     both = (sources, targets)
@@ -124,7 +124,7 @@ def asked(
 
 def similarities(extension: Extension, starts: Numbers, engine: Engine) -> Floats:
     """(len(starts), n_target) X-SIM of source items with every target item; NaN without a path."""
-    found = np.full((len(starts), len(extension.targets)), np.nan)
+    similar = np.full((len(starts), len(extension.targets)), np.nan)
     for first, layer in enumerate(extension.layers[:3]):
         rows = np.flatnonzero(np.isin(starts, layer))
         places = np.searchsorted(layer, starts[rows]).astype(np.int32)
@@ -133,8 +133,8 @@ def similarities(extension: Extension, starts: Numbers, engine: Engine) -> Float
                 weighted, certainty = engine.paths(extension.stages[first:last], starts=places)
                 part = np.full(certainty.shape, np.nan)
                 np.divide(weighted, certainty, out=part, where=certainty > 0)
-                found[np.ix_(rows, np.searchsorted(extension.targets, reached))] = part
-    return found
+                similar[np.ix_(rows, np.searchsorted(extension.targets, reached))] = part
+    return similar
 
 
 def blocks_of(extension: Extension, starts: Numbers) -> list[slice]:
@@ -159,9 +159,9 @@ def _stage(
     return as_stage(offsets, places, similar, agreed, shares, len(following))
 
 
-def _flat(found: Neighbours) -> tuple[Numbers, Numbers, Floats]:
+def _flat(lists: Neighbours) -> tuple[Numbers, Numbers, Floats]:
     """Owner, neighbour and (n, 3) similarity, co-count, agreements of every list entry."""
-    there = found.items >= 0
-    owners = np.broadcast_to(found.of[:, None], found.items.shape)[there]
-    columns = (found.similarities[there], found.co_counts[there], found.agreements[there])
-    return owners, found.items[there], np.stack(columns, axis=1).astype(np.float64)
+    there = lists.items >= 0
+    owners = np.broadcast_to(lists.of[:, None], lists.items.shape)[there]
+    columns = (lists.similarities[there], lists.co_counts[there], lists.agreements[there])
+    return owners, lists.items[there], np.stack(columns, axis=1).astype(np.float64)

@@ -60,13 +60,13 @@ def images(
 
     spread: as `map`; it may work elsewhere. Draws are made here, block after block.
     """
-    found = np.full(len(starts), -1, dtype=np.int32)
+    places = np.full(len(starts), -1, dtype=np.int32)
     parts = blocks_of(extension, starts)
     there = nearest if choose is nearest else None  # then few numbers come back
     work = partial(_similar, extension=extension, starts=starts, engine=engine, choose=there)
     for part, made in zip(parts, spread(work, parts), strict=True):
-        found[part] = made if there else choose(made)
-    return found
+        places[part] = made if there else choose(made)
+    return places
 
 
 def _similar(

@@ -160,8 +160,8 @@ class XMap(base.ItemRecommender):
                 "This model makes lists and predicts no stars: it was fitted without them. Fit it "
                 "with --stars (from Python: stars=True), which takes 40 % of its budget."
             )
-        found = self._sound().predict(items, user, history=history)
-        return np.where([item in listed for item in items], found, np.nan)
+        stars = self._sound().predict(items, user, history=history)
+        return np.where([item in listed for item in items], stars, np.nan)
 
     def device_file(self) -> bytes:
         """As `Private.device_file`. ConfigError unless sound, with one target domain."""

@@ -184,8 +184,8 @@ def catalogue(ratings: Given, settings: Settings) -> tuple[Given, Catalogue]:
         used = {name for name in domains.tolist() if isinstance(name, str)}
     if used <= set(settings.target) and len(used) < 2:
         raise DataError("there is only one domain", column=column, found=settings.target[0])
-    kept = np.array([name in used for name in domains.tolist()], dtype=bool)
-    return within(ratings, kept), Catalogue(domains[kept], settings)
+    member = np.array([name in used for name in domains.tolist()], dtype=bool)
+    return within(ratings, member), Catalogue(domains[member], settings)
 
 
 def catalogue_from_header(header: Mapping[str, Any], settings: Settings) -> Catalogue:
@@ -265,11 +265,11 @@ def sound_from_file(
         )
     if version > VERSION:
         raise ValueError("it was written by a newer tacit")
-    found = Private.from_parts(dict(header["lists"]), dict(arrays))
+    lists = Private.from_parts(dict(header["lists"]), dict(arrays))
     listed = np.concatenate([ids[domains.targets(name)] for name in domains.settings.target])
-    if not (set(listed.tolist()) <= set(found.item_ids_.tolist()) <= set(ids.tolist())):
+    if not (set(listed.tolist()) <= set(lists.item_ids_.tolist()) <= set(ids.tolist())):
         raise ValueError("the lists do not fit the list of items")
-    return found
+    return lists
 
 
 def useful(model: Any) -> str:

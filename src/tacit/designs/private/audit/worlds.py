@@ -219,18 +219,18 @@ def around_true_mean(people: Profiles, *given: Any) -> Any:
     return at._replace(mean=at.mean + own.mean(axis=0))
 
 
-def true_counts(people: Profiles, found: popular.Counts) -> popular.Counts:
-    likes = np.bincount(people.likes, minlength=len(found.targets)).astype(float)
-    used = likes if people.joint else np.bincount(people.items, minlength=len(found.context))
-    return replace(found, context=used / found.people, targets=likes / found.people)
+def true_counts(people: Profiles, counts: popular.Counts) -> popular.Counts:
+    likes = np.bincount(people.likes, minlength=len(counts.targets)).astype(float)
+    used = likes if people.joint else np.bincount(people.items, minlength=len(counts.context))
+    return replace(counts, context=used / counts.people, targets=likes / counts.people)
 
 
-def damped(people: Profiles, found: popular.Counts, *given: Any) -> Any:
-    return shipped_centre(true_counts(people, found), *given)
+def damped(people: Profiles, counts: popular.Counts, *given: Any) -> Any:
+    return shipped_centre(true_counts(people, counts), *given)
 
 
-def top(people: Profiles, found: popular.Counts, *given: Any) -> Any:
-    return popular.top_items(people, true_counts(people, found), *given)
+def top(people: Profiles, counts: popular.Counts, *given: Any) -> Any:
+    return popular.top_items(people, true_counts(people, counts), *given)
 
 
 def true_number(people: Profiles, *given: Any) -> popular.Counts:
@@ -281,11 +281,11 @@ class Planted:
         """Whether a whole fit loses more than it claims, or a sum more than its own event."""
         with planted(self.fault if bug else {}):
             noise = answers(factors=self.world.factors)
-            found = replays(self.world.fit, tables(PERSONS[self.person]), noise)
-        mu = max(moved.mu for _, moved in found)
+            replayed = replays(self.world.fit, tables(PERSONS[self.person]), noise)
+        mu = max(moved.mu for _, moved in replayed)
         if math.isinf(mu):
             return True, None
-        moves = [moved.moves for _, moved in found]
+        moves = [moved.moves for _, moved in replayed]
         share = max(overspent(self.world, each) for each in moves)
         return exceeds(1.0, share) or exceeds(EPSILON, epsilon_of(mu, DELTA)), None
 

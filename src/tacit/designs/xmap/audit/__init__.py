@@ -97,12 +97,12 @@ def choice_check(name: str, drawer: Drawer, pair: Tables) -> Check:
     """What is drawn, by exact chances and by samples; noise is left aside."""
 
     def check(samples: int, alpha: float) -> Checked:
-        found = [drawer.every_way(table) for table in pair]
-        p, q = ({way.result: way.chance for way in side} for side in found)
+        sides = [drawer.every_way(table) for table in pair]
+        p, q = ({way.result: way.chance for way in side} for side in sides)
         code = {seen: place for place, seen in enumerate(dict.fromkeys([*p, *q]))}
-        codes = [np.array([code[way.result] for way in side]) for side in found]
+        codes = [np.array([code[way.result] for way in side]) for side in sides]
         first, second = (
-            lambda n, side=side: codes[side][sampled(found[side], n, secure())] for side in (0, 1)
+            lambda n, side=side: codes[side][sampled(sides[side], n, secure())] for side in (0, 1)
         )
         known = best_known((coded(p, code), coded(q, code)), samples, alpha)
         seen = compare(first, second, samples=samples, alpha=alpha, known=known)
@@ -178,8 +178,8 @@ def published_noise() -> Line:
 
     def check(samples: int, alpha: float) -> Checked:
         first, second = (partial(ratios, noise) for noise in noises)
-        found = compare(first, second, samples=samples // 10, alpha=alpha)
-        return Checked(name, exact, None, found.lower_bound, 0.0, samples // 10)
+        estimate = compare(first, second, samples=samples // 10, alpha=alpha)
+        return Checked(name, exact, None, estimate.lower_bound, 0.0, samples // 10)
 
     return Line("pncf-published", claim, (check,), published=True)
 
@@ -198,11 +198,11 @@ def published_fit() -> Line:
     def check(samples: int, alpha: float) -> Checked:
         count = max(samples // _WHOLE_FITS, 4)
         first, second = (partial(chosen, table) for table in pair)
-        found = compare(first, second, samples=count, alpha=alpha)
+        estimate = compare(first, second, samples=count, alpha=alpha)
         means = [published(settings, table)["item_means"] for table in pair]
         loss = 0.0 if np.array_equal(means[0], means[1]) else math.inf
         name = "5-5-1-1 among 60 and 60, k = 1: i's neighbour in the model"
-        return Checked(name, loss, None, found.lower_bound, 0.0, count)
+        return Checked(name, loss, None, estimate.lower_bound, 0.0, count)
 
     return Line("x-map-published", epsilon + PRIME, (check,), published=True)
 
@@ -232,9 +232,9 @@ def sums() -> Line:
 
 def rated_items_alone(ratings: Ratings, settings: Settings) -> tuple[Any, Catalogue]:
     """Items that nobody rated leave the public catalogue."""
-    kept = np.bincount(ratings.items, minlength=ratings.n_items) > 0
+    rated = np.bincount(ratings.items, minlength=ratings.n_items) > 0
     domains = ratings.item_metadata[settings.domain].copy()
-    domains[~kept] = None
+    domains[~rated] = None
     metadata = {**ratings.item_metadata, settings.domain: domains}
     return catalogue(replace(ratings, item_metadata=metadata), settings)
 

@@ -108,15 +108,15 @@ class Grid:
         at_base = [replace(each, k=k) for each in first for k in self.ks if each.has_k]
         at_base += elsewhere
         at_base += map(self._at_base_k, self._contenders(self.epsilons, self.surface))
-        found = {self.base: [*dict.fromkeys(at_base)]}
+        planned = {self.base: [*dict.fromkeys(at_base)]}
         moved = [replace(self.base, overlap=share) for share in sorted(self.overlaps)]
         moved += [replace(self.base, profile_size=size) for size in sorted(self.profile_sizes)]
         for setting in moved:
-            found.setdefault(setting, elsewhere)
+            planned.setdefault(setting, elsewhere)
         for alpha in sorted(self.alphas):
             with_alpha = [each for each in elsewhere if each.has_alpha]
-            found.setdefault(replace(self.base, alpha=alpha), with_alpha)
-        return found
+            planned.setdefault(replace(self.base, alpha=alpha), with_alpha)
+        return planned
 
     def _at_base_k(self, contender: Contender) -> Contender:
         return replace(contender, k=self.base_k) if contender.has_k else contender
@@ -184,8 +184,8 @@ class CrossDomainTable:
 
     def at_base(self) -> list[Point]:
         """Every contender where nothing moves, by method."""
-        found = [point for point in self.points if not self.moved(point)]
-        return sorted(found, key=lambda point: METHODS.index(point.contender.method))
+        unmoved = [point for point in self.points if not self.moved(point)]
+        return sorted(unmoved, key=lambda point: METHODS.index(point.contender.method))
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -226,8 +226,8 @@ def evaluate_cross_domain(
     with Runner(experiment, workers=workers) as runner:
         results = runner.run(run_setting, tasks, progress or (lambda _: None))
     cells: dict[tuple[Setting, Contender], list[Judged]] = {}
-    for (_, setting, contenders), found in zip(tasks, results, strict=True):
-        for contender, judged in zip(contenders, found, strict=True):
+    for (_, setting, contenders), by_seed in zip(tasks, results, strict=True):
+        for contender, judged in zip(contenders, by_seed, strict=True):
             cells.setdefault((setting, contender), []).append(judged)
     base, base_k = grid.base, grid.base_k
     at_base = {
@@ -249,8 +249,8 @@ def evaluate_cross_domain(
             "ndcg_at_10": judged.mean_ndcg,
             "n_test": int(judged.counts.sum()),
         }
-        for (setting, contender), found in cells.items()
-        for seed, judged in zip(seeds, found, strict=True)
+        for (setting, contender), by_seed in cells.items()
+        for seed, judged in zip(seeds, by_seed, strict=True)
     )
     points = tuple(_point(*cell, judged) for cell, judged in cells.items())
     people = tuple(len(judged.ids) for judged in next(iter(at_base.values())))
@@ -268,7 +268,7 @@ def contenders(asked: design.Comparison) -> tuple[design.Entry, ...] | str:
     """X-Map in its variants, for `tacit compare`, where two domains are named."""
     if asked.source is None or asked.target is None:
         return "needs two domains: name --source and --target"
-    maker, found = "tacit.designs.xmap:XMap", []
+    maker, entries = "tacit.designs.xmap:XMap", []
     for epsilon in asked.epsilons:
         given = {"source": asked.source, "target": asked.target, "epsilon": epsilon}
         published = given | {"variant": "published", "k": 10}
@@ -277,11 +277,11 @@ def contenders(asked: design.Comparison) -> tuple[design.Entry, ...] | str:
         else:
             sound = given | {"variant": "sound", "delta": asked.delta}
             kinds = [("sound", PROFILE, sound), ("published", PRINTED, published)]
-        found += [
+        entries += [
             design.Entry("xmap", variant, epsilon, unit, LISTS, maker, settings, True)
             for variant, unit, settings in kinds
         ]
-    return tuple(found)
+    return tuple(entries)
 
 
 def similarities_found(ratings: Ratings, source: str, target: str) -> dict[str, int]:
@@ -297,9 +297,9 @@ def similarities_found(ratings: Ratings, source: str, target: str) -> dict[str, 
     sources, targets = (items_in(ratings, name).astype(np.int32) for name in (source, target))
     base, engine, defaults = baseline(ratings.matrix), Engine(), XMap(target=target)
     k, significance = defaults.extender_k, defaults.significance
-    found = extend(base, sources, targets, k=k, significance=significance, engine=engine)
-    parts = [sources[part] for part in blocks_of(found, sources)]
+    extension = extend(base, sources, targets, k=k, significance=significance, engine=engine)
+    parts = [sources[part] for part in blocks_of(extension, sources)]
     centred = base.table.values
     direct = sum(int((centred[:, part].T @ centred[:, targets]).count_nonzero()) for part in parts)
-    reached = sum(int(np.isfinite(similarities(found, part, engine)).sum()) for part in parts)
+    reached = sum(int(np.isfinite(similarities(extension, part, engine)).sum()) for part in parts)
     return {"adjusted_cosine": direct, "x_sim": reached, "pairs": len(sources) * len(targets)}

@@ -199,12 +199,12 @@ def run_setting(
     )
     listed = np.isin(np.arange(ratings.n_items), items_in(ratings, target))
     options = {**experiment.options, "alpha": setting.alpha}
-    found = []
+    judged = []
     for contender in contenders:
         model = contender.make(source, target, options, seed).fit(split.train)
         stars = contender.predicts(options)
-        found.append(judge_target(model, split, listed, stars=stars))
-    return found
+        judged.append(judge_target(model, split, listed, stars=stars))
+    return judged
 
 
 def judge_target(

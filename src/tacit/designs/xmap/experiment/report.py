@@ -31,8 +31,8 @@ STROKES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
 
 
 def page_of(table: CrossDomainTable, manifest: Mapping[str, Any]) -> Page:
-    kept = table.base.profile_size
-    profile = f"{kept} ratings kept" if kept else "cold start"
+    size = table.base.profile_size
+    profile = f"{size} ratings kept" if size else "cold start"
     sections = [Section("Everybody, side by side", [_standings(table)]), *_moving(table, profile)]
     return Page(
         f"From {table.source} to {table.target}",
@@ -49,8 +49,8 @@ def _standings(table: CrossDomainTable) -> Table:
     ends = len(table.seeds) > 1
 
     def gap(point: Point, other: str, measure: str, better: int) -> Cell | None:
-        found = against(table, point, other, measure)
-        return interval(found.interval, "+.3f", better=better) if found else None
+        compared = against(table, point, other, measure)
+        return interval(compared.interval, "+.3f", better=better) if compared else None
 
     columns: dict[str, Callable[[Point], object]] = {
         "method": lambda point: Cell(point.contender.name, mark=_mark(point.contender)),
@@ -87,7 +87,7 @@ def _moving(table: CrossDomainTable, profile: str) -> Iterator[Section]:
     }
     still = f"Else k = {table.base_k}, overlap {table.base.overlap:g}, {profile}."
     figures = []
-    for name, (title, axis, said) in words.items():
+    for name, (title, axis, note) in words.items():
         points = [point for point in table.points if {name} >= {*table.moved(point)}]
         means = {
             pair: {
@@ -109,7 +109,7 @@ def _moving(table: CrossDomainTable, profile: str) -> Iterator[Section]:
             axis=axis,
             value="mean absolute error, stars",
             form=".3f",
-            caption=f"{said} {still}",
+            caption=f"{note} {still}",
             bars=len(table.seeds) > 2,  # intervals of two splits would fill the plot
             ends=len(table.seeds) > 1,
         )
@@ -159,21 +159,21 @@ def _judged(table: CrossDomainTable, point: Point) -> tuple[str, str, str]:
     else:
         has = f"a mean error of {point.mae.mean:.3f} stars"
         gap, other, better = against(table, point, BASELINE), "item averages", -1
-    kept, where = table.base.profile_size, table.target
-    who = f"people with {kept} ratings" if kept else "people who have rated nothing"
+    size, where = table.base.profile_size, table.target
+    who = f"people with {size} ratings" if size else "people who have rated nothing"
     budget = point.contender.budget or "no privacy"
-    said = f"For {who} in {where}, {point.contender.name} ({budget}) has {has}"
+    sentence = f"For {who} in {where}, {point.contender.name} ({budget}) has {has}"
     if gap is None:
-        return "none", f"People new to {where}", f"{said}."
+        return "none", f"People new to {where}", f"{sentence}."
     if gap.low <= 0 <= gap.high:
         headline = f"No better than {other}, as far as these people show"
-        return "weakened", headline, f"{said}, not distinguished from {other}."
+        return "weakened", headline, f"{sentence}, not distinguished from {other}."
     side = "above" if gap.difference > 0 else "below"
-    said += f", {abs(gap.difference):.3f} {side} that of {other}."
+    sentence += f", {abs(gap.difference):.3f} {side} that of {other}."
     if better * gap.difference < 0:
-        return "open", f"Worse than {other}", said
+        return "open", f"Worse than {other}", sentence
     headline = f"What people rated in {table.source} tells what they like in {where}"
-    return "hidden", headline, said
+    return "hidden", headline, sentence
 
 
 def points(table: CrossDomainTable) -> Table:
@@ -223,10 +223,10 @@ def _privacy(contender: Contender) -> str:
     return f"{contender.variant} {contender.epsilon:g}"
 
 
-def _with_width(found: Interval | Comparison | None, sign: str = ".3f") -> str:
+def _with_width(estimate: Interval | Comparison | None, sign: str = ".3f") -> str:
     """The mean and half of its interval, which is as wide on either side."""
-    if found is None:
+    if estimate is None:
         return ""
-    mean, low, high = found if isinstance(found, Interval) else found.interval
+    mean, low, high = estimate if isinstance(estimate, Interval) else estimate.interval
     half = (high - low) / 2
     return f"{mean:{sign}}" + (f" ± {half:{sign.lstrip('+')}}" if math.isfinite(half) else "")
