@@ -253,7 +253,7 @@ class PlanSettings:
 
     def __post_init__(self) -> None:
         together = (self.every is None) == (self.times is None)
-        if not together or (self.every is not None and self.every not in _PERIODS):
+        if not together or self.every not in (None, *_PERIODS):
             raise ConfigError(
                 f"--every is one of {', '.join(_PERIODS)} and goes with --for NUMBER."
             )

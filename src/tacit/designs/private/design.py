@@ -24,8 +24,7 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
 
 
 def useful(model: Any) -> str:
-    summary: str = model.summary()
-    return summary
+    return str(model.summary())
 
 
 DESIGN = Design(

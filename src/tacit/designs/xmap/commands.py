@@ -19,7 +19,8 @@ from tacit.design import (
     usefulness,
 )
 from tacit.designs.private.commands import DELTA, EPSILON, FEATURES, STARS, refuse_filter
-from tacit.designs.xmap.experiment.judging import METHODS, VARIANTS
+from tacit.designs.xmap.experiment import Grid
+from tacit.designs.xmap.experiment.judging import VARIANTS
 from tacit.errors import ConfigError, PrivacyError
 from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Result, manifest
 
@@ -138,38 +139,10 @@ _LEGEND = (
 )
 
 
-@dataclass(frozen=True)
-class EvaluateSettings:
+@dataclass(frozen=True, kw_only=True)
+class EvaluateSettings(Grid):
     from_domain: str = option("Domain that people have rated in.", flag="--source")
     to_domain: str = option("Domain to recommend from.", flag="--target")
-    ks: tuple[int, ...] = option(
-        "Numbers of neighbours, with commas.", default=(10, 20, 50), flag="--k"
-    )
-    overlaps: tuple[float, ...] = option(
-        "Shares of the people in both domains who stay in training.", default=(1.0,),
-        flag="--overlap",
-    )  # fmt: skip
-    profile_sizes: tuple[int, ...] = option(
-        "Ratings in the target that a test person keeps; 0: cold start.", default=(0,),
-        flag="--profile-size",
-    )  # fmt: skip
-    alphas: tuple[float, ...] = option(
-        "How fast old ratings lose weight in the paper's methods; 0: not at all.",
-        default=(0.0,), flag="--alpha",
-    )  # fmt: skip
-    methods: tuple[str, ...] = option(
-        "Only these methods, with commas.", default=METHODS, flag="--method"
-    )
-    variants: tuple[str, ...] = option(
-        "Of X-Map: sound, published; with commas.", default=VARIANTS, flag="--variant"
-    )
-    epsilons: tuple[float, ...] = option(
-        "Epsilon for a person's whole profile, with commas.", default=(1.0,), flag="--epsilon"
-    )
-    delta: float = option("Of the sound variant, such as 1e-6.", default=1e-6)
-    surface: tuple[float, ...] = option(
-        "Budgets of the published variant: every pair is measured.", default=()
-    )
     features: tuple[str, ...] | None = option(FEATURES, default=None)
     stars: bool = option(
         "The sound variant also releases mean stars, to predict stars.", default=False
@@ -178,7 +151,6 @@ class EvaluateSettings:
         "Count the pairs of items with a similarity, at each overlap.", default=False
     )
     share: float = option("Share of the people in both who are tested.", default=0.2)
-    seeds: int = option("How many splits.", default=5, least=1)
     report: Path | None = option(REPORT, default=None, writes=True)
     seed: int = option(SEED, default=0, least=0)
     workers: int = option(WORKERS, default=0, least=0)
@@ -192,7 +164,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     is judged by its lists alone.
     """
     from tacit.data.domains import cross_domain_split
-    from tacit.designs.xmap.experiment import Grid, evaluate_cross_domain, similarities_found
+    from tacit.designs.xmap.experiment import evaluate_cross_domain, similarities_found
     from tacit.designs.xmap.experiment.report import aged, counted, page_of, points, verdict
 
     measured = {each.name: getattr(settings, each.name) for each in fields(Grid)}
@@ -200,9 +172,9 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         "share": settings.share,
         "options": {"features": settings.features, "stars": settings.stars},
     }
-    steps, ratings = Grid(**measured).steps, run.read()
+    ratings = run.read()
     domains: dict[str, Any] = {"source": settings.from_domain, "target": settings.to_domain}
-    with run.progress("Evaluating", steps) as advance:
+    with run.progress("Evaluating", settings.steps) as advance:
         table = evaluate_cross_domain(
             ratings,
             **domains,

@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from tacit import design
 from tacit.data.domains import items_in
 from tacit.data.ratings import Ratings
+from tacit.design import Comparison as Asked
+from tacit.design import Entry, option
 from tacit.designs.xmap.experiment.judging import (
     METHODS,
     NON_PRIVATE,
@@ -50,22 +51,41 @@ LISTS = "everybody who has the lists or the model"
 
 @dataclass(frozen=True)
 class Grid:
-    """What is measured; ConfigError for what cannot be.
+    """What is measured, as options of the command; ConfigError for what cannot be.
 
     epsilons, delta: of the sound variant; the published one takes the paper's budgets, and every
     pair of `surface` as (epsilon, epsilon_prime).
     """
 
-    methods: Sequence[str] = METHODS
-    ks: Sequence[int] = (10, 20, 50)
-    alphas: Sequence[float] = (0.0,)
-    overlaps: Sequence[float] = (1.0,)
-    profile_sizes: Sequence[int] = (0,)
-    variants: Sequence[str] = VARIANTS
-    epsilons: Sequence[float] = (1.0,)
-    delta: float = 1e-6
-    surface: Sequence[float] = ()
-    seeds: int = 5
+    ks: tuple[int, ...] = option(
+        "Numbers of neighbours, with commas.", default=(10, 20, 50), flag="--k"
+    )
+    overlaps: tuple[float, ...] = option(
+        "Shares of the people in both domains who stay in training.", default=(1.0,),
+        flag="--overlap",
+    )  # fmt: skip
+    profile_sizes: tuple[int, ...] = option(
+        "Ratings in the target that a test person keeps; 0: cold start.", default=(0,),
+        flag="--profile-size",
+    )  # fmt: skip
+    alphas: tuple[float, ...] = option(
+        "How fast old ratings lose weight in the paper's methods; 0: not at all.",
+        default=(0.0,), flag="--alpha",
+    )  # fmt: skip
+    methods: tuple[str, ...] = option(
+        "Only these methods, with commas.", default=METHODS, flag="--method"
+    )
+    variants: tuple[str, ...] = option(
+        "Of X-Map: sound, published; with commas.", default=VARIANTS, flag="--variant"
+    )
+    epsilons: tuple[float, ...] = option(
+        "Epsilon for a person's whole profile, with commas.", default=(1.0,), flag="--epsilon"
+    )
+    delta: float = option("Of the sound variant, such as 1e-6.", default=1e-6)
+    surface: tuple[float, ...] = option(
+        "Budgets of the published variant: every pair is measured.", default=()
+    )
+    seeds: int = option("How many splits.", default=5, least=1)
 
     def __post_init__(self) -> None:
         for kind, wanted, known in (
@@ -264,7 +284,7 @@ def _point(setting: Setting, contender: Contender, judged: Sequence[Judged]) -> 
     return Point(contender, setting, mean_interval(errors) if errors else None, lists)
 
 
-def contenders(asked: design.Comparison) -> tuple[design.Entry, ...] | str:
+def contenders(asked: Asked) -> tuple[Entry, ...] | str:
     """X-Map in its variants, for `tacit compare`, where two domains are named."""
     if asked.source is None or asked.target is None:
         return "needs two domains: name --source and --target"
@@ -278,7 +298,7 @@ def contenders(asked: design.Comparison) -> tuple[design.Entry, ...] | str:
             sound = given | {"variant": "sound", "delta": asked.delta}
             kinds = [("sound", PROFILE, sound), ("published", PRINTED, published)]
         entries += [
-            design.Entry("xmap", variant, epsilon, unit, LISTS, maker, settings, True)
+            Entry("xmap", variant, epsilon, unit, LISTS, maker, settings, True)
             for variant, unit, settings in kinds
         ]
     return tuple(entries)

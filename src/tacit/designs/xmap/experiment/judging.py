@@ -213,8 +213,7 @@ def judge_target(
     """Errors on the held-out ratings, and lists of ten from all items of the target domain.
 
     recommender: fitted on `split.train`. target: (items,) which items are of the target domain.
-    Predictions are clipped to the scale and never rounded; where there is none, the mean star of
-    the target domain's training ratings stands in.
+    Predictions are not rounded; for none, the target's mean star in training stands in.
     """
     test = split.test
     people = np.flatnonzero(np.diff(test.offsets) > 0)
