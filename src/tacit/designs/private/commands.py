@@ -199,7 +199,9 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         seeds=settings.seeds,
         **given,
     )
-    shown = [row.to_dict() | {"epsilon": _written(row.epsilon)} for row in rows]
+    shown = [
+        row.to_dict() | ({"epsilon": "inf"} if row.epsilon == math.inf else {}) for row in rows
+    ]
     return Result(
         {"rows": shown, "manifest": made_with},
         (lists(rows),),
@@ -226,10 +228,6 @@ def _contenders(epsilons: tuple[float, ...], given: dict[str, Any]) -> list[Cont
     ]
     plain = ["ease", "item-item", *(["als"] if find_spec("implicit") else [])]
     return [*contenders, *map(Contender, plain)]
-
-
-def _written(epsilon: float | None) -> float | str | None:
-    return "inf" if epsilon is not None and math.isinf(epsilon) else epsilon
 
 
 @dataclass(frozen=True)

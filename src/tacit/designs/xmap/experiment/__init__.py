@@ -32,7 +32,6 @@ from tacit.designs.xmap.experiment.judging import (
     VARIANTS,
     Comparison,
     Contender,
-    Experiment,
     Judged,
     Setting,
     compare,
@@ -240,10 +239,10 @@ def evaluate_cross_domain(
     """
     grid = Grid(**measured)
     least = max(grid.profile_sizes) + 1
-    experiment = Experiment(ratings, source, target, share, least, dict(options or {}))
+    shared = ratings, source, target, share, least, dict(options or {})
     seeds = tuple(range(first_seed, first_seed + grid.seeds))
     tasks = [(seed, *each) for seed in seeds for each in grid.plan().items()]
-    with Runner(experiment, workers=workers) as runner:
+    with Runner(shared, workers=workers) as runner:
         results = runner.run(run_setting, tasks, progress or (lambda _: None))
     cells: dict[tuple[Setting, Contender], list[Judged]] = {}
     for (_, setting, contenders), by_seed in zip(tasks, results, strict=True):

@@ -170,35 +170,27 @@ class Setting:
     alpha: float = 0.0
 
 
-@dataclass(frozen=True)
-class Experiment:
-    """What every split shares. test_ratings: how many in the target domain make a test person;
-    options: of XMap, by name (significance, stars, ...)."""
-
-    ratings: Ratings
-    source: str
-    target: str
-    share: float
-    test_ratings: int
-    options: Mapping[str, Any]
+Shared = tuple[Ratings, str, str, float, int, Mapping[str, Any]]
+"""Of every split: ratings, source, target, share of people who are tested, how many ratings in the
+target make a test person, and options of XMap by name (significance, stars, ...)."""
 
 
 def run_setting(
-    experiment: Experiment, seed: int, setting: Setting, contenders: Sequence[Contender]
+    shared: Shared, seed: int, setting: Setting, contenders: Sequence[Contender]
 ) -> list[Judged]:
-    ratings, source, target = experiment.ratings, experiment.source, experiment.target
+    ratings, source, target, share, test_ratings, options = shared
     split = cross_domain_split(
         ratings,
         source=source,
         target=target,
-        share=experiment.share,
+        share=share,
         keep=setting.profile_size,
-        at_least=experiment.test_ratings,
+        at_least=test_ratings,
         overlap=setting.overlap,
         seed=seed,
     )
     listed = np.isin(np.arange(ratings.n_items), items_in(ratings, target))
-    options = {**experiment.options, "alpha": setting.alpha}
+    options = {**options, "alpha": setting.alpha}
     judged = []
     for contender in contenders:
         model = contender.make(source, target, options, seed).fit(split.train)
