@@ -14,18 +14,9 @@ from numpy.typing import NDArray
 from tacit import container
 from tacit.data.ratings import Column, RatingScale
 from tacit.data.stored import Given, known_of
-from tacit.designs.private import guarantees, lists, releases
+from tacit.designs.private import guarantees, lists, people, releases
 from tacit.designs.private.fitting import Prepared, in_words, prepared, release
 from tacit.designs.private.lists import Reason
-from tacit.designs.private.people import (
-    People,
-    catalogue_of,
-    everybody,
-    like_threshold,
-    of_history,
-    read_history,
-    sides_of,
-)  # fmt: skip
 from tacit.designs.private.releases import Account
 from tacit.designs.private.settings import Mode, Settings, noise_multipliers
 from tacit.designs.private.stars import star_model
@@ -89,11 +80,11 @@ class Private(base.ItemRecommender):
         account: a ledger's budget that pays; `standing_` says what is left. PrivacyError, before
         anything is drawn, where the lifetime of all fits would be passed.
         """
-        known, settings = catalogue_of(ratings), self.settings
-        sides = sides_of(known, self.source, self.target, self.domain)
+        known, settings = people.catalogue_of(ratings), self.settings
+        sides = people.sides_of(known, self.source, self.target, self.domain)
         given = prepared(known, sides, self.features, settings.mode)
-        threshold = like_threshold(known.scale, self.like_at)
-        people = everybody(ratings, sides, threshold, settings.other_weight)
+        threshold = people.like_threshold(known.scale, self.like_at)
+        everybody = people.everybody(ratings, sides, threshold, settings.other_weight)
         taken = inputs.taken_for_public(known)
         before, lifetime = releases.earlier(self.previous, self.lifetime, settings.delta)
         if self.lifetime is not None and hasattr(self, "releases_"):
@@ -102,14 +93,14 @@ class Private(base.ItemRecommender):
         if account is None:
             releases.check(before, settings, lifetime)
             fits = (*before, releases.Fit.new(settings, taken))
-            self._learn(given, ratings, people, fits, lifetime)
+            self._learn(given, ratings, everybody, fits, lifetime)
         else:
             limit, _ = account.lifetime(lifetime, settings.delta)
             asked = lists.settings_to_header(settings) | lists.parameters(self)
 
             def make(fits: tuple[releases.Fit, ...]) -> bytes:
                 fresh = type(self)(**self.get_params())
-                made = fresh._learn(given, ratings, people, fits, limit)
+                made = fresh._learn(given, ratings, everybody, fits, limit)
                 return container.pack(*made.parts())
 
             file, repeated = account.release(before, settings, asked, lifetime, make, taken)
@@ -122,12 +113,12 @@ class Private(base.ItemRecommender):
         return self
 
     def _learn(
-        self, given: Prepared, rows: Given, people: People,
+        self, given: Prepared, rows: Given, everybody: people.People,
         fits: tuple[releases.Fit, ...], lifetime: float | None,
     ) -> Private:  # fmt: skip
         settings, known, (sides, names, features) = self.settings, known_of(rows), given
         sizes = len(sides.context), len(sides.targets)
-        released, stars = release(people, sizes, features, settings), None
+        released, stars = release(everybody, sizes, features, settings), None
         if settings.stars:
             noises, number = noise_multipliers(settings)[4:], released.usefulness.people
             stars = star_model(rows, sides, features, noises, number)
@@ -135,7 +126,7 @@ class Private(base.ItemRecommender):
         self.item_ids_ = known.item_ids[sides.targets]
         self.context_ids_ = known.item_ids[sides.context]
         self.joint_, self.scale_, self.feature_names_ = sides.joint, known.scale, names
-        self.threshold_ = like_threshold(known.scale, self.like_at)
+        self.threshold_ = people.like_threshold(known.scale, self.like_at)
         self.settings_, self.taken_ = settings, releases.taken_by(fits)
         self.titles_, self.releases_, self.lifetime_ = inputs.titles_of(known), fits, lifetime
         return self
@@ -289,7 +280,7 @@ class Private(base.ItemRecommender):
         model.stars_ = lists.stars_from(arrays, *sizes) if model.stars else None
         model.feature_names_ = tuple(header["feature_names"])
         model.scale_ = RatingScale(*header["scale"])
-        model.threshold_ = like_threshold(model.scale_, model.like_at)
+        model.threshold_ = people.like_threshold(model.scale_, model.like_at)
         model.titles_ = inputs.titles_from_header(header)
         return model
 
@@ -297,11 +288,11 @@ class Private(base.ItemRecommender):
         self._fitted()
         if history is None:
             return self.people_.history(user) if self.people_ is not None else {}
-        return read_history(history, self.scale_, self.item_ids_)
+        return people.read_history(history, self.scale_, self.item_ids_)
 
     def _profile(self, own: History) -> Profiles:
         numbers, low = self._numbers, self.settings_.other_weight
-        return of_history(own, *numbers, self.threshold_, low, self.joint_)
+        return people.of_history(own, *numbers, self.threshold_, low, self.joint_)
 
     @cached_property
     def _numbers(self) -> tuple[dict[Any, int], dict[Any, int]]:

@@ -24,7 +24,7 @@ from tacit.auditing.gaussian import epsilon_of
 from tacit.auditing.replays import replays
 from tacit.auditing.sampler_spy import Answer, Asked
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.designs.private import fitting, model, popular, stars
+from tacit.designs.private import fitting, people, popular, stars
 from tacit.designs.private.fitting import centre as shipped_centre  # before it is replaced
 from tacit.designs.private.fitting import item_total, tastes
 from tacit.designs.private.model import Private
@@ -315,8 +315,8 @@ BUGS = (
     ),
     Planted("being there added beside the clip", {popular: {"total": presence_beside}}),
     Planted("each sum with the noise of the whole budget", SHARES_FORGOTTEN),
-    Planted("likes above the mean of all", {model: {"everybody": liked_above_the_mean}}),
-    Planted("items of few people dropped", {model: {"everybody": rare_items_dropped}}),
+    Planted("likes above the mean of all", {people: {"everybody": liked_above_the_mean}}),
+    Planted("items of few people dropped", {people: {"everybody": rare_items_dropped}}),
     Planted("factors of stars with half the noise", {stars: {"clip_of": twice}}, world=_FACTORS),
 )  # fmt: skip
 """The first six are those a reader of the proof would look for first."""
