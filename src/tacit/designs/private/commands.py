@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.design import Command, Run, Where, option, private_summary, promised
-from tacit.errors import ConfigError, PrivacyError
+from tacit.errors import ConfigError
 from tacit.evaluation import OUT, SEED, WORKERS, Result, manifest
 from tacit.evaluation.any_design import lists
 
@@ -79,6 +79,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     """
     from tacit.data.stored import watched
     from tacit.designs.private.model import Private
+    from tacit.designs.private.settings import refuse_filter
 
     refuse_filter(settings.epsilon, run.per_item)
     names = ("epsilon", "delta", "features", "mode", "like_at", "stars", "previous", "lifetime")
@@ -117,15 +118,6 @@ def fit(settings: FitSettings, run: Run) -> Result:
     sentence = f"Fitted private lists of {items:,} items. {card.first_line} {card.sentence}"
     after = f"tacit recommend {settings.out} --history my_ratings.csv --at-device"
     return Result(data, (sentence, *_standing(model, card.delta)), after)
-
-
-def refuse_filter(epsilon: float, per_item: int) -> None:
-    """PrivacyError for a private fit to items chosen by their numbers of ratings."""
-    if math.isfinite(epsilon) and per_item > 1:
-        raise PrivacyError(
-            "--per-item leaves items out by how many people rated them: one person can decide "
-            "that, and no noise hides it. Leave it out; a private fit serves every item."
-        )
 
 
 def _standing(model: Private, delta: float | None) -> list[str]:

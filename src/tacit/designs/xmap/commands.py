@@ -18,7 +18,7 @@ from tacit.design import (
     promised,
     usefulness,
 )
-from tacit.designs.private.commands import DELTA, EPSILON, FEATURES, STARS, refuse_filter
+from tacit.designs.private.commands import DELTA, EPSILON, FEATURES, STARS
 from tacit.designs.xmap.experiment import Grid
 from tacit.designs.xmap.experiment.judging import VARIANTS
 from tacit.errors import ConfigError, PrivacyError
@@ -60,6 +60,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     k, extender-k and significance are for the variant published only.
     """
     from tacit.data.stored import watched
+    from tacit.designs.private.settings import refuse_filter
     from tacit.designs.xmap.model import XMap
 
     variant = settings.variant

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from tacit.design import Design, Printed, option
 from tacit.errors import ConfigError
@@ -129,13 +128,8 @@ DESIGN = Design(
         "tour": "commands:tour",
         "compare": "experiment:contenders",
         "reproduce": "design:PRINTED",
-        "useful": "design:useful",
+        "useful": "settings:useful",
     },
     "Works from about 1,400 people with both domains at epsilon 1 and 1,700 items; with fewer, a "
     "list of popular items is better. tacit plan private --across says how many yours takes.",
 )
-
-
-def useful(model: Any) -> str:
-    """Of the sound variant, by released numbers alone."""
-    return DESIGN.works_from if model.sound_ is None else str(model.sound_.summary())

@@ -270,3 +270,10 @@ def sound_from_file(
     if not (set(listed.tolist()) <= set(lists.item_ids_.tolist()) <= set(ids.tolist())):
         raise ValueError("the lists do not fit the list of items")
     return lists
+
+
+def useful(model: Any) -> str:
+    """Of the sound variant, by released numbers alone."""
+    from tacit.designs.xmap.design import DESIGN
+
+    return DESIGN.works_from if model.sound_ is None else str(model.sound_.summary())
