@@ -22,10 +22,9 @@ from tacit.data.ratings import Ratings
 from tacit.data.splits import Split, random_per_user
 from tacit.data.synthetic_worlds import films, generate_domains
 from tacit.designs.private import stars
-from tacit.designs.private.fitting import features
-from tacit.designs.private.people import Sides
+from tacit.designs.private.fitting import Features
+from tacit.designs.private.people import Sides, features
 from tacit.designs.private.settings import Settings, noise_multipliers
-from tacit.designs.private.tastes import Features
 
 EPSILONS = (0.5, 1.0, 3.0, math.inf)
 PEOPLE = 1000  # test people at most

@@ -161,7 +161,7 @@ def fit(engine: str, model: str, folder: Path, remote: str, memory: int) -> dict
             fitted.fit(ratings)
     written = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
     if model == "published":
-        for array in fitted.boxes_.to_file()[1].values():
+        for array in fitted.boxes_.to_arrays().values():
             digest.update(array.tobytes())
     lists = hashlib.sha256(repr(lists_of(fitted, folder)).encode()).hexdigest()
     return {"digest": digest.hexdigest(), "lists": lists, "written": int(written["wchar"])}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -162,7 +163,9 @@ def xmap(generator: Generator) -> float:
     domains = dict.fromkeys(names, TARGET) | dict.fromkeys(books, SOURCE)
     tables = ratings(rows, domains), ratings(rows[:-1], domains)
     first, other = tables if generator.random() < 0.5 else tables[::-1]
-    _, mu = replayed(fit(epsilon), first, other, answers(whole(generator, 1, 1 << 30)))
+    _, mu = replayed(
+        partial(fit, epsilon=epsilon), first, other, answers(whole(generator, 1, 1 << 30))
+    )
     return epsilon_of(mu, DELTA) / epsilon if mu < math.inf else math.inf
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from tacit.cli import app as cli
 from tacit.designs.private import audit as bench
-from tacit.designs.private.audit import faults
 from tacit.designs.private.settings import Settings
 from tacit.mechanisms import samplers
 
@@ -181,8 +180,8 @@ def test_refusals(tacit, ratings, tmp_path, monkeypatch, words):
 
 def test_audit_shows_lines_and_planted_bugs(tacit, monkeypatch):
     """With few samples: every line holds, a bug is caught, exit code 0."""
-    shown = tuple(bug for bug in faults.BUGS if bug.name == "two sums with one charge")
-    monkeypatch.setattr(faults, "BUGS", shown)
+    shown = tuple(bug for bug in bench.BUGS if bug.name == "two sums with one charge")
+    monkeypatch.setattr(bench, "BUGS", shown)
     monkeypatch.setattr(bench, "GAMES", bench.GAMES[:1])
     code, out, _ = tacit("audit", "private", "--planted", "--samples", 1000)
     said = " ".join(out.split())

@@ -174,5 +174,5 @@ def test_the_published_x_map_is_equal_to_the_bit(remote, tmp_path, monkeypatch):
     model = tacit.XMap(**asked, k=6).fit(local(files))
     with open_spark(str(files[0]), remote, {}, public(files[1]), events=False, tasks=3) as ratings:
         other = tacit.XMap(**asked, k=6).fit(ratings)
-    for name, array in model.boxes_.to_file()[1].items():
-        np.testing.assert_array_equal(array, other.boxes_.to_file()[1][name], name)
+    for name, array in model.boxes_.to_arrays().items():
+        np.testing.assert_array_equal(array, other.boxes_.to_arrays()[name], name)

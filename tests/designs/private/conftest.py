@@ -10,9 +10,9 @@ import pytest
 from scipy import sparse
 
 from tacit.data.ratings import Ratings, RatingScale
+from tacit.designs.private.fitting import Features
 from tacit.designs.private.people import Sides, profiles
 from tacit.designs.private.settings import Settings
-from tacit.designs.private.tastes import Features
 
 SCALE = RatingScale(1, 5, 1)
 

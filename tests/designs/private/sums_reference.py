@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tacit.designs.private.fitting import LEAST_REST, Features, applied
 from tacit.designs.private.popular import item_share
 from tacit.designs.private.settings import Settings
-from tacit.designs.private.tastes import LEAST_REST, Features, applied
 from tacit.engine.profile_sums_compiled import Centre, Map, Profiles
 from tacit.engine.stars_compiled import StarRows, StarTable
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tacit.designs.private import popular, tastes
+from tacit.designs.private import fitting, popular
+from tacit.designs.private.fitting import Features
 from tacit.designs.private.people import some
 from tacit.designs.private.popular import cross, cross_total, gram, gram_total
 from tacit.designs.private.settings import Settings
-from tacit.designs.private.tastes import Features
 from tacit.mechanisms.sums import SumRelease
 
 N, F, K = 12, 5, 3
@@ -41,17 +41,17 @@ def world(rows, people_of, joint):
     earlier = popular.Counts(
         PUBLIC.random(context), np.full(targets, 0.1), 0.01, 100.0, too_few=False
     )
-    return people, tastes.centre(earlier, features, SETTINGS), features, context, targets
+    return people, fitting.centre(earlier, features, SETTINGS), features, context, targets
 
 
 def each_sum(people, at, features, context, targets, noise):
     """For sums 1, 2b and 3: the mechanism, one person's readable table, everybody's total."""
     separate = 0 if people.joint else context
     first = popular.release(separate + targets + 1, noise)
-    white, narrow = (tastes.map_of(each, at, features.targets) for each in (WHITE, MAP))
+    white, narrow = (fitting.map_of(each, at, features.targets) for each in (WHITE, MAP))
     usual = features.targets.T @ np.full(targets, 0.1)
-    second = tastes.product_release(F, noise, SETTINGS)
-    third = tastes.release(targets, K, noise, SETTINGS)
+    second = fitting.product_release(F, noise, SETTINGS)
+    third = fitting.item_release(targets, K, noise, SETTINGS)
     yield (
         first,
         lambda one: sums_reference.contribution(one, separate, targets, SETTINGS)[:, None],
@@ -60,12 +60,12 @@ def each_sum(people, at, features, context, targets, noise):
     yield (
         second,
         lambda one: sums_reference.product(one, at, features, white, usual),
-        lambda some_: tastes.product_total(some_, at, features, WHITE, usual, second),
+        lambda some_: fitting.product_total(some_, at, features, WHITE, usual, second),
     )
     yield (
         third,
         lambda one: sums_reference.table(one, at, features, narrow, SETTINGS),
-        lambda some_: tastes.total(some_, at, features, MAP, third, SETTINGS),
+        lambda some_: fitting.item_total(some_, at, features, MAP, third, SETTINGS),
     )
 
 
@@ -92,11 +92,11 @@ def test_compiled_sums_are_the_readable_contributions(people_of, joint, rows):
 def test_tastes_are_the_same_alone_and_among_others(people_of, joint, rows):
     """Bit for bit, readable and compiled, of every person."""
     people, at, features, *_ = world(rows, people_of, joint)
-    among = tastes.tastes(people, at, features.context)
+    among = fitting.tastes(people, at, features.context)
     for u in range(len(rows)):
         person = some(people, u, u + 1)
         assert (sums_reference.taste(person, at, features.context) == among[u]).all()
-        assert (tastes.tastes(person, at, features.context)[0] == among[u]).all()
+        assert (fitting.tastes(person, at, features.context)[0] == among[u]).all()
 
 
 @pytest.mark.parametrize("joint", [True, False])
@@ -117,7 +117,7 @@ def test_extreme_person_is_within_the_norm_of_every_sum(people_of):
     people = people_of([dict.fromkeys(range(60), 5.0)], 100, list(range(100)), list(range(100)))
     earlier = popular.Counts(np.full(100, 0.1), np.full(100, 0.1), 0.01, 100.0, too_few=False)
     features = Features(wide, wide)
-    at = tastes.centre(earlier, features, SETTINGS)._replace(mean=np.full(F, 50.0))
+    at = fitting.centre(earlier, features, SETTINGS)._replace(mean=np.full(F, 50.0))
     for mechanism, contribution, total in each_sum(people, at, features, 100, 100, 1.0):
         squares = (total(people) ** 2).sum()
         assert 0.98 * mechanism.squared_norm < squares <= mechanism.squared_norm
@@ -134,7 +134,7 @@ def test_a_like_is_left_out_of_its_own_tastes(people_of):
     """The closed form is the taste of the history without that like."""
     own = {0: 5.0, 3: 4.0, 7: 5.0, 9: 1.0}
     people, at, features, *_ = world([own], people_of, True)
-    same = tastes.map_of(np.eye(F), at, features.targets)
+    same = fitting.map_of(np.eye(F), at, features.targets)
     _, likes = sums_reference.left_out(people, at, features.context, same)
     for like, found in likes:
         without = people_of([left(own, like)], N, list(range(N)), list(range(N)))

@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from tacit import Private, Ratings, load_model
-from tacit.designs.private.fitting import features
+from tacit.designs.private.people import features
 from tacit.errors import ConfigError, DataError, NotFittedError
 from tacit.privacy import Basis
 from tacit.testing import RecommenderConformance

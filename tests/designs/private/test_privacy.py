@@ -10,10 +10,9 @@ import pytest
 from scipy import sparse
 
 from tacit.designs.private import events, popular
-from tacit.designs.private.fitting import release
+from tacit.designs.private.fitting import Features, release
 from tacit.designs.private.people import Sides, profiles
 from tacit.designs.private.settings import Settings
-from tacit.designs.private.tastes import Features
 from tacit.mechanisms import samplers
 from tacit.mechanisms.sums import GramRelease, SumRelease
 
@@ -102,7 +101,7 @@ def test_a_clip_left_out_is_caught(monkeypatch, people_of):
     def loose(mechanism):
         return popular.Clip(10 * mechanism.norm, mechanism.resolution, 100 * mechanism.squared_norm)
 
-    for module in ("tastes", "popular"):
+    for module in ("fitting", "popular"):
         monkeypatch.setattr(f"tacit.designs.private.{module}.clip_of", loose)
     heavy = {i: 5.0 if i % 5 == 0 else 1.0 for i in range(N)}
     assert squared_mu(monkeypatch, people_of, crowd(), heavy, "taste", True) > CHARGED

@@ -10,12 +10,11 @@ from sums_reference import table
 
 from tacit.accounting import GDPAccountant
 from tacit.designs.private import events
-from tacit.designs.private.fitting import Tastes, chosen_mode, release
+from tacit.designs.private.fitting import Tastes, centre, chosen_mode, map_of, release, tastes
 from tacit.designs.private.lists import scores
 from tacit.designs.private.people import some
 from tacit.designs.private.popular import count
 from tacit.designs.private.settings import Settings, noise_multipliers, overall
-from tacit.designs.private.tastes import centre, map_of, tastes
 
 INFINITE = Settings(epsilon=math.inf, damping=1e-300)  # a power of 0 but for rounding
 THIRD = 1 / (3 * math.sqrt(2))
@@ -27,7 +26,7 @@ def test_one_domain_by_hand(one_domain_example):
     released = release(people, (4, 4), features, INFINITE)
     np.testing.assert_allclose(released.means, [2 * THIRD, THIRD, 2 * THIRD, THIRD], rtol=1e-12)
     assert released.usefulness.people == pytest.approx(3)
-    made = scores(people, released, features.context, INFINITE)
+    made = scores(people, released, INFINITE)
     expected = [
         [0.4714045, 0.5892557, 0.4714045, -0.1178511],
         [0.4714045, -0.1178511, 0.4714045, 0.5892557],
@@ -55,7 +54,7 @@ def test_two_domains_by_hand(two_domain_example):
     people, features = two_domain_example
     released = release(people, (2, 2), features, INFINITE)
     np.testing.assert_allclose(released.means, [2 / 3, 1 / 3], rtol=1e-12)
-    made = scores(people, released, features.context, INFINITE)
+    made = scores(people, released, INFINITE)
     np.testing.assert_allclose(made, [[1, 0], [0, 1], [1, 0]], atol=1e-5)
 
 
@@ -108,7 +107,7 @@ def test_too_few_people_get_popularity(one_domain_example):
     released = release(people, (4, 4), features, Settings(epsilon=300.0))
     assert released.lists is None
     assert not released.serves_lists
-    made = scores(people, released, features.context, Settings())
+    made = scores(people, released, Settings())
     assert (made == released.means).all()
 
 

@@ -290,7 +290,7 @@ def test_what_fails_before_the_first_sum_is_not_charged(world, ledger, monkeypat
         raise MemoryError
 
     with monkeypatch.context() as broken:
-        broken.setattr("tacit.designs.private.model.everybody", stops)
+        broken.setattr("tacit.designs.private.people.everybody", stops)
         with pytest.raises(MemoryError):
             Private(0.5, previous=first).fit(world, account=account)
     assert ledger.balance(holder).spent == once

@@ -18,12 +18,11 @@ from tacit.data.ratings import Ratings
 from tacit.data.splits import random_per_user
 from tacit.data.synthetic_worlds import generate_domains
 from tacit.designs.private import events
-from tacit.designs.private.fitting import features
-from tacit.designs.private.people import Sides
+from tacit.designs.private.fitting import Features
+from tacit.designs.private.people import Sides, features
 from tacit.designs.private.popular import clip_of
 from tacit.designs.private.settings import STAR_SHARES, Settings, noise_multipliers, overall, step
 from tacit.designs.private.stars import contributions, star_model
-from tacit.designs.private.tastes import Features
 from tacit.engine.stars_compiled import MOST_TASTES, StarRows, StarTable, stars
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers

@@ -93,10 +93,10 @@ def test_worlds_have_every_layer(make_sparse):
         sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
         found = extend(baseline(matrix), sources, targets, k=ALL, significance=0, engine=ENGINE)
         seen += [
-            len(found.source.near),
-            len(found.source.far),
-            len(found.target.near),
-            len(found.target.far),
+            len(found.layers[1]),
+            len(found.layers[0]),
+            len(found.layers[4]),
+            len(found.layers[5]),
         ]
     assert (seen > 0).all()
 
@@ -131,8 +131,8 @@ def test_an_edge_stays_if_either_end_keeps_it(make_sparse):
                 j = min((round(strength, 9), j) for strength, j in near)[1]
                 expected.add((min(i, j), max(i, j)))
     stage = extension.stages[2]
-    left = np.repeat(extension.source.bridge, np.diff(stage.offsets))
-    found = set(zip(left.tolist(), extension.target.bridge[stage.targets].tolist(), strict=True))
+    left = np.repeat(extension.layers[2], np.diff(stage.offsets))
+    found = set(zip(left.tolist(), extension.layers[3][stage.targets].tolist(), strict=True))
     assert found == expected
 
 
@@ -153,5 +153,5 @@ def test_domains_without_a_straddler(make_sparse):
     matrix, half = make_sparse(0, straddlers=0)
     sources, targets = (np.arange(half, dtype=np.int32) + half * side for side in (0, 1))
     extension = extend(baseline(matrix), sources, targets, k=3, significance=0, engine=ENGINE)
-    assert not extension.source.bridge.size
+    assert not extension.layers[2].size
     assert np.isnan(similarities(extension, sources, ENGINE)).all()

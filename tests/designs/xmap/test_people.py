@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tacit.designs.xmap.boxes import PeopleNeighbours
 from tacit.designs.xmap.generator import Profiles
-from tacit.designs.xmap.people import PeopleNeighbours
 from tacit.randomness import secure
 
 STARS = [[5, 4, 1], [5, 5, 2], [4, 5, 1], [1, 1, 5]]

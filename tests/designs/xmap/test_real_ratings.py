@@ -20,7 +20,7 @@ def test_cold_start_beats_means_and_popularity(ml_latest_small):
     target = np.zeros(ratings.n_items, dtype=bool)
     target[items_in(ratings, "D2")] = True
     nx_map, means, popularity = (
-        judge_target(model.fit(split.train), split, target, n=10, stars=stars)
+        judge_target(model.fit(split.train), split, target, stars=stars)
         for model, stars in (
             (XMap(source="D1", target="D2", variant="published", epsilon=math.inf), True),
             (ItemMean(damping=0.0), True),

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from tacit.designs.private.settings import Settings, events
 
 __all__ = ["Account", "Private", "Reason", "Settings", "events", "plan"]
-_HOME = dict(
-    zip(__all__, ("releases", "model", "lists", "settings", "settings", "guarantees"), strict=True)
-)
+_PLACES = ("releases", "model", "lists", "settings", "settings", "guarantees")
+_HOME = dict(zip(__all__, _PLACES, strict=True))
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.design import Command, Run, Where, option, private_summary, promised
-from tacit.errors import ConfigError, PrivacyError
+from tacit.errors import ConfigError
 from tacit.evaluation import OUT, SEED, WORKERS, Result, manifest
 from tacit.evaluation.any_design import lists
 
@@ -24,14 +24,13 @@ FEATURES = (
     "Columns of public item metadata, with commas; default: genres, tags, categories, price, year "
     "where there are any; '' for none."
 )
+STARS = "Also release mean stars, to predict stars: 40 % of the budget."
 SOURCES = "Domains that people have rated in, with commas; default: all others."
 _PERIODS = ("day", "week", "month", "quarter", "year")
 
 
 @dataclass(frozen=True)
 class FitSettings(Where):
-    """Of `tacit fit private`."""
-
     out: Path = option(OUT, flag="--out -o", writes=True)
     epsilon: float = option(EPSILON, default=1.0)
     delta: float = option(DELTA, default=1e-6)
@@ -48,9 +47,7 @@ class FitSettings(Where):
     like_at: float | None = option(
         "Least rating that is a like; default: 70 % of the scale.", default=None
     )
-    stars: bool = option(
-        "Also release mean stars, to predict stars: 40 % of the budget.", default=False
-    )
+    stars: bool = option(STARS, default=False)
     catalogue: Path | None = option(
         "Public list of items with their metadata. Others are left out.", default=None
     )
@@ -82,12 +79,9 @@ def fit(settings: FitSettings, run: Run) -> Result:
     """
     from tacit.data.stored import watched
     from tacit.designs.private.model import Private
+    from tacit.designs.private.settings import refuse_filter
 
-    if math.isfinite(settings.epsilon) and run.per_item > 1:
-        raise PrivacyError(
-            "--per-item leaves items out by how many people rated them: one person can decide "
-            "that, and no noise hides it. Leave it out."
-        )
+    refuse_filter(settings.epsilon, run.per_item)
     names = ("epsilon", "delta", "features", "mode", "like_at", "stars", "previous", "lifetime")
     given = {name: getattr(settings, name) for name in names}
     model = Private(source=settings.from_domain or None, target=settings.to_domain or None, **given)
@@ -121,35 +115,33 @@ def fit(settings: FitSettings, run: Run) -> Result:
         "standing": asdict(model.standing_),
         **promised(card),
     }
-    said = f"Fitted private lists of {items:,} items. {card.first_line} {card.sentence}"
+    sentence = f"Fitted private lists of {items:,} items. {card.first_line} {card.sentence}"
     after = f"tacit recommend {settings.out} --history my_ratings.csv --at-device"
-    return Result(data, (said, *_standing(model, card.delta)), after)
+    return Result(data, (sentence, *_standing(model, card.delta)), after)
 
 
 def _standing(model: Private, delta: float | None) -> list[str]:
-    found, said = model.standing_, []
-    if found.repeated:
-        said.append(
+    standing, sentences = model.standing_, []
+    if standing.repeated:
+        sentences.append(
             "The ledger had this fit already: its stored model was written, nothing was charged. "
             "For a new fit give the newest model as --previous."
         )
-    if found.fits > 1 or found.lifetime is not None:
-        limit = "" if found.lifetime is None else f" of {found.lifetime:g} allowed"
-        said.append(
-            f"Fit {found.fits} of these people: epsilon {found.epsilon:.4g} alone, "
-            f"{found.total:.4g}{limit} in total, delta {delta:g}."
+    if standing.fits > 1 or standing.lifetime is not None:
+        limit = "" if standing.lifetime is None else f" of {standing.lifetime:g} allowed"
+        sentences.append(
+            f"Fit {standing.fits} of these people: epsilon {standing.epsilon:.4g} alone, "
+            f"{standing.total:.4g}{limit} in total, delta {delta:g}."
         )
-    if found.further == 0:
-        said.append(
+    if standing.further == 0:
+        sentences.append(
             "Warning: another fit like this one would pass the lifetime, and will be refused."
         )
-    return said
+    return sentences
 
 
 @dataclass(frozen=True)
 class EvaluateSettings:
-    """Of `tacit evaluate private`."""
-
     epsilon: tuple[float, ...] = option(
         "Epsilon for a person's whole profile, with commas; inf: no noise.",
         default=(0.5, 1.0, 3.0, math.inf),
@@ -199,9 +191,11 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         seeds=settings.seeds,
         **given,
     )
-    found = [row.to_dict() | {"epsilon": _written(row.epsilon)} for row in rows]
+    shown = [
+        row.to_dict() | ({"epsilon": "inf"} if row.epsilon == math.inf else {}) for row in rows
+    ]
     return Result(
-        {"rows": found, "manifest": made_with},
+        {"rows": shown, "manifest": made_with},
         (lists(rows),),
         "tacit plan private --help  says how many people it takes.",
     )
@@ -216,26 +210,20 @@ def _contenders(epsilons: tuple[float, ...], given: dict[str, Any]) -> list[Cont
         _ = Private(epsilon, **given).settings  # refuses bad ones before anything is read
     # In one domain likes alone are held out, and an error of them says nothing about stars.
     judged = given["stars"] and given["target"] is not None
-    found = [
+    contenders = [
         Contender("private", given | {"epsilon": each}, each, stars=judged) for each in epsilons
     ]
     popular = [each for each in epsilons if math.isfinite(each)]
     of_popularity = {"delta": given["delta"], "domain": given["target"]}
-    found += [
+    contenders += [
         Contender("private-popularity", of_popularity | {"epsilon": each}, each) for each in popular
     ]
     plain = ["ease", "item-item", *(["als"] if find_spec("implicit") else [])]
-    return [*found, *map(Contender, plain)]
-
-
-def _written(epsilon: float | None) -> float | str | None:
-    return "inf" if epsilon is not None and math.isinf(epsilon) else epsilon
+    return [*contenders, *map(Contender, plain)]
 
 
 @dataclass(frozen=True)
 class PlanSettings:
-    """Of `tacit plan private`."""
-
     people: float = option("People with rows.", least=2, flag="--people --users")
     items: float = option("Items that lists are made of.", least=2)
     epsilon: float = option(
@@ -255,7 +243,7 @@ class PlanSettings:
 
     def __post_init__(self) -> None:
         together = (self.every is None) == (self.times is None)
-        if not together or (self.every is not None and self.every not in _PERIODS):
+        if not together or self.every not in (None, *_PERIODS):
             raise ConfigError(
                 f"--every is one of {', '.join(_PERIODS)} and goes with --for NUMBER."
             )
@@ -272,26 +260,26 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     from tacit.engine.cost import cost
 
     people, items = int(settings.people), int(settings.items)
-    found = planned(
+    outlook = planned(
         people, items, settings.epsilon, delta=settings.delta, releases=settings.times or 1,
         across=settings.across,
     )  # fmt: skip
     more: dict[str, Any] = {
         "every": settings.every,
-        "worthwhile": found.worthwhile,
-        "missing": found.missing,
+        "worthwhile": outlook.worthwhile,
+        "missing": outlook.missing,
     }
-    each, whole = f"{found.epsilon:g}", f"{found.lifetime_epsilon:g}"
-    lacking = f": {found.missing:,} more are needed" if found.missing else ""
-    said = (
-        f"Effective population {found.effective:,.0f}. Lists "
-        f"{'are' if found.worthwhile else 'are NOT'} expected to beat popularity; that takes "
-        f"{found.needed:,} people{lacking}. It presumes that people choose by taste."
+    each, whole = f"{outlook.epsilon:g}", f"{outlook.lifetime_epsilon:g}"
+    lacking = f": {outlook.missing:,} more are needed" if outlook.missing else ""
+    summary = (
+        f"Effective population {outlook.effective:,.0f}. Lists "
+        f"{'are' if outlook.worthwhile else 'are NOT'} expected to beat popularity; that takes "
+        f"{outlook.needed:,} people{lacking}. It presumes that people choose by taste."
     )
-    shown, options = [said], ""
-    if (times := found.releases) > 1:
+    shown, options = [summary], ""
+    if (times := outlook.releases) > 1:
         shown = [
-            f"One fit a {settings.every}, {times} of them: each may take epsilon {each}. {said}",
+            f"One fit a {settings.every}, {times} of them: each may take epsilon {each}. {summary}",
             f"What that costs in lists:  tacit evaluate private RATINGS --epsilon {each},{whole}",
         ]
         options = f" --lifetime {whole} --ledger budgets.db --previous m.tacit"
@@ -300,7 +288,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         more["cost"] = asdict(priced)
         shown += priced.sentences
     after = f"tacit fit private RATINGS --epsilon {each}{options} -o m.tacit"
-    return Result(asdict(found) | more, shown, after)
+    return Result(asdict(outlook) | more, shown, after)
 
 
 FIT = Command(FitSettings, fit, ratings=True)

@@ -11,8 +11,6 @@ from tacit.privacy import Guarantee
 
 @dataclass(frozen=True)
 class CardSettings:
-    """What the cards depend on."""
-
     epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.")
     delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
 
@@ -26,9 +24,7 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
 
 
 def useful(model: Any) -> str:
-    """By released numbers alone."""
-    said: str = model.summary()
-    return said
+    return str(model.summary())
 
 
 DESIGN = Design(

@@ -20,7 +20,6 @@ AGAINST = "everybody who has the lists or the model"
 
 
 def contenders(asked: Comparison) -> tuple[Entry, ...]:
-    """Always some."""
     lists = {"delta": asked.delta, "source": asked.source, "target": asked.target}
     popular = {"delta": asked.delta, "domain": asked.target}
     kinds = (

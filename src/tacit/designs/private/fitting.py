@@ -9,184 +9,237 @@ Guarantee    (epsilon, delta) for ONE PERSON'S WHOLE PROFILE, added or removed: 
              are declared before the first sum and charged whatever happens.
 Assumptions  catalogue, metadata, rating scale and settings are public.
 
-A fit is made from items that say what people like, items that lists hold, and features.
-Features are public item metadata as columns: one per genre, tag or category, and one per band of
-numbers. Nothing of them may come from people's ratings: which columns are kept hangs on the
-catalogue alone.
+Sum 1, and sums over popular items: popular.py.
+
+2a, 2b, in the space of public features
+Sees       all rows, public features, and what was released before.
+Releases   the second moment of tastes (features x features), and the sum of liked features times
+           whitened tastes without the like itself.
+Clips      one person's row of tastes in 2a; one person's whole matrix in 2b.
+
+3, what each item's likers have in common, and what is made of it for lists
+Sees       all rows, public features, and what was released before.
+Releases   for each target item the sum of its likers' tastes, each without the like itself, and one
+           row for the mean taste.
+Clips      one person's whole table, the last row included.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.data.domains import Values, item_features
-from tacit.data.ratings import Column, Ratings
-from tacit.designs.private.guarantees import (
-    Usefulness,
-    list_gain,
-    people_needed,
-    popular_above_noise,
-)
-from tacit.designs.private.people import People, Sides
-from tacit.designs.private.popular import TopItems, count, head_size, top_items
-from tacit.designs.private.settings import Mode, Settings, noise_multipliers, overall
-from tacit.designs.private.tastes import Features, centre, directions, item_tastes, whitening
-from tacit.engine.profile_sums_compiled import Centre
-from tacit.errors import ConfigError, DataError
-
-MOST = 64
-YEARS = (1930, 1940, 1950, 1960, 1970, 1980, 1986, 1990, 1993, 1995, 1996, 1997, 1998, 1999)
-"""Where public bands of years begin; they fit films of that time."""
-_NO_YEAR = 1990
-_BANDS = 8
-_FEW_NUMBERS = 12
-UNKNOWN = "unknown"
-
-
-def features(
-    ratings: Ratings, names: Sequence[str] | None = None
-) -> tuple[tuple[str, ...], sparse.csr_array]:
-    """Names of f columns and (items, f) rows of L2 norm 1; f is 0 without metadata.
-
-    names: as for `tacit.data.item_features`. 'year' falls into public bands; other columns of many
-    numbers into bands of equal shares of the catalogue. At most 64 columns are kept, those of most
-    items. DataError for NaN, or a name that the items do not have.
-    """
-    cells: Values = [[] for _ in range(ratings.n_items)]
-    for name, values in item_features(ratings, names).items():
-        for own, more in zip(cells, _banded(name, values), strict=True):
-            own += [f"{name}={value}" for value in more]
-    return _matrix(cells) if any(cells) else ((), sparse.csr_array((ratings.n_items, 0)))
-
-
-def _banded(name: str, values: Values) -> Values:
-    if any(value.lower() == "nan" for own in values for value in own):
-        raise DataError(f"NaN in the item metadata '{name}'", fix="Leave unknown values empty.")
-    if name.strip().lower() == "year":
-        years = [_number(own[0]) if own else None for own in values]
-        found = [_NO_YEAR if year is None else year for year in years]
-        return [[str(band)] for band in np.digitize(found, YEARS).tolist()]
-    numbers = [_number(value) for own in values for value in own]
-    known = sorted(number for number in numbers if number is not None)
-    if len(known) < len(numbers) or len(set(known)) <= _FEW_NUMBERS:
-        return values
-    edges = [known[len(known) * band // _BANDS] for band in range(1, _BANDS)]
-    return [[str(int(np.searchsorted(edges, float(v), "right"))) for v in own] for own in values]
-
-
-def _number(value: str) -> float | None:
-    try:
-        number = float(value)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _matrix(cells: Values) -> tuple[tuple[str, ...], sparse.csr_array]:
-    """The most frequent columns; one for what has no other, if there is such an item."""
-    counts = Counter(value for own in cells for value in own)
-    order = sorted(counts, key=lambda value: (-counts[value], value))
-    kept = order[:MOST]
-    if any(not set(own) & set(kept) for own in cells):
-        kept = [*order[: MOST - 1], UNKNOWN]
-    place = {value: column for column, value in enumerate(kept)}
-    rows = [sorted(place[value] for value in own if value in place) for own in cells]
-    rows = [row or [place[UNKNOWN]] for row in rows]
-    lengths = np.array([len(row) for row in rows])
-    columns = np.array([column for row in rows for column in row], dtype=np.int32)
-    values = np.repeat(1 / np.sqrt(lengths), lengths)
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    return tuple(kept), sparse.csr_array((values, columns, offsets), shape=(len(rows), len(kept)))
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """names: of all features. features: None where fewer than two are in use on a side."""
-
-    ratings: Ratings
-    sides: Sides
-    names: tuple[str, ...]
-    features: Features | None
-
-
-def prepared(
-    ratings: Ratings,
-    source: str | Sequence[str] | None,
-    target: str | Sequence[str] | None,
-    domain: str,
-    wanted: Sequence[str] | None,
-    mode: Mode,
-) -> Prepared:
-    """What can be refused is refused here, before the first sum. wanted: names of metadata."""
-    sides = sides_of(ratings, source, target, domain)
-    names, table = features(ratings, wanted)
-    both = Features(table[sides.context], table[sides.targets])
-    usable = all(len(np.unique(side.indices)) >= 2 for side in (both.context, both.targets))
-    chosen_mode(None, usable, sides.joint, Settings(mode=mode))
-    return Prepared(ratings, sides, names, both if usable else None)
-
-
-def sides_of(
-    ratings: Ratings,
-    source: str | Sequence[str] | None,
-    target: str | Sequence[str] | None,
-    column: str,
-) -> Sides:
-    """Which items are context and which are targets, from public domains."""
-    if ratings.n_items < 2:
-        raise DataError("a catalogue has two items or more", found=ratings.n_items)
-    if target is None:
-        if source is not None:
-            raise ConfigError("A source needs a target: name the domain that lists are made in.")
-        everything = np.arange(ratings.n_items)
-        return Sides(ratings.n_items, everything, everything)
-    domains = ratings.item_metadata.get(column)
-    if domains is None:
-        raise DataError(
-            f"the items have no '{column}'",
-            expected="item metadata that names each item's domain",
-            fix="Name its column with --domain-column (from Python: domain=...).",
-        )
-    targets = _domain_items(domains, target, column)
-    if source is None:
-        others = np.array([isinstance(name, str) for name in domains.tolist()])
-        others[targets] = False
-        context = np.flatnonzero(others)
-    else:
-        context = _domain_items(domains, source, column)
-    if not len(context) or np.isin(context, targets).any():
-        raise ConfigError("source and target are different domains, each with items.")
-    return Sides(ratings.n_items, context, targets)
-
-
-def _domain_items(domains: Column, names: str | Sequence[str], column: str) -> NDArray[np.int64]:
-    wanted = (names,) if isinstance(names, str) else tuple(names)
-    known = {name for name in domains.tolist() if isinstance(name, str)}
-    for name in wanted:
-        if name not in known:
-            expected = "one of " + ", ".join(sorted(known))
-            raise DataError("no such domain", column=column, found=name, expected=expected)
-    return np.flatnonzero([name in wanted for name in domains.tolist()])
-
+from tacit.data.ratings import Ratings
+from tacit.designs.private import guarantees
+from tacit.designs.private.guarantees import Usefulness
+from tacit.designs.private.people import People, Sides, blocks, compiled, features
+from tacit.designs.private.popular import Counts, TopItems, clip_of, count, head_size, top_items
+from tacit.designs.private.settings import Mode, Settings, noise_multipliers, overall, step
+from tacit.engine import profile_sums_compiled as kernels
+from tacit.engine.profile_sums_compiled import Centre, Map, Profiles
+from tacit.errors import ConfigError
+from tacit.mechanisms.sums import GramRelease, SumRelease
 
 Floats = NDArray[np.float64]
 FEW, MANY = 300.0, 4300.0
 """Effective populations below and (across domains) above which top items serve better."""
+LEAST_REST = 1e-9
+"""A like is left out where its own weight is all there is, up to this."""
+_RIDGE = 1e-6  # of the moment where there is no noise
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """(context items, f) and (target items, f) public features, the same f columns."""
+
+    context: sparse.csr_array
+    targets: sparse.csr_array
+
+    @property
+    def width(self) -> int:
+        return int(self.context.shape[1])
+
+
+Prepared = tuple[Sides, tuple[str, ...], Features | None]
+"""Sides, names of all features, and features: None where fewer than two are in use on a side."""
+
+
+def prepared(ratings: Ratings, sides: Sides, wanted: Sequence[str] | None, mode: Mode) -> Prepared:
+    """What can be refused is refused here, before the first sum. wanted: names of metadata."""
+    names, table = features(ratings, wanted)
+    both = Features(table[sides.context], table[sides.targets])
+    usable = all(len(np.unique(side.indices)) >= 2 for side in (both.context, both.targets))
+    chosen_mode(None, usable, sides.joint, Settings(mode=mode))
+    return sides, names, both if usable else None
+
+
+def centre(counts: Counts, features: Features, settings: Settings) -> Centre:
+    """Damping of the context items, and what an average profile is made of."""
+    floored = counts.floored
+    mean = float(floored.mean())
+    if mean > 0:
+        usual = np.maximum(floored, max(float(np.median(floored)), 1e-3 * mean)) / mean
+        damping = usual**-settings.damping
+    else:
+        damping = np.ones(len(floored))
+    weights = counts.context * damping
+    return Centre(damping, features.context.T @ (weights / max(float(weights.sum()), 1e-6)))
+
+
+def tastes(
+    people: Profiles, at: Centre, features: sparse.csr_array, *, everybody: bool = False
+) -> Floats:
+    """(people, f) the same for all, compiled. everybody: for serving, also people without likes."""
+    rows = np.empty((len(people.offsets) - 1, features.shape[1]))
+    kernels.tastes(people, at, compiled(features), everybody, rows)
+    return rows
+
+
+def moment_total(
+    people: Profiles, at: Centre, features: sparse.csr_array, mechanism: GramRelease
+) -> NDArray[Any]:
+    """The exact sum over people, before noise: PRIVATE."""
+    return mechanism.total(tastes(block, at, features) for block in blocks(people))
+
+
+def whitening(
+    people: People, at: Centre, features: Features, count: float, noise: float, settings: Settings
+) -> Floats:
+    """(f, f) A from sum 2a: A' z has a second moment near 1 where the moment exceeds the noise."""
+    clip = settings.moment_clip
+    mechanism = GramRelease(noise, features.width, clip, step(clip))
+    add = partial(moment_total, at=at, features=features.context, mechanism=mechanism)
+    released = mechanism.noisy(people.total(add))
+    deviation = mechanism.sigma * mechanism.resolution**2 / count
+    values, vectors = np.linalg.eigh(released / count)
+    ridge = deviation * math.sqrt(features.width) if noise else _RIDGE
+    whitened: Floats = _signed(vectors) * (np.maximum(values, 0) + ridge) ** -0.5
+    return whitened
+
+
+def map_of(matrix: Floats, at: Centre, targets: sparse.csr_array) -> Map:
+    """A released map with what it makes of the mean and of each target item."""
+    return Map(matrix, applied(at.mean, matrix), np.ascontiguousarray(targets @ matrix))
+
+
+def applied(vector: Floats, matrix: Floats) -> Floats:
+    """matrix' vector, added up one feature after the other: the same bit for bit everywhere."""
+    image = np.zeros(matrix.shape[1])
+    for share, row in zip(vector, matrix, strict=True):
+        if share != 0:
+            image += share * row
+    return image
+
+
+def product_release(width: int, noise: float, settings: Settings) -> SumRelease:
+    norm = settings.feature_clip * math.sqrt(width)
+    return SumRelease(noise, width, width, norm, step(norm))
+
+
+def product_total(
+    people: Profiles, at: Centre, features: Features, matrix: Floats, usual: Floats,
+    mechanism: SumRelease,
+) -> NDArray[Any]:  # fmt: skip
+    """The exact sum over people, before noise: PRIVATE. matrix: (f, f) whitening."""
+    total, onto = mechanism.empty(), map_of(matrix, at, features.targets)
+    kernels.products(
+        people, at, compiled(features.context), compiled(features.targets), onto, usual,
+        LEAST_REST, clip_of(mechanism), total,
+    )  # fmt: skip
+    return total
+
+
+def directions(
+    people: People, at: Centre, features: Features, counts: Counts, whitened: Floats,
+    noise: float, settings: Settings,
+) -> Floats:  # fmt: skip
+    """(f, k) V from sum 2b: the directions of tastes that tell which features are liked."""
+    width = features.width
+    mechanism = product_release(width, noise, settings)
+    add = partial(
+        product_total, at=at, features=features, matrix=whitened,
+        usual=features.targets.T @ counts.targets, mechanism=mechanism,
+    )  # fmt: skip
+    released = mechanism.noisy(people.total(add))
+    left, sizes, _ = np.linalg.svd(released.T)
+    edge = 2 * math.sqrt(width) * mechanism.deviation
+    significant = max(int((sizes > settings.edge * edge).sum()), 2)
+    k = min(significant, settings.directions, width)
+    return np.ascontiguousarray(whitened @ _signed(left)[:, :k])
+
+
+def _signed(vectors: Floats) -> Floats:
+    """The same columns, the largest entry of each positive."""
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+    return vectors * np.where(largest < 0, -1.0, 1.0)
+
+
+def item_release(items: int, k: int, noise: float, settings: Settings) -> SumRelease:
+    norm = settings.item_clip * math.sqrt(k)
+    return SumRelease(noise, items + 1, k, norm, step(norm))
+
+
+def item_total(
+    people: Profiles, at: Centre, features: Features, matrix: Floats, mechanism: SumRelease,
+    settings: Settings,
+) -> NDArray[Any]:  # fmt: skip
+    """The exact sum over people, before noise: PRIVATE. matrix: (f, k) directions."""
+    summed, onto = mechanism.empty(), map_of(matrix, at, features.targets)
+    kernels.items(
+        people, at, compiled(features.context), onto, settings.mean_row, LEAST_REST,
+        clip_of(mechanism), summed,
+    )  # fmt: skip
+    return summed
+
+
+def item_tastes(
+    people: People, at: Centre, features: Features, counts: Counts, directions: Floats,
+    noise: float, settings: Settings,
+) -> tuple[Floats, float]:  # fmt: skip
+    """(target items, k) B, shrunk, and the deviation of the noise in an entry before that."""
+    mechanism = item_release(len(counts.targets), directions.shape[1], noise, settings)
+    add = partial(
+        item_total,
+        at=at,
+        features=features,
+        matrix=directions,
+        mechanism=mechanism,
+        settings=settings,
+    )
+    noisy = mechanism.noisy(people.total(add))
+    mean = noisy[-1] / settings.mean_row
+    centred = (noisy[:-1] - counts.targets[:, None] * mean) / counts.people
+    deviation = mechanism.deviation / counts.people
+    if not noise:
+        return centred, 0.0
+    return _shrunk(centred, counts.means, features.targets, deviation), deviation
+
+
+def _shrunk(noisy: Floats, means: Floats, features: sparse.csr_array, deviation: float) -> Floats:
+    """(items, k) towards what an item's features say, by how far the noise reaches.
+    Post-processing. means: (items,) at least half the noise of counts."""
+    design = np.hstack([features.toarray(), np.ones((len(means), 1))]) * means[:, None]
+    ridge = 10 * deviation**2 * np.eye(design.shape[1])
+    guess = design @ np.linalg.solve(design.T @ design + ridge, design.T @ noisy)
+    apart = float(((noisy - guess) ** 2).sum()) / noisy.shape[1] - len(means) * deviation**2
+    spread = max(apart / float((means**2).sum()), 1e-9) * means**2
+    shrunk: Floats = guess + (noisy - guess) * (spread / (spread + deviation**2))[:, None]
+    return shrunk
 
 
 @dataclass(frozen=True, eq=False)
 class Tastes:
-    """centre: what profiles are measured from. directions: (f, k) V. items: (target items, k) B.
-    deviation: of the noise in an entry of B before shrinking."""
+    """features: (context items, f). centre: what profiles are measured from. directions: (f, k) V.
+    items: (target items, k) B. deviation: of the noise in an entry of B before shrinking."""
 
+    features: sparse.csr_array
     centre: Centre
     directions: Floats
     items: Floats
@@ -216,9 +269,7 @@ class Released:
         Top items are served whatever is expected: they beat the popularity of the same release
         also where exact popularity is out of reach.
         """
-        return isinstance(self.lists, TopItems) or (
-            self.lists is not None and self.usefulness.worthwhile
-        )
+        return self.mode == "top-items" or (self.mode == "taste" and self.usefulness.worthwhile)
 
 
 def release(
@@ -230,23 +281,23 @@ def release(
     counts = count(people, *sizes, noises[0], settings)
     effective = counts.people / sigma if sigma else None
     mode = chosen_mode(effective, features is not None, people.joint, settings)
-    needed = people_needed(sizes[1], sigma, joint=people.joint)
+    needed = guarantees.people_needed(sizes[1], sigma, joint=people.joint)
     useful = Usefulness(counts.people, effective, needed)
     if counts.too_few:
-        return Released(counts.means, counts.deviation, None, useful)
-    if mode == "top-items" or features is None:
-        size = head_size(effective, people.joint)
-        lists: Tastes | TopItems = top_items(people, counts, size, noises[1:4])
-        return Released(counts.means, counts.deviation, lists, useful)
-    at = centre(counts, features, settings)
-    whitened = whitening(people, at, features, counts.people, noises[1], settings)
-    along = directions(people, at, features, counts, whitened, noises[2], settings)
-    items, deviation = item_tastes(people, at, features, counts, along, noises[3], settings)
-    if effective is not None:  # what the release itself says about such lists
-        popular = popular_above_noise(counts.targets, counts.deviation)
-        gain = list_gain(counts.means, items)
-        useful = Usefulness(counts.people, effective, needed, popular, gain)
-    lists = Tastes(at, along, items, deviation)
+        lists: Tastes | TopItems | None = None
+    elif mode == "top-items" or features is None:
+        lists = top_items(people, counts, head_size(effective, people.joint), noises[1:4])
+    else:
+        at = centre(counts, features, settings)
+        whitened = whitening(people, at, features, counts.people, noises[1], settings)
+        along = directions(people, at, features, counts, whitened, noises[2], settings)
+        items, deviation = item_tastes(people, at, features, counts, along, noises[3], settings)
+        lists = Tastes(features.context, at, along, items, deviation)
+        if effective is not None:  # what the release itself says about such lists
+            popular = guarantees.popular_above_noise(counts.targets, counts.deviation)
+            useful = replace(
+                useful, popular=popular, gain=guarantees.list_gain(counts.means, items)
+            )
     return Released(counts.means, counts.deviation, lists, useful)
 
 
@@ -268,16 +319,16 @@ def in_words(released: Released) -> str:
     useful = released.usefulness
     if useful.effective is None:
         return f"Mode: {released.mode}."
-    said = (
+    summary = (
         f"Effective population {useful.effective:,.0f} (about {useful.people:,.0f} people divided "
         f"by the noise multiplier). Mode: {released.mode}."
     )
     if useful.worthwhile:
-        return f"{said} Personal lists are expected to beat popularity."
+        return f"{summary} Personal lists are expected to beat popularity."
     lacking = f" About {useful.missing:,} more people are needed." if useful.missing else ""
     served = (
         "They are served still: they beat the popularity that this release knows."
         if released.serves_lists
         else "Everybody gets the same list of popular items, made privately."
     )
-    return f"{said} Personal lists are not expected to beat exact popularity.{lacking} {served}"
+    return f"{summary} Personal lists are not expected to beat exact popularity.{lacking} {served}"

@@ -2,8 +2,7 @@
 
 The latter is computed before any data and from what was released: it is free.
 
-Source   rules of thumb, fitted on MovieLens and generated people: docs/private.md says how often
-         they were right.
+Source   rules of thumb, fitted on MovieLens and generated people; docs/private.md has their errors.
 """
 
 from __future__ import annotations
@@ -15,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting import GDPAccountant
 from tacit.designs.private.releases import Fit, each_of, total
-from tacit.designs.private.settings import Settings, events, noise_multipliers, overall
+from tacit.designs.private.settings import Settings, noise_multipliers, overall
 from tacit.errors import ConfigError
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.recommenders.inputs import assumed, condition
@@ -59,37 +57,28 @@ def without_noise() -> Guarantee:
     )
 
 
-def spent(settings: Settings) -> float:
-    """Epsilon of the events that every fit is charged, at the settings' delta."""
-    accountant = GDPAccountant()
-    for each in events(settings):
-        accountant.add(each)
-    return accountant.epsilon(settings.delta)
-
-
 def card(
-    settings: Settings, *, taken: Sequence[str] = (), found: str = "", fits: Sequence[Fit] = ()
+    settings: Settings, *, taken: Sequence[str] = (), useful: str = "", fits: Sequence[Fit] = ()
 ) -> Guarantee:
     """Of the last of some fits, and all before it; `fits` empty: of one. taken: `inputs.TAKEN`.
-    found: what was released about how useful lists are, in words: free, and none of the claim."""
-    if not all(all(fit.noises) for fit in fits) or not settings.private:
+    useful: what was released about how useful lists are, in words: free, and none of the claim."""
+    fits = fits or (Fit.new(settings),)
+    if not all(all(fit.noises) for fit in fits):
         return without_noise()
     delta, several = settings.delta, len(fits) > 1
-    epsilon = total(fits, delta) if fits else spent(settings)
-    counted = (
-        f" That is {len(fits)} fits together; the last one alone has epsilon {spent(settings):.6g}."
-        if several
-        else ""
+    epsilon, alone = total(fits, delta), total(fits[-1:], delta)
+    sentence = (
+        f"What all others get to see is ({epsilon:.6g}, {delta:g})-differentially private "
+        "for each person's whole profile, in all domains together."
     )
+    if several:
+        sentence += (
+            f" That is {len(fits)} fits together; the last one alone has epsilon {alone:.6g}."
+        )
+    sentence += condition(taken) + (f" {useful}" if useful else "")
     return Guarantee(
         name=_NAME,
-        sentence=(
-            f"What all others get to see is ({epsilon:.6g}, {delta:g})-differentially private "
-            "for each person's whole profile, in all domains together."
-            + counted
-            + condition(taken)
-            + (f" {found}" if found else "")
-        ),
+        sentence=sentence,
         protects="one person's whole profile, present or absent",
         adjacency=_UNIT,
         against=(
@@ -105,7 +94,7 @@ def card(
             *assumed("the catalogue, its domains and metadata, and the scale of stars", taken),
             "item metadata were made without these people's ratings or events",
             (
-                f"{len(events(settings))} noisy sums over people, all charged before the first; in "
+                f"{len(fits[-1].noises)} noisy sums over people, all charged before the first; in "
                 "each, all that one person adds is clipped together, to integers, and Gaussian "
                 "noise comes from the operating system's generator, through OpenDP"
             ),
@@ -146,7 +135,6 @@ class Usefulness:
 
     @property
     def worthwhile(self) -> bool:
-        """Whether lists are expected to beat private popularity."""
         if self.effective is None:
             return True
         if self.popular is None or self.gain is None:

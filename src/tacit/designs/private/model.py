@@ -13,40 +13,24 @@ from numpy.typing import NDArray
 
 from tacit import container
 from tacit.data.ratings import Column, RatingScale
-from tacit.data.stored import Given
-from tacit.designs.private import guarantees, lists, releases, storing
+from tacit.data.stored import Given, known_of
+from tacit.designs.private import guarantees, lists, people, releases
 from tacit.designs.private.fitting import Prepared, in_words, prepared, release
 from tacit.designs.private.lists import Reason
-from tacit.designs.private.people import (
-    People,
-    catalogue_of,
-    everybody,
-    like_threshold,
-    of_history,
-    read_history,
-)  # fmt: skip
 from tacit.designs.private.releases import Account
 from tacit.designs.private.settings import Mode, Settings, noise_multipliers
 from tacit.designs.private.stars import star_model
 from tacit.engine.profile_sums_compiled import Profiles
 from tacit.errors import DataError
 from tacit.privacy import Guarantee
-from tacit.recommenders import inputs
-from tacit.recommenders.base import (
-    Floats,
-    History,
-    ItemRecommender,
-    Recommendations,
-    pick,
-    top_n,
-    without_people,
-)
+from tacit.recommenders import base, inputs
+from tacit.recommenders.base import Floats, History, Recommendations
 
 Likes = History | Iterable[Any]
 """One person's own rows: item id to stars, or the ids of items they like."""
 
 
-class Private(ItemRecommender):
+class Private(base.ItemRecommender):
     """Lists from four noisy sums over people.
 
     epsilon, delta   for a person's whole profile, added or removed; epsilon inf: no privacy
@@ -96,12 +80,12 @@ class Private(ItemRecommender):
         account: a ledger's budget that pays; `standing_` says what is left. PrivacyError, before
         anything is drawn, where the lifetime of all fits would be passed.
         """
-        known = catalogue_of(ratings)
-        settings, where = self.settings, (self.source, self.target, self.domain, self.features)
-        given = prepared(known, *where, settings.mode)
-        threshold = like_threshold(known.scale, self.like_at)
-        people = everybody(ratings, given.sides, threshold, settings.other_weight)
-        taken = inputs.taken_for_public(given.ratings)
+        known, settings = people.catalogue_of(ratings), self.settings
+        sides = people.sides_of(known, self.source, self.target, self.domain)
+        given = prepared(known, sides, self.features, settings.mode)
+        threshold = people.like_threshold(known.scale, self.like_at)
+        everybody = people.everybody(ratings, sides, threshold, settings.other_weight)
+        taken = inputs.taken_for_public(known)
         before, lifetime = releases.earlier(self.previous, self.lifetime, settings.delta)
         if self.lifetime is not None and hasattr(self, "releases_"):
             before = releases.united(self.releases_, before)  # its own fits count, too
@@ -109,14 +93,14 @@ class Private(ItemRecommender):
         if account is None:
             releases.check(before, settings, lifetime)
             fits = (*before, releases.Fit.new(settings, taken))
-            self._learn(given, ratings, people, fits, lifetime)
+            self._learn(given, ratings, everybody, fits, lifetime)
         else:
             limit, _ = account.lifetime(lifetime, settings.delta)
-            asked = storing.settings_to_header(settings) | storing.parameters(self)
+            asked = lists.settings_to_header(settings) | lists.parameters(self)
 
             def make(fits: tuple[releases.Fit, ...]) -> bytes:
                 fresh = type(self)(**self.get_params())
-                made = fresh._learn(given, ratings, people, fits, limit)
+                made = fresh._learn(given, ratings, everybody, fits, limit)
                 return container.pack(*made.parts())
 
             file, repeated = account.release(before, settings, asked, lifetime, make, taken)
@@ -129,23 +113,22 @@ class Private(ItemRecommender):
         return self
 
     def _learn(
-        self, given: Prepared, rows: Given, people: People,
+        self, given: Prepared, rows: Given, everybody: people.People,
         fits: tuple[releases.Fit, ...], lifetime: float | None,
     ) -> Private:  # fmt: skip
-        settings, ratings, sides, known = self.settings, given.ratings, given.sides, given.features
+        settings, known, (sides, names, features) = self.settings, known_of(rows), given
         sizes = len(sides.context), len(sides.targets)
-        released, stars = release(people, sizes, known, settings), None
+        released, stars = release(everybody, sizes, features, settings), None
         if settings.stars:
-            number = released.usefulness.people
-            stars = star_model(rows, sides, known, noise_multipliers(settings)[4:], number)
+            noises, number = noise_multipliers(settings)[4:], released.usefulness.people
+            stars = star_model(rows, sides, features, noises, number)
         self.released_, self.stars_ = released, stars  # all of a fit, or nothing of it
-        self.feature_names_, self.context_features_ = given.names, known and known.context
-        self.item_ids_ = ratings.item_ids[sides.targets]
-        self.context_ids_ = ratings.item_ids[sides.context]
-        self.joint_, self.scale_ = sides.joint, ratings.scale
-        self.threshold_ = like_threshold(ratings.scale, self.like_at)
+        self.item_ids_ = known.item_ids[sides.targets]
+        self.context_ids_ = known.item_ids[sides.context]
+        self.joint_, self.scale_, self.feature_names_ = sides.joint, known.scale, names
+        self.threshold_ = people.like_threshold(known.scale, self.like_at)
         self.settings_, self.taken_ = settings, releases.taken_by(fits)
-        self.titles_, self.releases_, self.lifetime_ = inputs.titles_of(ratings), fits, lifetime
+        self.titles_, self.releases_, self.lifetime_ = inputs.titles_of(known), fits, lifetime
         return self
 
     @property
@@ -168,7 +151,7 @@ class Private(ItemRecommender):
         known until the model is saved.
         """
         own = self._own(user, history)
-        return top_n(
+        return base.top_n(
             self._score(own), self.item_ids_,
             n=n, user=user, candidates=candidates,
             left_out={*own, *inputs.checked_ids(exclude, "exclude")},
@@ -180,13 +163,13 @@ class Private(ItemRecommender):
         Numbers have 16 bits, so scores differ a little from `recommend`'s.
         """
         card = self.guarantees()[0]
-        said = inputs.items_to_header(self.item_ids_, self.titles_) | {
+        public = inputs.items_to_header(self.item_ids_, self.titles_) | {
             "context": None if self.joint_ else list(self.context_ids_.tolist()),
             "scale": [self.scale_.minimum, self.scale_.maximum],
             "liked_from": self.threshold_ - 1e-9,
             "card": card.to_dict(),
         }
-        return storing.device_file(self.released_, self.context_features_, self.settings_, said)
+        return lists.device_file(self.released_, self.settings_, public)
 
     def recommend_many(self, histories: Sequence[Likes], *, n: int = 10) -> list[Recommendations]:
         """A list for each history, in their order; `user_id` is its place."""
@@ -198,23 +181,22 @@ class Private(ItemRecommender):
         """(len(items),) predicted stars if `stars`, else scores; NaN for what is in no list."""
         own = self._own(user, history)
         if self.stars_ is None:
-            return pick(self._score(own), self.item_ids_, items)
+            return base.pick(self._score(own), self.item_ids_, items)
         context, first = self._numbers  # target items come first, then those of another domain
         others = {item: len(first) + place for item, place in context.items()}
         places = np.array([first.get(item, others.get(item, -1)) for item in own], dtype=np.int64)
         made = self.stars_.predict(
             np.fromiter(own.values(), float), places, len(first), self.scale_
         )
-        return pick(made, self.item_ids_, items)
+        return base.pick(made, self.item_ids_, items)
 
     def similar_items(self, item: Any, *, n: int = 10) -> Recommendations:
         """The n items that liking `item` alone speaks most for, beyond popularity; or DataError."""
         own = self._own(None, [item])
         if item not in self.history_ids_.tolist():
             raise DataError("no such item", found=item)
-        found, table, settings = self.released_, self.context_features_, self.settings_
-        added = lists.personal(self._profile(own), found, table, settings)[0]
-        made = top_n(added, self.item_ids_, n=n, user=None, left_out=own, candidates=None)
+        added = lists.personal(self._profile(own), self.released_, self.settings_)[0]
+        made = base.top_n(added, self.item_ids_, n=n, user=None, left_out=own, candidates=None)
         return made.named(self.titles_)
 
     def explain(
@@ -229,25 +211,26 @@ class Private(ItemRecommender):
         ids = self.item_ids_.tolist()
         if item not in ids:
             raise DataError("no such item among those that lists are made of", found=item)
-        found, table, settings = self.released_, self.context_features_, self.settings_
-        own, by_feature = lists.parts(profile, ids.index(item), found, table, settings)
-        context = self.context_ids_.tolist()
-        items = [Reason("item", context[number], score) for number, score in own]
-        named = zip(self.feature_names_, by_feature, strict=False)
-        more = [Reason("feature", name, float(score)) for name, score in named]
-        return (*lists.best(items, n), *lists.best(more, n))
+        numbers, added, by_feature = lists.parts(
+            profile, ids.index(item), self.released_, self.settings_
+        )
+        own = self.context_ids_[numbers].tolist()
+        return (
+            *lists.reasons("item", own, added, n),
+            *lists.reasons("feature", self.feature_names_, by_feature, n),
+        )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card, composed from the events that the fit was charged."""
-        found, fits = self.summary(), self.releases_
-        return (guarantees.card(self.settings_, taken=self.taken_, found=found, fits=fits),)
+        useful, fits = self.summary(), self.releases_
+        return (guarantees.card(self.settings_, taken=self.taken_, useful=useful, fits=fits),)
 
     def summary(self) -> str:
         """What the fit found about the use of lists, from released numbers alone."""
         self._fitted()
         return in_words(self.released_)
 
-    __getstate__ = without_people
+    __getstate__ = base.without_people
 
     def save(self, path: str | Path) -> None:
         """Write what was released. No person is in the file."""
@@ -258,25 +241,25 @@ class Private(ItemRecommender):
         self._fitted()
         header = {
             "recommender": "private",
-            "settings": storing.settings_to_header(self.settings_),
-            "parameters": storing.parameters(self),
+            "settings": lists.settings_to_header(self.settings_),
+            "parameters": lists.parameters(self),
             "releases": {"fits": [fit.row for fit in self.releases_], "lifetime": self.lifetime_},
             "scale": [self.scale_.minimum, self.scale_.maximum, self.scale_.step],
             "taken": list(self.taken_),
             "feature_names": list(self.feature_names_),
             "context": None if self.joint_ else list(self.context_ids_.tolist()),
-            "version": storing.VERSION,
+            "version": lists.VERSION,
             "mode": self.released_.mode,
             "usefulness": asdict(self.released_.usefulness),
             "deviation": self.released_.deviation,
             **inputs.items_to_header(self.item_ids_, self.titles_),
         }
-        return header, storing.to_arrays(self.released_, self.context_features_, self.stars_)
+        return header, lists.to_arrays(self.released_, self.stars_)
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Private:
         """Back from the arrays of a checked model file; ValueError for what no version wrote."""
-        settings = storing.settings_from_header(header["settings"])
+        settings = lists.settings_from_header(header["settings"])
         model = cls(
             settings.epsilon, settings.delta, mode=settings.mode, like_at=settings.like_at,
             stars=settings.stars, **header["parameters"],
@@ -290,14 +273,14 @@ class Private(ItemRecommender):
         other = header["context"]
         model.joint_ = other is None
         model.context_ids_ = model.item_ids_ if other is None else inputs.ids_from_header(other)
-        model.released_, model.context_features_ = storing.from_file(
+        model.released_ = lists.from_file(
             header, arrays, len(model.context_ids_), len(model.item_ids_)
         )
         sizes = len(model.item_ids_), 0 if model.joint_ else len(model.context_ids_)
-        model.stars_ = storing.stars_from(arrays, *sizes) if model.stars else None
+        model.stars_ = lists.stars_from(arrays, *sizes) if model.stars else None
         model.feature_names_ = tuple(header["feature_names"])
         model.scale_ = RatingScale(*header["scale"])
-        model.threshold_ = like_threshold(model.scale_, model.like_at)
+        model.threshold_ = people.like_threshold(model.scale_, model.like_at)
         model.titles_ = inputs.titles_from_header(header)
         return model
 
@@ -305,11 +288,11 @@ class Private(ItemRecommender):
         self._fitted()
         if history is None:
             return self.people_.history(user) if self.people_ is not None else {}
-        return read_history(history, self.scale_, self.item_ids_)
+        return people.read_history(history, self.scale_, self.item_ids_)
 
     def _profile(self, own: History) -> Profiles:
         numbers, low = self._numbers, self.settings_.other_weight
-        return of_history(own, *numbers, self.threshold_, low, self.joint_)
+        return people.of_history(own, *numbers, self.threshold_, low, self.joint_)
 
     @cached_property
     def _numbers(self) -> tuple[dict[Any, int], dict[Any, int]]:
@@ -321,6 +304,5 @@ class Private(ItemRecommender):
         return context, targets
 
     def _score(self, history: History) -> Floats:
-        profile, settings = self._profile(history), self.settings_
-        made: Floats = lists.scores(profile, self.released_, self.context_features_, settings)[0]
+        made: Floats = lists.scores(self._profile(history), self.released_, self.settings_)[0]
         return made

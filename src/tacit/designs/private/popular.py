@@ -62,7 +62,6 @@ def item_share(settings: Settings, joint: bool) -> float:
 
 
 def release(entries: int, noise: float) -> SumRelease:
-    """The mechanism of sum 1."""
     return SumRelease(noise, entries, norm=1.0, resolution=step(1.0))
 
 
@@ -148,12 +147,10 @@ def _contributed(block: Profiles, head: Ints, *, likes: bool) -> Floats:
 
 
 def gram(size: int, noise: float) -> GramRelease:
-    """The mechanism of a Gram matrix."""
     return GramRelease(noise, size, 1.0, step(1.0))
 
 
 def cross(sizes: tuple[int, int], noise: float) -> SumRelease:
-    """The mechanism of the products."""
     return SumRelease(noise, sizes[0], sizes[1], 1.0, _FINE**2)
 
 
@@ -196,8 +193,8 @@ def top_items(people: People, counts: Counts, size: int, noises: Sequence[float]
     noise = 1 / math.sqrt(float(weights.sum())) if noises[0] else 0.0
     values, vectors = np.linalg.eigh(np.asarray(released))
     edge = noise * math.sqrt(2 * len(context))
-    kept, ridge = values > edge, max(edge, _LEAST_RIDGE)
-    vectors, values = vectors[:, kept], values[kept]
+    above, ridge = values > edge, max(edge, _LEAST_RIDGE)
+    vectors, values = vectors[:, above], values[above]
     if people.joint:
         whole = vectors * (values / (values + ridge)) @ vectors.T
         left_out = whole / (1 - whole.diagonal())  # the rows are not to be given back

@@ -53,14 +53,13 @@ class Fit:
 
     @classmethod
     def of_row(cls, row: Sequence[Any]) -> Fit:
-        """Of a file; in those of before without what was taken."""
+        """Of a file; earlier versions did not write what was taken."""
         name, noises, *more = row
         taken = more[0] if more else ()
         return cls(str(name), tuple(map(float, noises)), tuple(map(str, taken)), more[1:] == [True])
 
     @property
     def row(self) -> list[Any]:
-        """JSON values."""
         row = [self.name, list(self.noises), list(self.taken)]
         return [*row, True] if self.failed else row
 
@@ -121,7 +120,6 @@ def united(own: Sequence[Fit], others: Sequence[Fit]) -> tuple[Fit, ...]:
 
 
 def taken_by(fits: Sequence[Fit]) -> tuple[str, ...]:
-    """What any of the fits took for public."""
     return tuple(dict.fromkeys(name for fit in fits for name in fit.taken))
 
 
@@ -129,17 +127,16 @@ def from_header(
     header: Mapping[str, Any], settings: Settings, taken: tuple[str, ...]
 ) -> tuple[tuple[Fit, ...], Any]:
     """Fits and lifetime; a file of before has one fit, its own. taken: by any of them."""
-    found = header.get("releases")
-    if found is None:
+    written = header.get("releases")
+    if written is None:
         name = hashlib.sha256(json.dumps(header, sort_keys=True).encode()).hexdigest()[:16]
         return (Fit(name, tuple(noise_multipliers(settings)), taken),), None
-    fits = tuple(map(Fit.of_row, found["fits"]))
+    fits, lifetime = tuple(map(Fit.of_row, written["fits"])), written["lifetime"]
     if not fits or any(not fit.noises or min(fit.noises) < 0 for fit in fits):
         raise ValueError("its list of fits is empty or has negative noise")
     wanted = noise_multipliers(settings)
     if not math.isclose(overall(fits[-1].noises), overall(wanted), rel_tol=1e-5):
         raise ValueError("its last fit has other noise than its settings")
-    lifetime = found["lifetime"]
     if taken_by(fits) != taken:  # a file of before names it once, for all fits
         fits = (*fits[:-1], replace(fits[-1], taken=taken))
     return fits, None if lifetime is None else float(lifetime)
@@ -154,7 +151,6 @@ def total(fits: Sequence[Fit], delta: float) -> float:
 
 
 def standing(fits: Sequence[Fit], delta: float, lifetime: float | None) -> Standing:
-    """After the last of the fits."""
     further = None
     if lifetime is not None:
         most = allowed(lifetime, delta)
@@ -192,10 +188,10 @@ def check(before: Sequence[Fit], settings: Settings, lifetime: float | None) -> 
         return
     _check_noise(before, settings)
     fits = (*before, Fit.new(settings))
-    found = total(fits, settings.delta)
-    if found > lifetime:
+    epsilon = total(fits, settings.delta)
+    if epsilon > lifetime:
         raise PrivacyError(
-            f"With this fit {len(fits)} fits together would cost epsilon {found:.6g} at delta "
+            f"With this fit {len(fits)} fits together would cost epsilon {epsilon:.6g} at delta "
             f"{settings.delta:g}; their lifetime allows {lifetime:g}. Nothing was drawn, spent or "
             "written. Use a smaller epsilon, or stop."
         )
@@ -207,10 +203,6 @@ def _check_noise(before: Sequence[Fit], settings: Settings) -> None:
             "A fit without noise, this one or one before it, has no place in a lifetime or a "
             "ledger: nothing limits what it reveals. Nothing was drawn or spent."
         )
-
-
-Make = Callable[[tuple[Fit, ...]], bytes]
-"""From all fits, the new one last, to the bytes of its model file."""
 
 
 @dataclass(frozen=True)
@@ -233,7 +225,6 @@ class Account:
         return f"private/{hashlib.sha256(names).hexdigest()[:32]}"
 
     def fits(self) -> tuple[Fit, ...]:
-        """All that were charged to it."""
         return _read(self.ledger.state(self._state))
 
     def lifetime(self, given: float | None, delta: float) -> tuple[float, Cap]:
@@ -241,24 +232,23 @@ class Account:
         from tacit.ledger import Cap, Unit, UnknownBudget
         from tacit.ledger.refusals import CapChanged, UnitsDiffer
 
-        wanted = (
-            None if given is None else Cap(Unit.ZCDP, math.ceil(allowed(given, delta) * _MICRO))
-        )
+        amount = None if given is None else math.ceil(allowed(given, delta) * _MICRO)
         try:
             cap = self.ledger.balance(self.holder).cap
         except UnknownBudget:
-            if given is None or wanted is None:
+            if given is None or amount is None:
                 raise ConfigError(
                     "This data set has no budget in the ledger yet. Say what all its fits may cost "
                     "together: --lifetime EPSILON (from Python: lifetime=...)."
                 ) from None
-            return given, wanted
+            return given, Cap(Unit.ZCDP, amount)
         if cap.unit is not Unit.ZCDP:
             raise UnitsDiffer
-        if wanted is not None and wanted.amount != cap.amount:
+        if given is None:
+            return epsilon_of(math.sqrt(2 * cap.amount / _MICRO), delta), cap
+        if amount != cap.amount:
             raise CapChanged
-        of_cap = epsilon_of(math.sqrt(2 * cap.amount / _MICRO), delta)
-        return (of_cap if given is None else given), cap
+        return given, cap
 
     def release(
         self,
@@ -266,13 +256,14 @@ class Account:
         settings: Settings,
         asked: Mapping[str, Any],
         lifetime: float | None,
-        make: Make,
+        make: Callable[[tuple[Fit, ...]], bytes],
         taken: Sequence[str] = (),
     ) -> tuple[bytes, bool]:
         """The model file, and whether it was made before.
 
         asked: what else the fit depends on, without the ratings; only its hash is kept, and a
-        digest of ratings would be a release. PrivacyError or ConfigError: nothing is released.
+        digest of ratings would be a release. make: from all fits, the new one last, to the file.
+        PrivacyError or ConfigError: nothing is released.
         """
         from tacit.ledger import Charge, Cost, KeyReused, Request, Unit, canonical
 
@@ -334,7 +325,7 @@ def _place(before: Sequence[Fit], known: Sequence[Fit]) -> tuple[Fit | None, boo
 
 
 def _read(state: bytes | None) -> tuple[Fit, ...]:
-    return () if state is None else tuple(map(Fit.of_row, json.loads(state)))
+    return tuple(map(Fit.of_row, json.loads(state or b"[]")))
 
 
 def _written(fits: Sequence[Fit]) -> bytes:

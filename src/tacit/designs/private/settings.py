@@ -15,7 +15,7 @@ from typing import Literal, get_args
 
 from tacit.accounting import GDPAccountant, smallest_noise
 from tacit.accounting.events import DiscreteGaussianVector, Event, NonPrivate, compose
-from tacit.errors import ConfigError
+from tacit.errors import ConfigError, PrivacyError
 
 Mode = Literal["auto", "taste", "top-items"]
 
@@ -124,7 +124,6 @@ def events(settings: Settings) -> tuple[Event, ...]:
 
 
 def event(noise: float) -> Event:
-    """One sum over people."""
     if noise == 0:
         return NonPrivate()
     return DiscreteGaussianVector(noise, LEAST_STEPS * noise, MOST_ENTRIES)
@@ -140,3 +139,12 @@ def overall(noises: Sequence[float]) -> float:
 def step(size: float) -> float:
     """A resolution: a power of two, `size` being 4,096 to 8,191 of it."""
     return 2.0 ** (math.floor(math.log2(size)) - 12)
+
+
+def refuse_filter(epsilon: float, per_item: int) -> None:
+    """PrivacyError for a private fit to items chosen by their numbers of ratings."""
+    if math.isfinite(epsilon) and per_item > 1:
+        raise PrivacyError(
+            "--per-item leaves items out by how many people rated them: one person can decide "
+            "that, and no noise hides it. Leave it out; a private fit serves every item."
+        )

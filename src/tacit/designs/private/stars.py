@@ -29,10 +29,10 @@ from scipy import sparse
 from tacit.data.columns import RatingScale
 from tacit.data.ratings import Ratings
 from tacit.data.stored import Given
+from tacit.designs.private.fitting import Features
 from tacit.designs.private.people import BLOCK, Sides, catalogue_of, total_of
 from tacit.designs.private.popular import clip_of
 from tacit.designs.private.settings import overall, step
-from tacit.designs.private.tastes import Features
 from tacit.engine import stars_compiled as kernels
 from tacit.engine.stars_compiled import StarRows, StarTable
 from tacit.mechanisms.sums import Contributions, GramRelease, SumRelease
@@ -114,20 +114,20 @@ def star_model(
         table = sparse.vstack([features.targets, features.context]).tocsr()
     sums = [SumRelease(noise, len(items) + 1, 2, NORM, step(NORM)) for noise in noises]
     total = total_of(ratings, partial(means_total, items=items, mechanism=sums[0]))
-    asked, drawn = [0, 1, 2] if noises[0] else [0], {}
+    drawn = {0: sums[0].noisy(total)}  # tables of means, by the event that each was drawn for
+    others = [1, 2] if noises[0] else []
     if factors:
-        drawn[0] = sums[0].noisy(total)
         known = _means(drawn[0], noises[0], table)
-        head, found = _head(ratings, items, known, noises[1])
-        if found.shape[1]:
-            loadings, variances = _factors(ratings, items, known, head, found, noises[2])
-            return known.model(scale, loadings, variances)
-        asked = [each for each in asked if each != 1]
-    tables = [drawn[j] if j in drawn else sums[j].noisy(total) for j in asked]
-    noise = overall([noises[j] for j in asked])
-    shares = [(noise / noises[j]) ** 2 if noise else 1.0 for j in asked]
-    mixed = sum(share * drawn for share, drawn in zip(shares, tables, strict=True))
-    known = _means(np.asarray(mixed), noise, table)
+        head, loadings = _head(ratings, items, known, noises[1])
+        if loadings.shape[1]:
+            return known.model(scale, *_factors(ratings, items, known, head, loadings, noises[2]))
+        others = others[1:]
+    drawn |= {event: sums[event].noisy(total) for event in others}
+    noise = overall([noises[event] for event in drawn])
+    mixed = np.zeros_like(drawn[0])
+    for event, means in drawn.items():
+        mixed += means * ((noise / noises[event]) ** 2 if noise else 1.0)
+    known = _means(mixed, noise, table)
     variances = np.full(len(items), 0.2 if known.few else 1.0)
     return known.model(scale, np.zeros((len(items), 0)), variances)
 
@@ -154,22 +154,19 @@ def _expected(counts: Floats, deviation: float) -> Floats:
 
 
 def _effects(
-    sums: Floats,
-    counts: Floats,
-    deviation: float,
-    features: sparse.csr_array | None,
+    sums: Floats, counts: Floats, deviation: float, features: sparse.csr_array | None,
     prior: tuple[float, float],
-) -> Floats:
+) -> Floats:  # fmt: skip
     """(items,) stars above the person's mean, on five stars: what features say where little is
     known of an item, and what was given where much is; 0, so that the means of people remain,
     where both are noise. Post-processing."""
-    spread, said = prior
+    spread, feature_variance = prior
     ones = np.ones((len(sums), 1))
     design = ones if features is None else np.hstack([features.toarray(), ones])
     within = _WITHIN * counts if deviation else 0.0
     doubt = deviation**2 + within + spread * counts**2 + 1e-12
     known = design * (counts / doubt)[:, None]
-    ridge = np.eye(design.shape[1]) / said
+    ridge = np.eye(design.shape[1]) / feature_variance
     guess = design @ np.linalg.solve(known.T @ (design * counts[:, None]) + ridge, known.T @ sums)
     made: Floats = guess + spread * counts / doubt * (sums - counts * guess)
     return np.clip(made, -4, 4)
@@ -182,7 +179,7 @@ def means_total(ratings: Ratings, items: Ints, mechanism: SumRelease) -> NDArray
 
 def contributions(ratings: Ratings, items: Ints) -> Iterator[Contributions]:
     """Tables of people in blocks; each is made of that person's own ratings."""
-    place = _places(ratings, items)
+    place = _places(items, ratings.n_items)
     middle, unit = _centre(ratings.scale)
     for start in range(0, ratings.n_users, BLOCK):
         stop = min(start + BLOCK, ratings.n_users)
@@ -205,8 +202,9 @@ def contributions(ratings: Ratings, items: Ints) -> Iterator[Contributions]:
         )
 
 
-def _places(ratings: Ratings, items: Ints) -> Ints:
-    place = np.full(ratings.n_items, -1)
+def _places(items: Ints, n_items: int) -> Ints:
+    """(n_items,) where each stands among `items`; -1: nowhere."""
+    place = np.full(n_items, -1)
     place[items] = np.arange(len(items))
     return place
 
@@ -214,7 +212,7 @@ def _places(ratings: Ratings, items: Ints) -> Ints:
 def _rows(ratings: Ratings, items: Ints, known: _Means) -> StarRows:
     """Everybody's stars around released means, each from its own rating."""
     middle, unit = _centre(ratings.scale)
-    at = _places(ratings, items)[ratings.items]
+    at = _places(items, ratings.n_items)[ratings.items]
     expected = known.mean + np.where(at >= 0, known.effects[at], 0)
     return StarRows(ratings.offsets, at, (ratings.values - middle) / unit - expected)
 
@@ -222,8 +220,7 @@ def _rows(ratings: Ratings, items: Ints, known: _Means) -> StarRows:
 def head_rows(rows: StarRows, head: Ints, items: int, share: float) -> Iterator[Floats]:
     """(people, head) in blocks: stars around the level that all of a person's stars have, of norm
     1 for a usual person, whose ratings are in the head by the given share."""
-    place = np.full(items + 1, -1)
-    place[head] = np.arange(len(head))
+    place = _places(head, items + 1)
     for start in range(0, len(rows.offsets) - 1, BLOCK):
         offsets = rows.offsets[start : start + BLOCK + 1]
         count = len(offsets) - 1
@@ -267,8 +264,8 @@ def spiked(gram: Floats, edge: float) -> Floats:
     for _ in range(20):
         values, vectors = np.linalg.eigh(table + np.diag(low))
         values, vectors = values[::-1][:_FACTORS], vectors[:, ::-1][:, :_FACTORS]
-        kept = values > max(edge, 1e-9)
-        values, vectors = values[kept], vectors[:, kept]
+        above = values > max(edge, 1e-9)
+        values, vectors = values[above], vectors[:, above]
         sizes = (values + np.sqrt(values**2 - edge**2)) / 2
         low = (vectors**2) @ sizes
     made: Floats = vectors * np.sqrt(np.maximum(sizes - (edge / 2) ** 2 / sizes, 0))
@@ -285,22 +282,21 @@ def factors_total(
 
 
 def _factors(
-    ratings: Given, numbers: Ints, known: _Means, head: Ints, found: Floats,
+    ratings: Given, numbers: Ints, known: _Means, head: Ints, leading: Floats,
     noise: float,
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """(items, k) loadings and (items,) variances of all items, from one sum: of people's tables of
     tastes, clipped as a whole by the kernel, as `SumRelease.steps` does."""
-    counts, (items, k) = known.counts, (len(known.counts), found.shape[1])
+    counts, (items, k) = known.counts, (len(known.counts), leading.shape[1])
     loadings = np.zeros((items, k))
-    loadings[head] = found
-    variances = np.full(items, _LEFT + float((found**2).sum()) / len(head))
+    loadings[head] = leading
+    variances = np.full(items, _LEFT + float((leading**2).sum()) / len(head))
     variances[head] = _LEFT
     usual = max(1.0, (float(counts.sum()) / known.people) ** 2)  # ratings of a person
-    information = loadings.T @ (loadings * (usual / counts.sum() * counts / variances)[:, None])
-    information = np.linalg.eigvalsh(information)
-    square = max(
-        float(np.mean(information / (1 + information))), 0.01
-    )  # of a taste as a person's stars tell it
+    weights = usual / counts.sum() * counts / variances
+    information = np.linalg.eigvalsh(loadings.T @ (loadings * weights[:, None]))
+    # Of a taste as a person's stars tell it.
+    square = max(float(np.mean(information / (1 + information))), 0.01)
     size = math.sqrt(_SPREAD * square * k)
     moment = _MOMENT * size / (square * math.sqrt(usual * k))
     mechanism = SumRelease(noise, items + k, k, _CLIP * size, step(_CLIP * size))

@@ -9,7 +9,7 @@ Releases   one table of images and one of neighbours, each drawn here, once. No 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -22,17 +22,18 @@ from tacit.data.stored import Given, StoredRatings, in_memory, known_of
 from tacit.designs.xmap import guarantees
 from tacit.designs.xmap.extender import Baseline, centred, extend, means_of_people
 from tacit.designs.xmap.generator import Profiles, alter_egos, drawn_as_published, images
-from tacit.designs.xmap.people import PeopleNeighbours
 from tacit.designs.xmap.recommender import (
     ItemNeighbours,
     RatedTogether,
+    candidates,
+    drawn_neighbours,
     item_neighbours,
     liked,
     pattern,
     published_neighbours,
     rated_together,
 )
-from tacit.designs.xmap.settings import Catalogue, Settings
+from tacit.designs.xmap.settings import Catalogue
 from tacit.engine import Engine, Numbers, Table
 from tacit.engine.item_item import TiledTable
 from tacit.errors import DataError
@@ -41,13 +42,86 @@ from tacit.randomness import Source
 from tacit.recommenders.base import History
 from tacit.recommenders.inputs import checked_history, finite, shaped
 
+VERSION = 1  # of what a header says
 Arrays = Mapping[str, NDArray[Any]]
 Floats = NDArray[np.float64]
 Rows = Callable[[Ratings], tuple[sparse.csr_array, Floats]]
 """From a block of people to (people, items) stars, and (people,) their means."""
 
-VERSION = 1
-"""Of what a header says."""
+
+@dataclass(frozen=True, eq=False)
+class PeopleNeighbours:
+    """The user-based recommender: stars from the k people most like a person. No guarantee.
+
+    Source   the X-Map paper. PNSA and PNCF with roles of people and items swapped: the report
+             prints no formula of them.
+    Sees     everybody's profile: the model is made of people, so no file holds it.
+
+    With a budget, the people like a profile are drawn by PNSA. Drawn again, noise would average
+    out; so they are remembered, as long as this object lives.
+    """
+
+    means: Floats
+    profiles: Profiles
+    k: int
+    budget: float | None
+    source: Source
+    _chosen: dict[bytes, tuple[Numbers, Floats]] = field(default_factory=dict)
+
+    def predict(self, mine: Profiles, *_: object) -> Floats:
+        """(1, n_target) stars of one profile: its own mean, or without ratings the items', and how
+        far the people like it are from their own means."""
+        people, similarities = self.chosen(mine)
+        total, theirs = self.support(mine), self.profiles.stars[people]
+        deviations = centred(theirs, means_of_people(theirs)[1]).values
+        moved = np.divide(similarities @ deviations, total, out=0 * total, where=total > 0)
+        own = float(mine.stars.data.mean()) if mine.stars.nnz else self.means
+        stars: Floats = own + moved
+        return stars
+
+    def support(self, mine: Profiles, *_: object) -> Floats:
+        """(1, n_target) the weight a prediction rests on: sum of |similarity|."""
+        people, similarities = self.chosen(mine)
+        weights: Floats = np.abs(similarities) @ pattern(self.profiles.stars[people]).values
+        return weights[None]
+
+    def chosen(self, mine: Profiles) -> tuple[Numbers, Floats]:
+        """The people most like one profile, k or fewer, and their similarities."""
+        key = mine.stars.indices.tobytes() + mine.stars.data.tobytes()
+        if key not in self._chosen:
+            self._chosen[key] = self._choose(mine)
+        return self._chosen[key]
+
+    def _choose(self, mine: Profiles) -> tuple[Numbers, Floats]:
+        """Of positive cosines: drawn, or the largest, ties by number."""
+        alike = candidates(mine.stars.indices, mine.deviations, self._columns, self._squares, 0)
+        alike = alike.only(~self._same(mine.stars)[alike.numbers])
+        if self.budget is None:
+            nearest = np.argsort(-alike.similarities, kind="stable")[: self.k]
+            return alike.numbers[nearest], alike.similarities[nearest]
+        (people,), (similarities,) = drawn_neighbours([alike], self.k, self.budget, self.source)
+        there = people >= 0
+        return people[there], similarities[there]
+
+    @cached_property
+    def _columns(self) -> sparse.csr_array:
+        """(n_target, people) stars minus the item's mean: what people are compared by."""
+        return self.profiles.matrix(self.profiles.deviations).T.tocsr()
+
+    @cached_property
+    def _squares(self) -> Floats:
+        columns = self._columns
+        squares = np.bincount(columns.indices, columns.data**2, minlength=columns.shape[1])
+        return squares.astype(np.float64)
+
+    def _same(self, stars: sparse.csr_array) -> NDArray[np.bool_]:
+        """(people,) whose profile has the same items with the same stars: they themselves."""
+        every, wanted = self.profiles.stars, np.full(stars.shape[1], np.nan)
+        wanted[stars.indices] = stars.data
+        people = np.repeat(np.arange(every.shape[0]), np.diff(every.indptr))
+        equal = np.bincount(people, every.data == wanted[every.indices], every.shape[0])
+        same: NDArray[np.bool_] = (equal == stars.nnz) & (np.diff(every.indptr) == stars.nnz)
+        return same
 
 
 class Own(NamedTuple):
@@ -97,7 +171,6 @@ class Bridge:
 class Boxes:
     """bridges: each target's. people: those fitted to, None for a model that was loaded."""
 
-    settings: Settings
     catalogue: Catalogue
     ids: Column
     scale: RatingScale
@@ -128,13 +201,13 @@ class Boxes:
 
     def everywhere(self, own: Own, what: str) -> Floats:
         """(n_items,) stars ("predict") or ranking scores ("scores"), NaN off the targets."""
-        found = np.full(len(self.ids), np.nan)
+        values = np.full(len(self.ids), np.nan)
         for bridge in self.bridges.values():
-            found[bridge.targets] = getattr(bridge, what)(own)
-        return found
+            values[bridge.targets] = getattr(bridge, what)(own)
+        return values
 
     def card(self) -> Guarantee:
-        settings = self.settings
+        settings = self.catalogue.settings
         drawn = sum(int((bridge.images >= 0).sum()) for bridge in self.bridges.values())
         return guarantees.published(settings.epsilon, settings.for_neighbours, settings.k, drawn)
 
@@ -143,18 +216,16 @@ class Boxes:
         arrays: dict[str, NDArray[Any]] = {}
         for place, bridge in enumerate(self.bridges.values()):
             arrays |= {"item_means": bridge.item_means, f"{place}.images": bridge.images}
-            if isinstance(found := bridge.neighbours, ItemNeighbours):
-                arrays[f"{place}.neighbours"] = found.items
-                arrays[f"{place}.similarities"] = found.similarities
+            if isinstance(neighbours := bridge.neighbours, ItemNeighbours):
+                arrays[f"{place}.neighbours"] = neighbours.items
+                arrays[f"{place}.similarities"] = neighbours.similarities
             if bridge.lists is not None:
                 for name in ("companions", "weights", "popularity"):
                     arrays[f"{place}.{name}"] = getattr(bridge.lists, name)
         return arrays
 
 
-def fitted(
-    ratings: Given, catalogue: Catalogue, settings: Settings, engine: Engine, draws: Source
-) -> Boxes:
+def fitted(ratings: Given, catalogue: Catalogue, engine: Engine, draws: Source) -> Boxes:
     """Each target, learned. An item that nobody rated has the mean of its domain."""
     known = known_of(ratings)
     if isinstance(ratings, StoredRatings):
@@ -165,22 +236,21 @@ def fitted(
     for name in np.unique(catalogue.domains.astype(str)):
         items = catalogue.targets(name)
         overall = sums[items].sum() / max(1.0, counts[items].sum())
-        found = np.full(len(items), overall)
-        means[items] = np.divide(sums[items], counts[items], out=found, where=counts[items] > 0)
+        filled = np.full(len(items), overall)
+        means[items] = np.divide(sums[items], counts[items], out=filled, where=counts[items] > 0)
+    shared = means, counts.astype(np.int64), engine, draws
     bridges = {
-        target: _bridge(
-            ratings, catalogue, target, means, counts.astype(np.int64), settings, engine, draws
-        )
-        for target in catalogue.routes.targets
+        name: _bridge(ratings, catalogue, name, *shared) for name in catalogue.settings.target
     }
-    return Boxes(settings, catalogue, known.item_ids, known.scale, bridges, known)
+    return Boxes(catalogue, known.item_ids, known.scale, bridges, known)
 
 
 def _bridge(
     ratings: Given, catalogue: Catalogue, target: str, item_means: Floats,
-    raters: NDArray[np.int64], settings: Settings, engine: Engine, draws: Source,
+    raters: NDArray[np.int64], engine: Engine, draws: Source,
 ) -> Bridge:  # fmt: skip
     """Lists of who is rated together are only made without noise: their table has none."""
+    settings = catalogue.settings
     if settings.user_based or not settings.noiseless:
         in_memory(ratings)  # the model is everybody; a draw needs all candidates at once
     sources, targets = catalogue.sources(target), catalogue.targets(target)
@@ -200,10 +270,10 @@ def _bridge(
     k, significance = settings.k, settings.significance
     neighbours: ItemNeighbours | PeopleNeighbours
     if settings.user_based:
-        everybody = egos(_stars(in_memory(ratings), used=used)[0], None)
+        everybody = egos(stars(in_memory(ratings))[0], None)
         neighbours = PeopleNeighbours(means, everybody, k, budget, draws)
     else:
-        table = _table(ratings, partial(_profiles, used=used, egos=egos), centred)
+        table = _table(ratings, partial(stars, egos=egos), centred)
         if budget is None:
             neighbours = item_neighbours(table, means, k=k, **asked)
         else:
@@ -233,29 +303,26 @@ def _stars_of_items(block: Ratings) -> Floats:
     return np.stack([stars, counts]).astype(np.float64)  # of nobody they are integers
 
 
-def _stars(block: Ratings, *, used: NDArray[np.bool_]) -> tuple[sparse.csr_array, Floats]:
-    """Stars of the items in use, and people's means."""
+def _stars(
+    block: Ratings, *, used: NDArray[np.bool_], egos: Callable[..., Profiles] | None = None
+) -> tuple[sparse.csr_array, Floats]:
+    """Stars of the items in use, or of the AlterEgos made of them, and people's means."""
     stars = block.where(used[block.items]).matrix
+    if egos is not None:
+        stars = egos(stars, None).stars
     return stars, means_of_people(stars)[1]
 
 
-def _profiles(
-    block: Ratings, *, used: NDArray[np.bool_], egos: Callable[..., Profiles]
-) -> tuple[sparse.csr_array, Floats]:
-    """AlterEgos, and their means."""
-    made = egos(_stars(block, used=used)[0], None).stars
-    return made, means_of_people(made)[1]
-
-
 def from_file(
-    header: Mapping[str, Any], arrays: Arrays, settings: Settings, catalogue: Catalogue,
-    ids: Column, scale: RatingScale, engine: Engine,
+    header: Mapping[str, Any], arrays: Arrays, catalogue: Catalogue, ids: Column,
+    scale: RatingScale, engine: Engine,
 ) -> Boxes:  # fmt: skip
     """What `to_arrays` wrote; ValueError where a part does not fit."""
     if header.get("version", 0) not in (0, VERSION):
         raise ValueError("it was written by a newer tacit")
     bridges = {}
-    for place, target in enumerate(catalogue.routes.targets):
+    settings = catalogue.settings
+    for place, target in enumerate(settings.target):
         targets = catalogue.targets(target)
         size, means, lists = len(targets), finite(arrays, "item_means", len(ids)), None
         items = _numbers(arrays, f"{place}.neighbours", size, size, settings.k)
@@ -270,12 +337,12 @@ def from_file(
             ItemNeighbours(means[targets], items, similar), settings.alpha, scale.minimum,
             engine, lists,
         )  # fmt: skip
-    return Boxes(settings, catalogue, ids, scale, bridges)
+    return Boxes(catalogue, ids, scale, bridges)
 
 
 def _numbers(arrays: Arrays, name: str, below: int, *shape: int | None) -> Numbers:
     """Numbers from -1 to below `below`; others would read what is not theirs."""
-    found = shaped(arrays, name, *shape)
-    if found.dtype != np.int32 or (found.size and not -1 <= found.min() <= found.max() < below):
+    places = shaped(arrays, name, *shape)
+    if places.dtype != np.int32 or (places.size and not -1 <= places.min() <= places.max() < below):
         raise ValueError(f"'{name}' does not fit the list of items")
-    return found
+    return places

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tacit.design import (
     Command,
@@ -19,34 +18,24 @@ from tacit.design import (
     promised,
     usefulness,
 )
-from tacit.designs.xmap.experiment.methods import METHODS, VARIANTS
+from tacit.designs.private.commands import DELTA, EPSILON, FEATURES, STARS
+from tacit.designs.xmap.experiment import Grid
+from tacit.designs.xmap.experiment.judging import VARIANTS
 from tacit.errors import ConfigError, PrivacyError
 from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Result, manifest
-
-if TYPE_CHECKING:
-    pass
-
-FEATURES = (
-    "Columns of public item metadata, with commas; default: genres, tags, categories, price, year "
-    "where there are any; '' for none."
-)
 
 
 @dataclass(frozen=True)
 class FitSettings(Where):
-    """Of `tacit fit xmap`."""
-
     out: Path = option(OUT, flag="--out -o", writes=True)
     to_domain: tuple[str, ...] = option("Domains to recommend from, with commas.", flag="--target")
-    epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.")
+    epsilon: float = option(EPSILON)
     from_domain: tuple[str, ...] = option(
         "Domains that people have rated in, with commas; default: all others.",
         default=(),
         flag="--source",
     )
-    delta: float = option(
-        "Probability that the bound of epsilon fails, such as 1e-6.", default=1e-6
-    )
+    delta: float = option(DELTA, default=1e-6)
     variant: str = option("'sound'; 'published', whose claims are refuted.", default="sound")
     epsilon_prime: float | None = option(
         "Published only: nats of its recommender's step.", default=None
@@ -58,9 +47,7 @@ class FitSettings(Where):
         "Co-raters below which a similarity is scaled down.", default=50, least=0
     )
     features: tuple[str, ...] | None = option(FEATURES, default=None)
-    stars: bool = option(
-        "Also release mean stars, to predict stars: 40 % of the budget.", default=False
-    )
+    stars: bool = option(STARS, default=False)
     catalogue: Path | None = option(
         "Public list of items: columns item, domain, title. Others are left out.", default=None
     )
@@ -73,6 +60,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     k, extender-k and significance are for the variant published only.
     """
     from tacit.data.stored import watched
+    from tacit.designs.private.settings import refuse_filter
     from tacit.designs.xmap.model import XMap
 
     variant = settings.variant
@@ -81,11 +69,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
             "A user-based model is everybody's profile, and a model file holds no people. "
             "tacit evaluate xmap measures it."
         )
-    if variant == "sound" and math.isfinite(settings.epsilon) and run.per_item > 1:
-        raise PrivacyError(
-            "--per-item leaves items out by how many people rated them: one person can decide "
-            "that, and no noise hides it. Leave it out; the sound variant serves every item."
-        )
+    if variant == "sound":
+        refuse_filter(settings.epsilon, run.per_item)
     own = ("out", "catalogue", "from_domain", "to_domain", *options_of(Where))
     given = {name: value for name, value in vars(settings).items() if name not in own}
     model = XMap(source=settings.from_domain or None, target=settings.to_domain, **given)
@@ -99,8 +84,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
     card, useful = model.guarantees()[0], usefulness(model)
     data = private_summary("x-map", settings.out, len(model.item_ids_))
     data |= {
-        "source": list(model.routes.sources) or None,
-        "target": list(model.routes.targets),
+        "source": list(model.settings_.source) or None,
+        "target": list(model.settings_.target),
         "variant": variant,
         "epsilon": settings.epsilon,
         "delta": settings.delta,
@@ -108,7 +93,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         "useful": useful,
     }
     more = "" if useful is None or useful in card.sentence else f" {useful}"
-    said = (
+    sentence = (
         f"Fitted X-Map ({variant}) from {', '.join(data['source'] or ['every other domain'])} to "
         f"{', '.join(data['target'])}. {card.first_line} {card.sentence}{more}"
     )
@@ -116,7 +101,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         f"tacit guarantee {settings.out}   or   tacit recommend {settings.out} "
         "--history my_ratings.csv"
     )
-    return Result(data, (said,), after)
+    return Result(data, (sentence,), after)
 
 
 FIT = Command(FitSettings, fit, ratings=True)
@@ -124,8 +109,6 @@ FIT = Command(FitSettings, fit, ratings=True)
 
 @dataclass(frozen=True)
 class PlanSettings:
-    """Of `tacit plan xmap`."""
-
     ratings: float = option("Ratings of everyone.", least=1)
     items: float = option("Items of the target domains; published: of all domains.", least=2)
     people: float = option("People with ratings.", least=2, flag="--people --users")
@@ -141,56 +124,26 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         raise ConfigError(f"--variant is sound or published; got {settings.variant!r}.")
     joins = settings.variant == "published"
     size = (settings.ratings, settings.people, settings.items)
-    found = cost(*size, stars=settings.stars, joins=joins)
+    price = cost(*size, stars=settings.stars, joins=joins)
     after = "tacit plan private --across  says whether sound lists would be useful."
-    return Result({"cost": asdict(found)}, found.sentences, after)
+    return Result({"cost": asdict(price)}, price.sentences, after)
 
 
 PLAN = Command(PlanSettings, plan)
 
 
-PEOPLE, ITEMS, EPSILON, FITS = 3000, 80, 3.0, 2
-"""Of the tour; EPSILON: of its private model, for a whole profile."""
+PEOPLE, ITEMS, TOUR_EPSILON, FITS = 3000, 80, 3.0, 2
+"""Of the tour; TOUR_EPSILON: of its private model, for a whole profile."""
 _LEGEND = (
     "MAE in stars, predictions not rounded; ±: 95 % intervals, of means over splits and of "
     "differences over people."
 )
 
 
-@dataclass(frozen=True)
-class EvaluateSettings:
-    """Of `tacit evaluate xmap`."""
-
+@dataclass(frozen=True, kw_only=True)
+class EvaluateSettings(Grid):
     from_domain: str = option("Domain that people have rated in.", flag="--source")
     to_domain: str = option("Domain to recommend from.", flag="--target")
-    ks: tuple[int, ...] = option(
-        "Numbers of neighbours, with commas.", default=(10, 20, 50), flag="--k"
-    )
-    overlaps: tuple[float, ...] = option(
-        "Shares of the people in both domains who stay in training.", default=(1.0,),
-        flag="--overlap",
-    )  # fmt: skip
-    profile_sizes: tuple[int, ...] = option(
-        "Ratings in the target that a test person keeps; 0: cold start.", default=(0,),
-        flag="--profile-size",
-    )  # fmt: skip
-    alphas: tuple[float, ...] = option(
-        "How fast old ratings lose weight in the paper's methods; 0: not at all.",
-        default=(0.0,), flag="--alpha",
-    )  # fmt: skip
-    methods: tuple[str, ...] = option(
-        "Only these methods, with commas.", default=METHODS, flag="--method"
-    )
-    variants: tuple[str, ...] = option(
-        "Of X-Map: sound, published; with commas.", default=VARIANTS, flag="--variant"
-    )
-    epsilons: tuple[float, ...] = option(
-        "Epsilon for a person's whole profile, with commas.", default=(1.0,), flag="--epsilon"
-    )
-    delta: float = option("Of the sound variant, such as 1e-6.", default=1e-6)
-    surface: tuple[float, ...] = option(
-        "Budgets of the published variant: every pair is measured.", default=()
-    )
     features: tuple[str, ...] | None = option(FEATURES, default=None)
     stars: bool = option(
         "The sound variant also releases mean stars, to predict stars.", default=False
@@ -199,7 +152,6 @@ class EvaluateSettings:
         "Count the pairs of items with a similarity, at each overlap.", default=False
     )
     share: float = option("Share of the people in both who are tested.", default=0.2)
-    seeds: int = option("How many splits.", default=5, least=1)
     report: Path | None = option(REPORT, default=None, writes=True)
     seed: int = option(SEED, default=0, least=0)
     workers: int = option(WORKERS, default=0, least=0)
@@ -213,7 +165,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     is judged by its lists alone.
     """
     from tacit.data.domains import cross_domain_split
-    from tacit.designs.xmap.experiment import Grid, evaluate_cross_domain, similarities_found
+    from tacit.designs.xmap.experiment import evaluate_cross_domain, similarities_found
     from tacit.designs.xmap.experiment.report import aged, counted, page_of, points, verdict
 
     measured = {each.name: getattr(settings, each.name) for each in fields(Grid)}
@@ -221,9 +173,9 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         "share": settings.share,
         "options": {"features": settings.features, "stars": settings.stars},
     }
-    steps, ratings = Grid(**measured).steps, run.read()
+    ratings = run.read()
     domains: dict[str, Any] = {"source": settings.from_domain, "target": settings.to_domain}
-    with run.progress("Evaluating", steps) as advance:
+    with run.progress("Evaluating", settings.steps) as advance:
         table = evaluate_cross_domain(
             ratings,
             **domains,
@@ -241,11 +193,11 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     made_with = manifest(ratings, seed=settings.seed, command=run.command, **domains, **asked)
     if settings.report is not None:
         page_of(table, made_with).write(settings.report)
-    found = verdict(table)
+    outcome = verdict(table)
     return Result(
         table.to_dict() | ({"similarities": pairs} if pairs else {}) | {"manifest": made_with},
         (
-            f"{found.headline}. {found.sentence}",
+            f"{outcome.headline}. {outcome.sentence}",
             points(table),
             *aged(table),
             *counted(pairs),
@@ -268,7 +220,7 @@ def tour() -> Tour:
     from tacit.recommenders.baselines import Popularity
 
     ratings = generate_domains(PEOPLE, (ITEMS, ITEMS), 30, seed=1)
-    model = XMap(source="source", target="target", epsilon=EPSILON).fit(ratings)
+    model = XMap(source="source", target="target", epsilon=TOUR_EPSILON).fit(ratings)
     books = [int(item) for item in ratings.item_ids[:3]]
     best = model.recommend(history=dict.fromkeys(books, 5.0), n=3)
     read = {row.method: row.auc for game in GAMES for row in play(game, fits=FITS)[:1]}
@@ -277,7 +229,7 @@ def tour() -> Tour:
     trial = list_trial(ratings, source="source", target="target", seed=1)
     ndcg = {
         "popularity": judge_lists(Popularity(likes=True), trial).ndcg,
-        "private": judge_lists(XMap(source="source", target="target", epsilon=EPSILON), trial).ndcg,
+        "private": judge_lists(XMap(**model.get_params()), trial).ndcg,
     }
     return Tour(
         asked=f"{PEOPLE:,} generated people rated books and films. A person who rated three books "

@@ -12,8 +12,6 @@ from tacit.privacy import Guarantee
 
 @dataclass(frozen=True)
 class CardSettings:
-    """What the cards depend on."""
-
     epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.")
     delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
@@ -128,7 +126,7 @@ DESIGN = Design(
         "plan": "commands:PLAN",
         "models": "serve:make_demo",
         "tour": "commands:tour",
-        "compare": "experiment.methods:contenders",
+        "compare": "experiment:contenders",
         "reproduce": "design:PRINTED",
         "useful": "settings:useful",
     },

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,36 +63,14 @@ def means_of_items(stars: sparse.csr_array) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Layers:
-    """The items of one domain that a meta-path can reach, as sorted item numbers."""
-
-    bridge: Numbers
-    near: Numbers
-    far: Numbers
-
-
-@dataclass(frozen=True, eq=False)
 class Extension:
-    """Both domains' layers and the kept edges between neighbouring layers.
+    """layers: NN, NB, BB of the source, then BB, NB, NN of the target, as sorted item numbers.
+    stages: the edges that are kept from each layer to the next. targets: (n_target,) sorted item
+    numbers of the whole target domain."""
 
-    stages: far to near to bridge in the source, across, bridge to near to far in the target.
-    targets: (n_target,) sorted item numbers of the whole target domain.
-    """
-
-    source: Layers
-    target: Layers
+    layers: tuple[Numbers, ...]
     stages: tuple[Stage, ...]
     targets: Numbers
-
-
-class _Edges(NamedTuple):
-    """Undirected edges between two layers, each once, sorted: left and right are item numbers."""
-
-    left: NDArray[Any]
-    right: NDArray[Any]
-    similarities: NDArray[Any]
-    agreements: NDArray[Any]
-    shares: NDArray[Any]
 
 
 def extend(
@@ -110,8 +89,8 @@ def extend(
         lists = nearest(base.table, pairs, find, k)
         there = [(each.items >= 0).any(axis=1) for each in lists]
         return [
-            Neighbours(**{name: values[kept] for name, values in vars(each).items()})
-            for each, kept in zip(lists, there, strict=True)
+            Neighbours(**{name: values[connected] for name, values in vars(each).items()})
+            for each, connected in zip(lists, there, strict=True)
         ]
 
     both = (sources, targets)
@@ -124,23 +103,16 @@ def extend(
     )
     back, far = back_and_far[:2], back_and_far[2:]
     outward = among(*((near[n].of, far[n].of) for n in (0, 1)))
-    halves = [
-        (
-            Layers(bridges[n], near[n].of, far[n].of),
-            _undirected(base, far[n], outward[n]),
-            _undirected(base, near[n], back[n]),
-        )
-        for n in (0, 1)
-    ]
-    (source, outer_s, inner_s), (target, outer_t, inner_t) = halves
-    stages = (
-        _stage(outer_s, source.far, source.near),
-        _stage(inner_s, source.near, source.bridge),
-        _stage(_undirected(base, *across), source.bridge, target.bridge),
-        _stage(_turned(inner_t), target.bridge, target.near),
-        _stage(_turned(outer_t), target.near, target.far),
+    layers = (far[0].of, near[0].of, *bridges, near[1].of, far[1].of)
+    lists = (
+        (far[0], outward[0]),
+        (near[0], back[0]),
+        (across[0], across[1]),
+        (back[1], near[1]),
+        (outward[1], far[1]),
     )
-    return Extension(source, target, stages, targets)
+    stages = [_stage(base, *ends, *two) for ends, two in zip(lists, pairwise(layers), strict=True)]
+    return Extension(layers, tuple(stages), targets)
 
 
 def asked(
@@ -152,22 +124,17 @@ def asked(
 
 def similarities(extension: Extension, starts: Numbers, engine: Engine) -> Floats:
     """(len(starts), n_target) X-SIM of source items with every target item; NaN without a path."""
-    found = np.full((len(starts), len(extension.targets)), np.nan)
-    source, target = extension.source, extension.target
-    for first, layer in enumerate((source.far, source.near, source.bridge)):
-        rows, places = _places(starts, layer)
-        if not rows.size:
-            continue
-        for last, reached in enumerate((target.bridge, target.near, target.far)):
-            if not reached.size:
-                continue
-            stages = extension.stages[first : 3 + last]
-            weighted, certainty = engine.paths(stages, starts=places)
-            columns = np.searchsorted(extension.targets, reached)
-            part = np.full(certainty.shape, np.nan)
-            np.divide(weighted, certainty, out=part, where=certainty > 0)
-            found[np.ix_(rows, columns)] = part
-    return found
+    similar = np.full((len(starts), len(extension.targets)), np.nan)
+    for first, layer in enumerate(extension.layers[:3]):
+        rows = np.flatnonzero(np.isin(starts, layer))
+        places = np.searchsorted(layer, starts[rows]).astype(np.int32)
+        for last, reached in enumerate(extension.layers[3:], 3):
+            if rows.size and reached.size:
+                weighted, certainty = engine.paths(extension.stages[first:last], starts=places)
+                part = np.full(certainty.shape, np.nan)
+                np.divide(weighted, certainty, out=part, where=certainty > 0)
+                similar[np.ix_(rows, np.searchsorted(extension.targets, reached))] = part
+    return similar
 
 
 def blocks_of(extension: Extension, starts: Numbers) -> list[slice]:
@@ -175,40 +142,26 @@ def blocks_of(extension: Extension, starts: Numbers) -> list[slice]:
     return blocks((len(starts), len(extension.targets)), _CELLS)
 
 
-def _undirected(base: Baseline, one: Neighbours, other: Neighbours) -> _Edges:
-    """The edges that either end keeps; `one` holds left items' lists, `other` right items'."""
+def _stage(
+    base: Baseline, one: Neighbours, other: Neighbours, layer: Numbers, following: Numbers
+) -> Stage:
+    """The edges that either end keeps. one, other: lists of items of the layer, of the next."""
     left, right, values = _flat(one)
     right_too, left_too, values_too = _flat(other)
     left, right = np.concatenate([left, left_too]), np.concatenate([right, right_too])
-    values = np.concatenate([values, values_too])
     key = left.astype(np.int64) * (len(base.raters) + 1) + right
-    _, first = np.unique(key, return_index=True)
-    left, right, values = left[first], right[first], values[first]
-    either = base.raters[left] + base.raters[right] - values[:, 1]
-    return _Edges(left, right, values[:, 0], values[:, 2], values[:, 2] / np.maximum(1, either))
+    _, first = np.unique(key, return_index=True)  # each edge once, by left, then right
+    left, right = left[first], right[first]
+    similar, both, agreed = np.concatenate([values, values_too])[first].T
+    shares = agreed / np.maximum(1, base.raters[left] + base.raters[right] - both)
+    counts = np.bincount(np.searchsorted(layer, left), minlength=len(layer))
+    offsets, places = np.concatenate([[0], np.cumsum(counts)]), following.searchsorted(right)
+    return as_stage(offsets, places, similar, agreed, shares, len(following))
 
 
-def _flat(found: Neighbours) -> tuple[Numbers, Numbers, Floats]:
+def _flat(lists: Neighbours) -> tuple[Numbers, Numbers, Floats]:
     """Owner, neighbour and (n, 3) similarity, co-count, agreements of every list entry."""
-    there = found.items >= 0
-    owners = np.broadcast_to(found.of[:, None], found.items.shape)[there]
-    columns = (found.similarities[there], found.co_counts[there], found.agreements[there])
-    return owners, found.items[there], np.stack(columns, axis=1).astype(np.float64)
-
-
-def _turned(edges: _Edges) -> _Edges:
-    """Right to left."""
-    order = np.lexsort((edges.left, edges.right))
-    return _Edges(*(column[order] for column in (edges.right, edges.left, *edges[2:])))
-
-
-def _stage(edges: _Edges, layer: Numbers, following: Numbers) -> Stage:
-    counts = np.bincount(np.searchsorted(layer, edges.left), minlength=len(layer))
-    offsets, places = np.concatenate([[0], np.cumsum(counts)]), following.searchsorted(edges.right)
-    return as_stage(offsets, places, *edges[2:], len(following))
-
-
-def _places(starts: Numbers, layer: Numbers) -> tuple[NDArray[np.intp], Numbers]:
-    """Which of `starts` are in the layer, and their places in it."""
-    rows = np.flatnonzero(np.isin(starts, layer))
-    return rows, np.searchsorted(layer, starts[rows]).astype(np.int32)
+    there = lists.items >= 0
+    owners = np.broadcast_to(lists.of[:, None], lists.items.shape)[there]
+    columns = (lists.similarities[there], lists.co_counts[there], lists.agreements[there])
+    return owners, lists.items[there], np.stack(columns, axis=1).astype(np.float64)

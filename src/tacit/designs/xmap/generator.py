@@ -60,13 +60,13 @@ def images(
 
     spread: as `map`; it may work elsewhere. Draws are made here, block after block.
     """
-    found = np.full(len(starts), -1, dtype=np.int32)
+    places = np.full(len(starts), -1, dtype=np.int32)
     parts = blocks_of(extension, starts)
     there = nearest if choose is nearest else None  # then few numbers come back
     work = partial(_similar, extension=extension, starts=starts, engine=engine, choose=there)
     for part, made in zip(parts, spread(work, parts), strict=True):
-        found[part] = made if there else choose(made)
-    return found
+        places[part] = made if there else choose(made)
+    return places
 
 
 def _similar(
@@ -118,42 +118,25 @@ def alter_egos(
     (items,) the place in the target domain of a source item's image, -1: none. targets: sorted
     numbers of that domain's items.
     """
-    own, width = np.full(stars.shape[1], -1, dtype=np.int32), len(targets)
-    own[targets] = np.arange(width)
+    place, width = np.full(stars.shape[1], -1, dtype=np.int32), len(targets)
+    place[targets] = np.arange(width)
     people = np.repeat(np.arange(stars.shape[0], dtype=np.int64), np.diff(stars.indptr))
     deviations = stars.data - item_means[stars.indices]
     moments = np.zeros(len(people), dtype=np.int64) if times is None else times
-    mine = own[stars.indices] >= 0
-    keys = people[mine] * width + own[stars.indices[mine]]
-    entries = stars.data[mine], deviations[mine], moments[mine]
-    replaced = images[stars.indices] >= 0
+    own = np.flatnonzero(place[stars.indices] >= 0)
+    own_keys = people[own] * width + place[stars.indices[own]]
+    replaced = np.flatnonzero(images[stars.indices] >= 0)
     image_keys = people[replaced] * width + images[stars.indices[replaced]]
-    distinct, columns = _averaged(
-        image_keys, stars.data[replaced], deviations[replaced], moments[replaced]
-    )
-    added = ~np.isin(distinct, keys)
-    merged = np.concatenate([keys, distinct[added]])
-    order = np.argsort(merged, kind="stable")
-    values, away, latest = (
-        np.concatenate([first, second[added]])[order]
-        for first, second in zip(entries, columns, strict=True)
-    )
-    rows, places = np.divmod(merged[order], width)
+    added = ~np.isin(image_keys, own_keys)
+    used = np.concatenate([own, replaced[added]])
+    keys, group = np.unique(np.concatenate([own_keys, image_keys[added]]), return_inverse=True)
+    counts = np.bincount(group)
+    values, away = (np.bincount(group, each[used]) / counts for each in (stars.data, deviations))
+    latest = np.full(len(keys), np.iinfo(np.int64).min)
+    np.maximum.at(latest, group, moments[used])
+    rows, places = np.divmod(keys, width)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=stars.shape[0]))])
     matrix = sparse.csr_array(
         (values, places.astype(np.int32), offsets.astype(np.int32)), shape=(stars.shape[0], width)
     )
     return Profiles(matrix, away, None if times is None else latest)
-
-
-def _averaged(
-    keys: NDArray[np.int64], stars: Floats, deviations: Floats, moments: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], tuple[Floats, Floats, NDArray[np.int64]]]:
-    """Each key once: mean stars, mean deviation, latest moment."""
-    distinct, group = np.unique(keys, return_inverse=True)
-    counts = np.bincount(group, minlength=len(distinct))
-    latest = np.full(len(distinct), np.iinfo(np.int64).min)
-    np.maximum.at(latest, group, moments)
-    mean_stars = np.bincount(group, stars, minlength=len(distinct)) / counts
-    mean_deviations = np.bincount(group, deviations, minlength=len(distinct)) / counts
-    return distinct, (mean_stars, mean_deviations, latest)

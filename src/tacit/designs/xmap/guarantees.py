@@ -22,7 +22,6 @@ _NOT_COVERED = (
 
 
 def published(epsilon: float, epsilon_prime: float, k: int, images: int) -> Guarantee:
-    """The paper as printed: its claims, and whether they hold."""
     return Guarantee(
         name="X-Map (published): PRS, PNSA and PNCF as printed",
         sentence=(

@@ -18,12 +18,10 @@ from tacit.designs.xmap.settings import (
     Kind,
     Private,
     Reason,
-    Routes,
     Settings,
     Variant,
     catalogue,
     catalogue_from_header,
-    routes,
     settings_from_header,
     sound_card,
     sound_from_file,
@@ -32,16 +30,8 @@ from tacit.designs.xmap.settings import (
 )
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Guarantee
-from tacit.recommenders import inputs
-from tacit.recommenders.base import (
-    Floats,
-    History,
-    ItemRecommender,
-    Recommendations,
-    pick,
-    top_n,
-    without_people,
-)
+from tacit.recommenders import base, inputs
+from tacit.recommenders.base import Floats, History, Recommendations
 
 if TYPE_CHECKING:
     from tacit.designs.xmap.boxes import Boxes
@@ -49,7 +39,7 @@ if TYPE_CHECKING:
     from tacit.randomness import Source
 
 
-class XMap(ItemRecommender):
+class XMap(base.ItemRecommender):
     """Recommend in `target` from what people rated in `source`.
 
     source, target   names of domains, one or several; source None: every other domain. From one
@@ -97,35 +87,31 @@ class XMap(ItemRecommender):
         self.features, self.stars = features, stars
         self.epsilon, self.epsilon_prime, self.delta = epsilon, epsilon_prime, delta
         self.k, self.extender_k, self.significance, self.alpha = k, extender_k, significance, alpha
-        _ = self.routes, self.settings  # refuses bad ones
-
-    @property
-    def routes(self) -> Routes:
-        """Names of the domains, checked; ConfigError for what cannot be."""
-        return routes(self.source, self.target)
+        _ = self.settings  # refuses bad ones
 
     @property
     def settings(self) -> Settings:
-        """The other parameters, checked; ConfigError for one that cannot be."""
+        """The parameters, checked; ConfigError for one that cannot be."""
         return Settings(**{each.name: getattr(self, each.name) for each in fields(Settings)})
 
     def fit(self, ratings: Given, *, draws: Source | None = None) -> XMap:
         """Learn from everybody. draws: where the published variant draws from; by default the
         operating system. Noise takes no seed."""
         inputs.checked_ratings(known_of(ratings))
-        settings, chosen_routes = self.settings, self.routes
-        chosen, domains = catalogue(ratings, settings.domain, chosen_routes)
+        settings = self.settings
+        chosen, domains = catalogue(ratings, settings)
         known = known_of(chosen)
         self.sound_ = self.boxes_ = None
         self.__dict__.pop("item_ids_", None)
         if settings.variant == "sound":
-            self.sound_ = sound_lists(settings, chosen_routes).fit(chosen)
+            self.sound_ = sound_lists(settings).fit(chosen)
         else:
             from tacit.designs.xmap.boxes import fitted
+            from tacit.engine import Engine
             from tacit.randomness import secure
 
-            source = secure() if draws is None else draws
-            self.boxes_ = fitted(chosen, domains, settings, self._engine(), source)
+            engine, source = self.engine or Engine(), draws or secure()
+            self.boxes_ = fitted(chosen, domains, engine, source)
         self.catalogue_, self.people_, self.scale_ = domains, known, known.scale
         self.titles_, self.taken_ = inputs.titles_of(known), inputs.taken_for_public(known)
         self.settings_, self.item_ids_ = settings, known.item_ids
@@ -155,7 +141,7 @@ class XMap(ItemRecommender):
         own = self.boxes_.own(user, history)
         left_out = {*own.history, *inputs.checked_ids(exclude, "exclude")}
         scores, ids = self.boxes_.everywhere(own, "scores"), self.item_ids_
-        made = top_n(scores, ids, n=n, user=user, left_out=left_out, candidates=possible)
+        made = base.top_n(scores, ids, n=n, user=user, left_out=left_out, candidates=possible)
         return made.named(self.titles_)
 
     def predict(
@@ -168,19 +154,19 @@ class XMap(ItemRecommender):
         listed = self._listed(None)
         if self.boxes_ is not None:
             own = self.boxes_.own(user, history)
-            return pick(self.boxes_.everywhere(own, "predict"), self.item_ids_, items)
+            return base.pick(self.boxes_.everywhere(own, "predict"), self.item_ids_, items)
         if self._sound().stars_ is None:
             raise ConfigError(
                 "This model makes lists and predicts no stars: it was fitted without them. Fit it "
                 "with --stars (from Python: stars=True), which takes 40 % of its budget."
             )
-        found = self._sound().predict(items, user, history=history)
-        return np.where([item in listed for item in items], found, np.nan)
+        stars = self._sound().predict(items, user, history=history)
+        return np.where([item in listed for item in items], stars, np.nan)
 
     def device_file(self) -> bytes:
         """As `Private.device_file`. ConfigError unless sound, with one target domain."""
         self._fitted()
-        if self.sound_ is None or len(self.catalogue_.routes.targets) > 1:
+        if self.sound_ is None or len(self.settings_.target) > 1:
             raise ConfigError("The sound variant with one target has a file for devices, no other.")
         return self.sound_.device_file()
 
@@ -207,7 +193,7 @@ class XMap(ItemRecommender):
 
     def __getstate__(self) -> dict[str, Any]:
         """Holds no person, as a file; PrivacyError for a user-based model."""
-        state = without_people(self)
+        state = base.without_people(self)
         if self.boxes_ is not None:
             self._check_items()
             state["boxes_"] = replace(self.boxes_, people=None)
@@ -224,12 +210,11 @@ class XMap(ItemRecommender):
         """Write what is known about items; PrivacyError for a user-based model."""
         self._fitted()
         self._check_items()
-        chosen = self.catalogue_.routes
         header = {
             "recommender": "xmap",
             "settings": self.settings_.to_header(),
-            "source": list(chosen.sources) or None,
-            "target": list(chosen.targets),
+            "source": list(self.settings_.source) or None,
+            "target": list(self.settings_.target),
             "domains": self.catalogue_.domains.tolist(),
             "scale": [self.scale_.minimum, self.scale_.maximum, self.scale_.step],
             "taken": list(self.taken_),
@@ -251,7 +236,7 @@ class XMap(ItemRecommender):
         domains = {"source": header["source"], "target": header["target"]}
         model = cls(**domains, **settings_from_header(header["settings"]))
         model.settings_ = model.settings
-        model.catalogue_ = catalogue_from_header(header, model.routes)
+        model.catalogue_ = catalogue_from_header(header, model.settings_)
         model.item_ids_ = inputs.ids_from_header(header["items"])
         model.titles_ = inputs.titles_from_header(header)
         model.scale_ = RatingScale(*header["scale"])
@@ -262,26 +247,20 @@ class XMap(ItemRecommender):
             model.sound_ = sound_from_file(header, arrays, model.item_ids_, model.catalogue_)
             return model
         from tacit.designs.xmap import boxes
+        from tacit.engine import Engine
 
-        known = (model.settings_, model.catalogue_, model.item_ids_, model.scale_)
-        model.boxes_ = boxes.from_file(header, arrays, *known, model._engine())
+        known = model.catalogue_, model.item_ids_, model.scale_
+        model.boxes_ = boxes.from_file(header, arrays, *known, Engine())
         return model
 
     def _sound(self) -> Private:
         assert self.sound_ is not None
         return self.sound_
 
-    def _engine(self) -> Engine:
-        if self.engine is None:
-            from tacit.engine import Engine
-
-            self.engine = Engine()
-        return self.engine
-
     def _listed(self, target: str | None) -> set[Any]:
         """Ids of the items of all targets, or of one."""
         self._fitted()
-        every = self.catalogue_.routes.targets
+        every = self.settings_.target
         names = every if target is None else (target,)
         if not set(names) <= set(every):
             raise ConfigError(f"This model has no target '{target}'. It has: {', '.join(every)}.")

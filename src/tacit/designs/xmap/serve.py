@@ -29,7 +29,6 @@ _FIRST_BOOK = 1001
 
 
 def make_demo(folder: Path) -> str:
-    """Writes the models."""
     Private(1.0, DELTA).fit(viewers()).save(folder / "lists.tacit")
     model = XMap(source="books", target="films", epsilon=EPSILON, delta=DELTA, stars=True)
     model.fit(population()).save(folder / "films.tacit")

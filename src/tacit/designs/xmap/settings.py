@@ -20,6 +20,7 @@ from tacit.data.stored import Given, known_of, within
 from tacit.designs.private import guarantees
 from tacit.designs.private.lists import Reason as Reason
 from tacit.designs.private.model import Private as Private
+from tacit.designs.private.people import domains_of
 from tacit.designs.private.settings import Settings as PrivateSettings
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Adjacency, Guarantee
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 Variant = Literal["sound", "published"]
 Kind = Literal["item-based", "user-based"]
-_DOMAINS = "{} is the name of a domain, or several"
 _NUMBERS: tuple[tuple[Any, Any, str, tuple[str, ...]], ...] = (
     (Integral, int, "a whole number", ("k", "extender_k", "significance")),
     (Real, float, "a number", ("epsilon", "epsilon_prime", "delta", "alpha")),
@@ -38,8 +38,14 @@ _NUMBERS: tuple[tuple[Any, Any, str, tuple[str, ...]], ...] = (
 
 @dataclass(frozen=True)
 class Settings:
-    """What `XMap` takes, by the same names."""
+    """What `XMap` takes, by the same names.
 
+    source: names of the domains that people have rated in; empty: every domain but the target.
+    target: one or several. A domain may be both; it is never its own source.
+    """
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
     domain: str
     variant: Variant
     epsilon: float
@@ -54,7 +60,17 @@ class Settings:
     stars: bool = False
 
     def __post_init__(self) -> None:
-        """Whole numbers become int, other numbers float."""
+        """One name becomes several, whole numbers become int, other numbers float."""
+        rule = "{} is the name of a domain, or several"
+        sources = () if self.source is None else _names(self.source, rule.format("source"))
+        targets = _names(self.target, rule.format("target"))
+        object.__setattr__(self, "source", sources)
+        object.__setattr__(self, "target", targets)
+        if not targets or len(set(targets)) < len(targets):
+            raise ConfigError("Name at least one target domain, each once.")
+        for name in targets:
+            if sources and not set(sources) - {name}:
+                raise ConfigError(f"'{name}' needs a source that is another domain; got {sources}.")
         if not isinstance(self.domain, str):
             raise ConfigError(f"domain is the name of item metadata; got {self.domain!r}.")
         if not isinstance(self.stars, bool):
@@ -117,10 +133,11 @@ class Settings:
         return math.isinf(self.epsilon) and (self.variant == "sound" or self.budget is None)
 
     def to_header(self) -> dict[str, Any]:
-        """JSON values; infinity is written as the text "inf"."""
+        """JSON values but the domains; infinity is written as the text "inf"."""
         return {
             name: "inf" if isinstance(value, float) and math.isinf(value) else value
             for name, value in asdict(self).items()
+            if name not in ("source", "target")
         }
 
 
@@ -140,45 +157,18 @@ def settings_from_header(header: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class Routes:
-    """Where ratings come from and where lists are made.
-
-    sources: names of domains; empty: every domain but the target. targets: one or several. A domain
-    may be both; it is never its own source.
-    """
-
-    sources: tuple[str, ...]
-    targets: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        if not self.targets or len(set(self.targets)) < len(self.targets):
-            raise ConfigError("Name at least one target domain, each once.")
-        for target in self.targets:
-            if self.sources and not set(self.sources) - {target}:
-                raise ConfigError(
-                    f"'{target}' needs a source that is another domain; got {self.sources}."
-                )
-
-
-def routes(source: str | Sequence[str] | None, target: str | Sequence[str]) -> Routes:
-    """From one name or several."""
-    sources = () if source is None else _names(source, _DOMAINS.format("source"))
-    return Routes(sources, _names(target, _DOMAINS.format("target")))
-
-
 @dataclass(frozen=True, eq=False)
 class Catalogue:
     """(n_items,) domain of each item of the model, by the model's numbers."""
 
     domains: Column
-    routes: Routes
+    settings: Settings
 
     def sources(self, target: str) -> Numbers:
         """Sorted numbers of the items that lead to a target."""
         others = self.domains != target
-        if self.routes.sources:
-            others &= np.isin(self.domains.astype(str), self.routes.sources)
+        if self.settings.source:
+            others &= np.isin(self.domains.astype(str), self.settings.source)
         return np.flatnonzero(others).astype(np.int32)
 
     def targets(self, target: str) -> Numbers:
@@ -186,32 +176,19 @@ class Catalogue:
         return np.flatnonzero(self.domains == target).astype(np.int32)
 
 
-def catalogue(ratings: Given, column: str, chosen: Routes) -> tuple[Given, Catalogue]:
+def catalogue(ratings: Given, settings: Settings) -> tuple[Given, Catalogue]:
     """The ratings of the domains in question, their items renumbered, and those items' domains."""
-    domains = known_of(ratings).item_metadata.get(column)
-    if domains is None:
-        raise DataError(
-            f"the items have no '{column}'",
-            expected="item metadata that names each item's domain",
-            fix="Name its column with --domain-column (from Python: domain=...).",
-        )
-    known = {name for name in domains.tolist() if isinstance(name, str)}
-    for name in (*chosen.sources, *chosen.targets):
-        if name not in known:
-            raise DataError(
-                "no such domain",
-                column=column,
-                found=name,
-                expected="one of " + ", ".join(sorted(map(str, known))),
-            )
-    used = {*chosen.sources, *chosen.targets} if chosen.sources else known
-    if used <= set(chosen.targets) and len(used) < 2:
-        raise DataError("there is only one domain", column=column, found=chosen.targets[0])
-    kept = np.array([name in used for name in domains.tolist()], dtype=bool)
-    return within(ratings, kept), Catalogue(domains[kept], chosen)
+    column, used = settings.domain, {*settings.source, *settings.target}
+    domains = domains_of(known_of(ratings), column, (*settings.source, *settings.target))
+    if not settings.source:
+        used = {name for name in domains.tolist() if isinstance(name, str)}
+    if used <= set(settings.target) and len(used) < 2:
+        raise DataError("there is only one domain", column=column, found=settings.target[0])
+    member = np.array([name in used for name in domains.tolist()], dtype=bool)
+    return within(ratings, member), Catalogue(domains[member], settings)
 
 
-def catalogue_from_header(header: Mapping[str, Any], routes: Routes) -> Catalogue:
+def catalogue_from_header(header: Mapping[str, Any], settings: Settings) -> Catalogue:
     """The domains of a header's items; ValueError where items or domains make no sense."""
     items, names = header["items"], header["domains"]
     titles = header["titles"] or [None] * len(items)
@@ -227,12 +204,10 @@ def catalogue_from_header(header: Mapping[str, Any], routes: Routes) -> Catalogu
     ):  # fmt: skip
         if wrong:
             raise ValueError(message)
-    absent = {*routes.targets, *routes.sources} - set(names)
+    absent = {*settings.target, *settings.source} - set(names)
     if absent:
         raise ValueError(f"no item is in the domain {absent.pop()}")
-    domains = np.empty(len(names), dtype=object)
-    domains[:] = names
-    return Catalogue(domains, routes)
+    return Catalogue(np.array(names, dtype=object), settings)
 
 
 PAPER = (
@@ -245,19 +220,14 @@ VERSION = 2
 """Of files of the sound variant. 0 and 1 held the release that it had before."""
 
 
-def sound_lists(settings: Settings, routes: Routes) -> Private:
+def sound_lists(settings: Settings) -> Private:
     """The sound variant, not fitted. Where a domain is source and target, all are one domain."""
-    sources = tuple(name for name in routes.sources if name not in routes.targets)
-    joint = len(routes.targets) > 1 and (not sources or len(sources) < len(routes.sources))
-    return Private(
-        settings.epsilon,
-        settings.delta,
-        source=None if joint else sources or None,
-        target=None if joint else routes.targets,
-        domain=settings.domain,
-        features=settings.features,
-        stars=settings.stars,
-    )
+    targets = settings.target
+    sources = tuple(name for name in settings.source if name not in targets)
+    joint = len(targets) > 1 and (not sources or len(sources) < len(settings.source))
+    sides: dict[str, Any] = {} if joint else {"source": sources or None, "target": targets}
+    given = {name: getattr(settings, name) for name in ("domain", "features", "stars")}
+    return Private(settings.epsilon, settings.delta, **sides, **given)
 
 
 def sound_card(epsilon: float, delta: float, spent: Guarantee | None = None) -> Guarantee:
@@ -266,9 +236,7 @@ def sound_card(epsilon: float, delta: float, spent: Guarantee | None = None) -> 
     epsilon: what was asked for, which the events that were spent come to within rounding; the card
     never states less than they come to.
     """
-    lists = (
-        guarantees.card(PrivateSettings(epsilon=epsilon, delta=delta)) if spent is None else spent
-    )
+    lists = spent or guarantees.card(PrivateSettings(epsilon=epsilon, delta=delta))
     assert lists.epsilon is not None
     return replace(
         lists,
@@ -297,11 +265,11 @@ def sound_from_file(
         )
     if version > VERSION:
         raise ValueError("it was written by a newer tacit")
-    found = Private.from_parts(dict(header["lists"]), dict(arrays))
-    listed = np.concatenate([ids[domains.targets(name)] for name in domains.routes.targets])
-    if not (set(listed.tolist()) <= set(found.item_ids_.tolist()) <= set(ids.tolist())):
+    lists = Private.from_parts(dict(header["lists"]), dict(arrays))
+    listed = np.concatenate([ids[domains.targets(name)] for name in domains.settings.target])
+    if not (set(listed.tolist()) <= set(lists.item_ids_.tolist()) <= set(ids.tolist())):
         raise ValueError("the lists do not fit the list of items")
-    return found
+    return lists
 
 
 def useful(model: Any) -> str:

@@ -8,8 +8,7 @@ from tacit.auditing.bugs import examine
 from tacit.auditing.claims import run
 from tacit.auditing.replays import replays
 from tacit.designs.private.audit import BENCH
-from tacit.designs.private.audit.faults import BUGS
-from tacit.designs.private.audit.worlds import PERSONS, WORLDS, answers, overspent, tables
+from tacit.designs.private.audit.worlds import BUGS, PERSONS, WORLDS, answers, overspent, tables
 
 
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)

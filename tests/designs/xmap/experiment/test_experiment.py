@@ -12,12 +12,12 @@ from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
 from tacit.designs.xmap.experiment import Grid, evaluate_cross_domain, similarities_found
 from tacit.designs.xmap.experiment.judging import (
+    METHODS,
     Judged,
     judge_target,
     mae_difference,
     ndcg_difference,
 )
-from tacit.designs.xmap.experiment.methods import METHODS
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.base import ItemRecommender
 from tacit.terminal import plain
@@ -74,7 +74,7 @@ class Fixed(ItemRecommender):
 
 def judged_of(prediction, split, ratings):
     model = Fixed(prediction).fit(split.train)
-    return judge_target(model, split, is_target(ratings), n=10, stars=True)
+    return judge_target(model, split, is_target(ratings), stars=True)
 
 
 def test_a_prediction_is_not_rounded(ratings):

@@ -10,19 +10,18 @@ import pytest
 from pages import Page
 
 from tacit.designs.xmap.experiment import CrossDomainTable, Point, Setting
-from tacit.designs.xmap.experiment.judging import Comparison
-from tacit.designs.xmap.experiment.methods import (
+from tacit.designs.xmap.experiment.judging import (
     BASELINES,
     METHODS,
     NAMES,
     NON_PRIVATE,
     PAPERS_BUDGETS,
     PRIVATE,
-    STROKES,
     VARIANTS,
+    Comparison,
     Contender,
 )
-from tacit.designs.xmap.experiment.report import page_of, verdict
+from tacit.designs.xmap.experiment.report import STROKES, page_of, verdict
 from tacit.evaluation import Interval
 
 MANIFEST = {"seed": 7, "data": {"sha256": "ab12"}, "date": "1999-01-02"}
@@ -49,14 +48,13 @@ def point(contender, k, setting, error):
     mae = (
         None if contender.method == "popularity" else Interval(error, error - 0.011, error + 0.012)
     )
-    return Point(
-        contender, k, setting, mae, Interval(error / 4, error / 4 - 0.01, error / 4 + 0.01)
-    )
+    lists = Interval(error / 4, error / 4 - 0.01, error / 4 + 0.01)
+    return Point(replace(contender, k=k), setting, mae, lists)
 
 
 def comparison(contender, against, measure, gap, half=0.005):
     return Comparison(
-        **{k: v for k, v in vars(contender).items() if k != "delta"},
+        *contender.parameters,
         k=50,
         against=against,
         measure=measure,

@@ -24,8 +24,8 @@ from tacit.auditing.claims import Bench, Line
 from tacit.auditing.replays import replay_check
 from tacit.data.domains import on_catalogue
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.designs.private.audit import faults
 from tacit.designs.private.audit.worlds import (
+    BUGS,
     DELTA,
     EPSILON,
     PERSONS,
@@ -55,10 +55,10 @@ def once(epsilon: float, mode: Mode, refits: int, generator: np.random.Generator
     targets = _people(generator, TARGETS, np.ones(ITEMS))
     inside = generator.random(TARGETS) < 0.5
     ratings = _ratings([*others, *(targets[place] for place in np.flatnonzero(inside))])
-    models: list[Private] = []
-    for _ in range(refits):
-        previous = models[-1] if models else None
-        models.append(Private(epsilon, GAME_DELTA, mode=mode, previous=previous).fit(ratings))
+    models = [Private(epsilon, GAME_DELTA, mode=mode).fit(ratings)]
+    while len(models) < refits:
+        again = Private(epsilon, GAME_DELTA, mode=mode, previous=models[-1])
+        models.append(again.fit(ratings))
     without = _model_file(Private(math.inf, mode=mode).fit(_ratings(others)))
     seen: dict[str, list[ScoresOf]] = {
         "model files": [_model_file(model) for model in models],
@@ -134,10 +134,9 @@ BENCH: tuple[Callable[[], Line], ...] = tuple(partial(line, world) for world in 
 
 
 def audit() -> Bench:
-    """Whole fits replayed with one person more or less."""
     return Bench(
         {"": BENCH},
-        faults.BUGS,
+        BUGS,
         studies=(STUDY,),
         conclusion="No violation was found, and that is no proof.",
         after="tacit guarantee private --epsilon 1  reads what is promised.",

@@ -52,9 +52,8 @@ def only_link() -> Tables:
     """They alone connect the book with `two` and `beside`: without them they have no X-SIM."""
     items = dict.fromkeys(("one", "low", "two", "beside"), TARGET) | {"book": SOURCE}
     others = [{"book": 4.0, "one": 4.0, "low": 2.0}, {"two": 4.0, "beside": 2.0}]
-    return ratings([*others, {"book": 5.0, "two": 5.0, "beside": 1.0}], items), ratings(
-        others, items
-    )
+    alone = {"book": 5.0, "two": 5.0, "beside": 1.0}
+    return ratings([*others, alone], items), ratings(others, items)
 
 
 def turned(books: int, films: int) -> Tables:
@@ -87,13 +86,12 @@ def once(settings: dict[str, Any], generator: np.random.Generator) -> Scored:
     fame = 1 / (1 + np.arange(ITEMS))
 
     def rows(people: int, chances: Any) -> list[Stars]:
+        p = chances / chances.sum()
         return [
             {
                 str(item): float(generator.integers(1, 6))
                 for domain in (books, films)
-                for item in generator.choice(
-                    domain, RATED, replace=False, p=chances / chances.sum()
-                )
+                for item in generator.choice(domain, RATED, replace=False, p=p)
             }
             for _ in range(people)
         ]

@@ -13,7 +13,7 @@ MAE      In stars, predictions clipped to the scale and not rounded. The authors
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -22,49 +22,69 @@ import numpy as np
 
 from tacit.data.domains import items_in
 from tacit.data.ratings import Ratings
+from tacit.design import Comparison as Asked
+from tacit.design import Entry, option
 from tacit.designs.xmap.experiment.judging import (
-    Comparison,
-    Experiment,
-    Judged,
-    Key,
-    Setting,
-    compare,
-    comparison,
-    run_setting,
-)
-from tacit.designs.xmap.experiment.methods import (
     METHODS,
     NON_PRIVATE,
     PAPERS_BUDGETS,
     PRIVATE,
     VARIANTS,
+    Comparison,
     Contender,
+    Judged,
+    Setting,
+    compare,
+    comparison,
+    run_setting,
 )
 from tacit.errors import ConfigError
 from tacit.evaluation import Interval, mean_interval
 from tacit.evaluation.runner import Progress, Runner
 
 PAPERS_K = 50
+PROFILE = "a person's whole profile, added or removed"
+PRINTED = "a rating, as printed: refuted, see the card"
+LISTS = "everybody who has the lists or the model"
 
 
 @dataclass(frozen=True)
 class Grid:
-    """What is measured; ConfigError for what cannot be.
+    """What is measured, as options of the command; ConfigError for what cannot be.
 
     epsilons, delta: of the sound variant; the published one takes the paper's budgets, and every
     pair of `surface` as (epsilon, epsilon_prime).
     """
 
-    methods: Sequence[str] = METHODS
-    ks: Sequence[int] = (10, 20, 50)
-    alphas: Sequence[float] = (0.0,)
-    overlaps: Sequence[float] = (1.0,)
-    profile_sizes: Sequence[int] = (0,)
-    variants: Sequence[str] = VARIANTS
-    epsilons: Sequence[float] = (1.0,)
-    delta: float = 1e-6
-    surface: Sequence[float] = ()
-    seeds: int = 5
+    ks: tuple[int, ...] = option(
+        "Numbers of neighbours, with commas.", default=(10, 20, 50), flag="--k"
+    )
+    overlaps: tuple[float, ...] = option(
+        "Shares of the people in both domains who stay in training.", default=(1.0,),
+        flag="--overlap",
+    )  # fmt: skip
+    profile_sizes: tuple[int, ...] = option(
+        "Ratings in the target that a test person keeps; 0: cold start.", default=(0,),
+        flag="--profile-size",
+    )  # fmt: skip
+    alphas: tuple[float, ...] = option(
+        "How fast old ratings lose weight in the paper's methods; 0: not at all.",
+        default=(0.0,), flag="--alpha",
+    )  # fmt: skip
+    methods: tuple[str, ...] = option(
+        "Only these methods, with commas.", default=METHODS, flag="--method"
+    )
+    variants: tuple[str, ...] = option(
+        "Of X-Map: sound, published; with commas.", default=VARIANTS, flag="--variant"
+    )
+    epsilons: tuple[float, ...] = option(
+        "Epsilon for a person's whole profile, with commas.", default=(1.0,), flag="--epsilon"
+    )
+    delta: float = option("Of the sound variant, such as 1e-6.", default=1e-6)
+    surface: tuple[float, ...] = option(
+        "Budgets of the published variant: every pair is measured.", default=()
+    )
+    seeds: int = option("How many splits.", default=5, least=1)
 
     def __post_init__(self) -> None:
         for kind, wanted, known in (
@@ -98,27 +118,27 @@ class Grid:
 
     @property
     def steps(self) -> int:
-        """That `evaluate_cross_domain` reports."""
         return self.seeds * len(self.plan())
 
-    def plan(self) -> dict[Setting, list[Key]]:
+    def plan(self) -> dict[Setting, list[Contender]]:
         """Every k and budget at the base, elsewhere the base's k and the first budget of each."""
         first = [*self._contenders(self.epsilons[:1], ())]
-        budgets = dict.fromkeys([*first, *self._contenders(self.epsilons, self.surface)])
-        elsewhere: list[Key] = [(each, self.base_k if each.has_k else None) for each in first]
-        at_base: dict[Key, None] = dict.fromkeys(
-            (each, k) for each in first for k in self.ks if each.has_k
-        )
-        at_base |= dict.fromkeys((each, self.base_k if each.has_k else None) for each in budgets)
-        found: dict[Setting, list[Key]] = {self.base: [*at_base]}
+        elsewhere = [self._at_base_k(each) for each in first]
+        at_base = [replace(each, k=k) for each in first for k in self.ks if each.has_k]
+        at_base += elsewhere
+        at_base += map(self._at_base_k, self._contenders(self.epsilons, self.surface))
+        planned = {self.base: [*dict.fromkeys(at_base)]}
         moved = [replace(self.base, overlap=share) for share in sorted(self.overlaps)]
         moved += [replace(self.base, profile_size=size) for size in sorted(self.profile_sizes)]
         for setting in moved:
-            found.setdefault(setting, elsewhere)
+            planned.setdefault(setting, elsewhere)
         for alpha in sorted(self.alphas):
-            with_alpha = [key for key in elsewhere if key[0].has_alpha]
-            found.setdefault(replace(self.base, alpha=alpha), with_alpha)
-        return found
+            with_alpha = [each for each in elsewhere if each.has_alpha]
+            planned.setdefault(replace(self.base, alpha=alpha), with_alpha)
+        return planned
+
+    def _at_base_k(self, contender: Contender) -> Contender:
+        return replace(contender, k=self.base_k) if contender.has_k else contender
 
     def _contenders(
         self, epsilons: Sequence[float], surface: Sequence[float]
@@ -137,19 +157,19 @@ class Grid:
 
 @dataclass(frozen=True)
 class Point:
-    """One contender in one setting: means over the seeds with 95 % intervals."""
-
     contender: Contender
-    k: int | None
     setting: Setting
     mae: Interval | None
     ndcg_at_10: Interval
 
+    @property
+    def place(self) -> dict[str, float | None]:
+        """What can move."""
+        return {"k": self.contender.k, **vars(self.setting)}
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; intervals as [mean, low, high]."""
         return {
             **vars(self.contender),
-            "k": self.k,
             **vars(self.setting),
             "mae": None if self.mae is None else list(self.mae),
             "ndcg_at_10": list(self.ndcg_at_10),
@@ -171,38 +191,31 @@ class CrossDomainTable:
     points: tuple[Point, ...]
     comparisons: tuple[Comparison, ...]
 
+    @property
+    def still(self) -> dict[str, float]:
+        """What `Point.place` is at the base."""
+        return {"k": self.base_k, **vars(self.base)}
+
+    def moved(self, point: Point) -> list[str]:
+        """What differs from the base; nothing is where a contender has no k."""
+        place, still = point.place, self.still
+        return [name for name in place if place[name] not in (None, still[name])]
+
     def at_base(self) -> list[Point]:
-        """Every contender where nothing moves, at `base_k` where it has a k, by method."""
-        found = [p for p in self.points if p.setting == self.base and p.k in (None, self.base_k)]
-        return sorted(found, key=lambda point: METHODS.index(point.contender.method))
-
-    def figures(self) -> tuple[tuple[list[Point], Callable[[Point], float | None]], ...]:
-        """What moves, and what it moves by: k, the overlap, the profile size, alpha."""
-        base, at_k = self.base, [p for p in self.points if p.k in (None, self.base_k)]
-
-        def moving(name: str) -> list[Point]:
-            still = [each for each in vars(base) if each != name]
-            same = [p for p in at_k if all(vars(p.setting)[o] == vars(base)[o] for o in still)]
-            return [p for p in same if name != "alpha" or p.contender.has_alpha]
-
-        return (
-            ([p for p in self.points if p.setting == base], lambda point: point.k),
-            (moving("overlap"), lambda point: point.setting.overlap),
-            (moving("profile_size"), lambda point: point.setting.profile_size),
-            (moving("alpha"), lambda point: point.setting.alpha),
-        )
+        """Every contender where nothing moves, by method."""
+        unmoved = [point for point in self.points if not self.moved(point)]
+        return sorted(unmoved, key=lambda point: METHODS.index(point.contender.method))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
         return {
             "source": self.source,
             "target": self.target,
-            "base": {**vars(self.base), "k": self.base_k},
+            "base": self.still,
             "seeds": list(self.seeds),
             "people": list(self.people),
             "rows": list(self.rows),
             "points": [point.to_dict() for point in self.points],
-            "comparisons": [vars(each) | {} for each in self.comparisons],
+            "comparisons": [dict(vars(each)) for each in self.comparisons],
         }
 
 
@@ -226,49 +239,68 @@ def evaluate_cross_domain(
     """
     grid = Grid(**measured)
     least = max(grid.profile_sizes) + 1
-    experiment = Experiment(ratings, source, target, share, least, dict(options or {}))
+    shared = ratings, source, target, share, least, dict(options or {})
     seeds = tuple(range(first_seed, first_seed + grid.seeds))
-    tasks = [(seed, setting, keys) for seed in seeds for setting, keys in grid.plan().items()]
-    with Runner(experiment, workers=workers) as runner:
+    tasks = [(seed, *each) for seed in seeds for each in grid.plan().items()]
+    with Runner(shared, workers=workers) as runner:
         results = runner.run(run_setting, tasks, progress or (lambda _: None))
-    cells: dict[tuple[Setting, Key], list[Judged]] = {}
-    for (_, setting, keys), found in zip(tasks, results, strict=True):
-        for key, judged in zip(keys, found, strict=True):
-            cells.setdefault((setting, key), []).append(judged)
+    cells: dict[tuple[Setting, Contender], list[Judged]] = {}
+    for (_, setting, contenders), by_seed in zip(tasks, results, strict=True):
+        for contender, judged in zip(contenders, by_seed, strict=True):
+            cells.setdefault((setting, contender), []).append(judged)
     base, base_k = grid.base, grid.base_k
     at_base = {
-        key: judged
-        for (setting, key), judged in cells.items()
-        if setting == base and key[1] in (None, base_k)
+        contender: judged
+        for (setting, contender), judged in cells.items()
+        if setting == base and contender.k in (None, base_k)
     }
     with_alpha = [
-        comparison(key, key[0], "mae", judged, at_base[key], setting.alpha)
-        for (setting, key), judged in cells.items()
+        comparison(contender, contender, "mae", judged, at_base[contender], setting.alpha)
+        for (setting, contender), judged in cells.items()
         if setting.alpha != base.alpha
     ]
     rows = tuple(
         {
-            **vars(key[0]),
-            "k": key[1],
+            **vars(contender),
             "seed": seed,
             **vars(setting),
             "mae": judged.mae,
             "ndcg_at_10": judged.mean_ndcg,
             "n_test": int(judged.counts.sum()),
         }
-        for (setting, key), found in cells.items()
-        for seed, judged in zip(seeds, found, strict=True)
+        for (setting, contender), by_seed in cells.items()
+        for seed, judged in zip(seeds, by_seed, strict=True)
     )
-    points = tuple(_point(setting, key, judged) for (setting, key), judged in cells.items())
+    points = tuple(_point(*cell, judged) for cell, judged in cells.items())
     people = tuple(len(judged.ids) for judged in next(iter(at_base.values())))
     comparisons = (*compare(at_base), *with_alpha)
     return CrossDomainTable(source, target, base, base_k, seeds, people, rows, points, comparisons)
 
 
-def _point(setting: Setting, key: Key, judged: Sequence[Judged]) -> Point:
+def _point(setting: Setting, contender: Contender, judged: Sequence[Judged]) -> Point:
     errors = [each.mae for each in judged if each.mae is not None]
     lists = mean_interval([each.mean_ndcg for each in judged], bounds=(0.0, 1.0))
-    return Point(*key, setting, mean_interval(errors) if errors else None, lists)
+    return Point(contender, setting, mean_interval(errors) if errors else None, lists)
+
+
+def contenders(asked: Asked) -> tuple[Entry, ...] | str:
+    """X-Map in its variants, for `tacit compare`, where two domains are named."""
+    if asked.source is None or asked.target is None:
+        return "needs two domains: name --source and --target"
+    maker, entries = "tacit.designs.xmap:XMap", []
+    for epsilon in asked.epsilons:
+        given = {"source": asked.source, "target": asked.target, "epsilon": epsilon}
+        published = given | {"variant": "published", "k": 10}
+        if math.isinf(epsilon):
+            kinds = [("non-private", PROFILE, published)]
+        else:
+            sound = given | {"variant": "sound", "delta": asked.delta}
+            kinds = [("sound", PROFILE, sound), ("published", PRINTED, published)]
+        entries += [
+            Entry("xmap", variant, epsilon, unit, LISTS, maker, settings, True)
+            for variant, unit, settings in kinds
+        ]
+    return tuple(entries)
 
 
 def similarities_found(ratings: Ratings, source: str, target: str) -> dict[str, int]:
@@ -282,15 +314,11 @@ def similarities_found(ratings: Ratings, source: str, target: str) -> dict[str, 
     from tacit.engine import Engine
 
     sources, targets = (items_in(ratings, name).astype(np.int32) for name in (source, target))
-    base, engine, settings = (
-        baseline(ratings.matrix),
-        Engine(),
-        XMap(target=target).settings,
-    )
-    k, significance = settings.extender_k, settings.significance
-    found = extend(base, sources, targets, k=k, significance=significance, engine=engine)
-    parts = [sources[part] for part in blocks_of(found, sources)]
+    base, engine, defaults = baseline(ratings.matrix), Engine(), XMap(target=target)
+    k, significance = defaults.extender_k, defaults.significance
+    extension = extend(base, sources, targets, k=k, significance=significance, engine=engine)
+    parts = [sources[part] for part in blocks_of(extension, sources)]
     centred = base.table.values
     direct = sum(int((centred[:, part].T @ centred[:, targets]).count_nonzero()) for part in parts)
-    reached = sum(int(np.isfinite(similarities(found, part, engine)).sum()) for part in parts)
+    reached = sum(int(np.isfinite(similarities(extension, part, engine)).sum()) for part in parts)
     return {"adjusted_cosine": direct, "x_sim": reached, "pairs": len(sources) * len(targets)}

@@ -1,4 +1,9 @@
-"""Every contender of one split, judged on people whose ratings in the target it has not seen.
+"""The contenders of an experiment across domains, and each judged on people new to the target.
+
+nx-map     X-Map without privacy: the published variant at epsilon = inf
+x-map      X-Map with privacy, in its variants; user-based only as published
+baselines  popularity has lists alone, for its scores are not stars; remote-user asks people who are
+           alike in the source domain about the target domain; mf takes both domains as one
 
 Whether one is better than another is judged by paired differences: a person may be a test person
 under several seeds and counts once, with all their ratings. So the interval is about other people
@@ -8,6 +13,7 @@ of the same kind, and not about other draws of the split alone.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,15 +24,112 @@ from numpy.typing import NDArray
 from tacit.data.domains import cross_domain_split, items_in
 from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import Split
-from tacit.designs.xmap.experiment.methods import BASELINES, Contender
 from tacit.errors import DataError
 from tacit.evaluation import Interval, mean_interval
-from tacit.evaluation.lists import LIST_LENGTH, lists_of, top_quarter
+from tacit.evaluation.lists import lists_of, stars_of, top_quarter
 from tacit.evaluation.metrics import ndcg_by_person
 from tacit.recommenders.base import Recommender
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+NAMES = {
+    "nx-map-ib": "NX-Map (item-based)",
+    "nx-map-ub": "NX-Map (user-based)",
+    "x-map-ib": "X-Map (item-based)",
+    "x-map-ub": "X-Map (user-based)",
+    "item-average": "item average",
+    "user-average": "user average",
+    "popularity": "popularity",
+    "remote-user": "remote user",
+    "knn-single": "item kNN (target only)",
+    "knn-cross": "item kNN (both domains)",
+    "mf": "matrix factorisation",
+}
+METHODS = tuple(NAMES)
+NON_PRIVATE, PRIVATE, BASELINES = METHODS[:2], METHODS[2:4], METHODS[4:]
+VARIANTS = ("sound", "published")
+WITHOUT_K = ("item-average", "user-average", "popularity", "mf")
+PAPERS_BUDGETS = {"x-map-ib": (0.3, 0.8), "x-map-ub": (0.6, 0.3)}
+"""(epsilon, epsilon_prime) of the paper's figures: one replaced item; the recommender's step."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One method with its parameters. epsilon: inf without privacy. k: neighbours, if it has any.
+
+    variant: of X-Map; published for NX-Map, which it is at infinity; baseline for the others.
+    """
+
+    method: str
+    variant: str = "baseline"
+    epsilon: float = math.inf
+    epsilon_prime: float | None = None
+    delta: float = 0.0
+    k: int | None = None
+
+    @property
+    def parameters(self) -> tuple[str, str, float, float | None]:
+        """What a comparison names it by, at any k."""
+        return self.method, self.variant, self.epsilon, self.epsilon_prime
+
+    @property
+    def has_k(self) -> bool:
+        return self.method not in WITHOUT_K and self.variant != "sound"
+
+    @property
+    def has_alpha(self) -> bool:
+        """Whether old ratings lose weight in it: the paper's item-based methods."""
+        return self.method.endswith("-ib") and self.variant == "published"
+
+    @property
+    def name(self) -> str:
+        """`X-Map (item-based), sound`; baselines and NX-Map go by their name alone."""
+        name = NAMES[self.method]
+        return f"{name}, {self.variant}" if self.method in PRIVATE else name
+
+    @property
+    def budget(self) -> str:
+        """`ε = 1, δ = 1e-06`; empty without privacy."""
+        if self.method not in PRIVATE:
+            return ""
+        if math.isinf(self.epsilon):
+            return "ε = ∞"
+        if self.epsilon_prime is not None:
+            return f"ε = {self.epsilon:g}, ε′ = {self.epsilon_prime:g}, as claimed"
+        return f"ε = {self.epsilon:g}, δ = {self.delta:g}"
+
+    def predicts(self, options: Mapping[str, Any]) -> bool:
+        """Whether its scores are stars: not popularity's, nor sound ones without the option."""
+        if self.variant == "sound":
+            return bool(options.get("stars"))
+        return self.method != "popularity"
+
+    def make(self, source: str, target: str, options: Mapping[str, Any], seed: int) -> Recommender:
+        """An unfitted recommender. options: further keywords of XMap, by name."""
+        from tacit.designs.xmap.model import XMap
+        from tacit.recommenders import baselines
+
+        neighbours: dict[str, Any] = {} if self.k is None else {"k": self.k}
+        match self.method:
+            case "item-average":
+                return baselines.ItemMean(damping=0.0)
+            case "user-average":
+                return baselines.UserAverage()
+            case "popularity":
+                return baselines.Popularity()
+            case "remote-user":
+                return baselines.RemoteUser(source=source, target=target, **neighbours)
+            case "knn-single":
+                return baselines.ItemKNN(domain=target, **neighbours)
+            case "knn-cross":
+                return baselines.ItemKNN(**neighbours)
+            case "mf":
+                return baselines.MatrixFactorization(random_state=seed)
+        names = ("variant", "epsilon", "epsilon_prime", "delta")
+        own: dict[str, Any] = {name: getattr(self, name) for name in names} | neighbours
+        own["recommender"] = "user-based" if self.method.endswith("-ub") else "item-based"
+        return XMap(source=source, target=target, **own, **options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,61 +170,42 @@ class Setting:
     alpha: float = 0.0
 
 
-Key = tuple[Contender, int | None]
-"""A contender at a k, None where it has none."""
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """What every split shares. test_ratings: how many in the target domain make a test person;
-    options: of XMap, by name (significance, stars, ...)."""
-
-    ratings: Ratings
-    source: str
-    target: str
-    share: float
-    test_ratings: int
-    options: Mapping[str, Any]
-
-    def split(self, setting: Setting, seed: int) -> Split:
-        return cross_domain_split(
-            self.ratings,
-            source=self.source,
-            target=self.target,
-            share=self.share,
-            keep=setting.profile_size,
-            at_least=self.test_ratings,
-            overlap=setting.overlap,
-            seed=seed,
-        )
+Shared = tuple[Ratings, str, str, float, int, Mapping[str, Any]]
+"""Of every split: ratings, source, target, share of people who are tested, how many ratings in the
+target make a test person, and options of XMap by name (significance, stars, ...)."""
 
 
 def run_setting(
-    experiment: Experiment, seed: int, setting: Setting, entries: Sequence[Key]
+    shared: Shared, seed: int, setting: Setting, contenders: Sequence[Contender]
 ) -> list[Judged]:
-    """Of every contender, in the order of `entries`."""
-    split = experiment.split(setting, seed)
-    target = np.zeros(experiment.ratings.n_items, dtype=bool)
-    target[items_in(experiment.ratings, experiment.target)] = True
-    options = {**experiment.options, "alpha": setting.alpha}
-    found = []
-    for contender, k in entries:
-        model = contender.make(experiment.source, experiment.target, options, seed, k)
+    ratings, source, target, share, test_ratings, options = shared
+    split = cross_domain_split(
+        ratings,
+        source=source,
+        target=target,
+        share=share,
+        keep=setting.profile_size,
+        at_least=test_ratings,
+        overlap=setting.overlap,
+        seed=seed,
+    )
+    listed = np.isin(np.arange(ratings.n_items), items_in(ratings, target))
+    options = {**options, "alpha": setting.alpha}
+    judged = []
+    for contender in contenders:
+        model = contender.make(source, target, options, seed).fit(split.train)
         stars = contender.predicts(options)
-        found.append(
-            judge_target(model.fit(split.train), split, target, n=LIST_LENGTH, stars=stars)
-        )
-    return found
+        judged.append(judge_target(model, split, listed, stars=stars))
+    return judged
 
 
 def judge_target(
-    recommender: Recommender, split: Split, target: NDArray[np.bool_], *, n: int, stars: bool
+    recommender: Recommender, split: Split, target: NDArray[np.bool_], *, stars: bool
 ) -> Judged:
-    """Errors on the held-out ratings, and lists of n from all items of the target domain.
+    """Errors on the held-out ratings, and lists of ten from all items of the target domain.
 
     recommender: fitted on `split.train`. target: (items,) which items are of the target domain.
-    Predictions are clipped to the scale and never rounded; where there is none, the mean star of
-    the target domain's training ratings stands in.
+    Predictions are not rounded; for none, the target's mean star in training stands in.
     """
     test = split.test
     people = np.flatnonzero(np.diff(test.offsets) > 0)
@@ -141,17 +225,12 @@ def judge_target(
             expected="a held-out rating in the top quarter of the scale",
             fix="Hold out more people.",
         )
-    missing = float(split.train.values[known].mean())
-    lists = lists_of(recommender, test, people, n=n, candidates=test.item_ids[target].tolist())
-    errors = np.full(len(people), np.nan)
-    for place, person in enumerate(people) if stars else ():
-        rows = slice(test.offsets[person], test.offsets[person + 1])
-        items = test.item_ids[test.items[rows]].tolist()
-        predicted = recommender.predict(items, test.user_ids[person])
-        predicted = np.where(np.isnan(predicted), missing, predicted)
-        clipped = np.clip(predicted, test.scale.minimum, test.scale.maximum)
-        errors[place] = np.abs(clipped - test.values[rows]).sum()
-    counts = np.diff(test.offsets)[people]
+    lists = lists_of(recommender, test, people, candidates=test.item_ids[target].tolist())
+    counts, errors = np.diff(test.offsets)[people], np.full(len(people), np.nan)
+    if stars:
+        truth, predicted = stars_of(recommender, split.train.where(known), test, people)
+        owner = np.repeat(np.arange(len(people)), counts)
+        errors = np.bincount(owner, np.abs(predicted - truth))
     return Judged(test.user_ids[people], counts, errors, ndcg_by_person(lists, relevant))
 
 
@@ -202,31 +281,29 @@ def ndcg_difference(mine: Sequence[Judged], theirs: Sequence[Judged]) -> tuple[I
     return mean_interval(total[judged] / times[judged]), int(judged.sum())
 
 
-def compare(judged: Mapping[Key, Sequence[Judged]]) -> list[Comparison]:
+def compare(judged: Mapping[Contender, Sequence[Judged]]) -> list[Comparison]:
     """Every variant of X-Map and NX-Map against every baseline, and X-Map against NX-Map."""
     return [
-        comparison(mine, theirs[0], measure, judged[mine], judged[theirs])
+        comparison(mine, theirs, measure, judged[mine], judged[theirs])
         for mine, theirs in itertools.product(judged, judged)
-        if mine[0].method not in BASELINES
-        and (theirs[0].method in BASELINES or theirs[0].method == f"n{mine[0].method}")
+        if mine.method not in BASELINES
+        and (theirs.method in BASELINES or theirs.method == f"n{mine.method}")
         for measure in ("mae", "ndcg_at_10")
         if measure == "ndcg_at_10" or None not in (judged[mine][0].mae, judged[theirs][0].mae)
     ]
 
 
 def comparison(
-    mine: Key, theirs: Contender, measure: str, judged: Sequence[Judged],
+    mine: Contender, theirs: Contender, measure: str, judged: Sequence[Judged],
     against: Sequence[Judged], alpha: float | None = None,
 ) -> Comparison:  # fmt: skip
+    """One measure on the same people. alpha: of the first, where it differs from the base's."""
     over_people = mae_difference if measure == "mae" else ndcg_difference
-    found, people = over_people(judged, against)
-    one, k = mine
-    own = (one.method, one.variant, one.epsilon, one.epsilon_prime, k)
-    return Comparison(*own, theirs.method, measure, *found, people, alpha)
+    gap, people = over_people(judged, against)
+    return Comparison(*mine.parameters, mine.k, theirs.method, measure, *gap, people, alpha)
 
 
 def _by_person(judged: Sequence[Judged], values: Sequence[NDArray[np.generic]]) -> Floats:
     """(distinct people,) sums over the seeds."""
-    ids: list[Column] = [each.ids for each in judged]
-    _, place = np.unique(np.concatenate(ids), return_inverse=True)
+    _, place = np.unique(np.concatenate([each.ids for each in judged]), return_inverse=True)
     return np.bincount(place, weights=np.concatenate(values)).astype(np.float64)

@@ -7,18 +7,32 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tacit.designs.xmap.experiment import CrossDomainTable, Point
-from tacit.designs.xmap.experiment.judging import Comparison
-from tacit.designs.xmap.experiment.methods import NON_PRIVATE, STROKES, Contender
+from tacit.designs.xmap.experiment.judging import NON_PRIVATE, Comparison, Contender
 from tacit.evaluation import Interval, Table, Verdict
 from tacit.evaluation.page import Cell, Line, Mark, Page, Section, interval, moving
 
 BASELINE = "item-average"
+SOLID: tuple[int, ...] = ()
+DASHED, DOTTED = (7, 4), (2, 3)
+STROKES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
+    ("nx-map-ib", "published"): ("var(--nx)", SOLID),
+    ("nx-map-ub", "published"): ("var(--nx)", DASHED),
+    ("x-map-ib", "sound"): ("var(--sound)", SOLID),
+    ("x-map-ib", "published"): ("var(--printed)", SOLID),
+    ("x-map-ub", "published"): ("var(--printed)", DASHED),
+    ("item-average", "baseline"): ("var(--ink)", DOTTED),
+    ("user-average", "baseline"): ("var(--muted)", DOTTED),
+    ("remote-user", "baseline"): ("var(--b1)", SOLID),
+    ("knn-single", "baseline"): ("var(--b2)", SOLID),
+    ("knn-cross", "baseline"): ("var(--b2)", DASHED),
+    ("mf", "baseline"): ("var(--b3)", SOLID),
+}
+"""(method, variant): colour and dash of its line; popularity has no error to draw."""
 
 
 def page_of(table: CrossDomainTable, manifest: Mapping[str, Any]) -> Page:
-    """Everybody at the base, then what moves."""
-    kept = table.base.profile_size
-    profile = f"{kept} ratings kept" if kept else "cold start"
+    size = table.base.profile_size
+    profile = f"{size} ratings kept" if size else "cold start"
     sections = [Section("Everybody, side by side", [_standings(table)]), *_moving(table, profile)]
     return Page(
         f"From {table.source} to {table.target}",
@@ -35,13 +49,13 @@ def _standings(table: CrossDomainTable) -> Table:
     ends = len(table.seeds) > 1
 
     def gap(point: Point, other: str, measure: str, better: int) -> Cell | None:
-        found = against(table, point, other, measure)
-        return interval(found.interval, "+.3f", better=better) if found else None
+        compared = against(table, point, other, measure)
+        return interval(compared.interval, "+.3f", better=better) if compared else None
 
     columns: dict[str, Callable[[Point], object]] = {
         "method": lambda point: Cell(point.contender.name, mark=_mark(point.contender)),
         "privacy": lambda point: point.contender.budget or "none",
-        "k": lambda point: "–" if point.k is None else point.k,
+        "k": lambda point: "–" if point.contender.k is None else point.contender.k,
         "MAE, stars": lambda point: interval(point.mae, ends=ends),
         "against item averages": lambda point: gap(point, BASELINE, "mae", -1),
         "NDCG at 10": lambda point: interval(point.ndcg_at_10, ends=ends),
@@ -61,30 +75,40 @@ def _moving(table: CrossDomainTable, profile: str) -> Iterator[Section]:
         if point.mae is not None:
             drawn.setdefault((point.contender.method, point.contender.variant), point.contender)
     where = table.target
-    words = (
-        ("Error by the number of neighbours", "neighbours, k", "Level lines have no k."),
-        ("Error by overlap", "overlap", "The share of the training people in both who stay."),
-        ("Error by profile size", f"ratings in {where}", f"Ratings in {where} that they keep."),
-        ("Error by the age of ratings", "alpha", "How fast old ratings lose weight."),
-    )
+    words = {
+        "k": ("the number of neighbours", "neighbours, k", "Level lines have no k."),
+        "overlap": ("overlap", "overlap", "The share of the training people in both who stay."),
+        "profile_size": (
+            "profile size",
+            f"ratings in {where}",
+            f"Ratings in {where} that they keep.",
+        ),
+        "alpha": ("the age of ratings", "alpha", "How fast old ratings lose weight."),
+    }
     still = f"Else k = {table.base_k}, overlap {table.base.overlap:g}, {profile}."
     figures = []
-    for (title, axis, said), (points, x_of) in zip(words, table.figures(), strict=True):
+    for name, (title, axis, note) in words.items():
+        points = [point for point in table.points if {name} >= {*table.moved(point)}]
         means = {
-            pair: {x_of(point): point.mae for point in points if point.contender == one}
+            pair: {
+                point.place[name]: point.mae
+                for point in points
+                if point.contender.parameters == one.parameters
+            }
             for pair, one in drawn.items()
+            if name != "alpha" or one.has_alpha
         }
         lines = [
             Line(one.name, *STROKES[pair], means[pair], one.budget, _mark(one))
             for pair, one in drawn.items()
-            if means[pair]
+            if means.get(pair)
         ]
         figure = moving(
-            title,
+            f"Error by {title}",
             lines,
             axis=axis,
             unit="mean absolute error, stars",
-            caption=f"{said} {still}",
+            caption=f"{note} {still}",
             bars=len(table.seeds) > 2,  # intervals of two splits would fill the plot
             ends=len(table.seeds) > 1,
         )
@@ -100,9 +124,7 @@ def _moving(table: CrossDomainTable, profile: str) -> Iterator[Section]:
 def against(
     table: CrossDomainTable, point: Point, other: str, measure: str = "mae"
 ) -> Comparison | None:
-    """How a contender at the base compares with another method."""
-    one = point.contender
-    wanted = (one.method, one.variant, one.epsilon, one.epsilon_prime, other, measure)
+    wanted = (*point.contender.parameters, other, measure)
     for each in table.comparisons:
         own = (each.method, each.variant, each.epsilon, each.epsilon_prime)
         if (*own, each.against, each.measure) == wanted:
@@ -136,31 +158,29 @@ def _judged(table: CrossDomainTable, point: Point) -> tuple[str, str, str]:
     else:
         has = f"a mean error of {point.mae.mean:.3f} stars"
         gap, other, better = against(table, point, BASELINE), "item averages", -1
-    kept, where = table.base.profile_size, table.target
-    who = f"people with {kept} ratings" if kept else "people who have rated nothing"
+    size, where = table.base.profile_size, table.target
+    who = f"people with {size} ratings" if size else "people who have rated nothing"
     budget = point.contender.budget or "no privacy"
-    said = f"For {who} in {where}, {point.contender.name} ({budget}) has {has}"
+    sentence = f"For {who} in {where}, {point.contender.name} ({budget}) has {has}"
     if gap is None:
-        return "none", f"People new to {where}", f"{said}."
+        return "none", f"People new to {where}", f"{sentence}."
     if gap.low <= 0 <= gap.high:
         headline = f"No better than {other}, as far as these people show"
-        return "weakened", headline, f"{said}, not distinguished from {other}."
+        return "weakened", headline, f"{sentence}, not distinguished from {other}."
     side = "above" if gap.difference > 0 else "below"
-    said += f", {abs(gap.difference):.3f} {side} that of {other}."
+    sentence += f", {abs(gap.difference):.3f} {side} that of {other}."
     if better * gap.difference < 0:
-        return "open", f"Worse than {other}", said
+        return "open", f"Worse than {other}", sentence
     headline = f"What people rated in {table.source} tells what they like in {where}"
-    return "hidden", headline, said
+    return "hidden", headline, sentence
 
 
 def points(table: CrossDomainTable) -> Table:
     """The base first, then what moves: errors with intervals, and lists."""
 
     def moved(point: Point) -> str:
-        own = {"k": point.k, **vars(point.setting)}
-        base = {"k": table.base_k, **vars(table.base)}
-        away = [name for name in base if own[name] not in (None, base[name])]
-        return ", ".join(f"{name.replace('_', ' ')} {own[name]:g}" for name in away)
+        names = table.moved(point)
+        return ", ".join(f"{name.replace('_', ' ')} {point.place[name]:g}" for name in names)
 
     columns: dict[str, Callable[[Point], object]] = {
         "method": lambda point: point.contender.method,
@@ -202,10 +222,10 @@ def _privacy(contender: Contender) -> str:
     return f"{contender.variant} {contender.epsilon:g}"
 
 
-def _with_width(found: Interval | Comparison | None, sign: str = ".3f") -> str:
+def _with_width(estimate: Interval | Comparison | None, sign: str = ".3f") -> str:
     """The mean and half of its interval, which is as wide on either side."""
-    if found is None:
+    if estimate is None:
         return ""
-    mean, low, high = found if isinstance(found, Interval) else found.interval
+    mean, low, high = estimate if isinstance(estimate, Interval) else estimate.interval
     half = (high - low) / 2
     return f"{mean:{sign}}" + (f" ± {half:{sign.lstrip('+')}}" if math.isfinite(half) else "")
