@@ -11,7 +11,7 @@ from pages import Page
 
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment import JUDGED
-from tacit.designs.standard_scheme.experiment.report import page_of
+from tacit.designs.standard_scheme.experiment.commands import page_of
 from tacit.designs.standard_scheme.experiment.table import (
     AccuracyRow,
     AttackRow,

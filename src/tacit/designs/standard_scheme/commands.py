@@ -151,20 +151,11 @@ def _previous(named: Path | None, out: Path) -> StandardScheme | None:
 
 def _measure(model: StandardScheme, ratings: Ratings, settings: FitSettings, run: Run) -> Table:
     """As `tacit evaluate standard-scheme` with the same panel, folds and seed: equal figures."""
-    from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
-    from tacit.designs.standard_scheme.experiment.report import attackers, plain
-
-    with run.progress("Attacking", steps(settings.folds)) as advance:
-        table = evaluate_hiding(
-            ratings,
-            model.attributes[0],
-            releases=tuple(dict.fromkeys(["none", model.release])),
-            progress=advance,
-            **experiment.named(settings),
-        )
+    releases = ("none", model.release)
+    table = experiment.attacked(settings, run, ratings, model.attributes[0], releases)
     data = f"{table.people:,} training people in {settings.folds} folds"
     model.measurements_ = table.measurements(model.release, data)
-    return plain(attackers(table))
+    return experiment.plain(experiment.attackers(table))
 
 
 def tour() -> Tour:

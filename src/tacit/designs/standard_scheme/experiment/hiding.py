@@ -29,13 +29,13 @@ from tacit.designs.standard_scheme.experiment import (
     Floats,
     Ints,
     Key,
+    accuracy,
     genres_of,
     order_of,
     tables_without,
     weeks_of,
     years_of,
 )
-from tacit.designs.standard_scheme.experiment.accuracy import accuracy_row, best_penalty, mix_point
 from tacit.designs.standard_scheme.experiment.fold import COUNTED, KNOWN, FoldResult, run_fold
 from tacit.designs.standard_scheme.experiment.table import (
     AttackRow,
@@ -130,7 +130,7 @@ def _run(experiment: Experiment, workers: int, advance: Progress) -> HidingTable
     with Runner(experiment, workers=workers) as runner:
         made = runner.run(tables_without, pairs, advance)
     tables = dict(zip(pairs, made, strict=True))
-    experiment = replace(experiment, penalty=best_penalty(experiment, tables[0, 0][0]))
+    experiment = replace(experiment, penalty=accuracy.best_penalty(experiment, tables[0, 0][0]))
     tasks = [
         (fold, {pair: table for pair, table in tables.items() if fold in pair})
         for fold in range(folds)
@@ -156,10 +156,7 @@ class _Pooled:
         experiment, results = self._experiment, self._results
         areas = _areas(self._bounds)
         views = {UNION: UNION, WEEKLY: EPOCHS}
-        certain = {
-            number: float(np.mean([found.certain[number] for found in results]))
-            for number in results[0].certain
-        }
+        certain = accuracy.means([found.certain for found in results])
         return HidingTable(
             attribute=experiment.people.names[0],
             values=experiment.people.values[0],
@@ -187,15 +184,13 @@ class _Pooled:
             ),
             control=tuple(SingleRow(key.attack, *area) for key, area in _areas(self._chance)),
             accuracy=tuple(
-                accuracy_row(name, [found.accuracy[name] for found in results])
+                accuracy.accuracy_row(name, [found.accuracy[name] for found in results])
                 for name in experiment.releases
             ),
-            fractions={
-                name: float(np.mean([found.fractions[name] for found in results]))
-                for name in experiment.releases
-            },
+            fractions=accuracy.means([found.fractions for found in results]),
             tradeoff=tuple(
-                mix_point(mix, [found.mixed[mix] for found in results]) for mix in results[0].mixed
+                accuracy.mix_point(mix, [found.mixed[mix] for found in results])
+                for mix in results[0].mixed
             ),
         )
 
