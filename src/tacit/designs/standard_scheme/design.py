@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,15 +22,7 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     from tacit.designs.standard_scheme import StandardScheme, guarantees
 
     model = StandardScheme(variant=settings.variant, release=settings.release)  # type: ignore[arg-type]  # checked there
-    return (
-        guarantees.for_the_person(
-            attributes=model.attributes,
-            release=settings.release,
-            variant=settings.variant,
-            measurements=(),
-        ),
-        guarantees.for_the_consenting(epsilon=math.inf, contributions=model.contributions),
-    )
+    return guarantees.for_the_person(model), guarantees.for_the_consenting(model)
 
 
 LEAST_PEOPLE = 600
@@ -40,10 +31,13 @@ LEAST_PEOPLE = 600
 
 def useful(model: Any) -> str:
     """By the number of people who train it: they consented, and it is public."""
-    people, missing = model.n_consenting_, LEAST_PEOPLE - model.n_consenting_
-    found = f"About {missing:,} are missing: with so few, a list of popular items may be better."
-    enough = "Lists were measured to beat popular items with so many."
-    return f"{people:,} people train it. {found if missing > 0 else enough}"
+    missing = LEAST_PEOPLE - model.n_consenting_
+    lists = "Lists were measured to beat popular items with so many."
+    if missing > 0:
+        lists = (
+            f"About {missing:,} are missing: with so few, a list of popular items may be better."
+        )
+    return f"{model.n_consenting_:,} people train it. {lists}"
 
 
 PRINTED = (

@@ -11,7 +11,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from tacit.designs.standard_scheme.disclosure import Refused
 from tacit.designs.standard_scheme.drawing import latest_ended
@@ -126,16 +126,15 @@ class State(Message):
         if old in self.arrivals:
             second = self.arrivals.pop(old)
             self.arrivals[new] = min(second, self.arrivals.get(new, second))
-        found = [self.records.pop(item) for item in (new, old) if item in self.records]
-        if found:
-            self.records[new] = min(map(_settled, found), key=lambda record: record.level is None)
+        records = [self.records.pop(item) for item in (new, old) if item in self.records]
+        if records:
+            self.records[new] = min(map(_settled, records), key=lambda record: record.level is None)
 
     def withdraw(self, rated: Collection[ItemId]) -> None:
         """Mark the shown items whose rating was deleted, and unmark those rated again."""
         for item, record in self.records.items():
-            gone = item not in rated
-            if record.level is not None and record.withdrawn != gone:
-                self.records[item] = Record(record.level, record.digest, record.epoch, gone)
+            if record.level is not None:
+                self.records[item] = replace(record, withdrawn=item not in rated)
 
     def shown(self) -> dict[ItemId, int]:
         """Released micro-levels of the items that letters hold."""
@@ -157,22 +156,15 @@ class State(Message):
         }
 
     @classmethod
-    def _from_content(cls, content: dict[str, Any]) -> State:
+    def _from_content(cls, content: dict[str, Any]) -> Self:
         letter = content["letter"]
-        return cls(
-            created=content["created"],
-            binding=content["binding"],
-            records={item: Record(*record) for item, *record in content["records"]},
-            frozen=set(content["frozen"]),
-            arrivals=dict(content["arrivals"]),
-            last_epoch=content["last_epoch"],
-            letter=None if letter is None else letter.encode(),
-            spoken=content["spoken"],
-            log=tuple((epoch, digest) for epoch, digest in content["log"]),
-            aliases=tuple((old, new) for old, new in content["aliases"]),
-            epoch_length=content["epoch_length"],
-            closed=content["closed"],
-        )
+        collections = {
+            "records": {item: Record(*record) for item, *record in content["records"]},
+            "frozen": set(content["frozen"]),
+            "arrivals": dict(content["arrivals"]),
+            "letter": None if letter is None else letter.encode(),
+        }
+        return super()._from_content(content | collections)
 
 
 def lost(history: Collection[ItemId], now: int, length: int, spoken: int = -1) -> State:
@@ -238,16 +230,16 @@ def _settled(record: Record) -> Record:
 
 def identified(rated: Mapping[Any, T]) -> tuple[dict[ItemId, T], str]:
     """Under ids that a message can hold, whole numbers and texts; and the other ids, in words."""
-    found: dict[ItemId, T] = {}
+    named: dict[ItemId, T] = {}
     odd = []
     for item, value in rated.items():
         if type(item) is not bool and isinstance(item, Integral):
-            found[int(item)] = value
+            named[int(item)] = value
         elif isinstance(item, str) and not any("\ud800" <= sign <= "\udfff" for sign in item):
-            found[str(item)] = value
+            named[str(item)] = value
         else:
             odd.append(ascii(item))
-    return found, ", ".join(odd)
+    return named, ", ".join(odd)
 
 
 def in_order(rows: Iterable[tuple[ItemId, T]]) -> list[tuple[ItemId, T]]:

@@ -25,9 +25,9 @@ from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.drawing import Dice
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import LARGEST, WEEK, ItemTable, Release, Scores
-from tacit.designs.standard_scheme.server import AT_HOME, SERVED, Server
-from tacit.designs.standard_scheme.training.people import unit
-from tacit.designs.standard_scheme.training.tables import to_message
+from tacit.designs.standard_scheme.server import AT_HOME, SERVED, Ease, Profiles, Server
+from tacit.designs.standard_scheme.training.people import People, unit
+from tacit.designs.standard_scheme.training.tables import Tables, to_message
 from tacit.errors import DataError, NotFittedError, PrivacyError
 from tacit.privacy import Guarantee, Measurement
 from tacit.recommenders.base import Floats, History, Recommendation, Recommendations, pick, top_n
@@ -39,7 +39,6 @@ from tacit.recommenders.inputs import (
     checked_n,
     checked_ratings,
     taken_for_public,
-    titles_of,
 )
 
 Variant = Literal["sound", "published"]
@@ -108,10 +107,9 @@ class StandardScheme:
         """
         checked_ratings(ratings)
         former = None if previous is None else previous.people_
-        fitted = training.fit(self, ratings, former)
+        training.fit(self, ratings, former)
         unlisted = set(self.attributes) - set(self.values)
         self.taken_ = (*taken_for_public(ratings), *(("values",) if unlisted else ()))
-        self.hold(ratings.item_ids, titles_of(ratings), ratings.scale, fitted)
         return self
 
     def device(
@@ -237,20 +235,7 @@ class StandardScheme:
     def guarantees(self) -> tuple[Guarantee, ...]:
         """What is claimed for the people who obfuscate, and for those whose ratings train."""
         self._fitted()
-        return (
-            guarantees.for_the_person(
-                attributes=self.attributes,
-                release=self.release,
-                variant=self.variant,
-                measurements=self.measurements_,
-            ),
-            guarantees.for_the_consenting(
-                epsilon=self.disclosure_epsilon,
-                contributions=self.contributions,
-                item_table=self.item_table,
-                taken=self.taken_,
-            ),
-        )
+        return guarantees.for_the_person(self), guarantees.for_the_consenting(self)
 
     def save(self, path: str | Path) -> None:
         """Write items, public tables, what scores, and a keyed hash of each consenting person."""
@@ -266,17 +251,21 @@ class StandardScheme:
 
     def hold(
         self,
+        *,
         item_ids: Column,
         titles: Titles,
         scale: RatingScale,
-        fitted: training.Fitted,
+        n_consenting: int,
+        people: People | None,
+        tables: dict[str, Tables],
+        profiles: Profiles,
+        ease: Ease,
         measurements: tuple[Measurement, ...] = (),
     ) -> None:
         """Take this as what was fitted. item_ids: (items,)."""
         self.item_ids_, self.titles_, self.scale_ = item_ids, titles, scale
-        self.tables_, self.profiles_, self.ease_ = fitted.tables, fitted.profiles, fitted.ease
-        self.n_consenting_, self.measurements_ = fitted.n_consenting, measurements
-        self.people_ = fitted.people
+        self.tables_, self.profiles_, self.ease_ = tables, profiles, ease
+        self.n_consenting_, self.people_, self.measurements_ = n_consenting, people, measurements
         self.disclosure_: Disclosure = to_message(
             self.tables_,
             training.checked_rule(self, scale),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ from tacit.recommenders.inputs import (
     items_to_header,
     shaped,
     titles_from_header,
+    titles_of,
 )
 
 if TYPE_CHECKING:
@@ -53,18 +54,7 @@ REMOVED = ("second_order", "mix", "profiles", "regularization", "ridge", "sweeps
 """Settings of earlier versions. The arrays of a file hold what the last four made."""
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """What is learned, beside the items and their scale."""
-
-    n_consenting: int
-    tables: dict[str, Tables]
-    profiles: Profiles
-    ease: Ease
-    people: People | None
-
-
-def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> Fitted:
+def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> None:
     """Learn with the settings of a model. former: the people of the fit before. PrivacyError unless
     it is stated that the service learns nothing of what is rated otherwise."""
     if model.variant == "sound" and model.service_sees_items is not False:
@@ -101,8 +91,16 @@ def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> Fitte
             source = replay(seed)
             return release(levels, labels, of_attributes, rule, n_levels=n_levels, source=source)
 
-    ease = fit_ease(people.levels, n_levels, simulate, seed=seed)
-    return Fitted(people.n_people, tables, profiles, ease, known)
+    model.hold(
+        item_ids=ratings.item_ids,
+        titles=titles_of(ratings),
+        scale=ratings.scale,
+        n_consenting=people.n_people,
+        people=known,
+        tables=tables,
+        profiles=profiles,
+        ease=fit_ease(people.levels, n_levels, simulate, seed=seed),
+    )
 
 
 def check_names(**given: str) -> None:
@@ -248,13 +246,16 @@ def restore(model: StandardScheme, header: Mapping[str, Any], arrays: Mapping[st
     if header.get("key"):  # a file of an earlier version has none
         hashes = shaped(arrays, "hashes", header["people"]).view(np.uint64)
         people = People(bytes.fromhex(header["key"]), hashes)
-    ease = _stored_ease(arrays, len(items), header)
     model.hold(
-        items,
-        titles_from_header(header),
-        RatingScale(*header["scale"]),
-        Fitted(header["people"], tables, profiles, ease, people),
-        tuple(Measurement(**entry) for entry in header["measurements"]),
+        item_ids=items,
+        titles=titles_from_header(header),
+        scale=RatingScale(*header["scale"]),
+        n_consenting=header["people"],
+        people=people,
+        tables=tables,
+        profiles=profiles,
+        ease=_stored_ease(arrays, len(items), header),
+        measurements=tuple(Measurement(**entry) for entry in header["measurements"]),
     )
 
 
