@@ -25,7 +25,7 @@ from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.drawing import Dice
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import LARGEST, WEEK, ItemTable, Release, Scores
-from tacit.designs.standard_scheme.server import AT_HOME, SERVED, Ease, Profiles, Server
+from tacit.designs.standard_scheme.server import AT_HOME, SERVED, Ease, Profiles, Server, one_person
 from tacit.designs.standard_scheme.training.people import People, unit
 from tacit.designs.standard_scheme.training.tables import Tables, to_message
 from tacit.errors import DataError, NotFittedError, PrivacyError
@@ -300,8 +300,7 @@ class StandardScheme:
         if not self.scale_.holds(stars[numbers]).all():
             raise DataError("a rating in the history lies off the scale", expected=str(self.scale_))
         levels = (stars[numbers] - self.scale_.minimum) / unit(self.scale_)
-        ends = np.array([0, len(numbers)], dtype=np.int32)
-        return sparse.csr_array((levels, numbers.astype(np.int32), ends), shape=(1, len(stars)))
+        return one_person(dict(zip(numbers.tolist(), levels.tolist(), strict=True)), len(stars))
 
     def _fitted(self) -> None:
         if not hasattr(self, "disclosure_"):

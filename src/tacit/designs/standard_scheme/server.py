@@ -11,6 +11,7 @@ Deviations  ridge 10 instead of 0.1 on centred levels in the sound variant (0.1 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -61,8 +62,7 @@ class Profiles:
 
     def of_everything(self, released: sparse.csr_array) -> Floats:
         """(people, items) predicted levels of all items."""
-        levels: Floats = self.intercepts + self.estimate(released) @ self.factors.T
-        return levels
+        return self.intercepts + self.estimate(released) @ self.factors.T
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,7 @@ class Ease:
     @property
     def inside(self) -> NDArray[np.bool_]:
         """(items,) which items are ranked by weights."""
-        found: NDArray[np.bool_] = np.diff(self.weights.indptr) > 0
-        return found
+        return np.asarray(np.diff(self.weights.indptr) > 0)
 
     def preferences(self, levels: sparse.csr_array, stars: Floats) -> Ints:
         """(people, items) preferences in thousandths, for released (people, items) CSR levels.
@@ -114,6 +113,12 @@ class Ease:
             (tuple(rows[start:end]), tuple(weights[start:end])) for start, end in pairwise(ends)
         )
         return ItemTable(disclosure, liked_levels(self.n_levels), columns)
+
+
+def one_person(levels: Mapping[int, float], n_items: int) -> sparse.csr_array:
+    """(1, n_items) CSR float64 of levels by number of the item."""
+    columns = (np.zeros(len(levels), dtype=np.int32), np.array([*levels], dtype=np.int32))
+    return sparse.csr_array((np.array([*levels.values()], float), columns), (1, n_items))
 
 
 def weigh(levels: sparse.csr_array, n_levels: int) -> sparse.csr_array:
@@ -153,8 +158,5 @@ class Server:
         unknown = [item for item, _ in release.ratings if item not in self._number]
         if unknown:
             raise ValueError(f"item {unknown[0]!r} is none that the disclosure has")
-        columns = [self._number[item] for item, _ in release.ratings]
-        levels = np.array([level for _, level in release.ratings], dtype=float) / MICRO
-        ends = np.array([0, len(columns)], dtype=np.int32)
-        shape = (1, len(self._items))
-        return sparse.csr_array((levels, np.array(columns, dtype=np.int32), ends), shape=shape)
+        levels = {self._number[item]: level / MICRO for item, level in release.ratings}
+        return one_person(levels, len(self._items))

@@ -224,5 +224,4 @@ def at_entries(pattern: sparse.csr_array, values: sparse.csr_array) -> sparse.cs
 def entries_at(matrix: sparse.csr_array, rows: Ints, items: Ints) -> Floats:
     """Stored entries at these places, NaN where nothing is stored."""
     stored = with_data(matrix, np.arange(1, matrix.nnz + 1))[rows, items]  # 0 where nothing is
-    values: Floats = np.append(np.nan, matrix.data)[stored]
-    return values
+    return np.asarray(np.append(np.nan, matrix.data)[stored])

@@ -112,8 +112,7 @@ class Judge:
         if len(beliefs) == 1:
             return np.stack([1 - beliefs[0], beliefs[0]], axis=1)
         chances = np.maximum(np.stack(beliefs, axis=1), 1e-9)
-        normed: Floats = chances / chances.sum(axis=1, keepdims=True)
-        return normed
+        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
     def _errors(self, at_home: Floats, elsewhere: Floats) -> Figures:
         truth = self._experiment.stars(self._held).data
@@ -127,11 +126,8 @@ class Judge:
     def _stars_at(self, levels: Floats) -> Floats:
         """Predicted stars of the held-out ratings, clipped to the scale."""
         lowest, step = self._experiment.minimum, self._experiment.step
-        stars = lowest + step * levels[entry_rows(self._held), self._held.indices]
-        clipped: Floats = np.clip(
-            stars, lowest, lowest + step * (self._experiment.whole_levels - 1)
-        )
-        return clipped
+        predicted = levels[entry_rows(self._held), self._held.indices]
+        return np.asarray(np.clip(predicted, 0, self._experiment.whole_levels - 1) * step + lowest)
 
     def _lists(self, preferences: Floats) -> RankingMetrics:
         """Of unseen items; relevant: held out and in the top quarter of the scale."""

@@ -243,8 +243,7 @@ class _Fold:
 
 
 def _is(labels: Labels, target: int) -> Ints:
-    found: Ints = (labels == target).astype(np.int64)
-    return found
+    return np.where(labels == target, 1, 0)
 
 
 def _two_rows(table: Ints, target: int) -> Floats:
@@ -263,8 +262,7 @@ def fraction_scores(levels: sparse.csr_array, tables: Tables, lattice: int = MIC
     micro = np.round(levels.data * MICRO).astype(np.int64)
     fits = [(micro + own[levels.indices] + 2) % lattice <= 4 for own in tables.offsets]
     sums = np.stack([np.bincount(rows, each, minlength=people) for each in fits], axis=1)
-    shares: Floats = sums / np.maximum(1, np.diff(levels.indptr))[:, None]
-    return shares
+    return np.asarray(sums / np.maximum(1, np.diff(levels.indptr))[:, None])
 
 
 def known_items(

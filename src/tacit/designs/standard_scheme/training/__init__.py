@@ -208,8 +208,9 @@ def write(model: StandardScheme, path: str | Path) -> None:
     if model.people_ is not None:
         arrays["hashes"] = model.people_.hashes.view(np.int64)
     for position, table in enumerate(model.tables_.values()):
-        for name, array in table.by_name().items():
-            arrays[f"{position}.{name}"] = array
+        for name, array in vars(table).items():
+            if isinstance(array, np.ndarray):
+                arrays[f"{position}.{name}"] = array
     container.write(path, header, arrays)
 
 

@@ -35,10 +35,9 @@ def estimate_offsets(statistics: Statistics, *, shrink: bool = True) -> Floats:
     left-out parts of the people best, and take rounded counts; otherwise the plain means, as
     published.
     """
+    pseudo = _best_shrinkage(statistics) if shrink else 0.0
     counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
-    if not shrink:
-        return _offsets(counts, sums, 0.0)
-    return _offsets(counts, sums, _best_shrinkage(statistics), coarse=True)
+    return _offsets(counts, sums, pseudo, coarse=shrink)
 
 
 def _best_shrinkage(statistics: Statistics) -> float:
@@ -54,8 +53,7 @@ def _best_shrinkage(statistics: Statistics) -> float:
 
 def rounded(counts: Floats) -> Floats:
     """To the nearest multiples of ROUNDED_TO."""
-    nearest: Floats = ROUNDED_TO * np.round(counts / ROUNDED_TO)
-    return nearest
+    return np.asarray(ROUNDED_TO * np.round(counts / ROUNDED_TO))
 
 
 def _offsets(counts: Floats, sums: Floats, pseudo: float, coarse: bool = False) -> Floats:
@@ -66,8 +64,7 @@ def _offsets(counts: Floats, sums: Floats, pseudo: float, coarse: bool = False) 
         counts, deviating = rounded(counts), rounded(deviating)
     weights = counts + pseudo
     deviations = np.divide(deviating, weights, out=np.zeros_like(sums), where=weights > 0)
-    centred: Floats = deviations - deviations.mean(axis=0)
-    return centred
+    return np.asarray(deviations - deviations.mean(axis=0))
 
 
 def _unexplained(counts: Floats, sums: Floats, offsets: Floats) -> float:
@@ -90,8 +87,7 @@ def estimate_shown(statistics: Statistics, *, shrink: bool = True) -> Floats:
     """
     people, counts = statistics.people.sum(axis=0), statistics.counts.sum(axis=0)
     if not shrink:
-        smoothed: Floats = (counts + 1) / (people[:, None] + 2)
-        return smoothed
+        return np.asarray((counts + 1) / (people[:, None] + 2))
     people, counts = rounded(people), rounded(counts)
     if len(people) == 2:
         return np.stack(_posterior_shares(counts[0], people[0], counts[1], people[1]))
@@ -182,8 +178,7 @@ def estimate_coupling(statistics: Statistics, common: NDArray[np.bool_]) -> Floa
     coupled = quantile_coupling(shares, np.broadcast_to(shares.mean(axis=0), shares.shape))
     levels = shares.shape[-1]
     coupled = np.where(common[:, None, None], coupled, np.eye(levels))
-    possible: Floats = LEAST_COUPLED + (1 - levels * LEAST_COUPLED) * coupled
-    return possible
+    return np.asarray(LEAST_COUPLED + (1 - levels * LEAST_COUPLED) * coupled)
 
 
 def _star_shares(histogram: Floats, pseudo: float, for_means: float) -> Floats:
@@ -213,6 +208,6 @@ def _tilted(shares: Floats, means: Floats) -> Floats:
 
 def means(sums: Floats, counts: Floats, otherwise: Floats | float, fewest: float = 0.0) -> Floats:
     """sums / counts, and `otherwise` where nothing or fewer were counted."""
-    base = np.broadcast_to(np.asarray(otherwise, dtype=float), sums.shape).copy()
-    found: Floats = np.divide(sums, counts, out=base, where=(counts > 0) & (counts >= fewest))
+    found: Floats = np.broadcast_to(np.asarray(otherwise, dtype=float), sums.shape).copy()
+    np.divide(sums, counts, out=found, where=(counts > 0) & (counts >= fewest))
     return found

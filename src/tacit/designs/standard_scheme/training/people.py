@@ -180,13 +180,8 @@ def private(statistics: Statistics, *, epsilon: float, contributions: int) -> St
     noisy = np.maximum(discrete_laplace(np.round(exact).astype(np.int64), scale), 0).astype(float)
     people = np.maximum(noisy[: statistics.people.size].reshape(statistics.people.shape), 1.0)
     histogram: Floats = noisy[statistics.people.size :].reshape(statistics.histogram.shape)
-    levels: Floats = np.arange(histogram.shape[-1]).astype(np.float64)
-    return Statistics(
-        people=people,
-        counts=histogram.sum(axis=-1),
-        sums=histogram @ levels,
-        histogram=histogram,
-    )
+    sums = histogram @ np.arange(histogram.shape[-1], dtype=float)
+    return Statistics(people, counts=histogram.sum(axis=-1), sums=sums, histogram=histogram)
 
 
 def entry_rows(matrix: sparse.csr_array) -> Ints:

@@ -153,8 +153,7 @@ def eligible(weights: sparse.csr_array, most: int) -> Ints:
     """Numbers of the `most` most liked items, ascending; those with few raters are left out."""
     raters = np.bincount(weights.indices, minlength=weights.shape[1])
     order = _most_liked(weights)
-    kept: Ints = np.sort(order[raters[order] >= FEWEST][:most])
-    return kept
+    return np.sort(order[raters[order] >= FEWEST][:most])
 
 
 def products(weights: sparse.csr_array) -> Floats:

@@ -28,7 +28,7 @@ from tacit.designs.standard_scheme.disclosure import (
     Disclosure,
     Rule,
 )
-from tacit.designs.standard_scheme.messages import MICRO, WEEK
+from tacit.designs.standard_scheme.messages import MICRO, WEEK, frozen
 from tacit.designs.standard_scheme.theory import keep_probability
 from tacit.designs.standard_scheme.training.estimates import (
     estimate_coupling,
@@ -74,11 +74,6 @@ class Tables:
     coupling: Ints | None
     item_means: Ints
 
-    def by_name(self) -> dict[str, Ints]:
-        """The arrays that there are, by names for a file."""
-        named = {name: array for name, array in vars(self).items() if name != "values"}
-        return {name: array for name, array in named.items() if array is not None}
-
 
 def estimate(
     people: Consenting,
@@ -96,8 +91,9 @@ def estimate(
     backfitting (effects add up), shown sets and couplings one after the other.
     """
     if not math.isinf(epsilon):
-        how: dict[str, Any] = {"contributions": contributions, "coupling": coupling}
-        return estimate_privately(people, secure(), epsilon=epsilon, **how)
+        return estimate_privately(
+            people, secure(), epsilon=epsilon, contributions=contributions, coupling=coupling
+        )
     parts = np.random.default_rng(seed).integers(0, PARTS, people.n_people)
     raters = np.bincount(people.levels.indices, minlength=people.levels.shape[1]).astype(float)
     tables: dict[str, Tables] = {}
@@ -106,19 +102,9 @@ def estimate(
             others = {other: table for other, table in tables.items() if other != name}
             levels, weights, spread = _left_by(people, others)
             labels, values = people.labels[:, position], people.values[position]
-            statistics = collect(
-                levels,
-                labels,
-                parts,
-                n_values=len(values),
-                n_levels=people.n_levels,
-                n_parts=PARTS,
-                weights=weights,
-                spread=spread,
-            )
-            tables[name] = estimate_tables(
-                values, statistics, raters, shrink=shrink, coupling=coupling
-            )
+            shape = {"n_values": len(values), "n_levels": people.n_levels, "n_parts": PARTS}
+            sums = collect(levels, labels, parts, **shape, weights=weights, spread=spread)
+            tables[name] = estimate_tables(values, sums, raters, shrink=shrink, coupling=coupling)
     return within_bounds(tables) if shrink else tables
 
 
@@ -216,31 +202,33 @@ def within_bounds(tables: dict[str, Tables]) -> dict[str, Tables]:
 def _capped(ratios: Floats, common: NDArray[np.bool_]) -> Ints:
     """(values, items) chances in parts per million, CAP at most; 0 for all values or for none."""
     keep = np.round(ratios * CAP).astype(np.int64)
-    decided: Ints = np.where(common & (keep.min(axis=0) >= FLOOR), keep, 0)
-    return decided
+    return np.where(common & (keep.min(axis=0) >= FLOOR), keep, 0)
 
 
 def to_message(tables: dict[str, Tables], rule: Rule, **others: Any) -> Disclosure:
     """The disclosure that goes to every device: what it needs for this rule, and nothing else.
 
-    others: fields of `Disclosure`: minimum, step, levels, items, and perhaps epoch_length (a week)
-    and aliases.
+    others: further fields of `Disclosure`; epoch_length is a week unless given, aliases are none.
     """
-    averaged, coupled = rule.transform == "attribute-average", rule.transform == "coupling"
-    usual = next(iter(tables.values())).item_means if rule.transform == "movie-average" else None
-    attributes = [
+
+    def where(transform: str, array: Ints | None) -> Any:
+        """The array, if this transform is the rule's."""
+        return () if array is None or rule.transform != transform else frozen(array.tolist())
+
+    attributes = tuple(
         AttributeTable(
             name,
             table.values,
-            _tuples(table.offsets),
-            _tuples(table.keep),
-            _tuples(table.means if averaged else None),
-            _tuples(table.coupling if coupled else None),
+            offsets=frozen(table.offsets.tolist()),
+            keep=frozen(table.keep.tolist()),
+            means=where("attribute-average", table.means),
+            coupling=where("coupling", table.coupling),
         )
         for name, table in tables.items()
-    ]
+    )
+    item_means = where("movie-average", next(iter(tables.values())).item_means)
     given: dict[str, Any] = {"epoch_length": WEEK, "aliases": ()} | others
-    return Disclosure(rule, item_means=_tuples(usual), attributes=tuple(attributes), **given)
+    return Disclosure(rule, item_means=item_means, attributes=attributes, **given)
 
 
 def _micro(numbers: Floats) -> Ints:
@@ -251,9 +239,3 @@ def _cumulative(chances: Floats) -> Ints:
     cumulative = _micro(np.cumsum(chances, axis=-1))
     cumulative[..., -1] = MICRO
     return np.minimum(cumulative, MICRO)
-
-
-def _tuples(array: Ints | None) -> tuple:  # type: ignore[type-arg]  # nested as deep as the array
-    if array is None:
-        return ()
-    return tuple(map(_tuples, array)) if array.ndim > 1 else tuple(array.tolist())
