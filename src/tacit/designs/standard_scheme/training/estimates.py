@@ -24,7 +24,7 @@ from tacit.designs.standard_scheme.training.people import Floats, Statistics
 ROUNDED_TO = 5
 LEAST_COUPLED = 1e-4
 """Every level is released for every item with at least this chance, whatever the value."""
-_PSEUDO_RATINGS = np.geomspace(1.0, 1000.0, 16)
+_PSEUDO_RATINGS: list[float] = np.geomspace(1.0, 1000.0, 16).tolist()
 _LOG_ODDS = np.linspace(-4.0, 4.0, 49)
 
 
@@ -43,12 +43,14 @@ def estimate_offsets(statistics: Statistics, *, shrink: bool = True) -> Floats:
 def _best_shrinkage(statistics: Statistics) -> float:
     """Pseudo-ratings with which the offsets of the other parts predict a left-out part best."""
     counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
-    losses = np.zeros(len(_PSEUDO_RATINGS))
-    for held_counts, held_sums in zip(statistics.counts, statistics.sums, strict=True):
-        for index, pseudo in enumerate(_PSEUDO_RATINGS):
-            offsets = _offsets(counts - held_counts, sums - held_sums, pseudo)
-            losses[index] += _unexplained(held_counts, held_sums, offsets)
-    return float(_PSEUDO_RATINGS[np.argmin(losses)])
+
+    def loss(pseudo: float) -> float:
+        return sum(
+            _unexplained(held, held_sums, _offsets(counts - held, sums - held_sums, pseudo))
+            for held, held_sums in zip(statistics.counts, statistics.sums, strict=True)
+        )
+
+    return min(_PSEUDO_RATINGS, key=loss)
 
 
 def rounded(counts: Floats) -> Floats:
@@ -170,10 +172,9 @@ def estimate_coupling(statistics: Statistics, common: NDArray[np.bool_]) -> Floa
     for_means = _best_shrinkage(statistics)
     fits = np.zeros(len(_PSEUDO_RATINGS))
     for held in statistics.histogram:
-        rest = histogram - held
         for index, pseudo in enumerate(_PSEUDO_RATINGS):
-            fits[index] += np.sum(held * np.log(_star_shares(rest, pseudo, for_means)))
-    pseudo = float(_PSEUDO_RATINGS[np.argmax(fits)])
+            fits[index] += np.sum(held * np.log(_star_shares(histogram - held, pseudo, for_means)))
+    pseudo = _PSEUDO_RATINGS[np.argmax(fits)]
     shares = _star_shares(rounded(histogram), pseudo, for_means)
     coupled = quantile_coupling(shares, np.broadcast_to(shares.mean(axis=0), shares.shape))
     levels = shares.shape[-1]
