@@ -93,9 +93,11 @@ class Account:
         state, disclosure = self.state, self.disclosure
         self._follow(history)
         over = end(epoch, state.created, state.epoch_length)
-        named = renamed(history, disclosure)
-        arrivals = state.arrivals
-        ended = {item: star for item, star in named.items() if arrivals.get(item, over - 1) < over}
+        ended = {
+            item: star
+            for item, star in renamed(history, disclosure).items()
+            if state.arrivals.get(item, over - 1) < over
+        }
         try:
             device = Device(disclosure, self.values, state, self.secret)
         except Refused as refused:

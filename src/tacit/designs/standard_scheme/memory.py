@@ -107,9 +107,8 @@ class State(Message):
     def follow(self, aliases: Aliases) -> None:
         """Move what is known about an old id to its new one; Refused as by `check_names`.
 
-        What the letters hold they go on holding, and nothing else comes into them: of several
-        records a shown one stands, the new id's own first, whatever was held back. A withdrawn one
-        is held back from then on.
+        Letters hold what they held and nothing more: of several records a shown one stands, the new
+        id's own first. A withdrawn one is held back from then on.
         """
         self.check_names(aliases)
         before = dict(self.aliases)
@@ -147,11 +146,11 @@ class State(Message):
     def _content(self) -> dict[str, Any]:
         return super()._content() | {
             "records": [
-                [item, record.level, record.digest, record.epoch, record.withdrawn]
-                for item, record in in_order(self.records.items())
+                [item, *vars(self.records[item]).values()]
+                for item in sorted(self.records, key=_by_bytes)
             ],
-            "frozen": [item for item, _ in in_order((item, None) for item in self.frozen)],
-            "arrivals": in_order(self.arrivals.items()),
+            "frozen": sorted(self.frozen, key=_by_bytes),
+            "arrivals": sorted(self.arrivals.items(), key=lambda row: _by_bytes(row[0])),
             "letter": None if self.letter is None else self.letter.decode(),
         }
 
@@ -169,9 +168,7 @@ class State(Message):
 
 def lost(history: Collection[ItemId], now: int, length: int, spoken: int = -1) -> State:
     """The state of an account whose memory is lost: what is rated by now is never decided.
-
-    length: the disclosure's epoch length. spoken: as the file of the secret says.
-    """
+    length: the disclosure's epoch length. spoken: as the file of the secret says."""
     state = State(created=max(0, now - DAY), frozen=set(history), spoken=spoken)
     _close(state, now, length)
     return state
@@ -186,10 +183,8 @@ def restored(state: State, history: Collection[ItemId], now: int, length: int, s
 
 
 def forgotten(state: State, history: Collection[ItemId], now: int) -> State:
-    """The state for a new account, with a new secret, after "forget me".
-
-    Every item that the old account may have decided stays frozen; no star is kept.
-    """
+    """The state for a new account, with a new secret, after "forget me": every item that the old
+    account may have decided stays frozen; no star is kept."""
     return State(
         created=now,
         frozen={*state.frozen, *state.records, *state.arrivals, *state.named(history)},
@@ -242,14 +237,13 @@ def identified(rated: Mapping[Any, T]) -> tuple[dict[ItemId, T], str]:
     return named, ", ".join(odd)
 
 
-def in_order(rows: Iterable[tuple[ItemId, T]]) -> list[tuple[ItemId, T]]:
-    """By the bytes of the item's JSON."""
-    return sorted(rows, key=lambda row: spelled(row[0]).encode())
-
-
 def spelled(item: ItemId) -> str:
     """The item's JSON."""
     return json.dumps(item, ensure_ascii=False)
+
+
+def _by_bytes(item: ItemId) -> bytes:
+    return spelled(item).encode()
 
 
 def _is_record(record: Record) -> bool:

@@ -57,8 +57,7 @@ class Exchange:
 class StandardScheme:
     """Hide an attribute of the person who asks, by what their device sends.
 
-    attributes     names in `ratings.user_attributes` that people want to hide; each has two or more
-                   values
+    attributes     names in `ratings.user_attributes`, each of two or more values
     variant        "sound", or "published": raw gaps, add-one smoothing and the patent's penalties
     release        what a device sends, a name in `disclosure.RELEASES`
     factors        length of an item profile
@@ -72,10 +71,9 @@ class StandardScheme:
     item_table     whether the consenting people agreed that `item_table_` is published, for lists
                    on the device from true stars
     epoch_length   seconds between two letters of a device, a day at least
-    aliases        old item id to new one, of items that were renamed, merged or split; an old id
-                   is never used again
-    random_state   seeds the start of the factorisation and the parts of the cross-validation; no
-                   draw of a device and no privacy noise depends on it
+    aliases        as in `Disclosure`, old id to new one
+    random_state   of the factorisation and the cross-validation; no draw of a device and no
+                   privacy noise depends on it
     """
 
     attributes: Sequence[str] = ("gender",)
@@ -124,9 +122,9 @@ class StandardScheme:
         for an attribute or value that the disclosure does not name.
         """
         self._fitted()
+        published = self.variant == "published"
         memory = State(created=0) if memory is None else memory
         dice = secrets.token_bytes(32) if dice is None else dice
-        published = self.variant == "published"
         try:
             return Device(self.disclosure_, attributes, memory, dice, reproduce=published)
         except ValueError as error:
@@ -158,7 +156,7 @@ class StandardScheme:
         """The list that a device makes of the scores of its last letter. wanted: as for
         `recommend`."""
         known = {item: preference for item, _, preference in scores.scores}
-        preferences = np.array([known.get(item, -LARGEST) for item in self.item_ids_.tolist()])
+        preferences = np.array([known.get(item, -LARGEST) for item in self.disclosure_.items])
         return self._listed(preferences, history, **wanted)
 
     def recommend(
@@ -178,8 +176,8 @@ class StandardScheme:
         keeps no person: a bare `user` gets the list of a person without ratings.
         """
         self._fitted()
-        wanted: dict[str, Any] = {"n": n, "exclude": exclude, "candidates": candidates}
-        wanted["user"] = user
+        wanted: dict[str, Any] = {"user": user, "n": n}
+        wanted |= {"exclude": exclude, "candidates": candidates}
         own = {} if history is None else checked_history(history, self.item_ids_)
         if attributes is not None:
             return self.exchange(own, attributes, **wanted).recommendations
@@ -205,8 +203,7 @@ class StandardScheme:
                 "A list at the device needs the item table, which is published with the consent of "
                 "the people it was fitted to: fit with item_table=True (--item-table) if they do."
             )
-        n, levels = checked_n(n), self._levels(history)
-        items = self.disclosure_.items
+        n, levels, items = checked_n(n), self._levels(history), self.disclosure_.items
         whole = np.floor(levels.data + 0.5).astype(np.int64).tolist()
         rated = dict(zip((items[number] for number in levels.indices), whole, strict=True))
         wanted = set(items if candidates is None else checked_ids(candidates, "candidates"))
@@ -276,9 +273,7 @@ class StandardScheme:
             epoch_length=self.epoch_length,
             aliases=tuple(self.aliases.items()),
         )
-        self.server_ = Server(
-            self.disclosure_.digest, self.disclosure_.items, self.profiles_, self.ease_
-        )
+        self.server_ = Server(self.disclosure_, profiles, ease)
 
     def _listed(
         self,
@@ -288,9 +283,8 @@ class StandardScheme:
         **wanted: Any,
     ) -> Recommendations:
         wanted = {"n": 10, "user": None, "candidates": None} | wanted
-        left_out = {*history, *checked_ids(exclude, "exclude")}
-        found = top_n(preferences / SERVED, self.item_ids_, left_out=left_out, **wanted)
-        return found.named(self.titles_)
+        wanted["left_out"] = {*history, *checked_ids(exclude, "exclude")}
+        return top_n(preferences / SERVED, self.item_ids_, **wanted).named(self.titles_)
 
     def _levels(self, history: History) -> sparse.csr_array:
         """(1, n_items) CSR of true levels; DataError for stars off the scale."""

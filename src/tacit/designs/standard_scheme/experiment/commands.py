@@ -19,8 +19,6 @@ from tacit.designs.standard_scheme.experiment.table import (
     AttackRow,
     HidingTable,
     KnownRow,
-    SingleRow,
-    TimeRow,
     WorstRow,
     shown_distance,
     verdict,
@@ -214,7 +212,7 @@ def _area(area: float | None, small: str = "") -> Cell | None:
     return Cell(f"{area:.3f}", small, level, said=LEVELS[level][1])
 
 
-def _attacked(row: AttackRow | TimeRow | KnownRow | SingleRow | None) -> Cell | None:
+def _attacked(row: AttackRow | KnownRow | None) -> Cell | None:
     return None if row is None else _area(row.auc, f"{row.low:.2f}–{row.high:.2f}")
 
 
@@ -226,7 +224,7 @@ def attackers(table: HidingTable) -> Table:
         (table.judged, "union", "released"): "retrained",
         (table.judged, "epochs", "released"): "weeks",
     }
-    columns: dict[str, dict[str, AttackRow | SingleRow]] = {name: {} for name in names.values()}
+    columns: dict[str, dict[str, AttackRow]] = {name: {} for name in names.values()}
     for row in table.rows:
         if name := names.get((row.release, row.view, row.trained_on)):
             columns[name][row.attack] = row
@@ -242,7 +240,7 @@ def attackers(table: HidingTable) -> Table:
 def over_time(table: HidingTable) -> Table:
     """The strongest on each schedule."""
     rows = []
-    for schedule, every in grouped(table.over_time, lambda row: row.schedule).items():
+    for schedule, every in grouped(table.over_time, lambda row: row.view).items():
         strongest = max(every, key=lambda row: abs(row.auc - 0.5))
         rows.append((schedule, strongest.attack, _attacked(strongest)))
     columns = ("schedule", "strongest attacker", "AUC")

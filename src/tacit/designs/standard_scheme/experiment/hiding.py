@@ -41,8 +41,6 @@ from tacit.designs.standard_scheme.experiment.table import (
     AttackRow,
     HidingTable,
     KnownRow,
-    SingleRow,
-    TimeRow,
     WorstRow,
 )
 from tacit.designs.standard_scheme.training import check_names
@@ -154,7 +152,7 @@ class _Pooled:
 
     def table(self) -> HidingTable:
         experiment, results = self._experiment, self._results
-        areas = _areas(self._bounds)
+        rows = _rows(self._bounds)
         views = {UNION: UNION, WEEKLY: EPOCHS}
         certain = accuracy.means([found.certain for found in results])
         return HidingTable(
@@ -162,27 +160,18 @@ class _Pooled:
             values=experiment.people.values[0],
             people=experiment.people.n_people,
             judged=experiment.judged,
-            rows=tuple(
-                AttackRow(key.release, views[key.view], key.attack, key.trained_on, *area)
-                for key, area in areas
-                if key.view in views
-            ),
+            rows=tuple(replace(row, view=views[row.view]) for row in rows if row.view in views),
             worst=tuple(map(self.worst, experiment.releases)),
             over_time=tuple(
-                TimeRow(schedule, key.attack, *area)
-                for schedule in experiment.schedules
-                for key, area in areas
-                if key.view == schedule
+                row for schedule in experiment.schedules for row in rows if row.view == schedule
             ),
             known_items=tuple(
-                KnownRow(int(key.attack), *area, certain[int(key.attack)])
-                for key, area in areas
-                if key.view == KNOWN
+                KnownRow(int(row.attack), row.auc, row.low, row.high, certain[int(row.attack)])
+                for row in rows
+                if row.view == KNOWN
             ),
-            counts=tuple(
-                SingleRow(key.attack, *area) for key, area in areas if key.view == COUNTED
-            ),
-            control=tuple(SingleRow(key.attack, *area) for key, area in _areas(self._chance)),
+            counts=tuple(row for row in rows if row.view == COUNTED),
+            control=tuple(_rows(self._chance)),
             accuracy=tuple(
                 accuracy.accuracy_row(name, [found.accuracy[name] for found in results])
                 for name in experiment.releases
@@ -202,18 +191,17 @@ class _Pooled:
             if key.release == release and key.view not in (KNOWN, COUNTED)
         }
         bound = self._bound(self._labels, family)
-        judged = release == (self._experiment.judged or "none")
-        chance = self._chance if judged else None
+        chance = self._chance if release == (self._experiment.judged or "none") else None
         people, rarest = len(self._labels), int(np.bincount(self._labels).min())
-        found = bound.worst
+        strongest = bound.worst
         return WorstRow(
             release=release,
             auc=0.5 + bound.distance,
             upper=0.5 + bound.upper,
             lower=0.5 + bound.lower,
-            attack=found.attack,
-            view=found.view,
-            trained_on=found.trained_on,
+            attack=strongest.attack,
+            view=strongest.view,
+            trained_on=strongest.trained_on,
             attackers=len(self._experiment.attacks),
             control=None if chance is None else 0.5 + chance.distance,
             control_upper=None if chance is None else 0.5 + chance.upper,
@@ -232,11 +220,11 @@ class _Pooled:
         return {key: np.concatenate([each[key] for each in folds]) for key in folds[0]}
 
 
-def _areas(bound: Bound[Key]) -> list[tuple[Key, tuple[float, float, float]]]:
-    """AUC and ends of its interval; of several attacked values the first key, and means."""
-    found = []
-    for keys in grouped(bound.areas, lambda key: key._replace(target=0)).values():
-        ends = [(bound.areas[key], *bound.interval(key)) for key in keys]
-        area, low, high = np.mean(ends, axis=0).tolist()
-        found.append((keys[0], (area, low, high)))
-    return found
+def _rows(bound: Bound[Key]) -> list[AttackRow]:
+    """Of several attacked values, means."""
+    rows = []
+    for one, keys in grouped(bound.areas, lambda key: key._replace(target=0)).items():
+        areas = [(bound.areas[key], *bound.interval(key)) for key in keys]
+        area = np.mean(areas, axis=0).tolist()
+        rows.append(AttackRow(one.release, one.view, one.attack, one.trained_on, *area))
+    return rows

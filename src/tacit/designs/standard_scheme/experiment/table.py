@@ -18,8 +18,9 @@ NEAR = 0.06
 class AttackRow:
     """One attacker on one release.
 
-    view: union (the last set) or epochs (and in which week each item came). trained_on: raw
-    (frozen) or released (knows the method). low, high: 95 % over people, this row by itself.
+    view: union (the last set), epochs (and in which week each item came), a schedule, or what is
+    known beside the release. trained_on: raw (frozen) or released (knows the method). low, high:
+    95 % over people, this row by itself.
     """
 
     release: str
@@ -51,27 +52,6 @@ class AccuracyRow:
     ndcg_high: float
     recall_at_10: float
     ndcg_stars: float
-
-
-@dataclass(frozen=True)
-class SingleRow:
-    """One attack under one condition, with its 95 % interval over people."""
-
-    attack: str
-    auc: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class TimeRow:
-    """One attacker on the last of a sequence of letters, and when each item came."""
-
-    schedule: str
-    attack: str
-    auc: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -114,6 +94,8 @@ class WorstRow:
 class HidingTable:
     """The whole experiment.
 
+    over_time  attackers on the last of a sequence of letters, who see when each item came
+    counts     attackers who know the number of rated items; control: on permuted labels
     fractions  release -> AUC of looking at the released fractions with the public offsets in hand;
                1 on unrounded whole stars, where nothing has to be learned
     """
@@ -124,10 +106,10 @@ class HidingTable:
     judged: str | None
     rows: tuple[AttackRow, ...]
     worst: tuple[WorstRow, ...]
-    over_time: tuple[TimeRow, ...]
+    over_time: tuple[AttackRow, ...]
     known_items: tuple[KnownRow, ...]
-    counts: tuple[SingleRow, ...]
-    control: tuple[SingleRow, ...]
+    counts: tuple[AttackRow, ...]
+    control: tuple[AttackRow, ...]
     accuracy: tuple[AccuracyRow, ...]
     fractions: dict[str, float]
     tradeoff: tuple[MixPoint, ...]
@@ -154,8 +136,13 @@ class HidingTable:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        found = asdict(self)
-        return found | {"default_release": found.pop("judged") or DEFAULT_RELEASE}
+        plain = asdict(self)
+        for row in plain["over_time"]:
+            row["schedule"] = row["view"]
+        for row in (*plain["over_time"], *plain["counts"], *plain["control"]):
+            for key in ("release", "view", "trained_on"):
+                del row[key]
+        return plain | {"default_release": plain.pop("judged") or DEFAULT_RELEASE}
 
 
 def _figures(found: WorstRow, data: str) -> tuple[Measurement, ...]:

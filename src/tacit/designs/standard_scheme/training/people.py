@@ -67,8 +67,8 @@ def consenting(
 ) -> tuple[Consenting, Ints]:
     """The people with every named attribute, and their numbers in `ratings`.
 
-    given: an attribute's public values; who has another one is left out. Values of others are read
-    off the people.
+    given: an attribute's public values: people with another one are left out. Values of other
+    attributes are read off the people.
     """
     public = {name: tuple(sorted(values)) for name, values in (given or {}).items()}
     columns = [[None if v is None else str(v) for v in ratings.attribute(name)] for name in names]
@@ -78,9 +78,8 @@ def consenting(
         if None not in row
         and all(v in public.get(name, row) for name, v in zip(names, row, strict=True))
     ]
-    numbers, values = np.array(known, dtype=np.int64), []
-    labels = np.zeros((len(known), len(names)), dtype=np.int64)
-    for position, (name, column) in enumerate(zip(names, columns, strict=True)):
+    numbers, labels, values = np.array(known, dtype=np.int64), [], []
+    for name, column in zip(names, columns, strict=True):
         own = [str(column[number]) for number in known]
         distinct = public.get(name) or tuple(sorted(set(own)))
         if len(distinct) < 2:
@@ -89,12 +88,12 @@ def consenting(
                 found=distinct,
                 expected="at least two values",
             )
-        labels[:, position] = [distinct.index(value) for value in own]
+        labels.append([distinct.index(value) for value in own])
         values.append(distinct)
-    scale = ratings.scale
-    levels = (ratings.matrix.data - scale.minimum) / unit(scale)
-    of_people = with_data(ratings.matrix, np.round(levels) if scale.discrete else levels)[numbers]
-    return Consenting(of_people, labels, tuple(names), tuple(values), scale.levels), numbers
+    scale, of_people = ratings.scale, np.array(labels, dtype=np.int64).T
+    stars = (ratings.matrix.data - scale.minimum) / unit(scale)
+    levels = with_data(ratings.matrix, np.round(stars) if scale.discrete else stars)[numbers]
+    return Consenting(levels, of_people, tuple(names), tuple(values), scale.levels), numbers
 
 
 @dataclass(frozen=True)
@@ -202,11 +201,10 @@ def chosen(matrix: sparse.csr_array, mask: NDArray[np.bool_]) -> sparse.csr_arra
 
 def ranks(matrix: sparse.csr_array, keys: NDArray[Any]) -> Ints:
     """(entries,) place of each entry among its person's, from 0, by ascending keys."""
-    rows = entry_rows(matrix)
-    order = np.lexsort((keys, rows))
-    found = np.empty(len(rows), dtype=np.int64)
-    found[order] = np.arange(len(rows)) - matrix.indptr[rows[order]]
-    return found
+    order = np.lexsort((keys, entry_rows(matrix)))
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order)) - np.repeat(matrix.indptr[:-1], np.diff(matrix.indptr))
+    return place
 
 
 @dataclass(frozen=True)

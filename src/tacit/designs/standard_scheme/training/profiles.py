@@ -1,26 +1,19 @@
-"""What the recommender predicts and ranks by: item profiles, and item-item weights for lists.
+"""What the recommender predicts by, item profiles, and ranks by, item-item weights.
 
-Source      US patent application "Privacy protection against curious recommenders". Its other
-            kind of profile, a vector of known features, is left out.
+Source      profiles: US patent application "Privacy protection against curious recommenders", but
+            not its profiles of known features; weights: Steck (WWW 2019), as in
+            `tacit.engine.ridge`.
 Runs at     the recommender.
 Sees        the consenting people's ratings and attributes in the clear.
-Releases    nothing: item profiles stay with the recommender.
-Guarantee   none for the consenting people: profiles are fitted to their exact ratings.
-Deviations  alternating ridge regressions where the patent uses 20 rounds of gradient descent; item
-            means are taken out first, so that a ridge pulls towards the item's mean and not to 0.
-
-Item-item weights: which items people like together.
-
-Source      Steck (WWW 2019), as in `tacit.engine.ridge`.
-Runs at     the recommender.
-Sees        the consenting people's true stars.
-Releases    nothing by itself. Anyone who holds B can compute X'X from it: how many people like two
-            items. So X'X is rounded to multiples of 5 before B is made of it, items with few raters
-            are left out, weights are rounded to 1/1000, and at most 256 of an item are kept. That
-            is no guarantee.
+Releases    nothing by itself. Anyone who holds the weights can compute X'X from them: how many
+            people like two items. So X'X is rounded to multiples of 5 before, items with few raters
+            are left out, weights are rounded to 1/1000, and at most 256 of an item are kept.
+Guarantee   none for the consenting people: both are fitted to their exact ratings.
 Cost        one dense array of n_items^2 float64, twice that while the penalty is chosen.
-Deviations  weights are 1 for a star in the top two fifths of the scale and 0.3 for another one,
-            where the paper has 1 for each.
+Deviations  profiles: alternating ridge regressions where the patent uses 20 rounds of gradient
+            descent; item means are taken out first, so that a ridge pulls towards the item's mean
+            and not to 0. Weights count 1 for a star in the top two fifths of the scale and 0.3 for
+            another one, where the paper has 1 for each.
 """
 
 from __future__ import annotations
@@ -158,32 +151,26 @@ def eligible(weights: sparse.csr_array, most: int) -> Ints:
 
 def products(weights: sparse.csr_array) -> Floats:
     """(items, items) X'X in Fortran order, for X in units of 1, to the nearest multiples of 5."""
-    found = gram(weights / LIKED)
-    found /= ROUNDED_TO
-    np.round(found, out=found)
-    found *= ROUNDED_TO
-    return found
+    together = gram(weights / LIKED)
+    together /= ROUNDED_TO  # in place: it is large
+    np.round(together, out=together)
+    together *= ROUNDED_TO
+    return together
 
 
 def _stored(dense: Floats, kept: Ints, n_items: int) -> sparse.csc_array:
     """The largest weights of each column as whole numbers, among all items."""
-    rows, weights = [], []
-    sizes = np.zeros(n_items, dtype=np.int64)
+    none = np.empty(0, np.int64)
+    rows, weights, ends = [none], [none], np.zeros(n_items + 1, dtype=np.int64)
     for column, item in enumerate(kept):
         whole = np.round(dense[:, column] * UNIT).astype(np.int64)
         largest = np.argsort(-np.abs(whole), kind="stable")[:LARGEST_COLUMN]
         largest = np.sort(largest[whole[largest] != 0])
         rows.append(kept[largest])
         weights.append(whole[largest])
-        sizes[item] = len(largest)
-    return sparse.csc_array(
-        (
-            np.concatenate([*weights, np.empty(0, np.int64)]),
-            np.concatenate([*rows, np.empty(0, np.int64)]),
-            np.concatenate([[0], np.cumsum(sizes)]),
-        ),
-        shape=(n_items, n_items),
-    )
+        ends[item + 1] = len(largest)
+    stored = (np.concatenate(weights), np.concatenate(rows), np.cumsum(ends))
+    return sparse.csc_array(stored, shape=(n_items, n_items))
 
 
 def _most_liked(weights: sparse.csr_array) -> Ints:
