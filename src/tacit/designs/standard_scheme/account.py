@@ -40,12 +40,12 @@ class Account:
     tell: Callable[[str], object] = str
 
     def speak(self, history: History, entered: Mapping[ItemId, int], now: int) -> bytes | None:
-        """The letter that is due, kept before it is returned; None where none is.
+        """The letter that is due, kept before it is returned; None where none is. In the same epoch
+        it is the same bytes.
 
         history: all present stars, each under the id that it was given for: a new name of an item
-        is followed with the next letter. entered: the second at which each was first entered;
-        without it, the second at which this object first saw it. Asked again in the same epoch, it
-        returns the same bytes. Stars off the scale are not decided.
+        is followed with the next letter. Stars off the scale are not decided. entered: the second
+        at which each was first entered; without it, the second at which this object first saw it.
         """
         state = self.state
         length = state.epoch_length or self.disclosure.epoch_length

@@ -44,9 +44,9 @@ def released(vector: Numbers, contributions: int) -> Numbers:
     people, stars = vector[:_HEADS].reshape(1, _HEADS), histogram @ np.arange(LEVELS)
     given = Statistics(people, histogram.sum(axis=-1), stars, histogram)
     with np.errstate(invalid="ignore"):  # the grey box spoils numbers
-        found = private(given, epsilon=EPSILON, contributions=contributions)
-    assert found.histogram is not None
-    return np.concatenate([found.people.ravel(), found.histogram.ravel()])
+        noisy = private(given, epsilon=EPSILON, contributions=contributions)
+    assert noisy.histogram is not None
+    return np.concatenate([noisy.people.ravel(), noisy.histogram.ravel()])
 
 
 def pair(ratings: int, contributions: int = CONTRIBUTIONS) -> Pair:

@@ -92,11 +92,6 @@ DESIGN = Design(
     "MovieLens with 631 and 943 people. Hiding needs more of them: the card's attacks say "
     "how well it works.",
     served=(
-        Served(
-            "disclosures",
-            "serve:ServedDisclosure",
-            "serve:router",
-            "serve.operator:make_demo",
-        ),
+        Served("disclosures", "serve:ServedDisclosure", "serve:router", "serve.operator:make_demo"),
     ),
 )

@@ -1,8 +1,7 @@
-"""What a device remembers: one record for each item it decided. It stays where the stars are.
+"""What a device remembers: one record for each item it decided, no true star and no die.
 
-No true star and no die is in it: neither is used again. Its canonical bytes are those of a message
-that is never sent. Whatever changes a state has to be kept durably before a letter leaves.
-Standard library only.
+It stays on the device: its canonical bytes are those of a message that is never sent. Whatever
+changes a state has to be kept durably before a letter leaves. Standard library only.
 """
 
 from __future__ import annotations

@@ -46,18 +46,17 @@ class MessageError(ValueError):
 
 
 class Message:
-    """A dataclass with canonical bytes, which hold its fields under their names unless it says
-    otherwise. kind: what the bytes say that they are."""
+    """A dataclass with canonical bytes, which hold its fields under their names unless it overrides
+    that. kind: what the bytes say that they are."""
 
     kind: ClassVar[str]
 
     def encode(self) -> bytes:
-        """The canonical bytes."""
         return encode({"version": VERSION, "message": self.kind, **self._content()})
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """Back from them; MessageError for anything but canonical bytes."""
+        """MessageError for anything but canonical bytes."""
         try:
             content = json.loads(data)
         except (ValueError, RecursionError):
@@ -228,15 +227,11 @@ class ItemTable(Message):
             raise ValueError("this item table was made for another disclosure")
         if not all(is_integer(level, 0, len(self.liked) - 1) for level in levels.values()):
             raise ValueError("a level lies off the scale of this item table")
-        weight = {number: self.liked[levels[i]] for number, i in enumerate(items) if i in levels}
-        unseen = [number for number in range(len(items)) if number not in weight]
-        preference = {
-            number: sum(
-                weight[row] * each
-                for row, each in zip(*self.columns[number], strict=True)
-                if row in weight
-            )
-            for number in unseen
-        }
-        unseen.sort(key=lambda number: (not self.columns[number][0], -preference[number]))
-        return [(items[number], preference[number]) for number in unseen]
+        counts = {number: self.liked[levels[i]] for number, i in enumerate(items) if i in levels}
+        ranked = []
+        for number, (rows, weights) in enumerate(self.columns):
+            if number not in counts:
+                column = zip(rows, weights, strict=True)
+                preference = sum(counts.get(row, 0) * weight for row, weight in column)
+                ranked.append((not rows, -preference, number))
+        return [(items[number], -negative) for _, negative, number in sorted(ranked)]

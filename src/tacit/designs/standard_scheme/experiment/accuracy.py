@@ -158,9 +158,9 @@ def accuracy_row(release: str, folds: Sequence[Figures]) -> AccuracyRow:
     """Means over folds, with intervals."""
     error = mean_interval([fold["rmse"] for fold in folds])
     lists = mean_interval([fold["ndcg"] for fold in folds], bounds=(0.0, 1.0))
-    found = means(folds) | {"rmse": error.mean, "rmse_low": error.low, "rmse_high": error.high}
-    found |= {"ndcg": lists.mean, "ndcg_low": lists.low, "ndcg_high": lists.high}
-    return AccuracyRow(release, **found)
+    figures = means(folds) | {"rmse": error.mean, "rmse_low": error.low, "rmse_high": error.high}
+    figures |= {"ndcg": lists.mean, "ndcg_low": lists.low, "ndcg_high": lists.high}
+    return AccuracyRow(release, **figures)
 
 
 def mix_point(mix: float, points: Sequence[tuple[dict[str, float], float]]) -> MixPoint:

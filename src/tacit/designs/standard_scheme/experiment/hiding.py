@@ -146,15 +146,15 @@ class _Pooled:
         self._fold_of = experiment.fold_of[order]
         self._labels = experiment.labels[order]
         dealt = permuted(experiment.labels, experiment.seed)[order].astype(np.int64)
-        self._scores = self._joined([found.scores for found in results])
+        self._scores = self._joined([fold.scores for fold in results])
         self._bounds = self._bound(self._labels, self._scores)
-        self._chance = self._bound(dealt, self._joined([found.control for found in results]))
+        self._chance = self._bound(dealt, self._joined([fold.control for fold in results]))
 
     def table(self) -> HidingTable:
         experiment, results = self._experiment, self._results
         rows = _rows(self._bounds)
         views = {UNION: UNION, WEEKLY: EPOCHS}
-        certain = accuracy.means([found.certain for found in results])
+        certain = accuracy.means([fold.certain for fold in results])
         return HidingTable(
             attribute=experiment.people.names[0],
             values=experiment.people.values[0],
@@ -173,12 +173,12 @@ class _Pooled:
             counts=tuple(row for row in rows if row.view == COUNTED),
             control=tuple(_rows(self._chance)),
             accuracy=tuple(
-                accuracy.accuracy_row(name, [found.accuracy[name] for found in results])
+                accuracy.accuracy_row(name, [fold.accuracy[name] for fold in results])
                 for name in experiment.releases
             ),
-            fractions=accuracy.means([found.fractions for found in results]),
+            fractions=accuracy.means([fold.fractions for fold in results]),
             tradeoff=tuple(
-                accuracy.mix_point(mix, [found.mixed[mix] for found in results])
+                accuracy.mix_point(mix, [fold.mixed[mix] for fold in results])
                 for mix in results[0].mixed
             ),
         )

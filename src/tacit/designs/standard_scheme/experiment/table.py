@@ -120,19 +120,19 @@ class HidingTable:
 
     def measurements(self, release: str, data: str) -> tuple[Measurement, ...]:
         """For a guarantee card: the figure and its control, then this release's attackers."""
-        found = self.worst_of(release)
+        worst = self.worst_of(release)
         rows = [
             Measurement(r.attack, r.trained_on, r.release, r.auc, r.low, r.high, data)
             for r in self.rows
             if r.view == UNION
             and (r.release == release or (r.release == "none" and r.trained_on == "raw"))
         ]
-        return (*(() if found is None else _figures(found, data)), *rows)
+        return (*(() if worst is None else _figures(worst, data)), *rows)
 
     def sentence(self, release: str) -> str | None:
         """The figure in words, as on a card."""
-        found = self.worst_of(release)
-        return None if found is None else figure(_figures(found, f"{self.people:,} people"))
+        worst = self.worst_of(release)
+        return None if worst is None else figure(_figures(worst, f"{self.people:,} people"))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -145,14 +145,14 @@ class HidingTable:
         return plain | {"default_release": plain.pop("judged") or DEFAULT_RELEASE}
 
 
-def _figures(found: WorstRow, data: str) -> tuple[Measurement, ...]:
-    where = f"{found.attack}, {found.view}, trained on {found.trained_on} data"
-    name = f"strongest of {found.attackers} attackers ({where})"
-    release, facts = found.release, (data, found.people, found.rarest)
-    strongest = Measurement(name, PANEL, release, found.auc, found.lower, found.upper, *facts)
-    if found.control is None or found.control_upper is None:
+def _figures(worst: WorstRow, data: str) -> tuple[Measurement, ...]:
+    where = f"{worst.attack}, {worst.view}, trained on {worst.trained_on} data"
+    name = f"strongest of {worst.attackers} attackers ({where})"
+    release, facts = worst.release, (data, worst.people, worst.rarest)
+    strongest = Measurement(name, PANEL, release, worst.auc, worst.lower, worst.upper, *facts)
+    if worst.control is None or worst.control_upper is None:
         return (strongest,)
-    area = (found.control, 0.5, found.control_upper)
+    area = (worst.control, 0.5, worst.control_upper)
     return strongest, Measurement("strongest attacker", PERMUTED, release, *area, *facts)
 
 
@@ -168,16 +168,16 @@ def verdict(table: HidingTable) -> Verdict:
     opening = "" if before is None else f"On true stars the strongest reaches {before.auc:.2f}."
     if after is None:
         return Verdict("none", "Nothing was obfuscated", f"{opening} {_cost(table)}".strip())
-    found, arithmetic = after.auc - 0.5, shown_distance(table.fractions[after.release])
+    learned, arithmetic = after.auc - 0.5, shown_distance(table.fractions[after.release])
     read = (
         "Arithmetic on the released fractions, which needs no learning, reaches AUC "
         f"{0.5 + arithmetic:.2f}."
-        if arithmetic > max(NEAR, found)
+        if arithmetic > max(NEAR, learned)
         else ""
     )
-    said = (table.sentence(after.release) or "", opening, read, _cost(table))
-    state, headline = _headline(before, after, max(found, arithmetic))
-    return Verdict(state, headline, " ".join(filter(None, said)))
+    sentences = (table.sentence(after.release) or "", opening, read, _cost(table))
+    state, headline = _headline(before, after, max(learned, arithmetic))
+    return Verdict(state, headline, " ".join(filter(None, sentences)))
 
 
 def _headline(before: WorstRow | None, after: WorstRow, distance: float) -> tuple[str, str]:

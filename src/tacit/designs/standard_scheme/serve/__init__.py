@@ -63,6 +63,7 @@ from tacit.service.problems import Problem
 _UNREAD = Problem(422, "This is not a letter for this disclosure. Fetch the disclosure again.")
 _EARLY = Problem(422, "The epoch of this letter has not ended. Send it when it has.")
 _NO_LOG = Problem(503, "The log of this disclosure cannot be kept: tell the operator.")
+_NOTHING = Problem(404, "There is nothing at this address.")
 _FORGOTTEN = b"forgotten"
 
 
@@ -97,7 +98,6 @@ class ServedDisclosure:
         return iter(())
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """For the people who obfuscate, and for those whose ratings trained."""
         return self.model.guarantees()
 
     def released(self) -> str:
@@ -126,17 +126,15 @@ class ServedDisclosure:
 
     @property
     def disclosure(self) -> Disclosure:
-        """What devices fetch."""
         return self.model.disclosure_
 
     @cached_property
     def encoded(self) -> bytes:
-        """The same, as bytes."""
         return self.disclosure.encode()
 
     @cached_property
     def encoded_item_table(self) -> bytes | None:
-        """The table for lists on devices; None where it is not published."""
+        """None where it is not published."""
         table = self.model.item_table_ if self.item_table else None
         return None if table is None else table.encode()
 
@@ -155,14 +153,13 @@ class ServedDisclosure:
             raise _NO_LOG from None
 
     def described(self) -> dict[str, Any]:
-        """For the list, in JSON's values."""
         shown = self.disclosure
         return {
             "name": self.name,
             "attributes": {table.name: list(table.values) for table in shown.attributes},
             "release": self.model.release,
             "rule": shown.rule.to_wire(),
-            "scale": {"minimum": shown.minimum, "step": shown.step, "levels": shown.levels},
+            "scale": shown.scale_to_wire(),
             "items": len(shown.items),
             "digest": shown.digest,
             "bytes": len(self.encoded),
@@ -205,7 +202,6 @@ class ServedDisclosure:
         return -1 if content in (None, _FORGOTTEN) else int(content)
 
     def scores(self, letter: Release) -> bytes:
-        """Of the whole catalogue."""
         return self.model.server_.score(letter).encode()
 
     def _fits(self, letter: Release) -> bool:
@@ -266,7 +262,7 @@ def item_table(service: Here, name: Name) -> Response:
     """The table by which a device ranks, where the operator publishes it."""
     table = _named(service, name).encoded_item_table
     if table is None:
-        raise Problem(404, "There is nothing at this address.")
+        raise _NOTHING
     return Response(table, media_type=OCTETS)
 
 
@@ -322,15 +318,15 @@ async def letters(
         ) from None
     if stored.status_code != 200:
         return stored
-    repeated = {
-        name: value for name, value in stored.headers.items() if name == "idempotency-replayed"
-    }
     scores = await in_thread(request, lambda: served.scores(read))
-    return Response(scores, media_type=OCTETS, headers=repeated)
+    answer = Response(scores, media_type=OCTETS)
+    if "idempotency-replayed" in stored.headers:
+        answer.headers["idempotency-replayed"] = stored.headers["idempotency-replayed"]
+    return answer
 
 
 def _named(service: Service, name: str) -> ServedDisclosure:
-    found = service.deployment.all(ServedDisclosure).get(name)
-    if found is None:
-        raise Problem(404, "There is nothing at this address.")
-    return found
+    served = service.deployment.all(ServedDisclosure).get(name)
+    if served is None:
+        raise _NOTHING
+    return served

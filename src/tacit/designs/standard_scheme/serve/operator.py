@@ -119,22 +119,22 @@ class DigestLog:
 
     def _add(self, digest: str, now: int) -> None:
         data = self._path.read_bytes() if self._path.exists() else self._first
-        found = self._read(data)
-        last = max(found, default=now)
+        digests = self._read(data)
+        last = max(digests, default=now)
         if last > now:
             raise ConfigError(
                 f"{self._path}: has an entry of epoch {last}, and by the clock it is epoch {now}. "
                 "Set the clock of this machine."
             )
-        served = found.get(now, digest)
+        served = digests.get(now, digest)
         if served != digest:
             raise ConfigError(
                 f"{self._path}: the disclosure {served} was served in this epoch, and devices "
                 f"accept one in each. Serve that one again, or wait for epoch {now + 1}."
             )
-        if now not in found:
+        if now not in digests:
             write_whole(self._path, data + _line({"digest": digest, "epoch": now}, data))
-        self._known = {**found, now: digest}
+        self._known = {**digests, now: digest}
 
     def _read(self, data: bytes) -> dict[int, str]:
         if not data.startswith(self._first):
@@ -142,23 +142,23 @@ class DigestLog:
                 f"{self._path}: is no log of this disclosure's epochs. Name another file, or fit "
                 "the model with the epoch_length that the log began with."
             )
-        found: dict[int, str] = {}
+        digests: dict[int, str] = {}
         before = self._first
         for line in data[len(before) :].splitlines(keepends=True):
             try:
                 content = json.loads(line)
                 epoch, digest = content["epoch"], content["digest"]
                 written = line == _line({"digest": digest, "epoch": epoch}, before)
-                if not (written and is_integer(epoch, 1 + max(found, default=-1))):
+                if not (written and is_integer(epoch, 1 + max(digests, default=-1))):
                     raise ValueError
             except (ValueError, TypeError, KeyError, RecursionError):
                 raise ConfigError(
                     f"{self._path}: its history was changed. Restore it from a copy: devices "
                     "refuse a log that does not go on from the one they saw."
                 ) from None
-            found[epoch] = digest
+            digests[epoch] = digest
             before += line
-        return found
+        return digests
 
 
 def _line(content: dict[str, Any], before: bytes | None = None) -> bytes:

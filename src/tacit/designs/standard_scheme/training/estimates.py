@@ -1,7 +1,7 @@
 """What is to be known about people with each value: how they rate an item, and how often.
 
 Runs at     the recommender.
-Sees        statistics (see `people.Statistics`); nothing else.
+Sees        `people.Statistics`; nothing else.
 Why shrink  A raw half gap is the true one plus an error e. Subtracting it plants -x0 e in the
             release, and an attacker who knows the same public gaps finds it: on real ratings that
             alone tells the attribute *better*, with the sign turned. If what is subtracted is the
@@ -31,9 +31,8 @@ _LOG_ODDS = np.linspace(-4.0, 4.0, 49)
 def estimate_offsets(statistics: Statistics, *, shrink: bool = True) -> Floats:
     """(values, items) levels to subtract; for two values, plus and minus half the mean gap.
 
-    shrink: pull each group's item mean towards the item's mean by as many pseudo-ratings as predict
-    left-out parts of the people best, and take rounded counts; otherwise the plain means, as
-    published.
+    shrink: pull each group's item mean towards the item's mean, and take rounded counts; otherwise
+    the plain means, as published.
     """
     pseudo = _best_shrinkage(statistics) if shrink else 0.0
     counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
@@ -83,9 +82,8 @@ def estimate_shown(statistics: Statistics, *, shrink: bool = True) -> Floats:
     """(values, items) estimates of P(item rated | value), for the selection rule.
 
     shrink: from rounded counts, posterior means under a normal prior on the log odds ratio of a
-    value against the rest, whose mean and variance are fitted to all items together: rounded
-    counts of rare items would pass for real differences in a prior of their own. Otherwise
-    add-one smoothing, as published.
+    value against the rest, fitted to all items together: rounded counts of rare items would pass
+    for real differences in a prior of their own. Otherwise add-one smoothing, as published.
     """
     people, counts = statistics.people.sum(axis=0), statistics.counts.sum(axis=0)
     if not shrink:
@@ -129,9 +127,8 @@ def profile_likelihood(
 ) -> tuple[Floats, Floats, Floats]:
     """(items, grid) binomial log likelihood and both shares, for each log odds ratio of the grid.
 
-    The grid is centred on the groups' log ratio over all items. Each item's base rate is
-    profiled out (it solves: expected = observed total), with the usual half log-information
-    correction.
+    The grid is centred on the groups' log ratio over all items. Each item's base rate is profiled
+    out (expected = observed total), with the usual half log-information correction.
     """
     n_first, n_second = max(n_first, 1.0), max(n_second, 1.0)
     first, second = np.minimum(first, n_first), np.minimum(second, n_second)
@@ -209,6 +206,6 @@ def _tilted(shares: Floats, means: Floats) -> Floats:
 
 def means(sums: Floats, counts: Floats, otherwise: Floats | float, fewest: float = 0.0) -> Floats:
     """sums / counts, and `otherwise` where nothing or fewer were counted."""
-    found: Floats = np.broadcast_to(np.asarray(otherwise, dtype=float), sums.shape).copy()
-    np.divide(sums, counts, out=found, where=(counts > 0) & (counts >= fewest))
-    return found
+    quotients: Floats = np.broadcast_to(np.asarray(otherwise, dtype=float), sums.shape).copy()
+    np.divide(sums, counts, out=quotients, where=(counts > 0) & (counts >= fewest))
+    return quotients

@@ -126,8 +126,8 @@ def collect(
     """Sum up ratings by part, value and item.
 
     levels    (people, items) CSR of levels, real-valued if something was subtracted already
-    labels    (people,) value of the attribute; parts: (people,) which of the n_parts parts
-    n_levels  how many whole levels the scale has; 0 for none, which leaves the histogram out
+    labels    (people,) value of the attribute; parts: (people,) which part each person is in
+    n_levels  whole levels of the scale; 0 for none, which leaves the histogram out
     weights   (ratings,) chance that a rating is shown at all, default 1
     spread    (ratings, n_levels) chances of the level shown, default the level itself
     """
@@ -209,10 +209,7 @@ def ranks(matrix: sparse.csr_array, keys: NDArray[Any]) -> Ints:
 
 @dataclass(frozen=True)
 class People:
-    """Keyed hashes of people with their ratings. key: drawn by the first fit, and kept since.
-
-    hashes: (people,) in ascending order.
-    """
+    """Keyed hashes of people with their ratings: (people,), ascending. key: of the first fit."""
 
     key: bytes
     hashes: Hashes

@@ -63,9 +63,8 @@ def train_profiles(
 
     Sound: item means (shrunk by 5 pseudo-ratings) are taken out first. Items with few raters have
     one mean together and no factors: a mean of their own is the star of a single rater. The penalty
-    is 10 for five whole stars, carried over to scales with other levels; profiles and tastes share
-    the size of the ratings evenly, so penalties grow like a rating. Published: stars as they are
-    and the patent's numbers, regularization 0.02, paid once per rating, 20 rounds and ridge 0.1.
+    is 10 for five whole stars and grows like a rating. Published: stars as they are and the
+    patent's numbers, regularization 0.02, paid once per rating, 20 rounds and ridge 0.1.
     """
     rows, residuals = entry_rows(levels), levels.data.copy()
     for position, table in enumerate(tables):
@@ -99,9 +98,7 @@ def _item_means(items: Ints, residuals: Floats, n_items: int) -> tuple[Floats, N
 
 def fit_ease(levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, seed: int = 0) -> Ease:
     """The weights of (people, items) CSR levels, with the penalty that ranks left-out likes best.
-
-    n_levels: whole levels of the scale, 0 for a continuous one. The seed draws who is left out.
-    """
+    n_levels: 0 on a continuous scale. seed: draws who is left out."""
     n_levels = n_levels or CONTINUOUS_LEVELS + 1
     with threadpool_limits(1):
         penalty = choose_penalty(levels, n_levels, simulate, seed=seed)
@@ -111,11 +108,11 @@ def fit_ease(levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, see
 def ease(levels: sparse.csr_array, n_levels: int, penalty: float) -> Ease:
     """The weights at one penalty."""
     weights = weigh(levels, n_levels)
-    kept = eligible(weights, MOST_ITEMS)
-    dense = item_weights(products(weights[:, kept]), penalty)
+    columns = eligible(weights, MOST_ITEMS)
+    dense = item_weights(products(weights[:, columns]), penalty)
     popularity = np.empty(levels.shape[1], dtype=np.int64)
     popularity[_most_liked(weights)] = np.arange(levels.shape[1])
-    return Ease(_stored(dense, kept, levels.shape[1]), popularity, n_levels)
+    return Ease(_stored(dense, columns, levels.shape[1]), popularity, n_levels)
 
 
 def choose_penalty(
@@ -126,14 +123,14 @@ def choose_penalty(
     n_people = levels.shape[0]
     held = generator.permutation(n_people)[: min(500, n_people // 5)]
     weights = weigh(levels, n_levels)
-    kept = eligible(weights, ITEMS_TO_CHOOSE_ON)
-    together = products(weights[np.setdiff1d(np.arange(n_people), held)][:, kept])
+    columns = eligible(weights, ITEMS_TO_CHOOSE_ON)
+    together = products(weights[np.setdiff1d(np.arange(n_people), held)][:, columns])
     rated = levels[held]
     left_out = generator.random(rated.nnz) < 0.3
     now, later = chosen(rated, ~left_out), chosen(rated, left_out)
-    shown = weigh(simulate(now, held), n_levels)[:, kept].astype(float)
-    liked = weigh(later, n_levels)[:, kept].toarray() == LIKED
-    seen = now[:, kept].astype(bool).toarray()
+    shown = weigh(simulate(now, held), n_levels)[:, columns].astype(float)
+    liked = weigh(later, n_levels)[:, columns].toarray() == LIKED
+    seen = now[:, columns].astype(bool).toarray()
 
     def quality(penalty: int) -> tuple[float, int]:
         scores = shown @ item_weights(together.copy(order="F"), penalty)
@@ -158,15 +155,15 @@ def products(weights: sparse.csr_array) -> Floats:
     return together
 
 
-def _stored(dense: Floats, kept: Ints, n_items: int) -> sparse.csc_array:
+def _stored(dense: Floats, columns: Ints, n_items: int) -> sparse.csc_array:
     """The largest weights of each column as whole numbers, among all items."""
     none = np.empty(0, np.int64)
     rows, weights, ends = [none], [none], np.zeros(n_items + 1, dtype=np.int64)
-    for column, item in enumerate(kept):
+    for column, item in enumerate(columns):
         whole = np.round(dense[:, column] * UNIT).astype(np.int64)
         largest = np.argsort(-np.abs(whole), kind="stable")[:LARGEST_COLUMN]
         largest = np.sort(largest[whole[largest] != 0])
-        rows.append(kept[largest])
+        rows.append(columns[largest])
         weights.append(whole[largest])
         ends[item + 1] = len(largest)
     stored = (np.concatenate(weights), np.concatenate(rows), np.cumsum(ends))

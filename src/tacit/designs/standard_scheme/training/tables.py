@@ -5,9 +5,8 @@ Sees        the consenting people's ratings and attributes in the clear.
 Releases    per item and value: an offset, a chance of being shown, a coupling of stars; how they
             are estimated: `estimates.py`.
 Guarantee   none for the consenting people, unless the tables are estimated privately.
-Coarse      Counts are rounded to multiples of ROUNDED_TO before any table is computed, and so are
-            the sums by which a value's stars deviate; items with fewer than FEWEST raters have no
-            chance to be shown and no offset. That is no guarantee; it keeps single raters out.
+Coarse      Estimates are of rounded counts; items with fewer than FEWEST raters have no chance to
+            be shown and no offset. That is no guarantee; it keeps single raters out.
 """
 
 from __future__ import annotations
@@ -84,11 +83,10 @@ def estimate(
     coupling: bool = False,
     seed: int = 0,
 ) -> dict[str, Tables]:
-    """Tables of every attribute from exact statistics; from private ones if epsilon is finite. The
-    seed places people in parts.
+    """Tables of every attribute from exact statistics; from private ones if epsilon is finite.
 
-    With several attributes each one's tables are estimated on what the others leave: offsets by
-    backfitting (effects add up), shown sets and couplings one after the other.
+    seed: places people in parts. With several attributes each one's tables are estimated on what
+    the others leave: offsets by backfitting (effects add up), shown sets and couplings in turn.
     """
     if not math.isinf(epsilon):
         return estimate_privately(
@@ -137,8 +135,7 @@ def estimate_privately(
 def _left_by(
     people: Consenting, others: dict[str, Tables]
 ) -> tuple[sparse.csr_array, Floats | None, Floats | None]:
-    """What some attributes' tables leave for the next one's: levels, and `collect`'s weights and
-    spread."""
+    """What other attributes' tables leave: levels, and `collect`'s weights and spread."""
     levels = people.levels
     if not others:
         return levels, None, None
