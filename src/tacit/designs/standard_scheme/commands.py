@@ -97,9 +97,13 @@ def fit(settings: FitSettings, run: Run) -> Result:
     ratings = run.read(catalogue=settings.catalogue, domains=False)
     with run.progress("Fitting", None):
         model.fit(ratings, previous=_previous(settings.previous, settings.out))
-    measured = None
+    table = None
     if settings.measure and len(settings.attribute) == 1:
-        measured = _measure(model, ratings, settings, run)
+        # As `tacit evaluate` with the same panel, folds and seed, so that figures are equal.
+        releases = ("none", model.release)
+        table = experiment.attacked(settings, run, ratings, model.attributes[0], releases)
+        people = f"{table.people:,} training people in {settings.folds} folds"
+        model.measurements_ = table.measurements(model.release, people)
     model.save(settings.out)
     data = summary("standard-scheme", settings.out, ratings) | {
         "attributes": list(model.attributes),
@@ -118,8 +122,9 @@ def fit(settings: FitSettings, run: Run) -> Result:
         f"on {model.n_consenting_:,} people and {ratings.n_items:,} items. {data['useful']}"
     )
     shown: list[Table | str] = [first]
-    if measured:
-        shown += [f"How well attackers guess {hidden} of these people:", data["figure"], measured]
+    if table is not None:
+        panel = experiment.plain(experiment.attackers(table))
+        shown += [f"How well attackers guess {hidden} of these people:", data["figure"], panel]
     name, values = next(iter(data["values"].items()))
     how = "--at-device" if model.item_table else f"--about {name}={values[0]}"
     list_made = f"tacit recommend {settings.out} --history my_ratings.csv {how}"
@@ -142,15 +147,6 @@ def _previous(named: Path | None, out: Path) -> StandardScheme | None:
             raise
         return None
     return model
-
-
-def _measure(model: StandardScheme, ratings: Ratings, settings: FitSettings, run: Run) -> Table:
-    """As `tacit evaluate standard-scheme` with the same panel, folds and seed: equal figures."""
-    releases = ("none", model.release)
-    table = experiment.attacked(settings, run, ratings, model.attributes[0], releases)
-    data = f"{table.people:,} training people in {settings.folds} folds"
-    model.measurements_ = table.measurements(model.release, data)
-    return experiment.plain(experiment.attackers(table))
 
 
 def tour() -> Tour:

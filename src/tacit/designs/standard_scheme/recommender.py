@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.designs.standard_scheme import guarantees, training
@@ -40,8 +39,6 @@ from tacit.recommenders.inputs import (
     checked_ratings,
     taken_for_public,
 )
-
-Variant = Literal["sound", "published"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ class StandardScheme:
     """
 
     attributes: Sequence[str] = ("gender",)
-    variant: Variant = "sound"
+    variant: Literal["sound", "published"] = "sound"
     release: str = "scheme+selection+rounding"
     factors: int = 20
     disclosure_epsilon: float = math.inf
@@ -182,9 +179,10 @@ class StandardScheme:
         if attributes is not None:
             return self.exchange(own, attributes, **wanted).recommendations
         levels = self._levels(own)
-        if self.item_table and levels.nnz:
+        if self.item_table and levels:
             return self.recommend_at_device(own, **wanted)
-        preferences = self.ease_.preferences(levels, self.profiles_.of_everything(levels))[0]
+        shown = one_person(levels, len(self.item_ids_))
+        preferences = self.ease_.preferences(shown, self.profiles_.of_everything(shown))[0]
         return self._listed(preferences, own, **wanted)
 
     def recommend_at_device(
@@ -204,8 +202,7 @@ class StandardScheme:
                 "the people it was fitted to: fit with item_table=True (--item-table) if they do."
             )
         n, levels, items = checked_n(n), self._levels(history), self.disclosure_.items
-        whole = np.floor(levels.data + 0.5).astype(np.int64).tolist()
-        rated = dict(zip((items[number] for number in levels.indices), whole, strict=True))
+        rated = {items[number]: math.floor(level + 0.5) for number, level in levels.items()}
         wanted = set(items if candidates is None else checked_ids(candidates, "candidates"))
         wanted -= {*history, *checked_ids(exclude, "exclude")}
         ranked = (row for row in self.item_table_.rank(items, rated) if row[0] in wanted)
@@ -226,7 +223,8 @@ class StandardScheme:
     ) -> Floats:
         """(len(items),) predicted stars on the device, from true stars; NaN for an unknown item."""
         self._fitted()
-        levels = self.profiles_.of_everything(self._levels({} if history is None else history))[0]
+        rated = one_person(self._levels({} if history is None else history), len(self.item_ids_))
+        levels = self.profiles_.of_everything(rated)[0]
         return pick(self.scale_.minimum + unit(self.scale_) * levels, self.item_ids_, items)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -286,15 +284,15 @@ class StandardScheme:
         wanted["left_out"] = {*history, *checked_ids(exclude, "exclude")}
         return top_n(preferences / SERVED, self.item_ids_, **wanted).named(self.titles_)
 
-    def _levels(self, history: History) -> sparse.csr_array:
-        """(1, n_items) CSR of true levels; DataError for stars off the scale."""
+    def _levels(self, history: History) -> dict[int, float]:
+        """True levels by number of the item; DataError for stars off the scale."""
         rated = renamed(checked_history(history, self.item_ids_), self.disclosure_)
-        stars = np.array([rated.get(item, np.nan) for item in self.disclosure_.items], dtype=float)
-        numbers = np.flatnonzero(np.isfinite(stars))
-        if not self.scale_.holds(stars[numbers]).all():
+        numbers = [n for n, item in enumerate(self.disclosure_.items) if item in rated]
+        stars = np.array([rated[self.disclosure_.items[n]] for n in numbers], dtype=float)
+        if not self.scale_.holds(stars).all():
             raise DataError("a rating in the history lies off the scale", expected=str(self.scale_))
-        levels = (stars[numbers] - self.scale_.minimum) / unit(self.scale_)
-        return one_person(dict(zip(numbers.tolist(), levels.tolist(), strict=True)), len(stars))
+        levels = (stars - self.scale_.minimum) / unit(self.scale_)
+        return dict(zip(numbers, levels.tolist(), strict=True))
 
     def _fitted(self) -> None:
         if not hasattr(self, "disclosure_"):

@@ -149,7 +149,7 @@ def _split(
     return chosen(levels, ~held), chosen(levels, held)
 
 
-def means(folds: Sequence[Mapping[K, float]]) -> dict[K, float]:
+def means_of_folds(folds: Sequence[Mapping[K, float]]) -> dict[K, float]:
     """Of figures with the same names."""
     return {name: float(np.mean([fold[name] for fold in folds])) for name in folds[0]}
 
@@ -158,7 +158,8 @@ def accuracy_row(release: str, folds: Sequence[Figures]) -> AccuracyRow:
     """Means over folds, with intervals."""
     error = mean_interval([fold["rmse"] for fold in folds])
     lists = mean_interval([fold["ndcg"] for fold in folds], bounds=(0.0, 1.0))
-    figures = means(folds) | {"rmse": error.mean, "rmse_low": error.low, "rmse_high": error.high}
+    figures = means_of_folds(folds)
+    figures |= {"rmse": error.mean, "rmse_low": error.low, "rmse_high": error.high}
     figures |= {"ndcg": lists.mean, "ndcg_low": lists.low, "ndcg_high": lists.high}
     return AccuracyRow(release, **figures)
 

@@ -146,15 +146,15 @@ class _Pooled:
         self._fold_of = experiment.fold_of[order]
         self._labels = experiment.labels[order]
         dealt = permuted(experiment.labels, experiment.seed)[order].astype(np.int64)
-        self._scores = self._joined([fold.scores for fold in results])
+        self._scores = _joined([fold.scores for fold in results])
         self._bounds = self._bound(self._labels, self._scores)
-        self._chance = self._bound(dealt, self._joined([fold.control for fold in results]))
+        self._chance = self._bound(dealt, _joined([fold.control for fold in results]))
 
     def table(self) -> HidingTable:
         experiment, results = self._experiment, self._results
         rows = _rows(self._bounds)
         views = {UNION: UNION, WEEKLY: EPOCHS}
-        certain = accuracy.means([fold.certain for fold in results])
+        certain = accuracy.means_of_folds([fold.certain for fold in results])
         return HidingTable(
             attribute=experiment.people.names[0],
             values=experiment.people.values[0],
@@ -176,7 +176,7 @@ class _Pooled:
                 accuracy.accuracy_row(name, [fold.accuracy[name] for fold in results])
                 for name in experiment.releases
             ),
-            fractions=accuracy.means([fold.fractions for fold in results]),
+            fractions=accuracy.means_of_folds([fold.fractions for fold in results]),
             tradeoff=tuple(
                 accuracy.mix_point(mix, [fold.mixed[mix] for fold in results])
                 for mix in results[0].mixed
@@ -215,9 +215,9 @@ class _Pooled:
         seed, folds = self._experiment.seed, self._fold_of
         return simultaneous(labels, scores, folds, target=lambda key: key.target, seed=seed)
 
-    @staticmethod
-    def _joined(folds: Sequence[dict[Key, Floats]]) -> dict[Key, Floats]:
-        return {key: np.concatenate([each[key] for each in folds]) for key in folds[0]}
+
+def _joined(folds: Sequence[dict[Key, Floats]]) -> dict[Key, Floats]:
+    return {key: np.concatenate([scores[key] for scores in folds]) for key in folds[0]}
 
 
 def _rows(bound: Bound[Key]) -> list[AttackRow]:

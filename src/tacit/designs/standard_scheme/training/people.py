@@ -35,7 +35,6 @@ Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 
 FEWEST_CHANGED = 50
-KEY_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -217,7 +216,7 @@ class People:
 
 def people_of(ratings: Ratings, numbers: NDArray[np.int64], former: People | None) -> People:
     """The people with these numbers; ConfigError where too few of them are other than before."""
-    key = secrets.token_bytes(KEY_BYTES) if former is None else former.key
+    key = secrets.token_bytes(16) if former is None else former.key
     now = np.sort(_hashes(key, ratings)[numbers])
     before = now if former is None else former.hashes
     changed = max(len(np.setdiff1d(now, before)), len(np.setdiff1d(before, now)))

@@ -19,8 +19,6 @@ from tacit.designs.standard_scheme.training.people import Ints, chosen, entry_ro
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.randomness import Source, integers_below
 
-Mask = NDArray[np.bool_]
-
 
 def release(
     levels: sparse.csr_array,
@@ -85,7 +83,7 @@ def _decided(
     rule: Rule,
     n_levels: int,
     source: Source,
-) -> tuple[Ints, Mask]:
+) -> tuple[Ints, NDArray[np.bool_]]:
     """(ratings,) released micro-levels, and which are shown."""
     passed = np.ones(len(true), dtype=bool)
     if rule.selection:
