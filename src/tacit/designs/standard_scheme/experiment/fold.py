@@ -38,7 +38,7 @@ from tacit.designs.standard_scheme.experiment import (
 )
 from tacit.designs.standard_scheme.experiment.accuracy import Figures, Judge
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.people import entry_rows, ranks, with_data
+from tacit.designs.standard_scheme.training.people import entry_rows, with_data
 from tacit.designs.standard_scheme.training.population import over_epochs
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.randomness import replay, simulation
@@ -274,8 +274,10 @@ def known_items(
     rated, shown: (people, items) CSR of the same people; keep: (2, items) chances by label. The
     attacker knows `number` of each person's items, drawn at random (all, of people with fewer).
     """
-    drawn = ranks(rated, np.random.default_rng(seed).random(rated.nnz)) < number
-    rows, items = entry_rows(rated)[drawn], rated.indices[drawn]
+    rows = entry_rows(rated)
+    order = np.lexsort((np.random.default_rng(seed).random(len(rows)), rows))
+    drawn = order[np.arange(len(rows)) - rated.indptr[rows] < number]
+    rows, items = rows[drawn], rated.indices[drawn]
     there = np.isfinite(entries_at(shown, rows, items))
     chances = np.where(there, keep[:, items], 1 - keep[:, items])
     with np.errstate(divide="ignore", invalid="ignore"):  # NaN where both are 0
