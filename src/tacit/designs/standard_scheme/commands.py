@@ -37,8 +37,6 @@ AGAINST = "the service that gets the releases"
 
 @dataclass(frozen=True, kw_only=True)
 class FitSettings(experiment.Trained):
-    """Of `tacit fit standard-scheme`."""
-
     out: Path = option(OUT, flag="--out -o", writes=True)
     attribute: tuple[str, ...] = option(
         "User attributes to hide, with commas.", default=("gender",)

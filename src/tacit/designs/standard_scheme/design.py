@@ -11,8 +11,6 @@ from tacit.privacy import Guarantee
 
 @dataclass(frozen=True)
 class CardSettings:
-    """What the cards depend on."""
-
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
     release: str = option("What devices send.", default="scheme+selection+rounding")
 

@@ -49,7 +49,7 @@ _LEVEL_KEY = [
 
 @dataclass(frozen=True, kw_only=True)
 class Attacked:
-    """Options of whatever measures attackers, by the names that `evaluate_hiding` has for them."""
+    """Options of what measures attackers, by the names that `evaluate_hiding` has for them."""
 
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
     panel: str = option(
@@ -62,7 +62,7 @@ class Attacked:
 
 @dataclass(frozen=True, kw_only=True)
 class Trained(Attacked):
-    """And of how the public tables and the item profiles are made."""
+    """And of how public tables and item profiles are made."""
 
     factors: int = option("Length of an item profile.", default=20, least=1)
     disclosure_epsilon: float = option(
@@ -74,7 +74,6 @@ class Trained(Attacked):
 
 
 def named(settings: Attacked) -> dict[str, Any]:
-    """Those options."""
     kind = Trained if isinstance(settings, Trained) else Attacked
     return {each.name: getattr(settings, each.name) for each in fields(kind)}
 
@@ -103,8 +102,6 @@ def attacked(
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateSettings(Trained):
-    """Of `tacit evaluate standard-scheme`."""
-
     attribute: str = option(ATTACK_ON, default="gender")
     release: tuple[str, ...] = option(
         "Measure these releases, with commas; 'all' for every one.",
@@ -133,8 +130,6 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
 
 @dataclass(frozen=True, kw_only=True)
 class AttackSettings(Attacked):
-    """Of `tacit attack standard-scheme`."""
-
     attribute: str = option(ATTACK_ON, default="gender")
     release: str = option("What devices send; 'none' attacks true stars.", default=DEFAULT_RELEASE)
     attack: tuple[str, ...] = option(ATTACKERS, default=())

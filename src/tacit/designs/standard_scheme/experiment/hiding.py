@@ -1,8 +1,8 @@
 """How well an attribute is hidden from a panel of attackers, and what that costs.
 
-People are split in folds, and the recommender never saw the people who are attacked. An AUC of 0.5
-is guessing; the distance from it is what counts, on either side. The figure of a release is that of
-the strongest attacker, with a bound that holds for all of them at once.
+People are split in folds, and the recommender never saw those who are attacked. What counts is the
+distance of an AUC from 0.5, on either side. The figure of a release is that of the strongest
+attacker, with a bound that holds for all of them at once.
 """
 
 from __future__ import annotations
@@ -118,7 +118,6 @@ def evaluate_hiding(
 
 
 def steps(folds: int) -> int:
-    """How many steps `evaluate_hiding` reports."""
     return folds * (folds + 1) // 2 + folds
 
 

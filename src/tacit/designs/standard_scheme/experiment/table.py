@@ -115,7 +115,6 @@ class HidingTable:
     tradeoff: tuple[MixPoint, ...]
 
     def worst_of(self, release: str) -> WorstRow | None:
-        """The figure of one release."""
         return next((row for row in self.worst if row.release == release), None)
 
     def measurements(self, release: str, data: str) -> tuple[Measurement, ...]:
@@ -135,7 +134,6 @@ class HidingTable:
         return None if worst is None else figure(_figures(worst, f"{self.people:,} people"))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
         plain = asdict(self)
         for row in plain["over_time"]:
             row["schedule"] = row["view"]

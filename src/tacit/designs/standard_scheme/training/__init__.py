@@ -175,7 +175,6 @@ def checked_rule(model: StandardScheme, scale: RatingScale) -> Rule:
 
 
 def write(model: StandardScheme, path: str | Path) -> None:
-    """A fitted model to a file."""
     epsilon = model.disclosure_epsilon
     header = {
         "recommender": "standard-scheme",
