@@ -29,16 +29,8 @@ from tacit.designs.standard_scheme.training.people import People, unit
 from tacit.designs.standard_scheme.training.tables import Tables, to_message
 from tacit.errors import DataError, NotFittedError, PrivacyError
 from tacit.privacy import Guarantee, Measurement
+from tacit.recommenders import inputs
 from tacit.recommenders.base import Floats, History, Recommendation, Recommendations, pick, top_n
-from tacit.recommenders.inputs import (
-    TAKEN,
-    Titles,
-    checked_history,
-    checked_ids,
-    checked_n,
-    checked_ratings,
-    taken_for_public,
-)
 
 
 @dataclass(frozen=True)
@@ -89,7 +81,7 @@ class StandardScheme:
     def __post_init__(self) -> None:
         self.attributes = tuple(self.attributes)
         self.values = {name: tuple(sorted(given)) for name, given in (self.values or {}).items()}
-        self.taken_: tuple[str, ...] = tuple(TAKEN)
+        self.taken_: tuple[str, ...] = tuple(inputs.TAKEN)
         self.aliases = dict(self.aliases or {})
         self.measurements_: tuple[Measurement, ...] = ()
         training.check_settings(self)
@@ -100,11 +92,11 @@ class StandardScheme:
         previous: the model that this one replaces. ConfigError where fewer than 50 of the people
         changed since, but not none: two models would show what these like.
         """
-        checked_ratings(ratings)
+        inputs.checked_ratings(ratings)
         former = None if previous is None else previous.people_
         training.fit(self, ratings, former)
         unlisted = set(self.attributes) - set(self.values)
-        self.taken_ = (*taken_for_public(ratings), *(("values",) if unlisted else ()))
+        self.taken_ = (*inputs.taken_for_public(ratings), *(("values",) if unlisted else ()))
         return self
 
     def device(
@@ -142,7 +134,7 @@ class StandardScheme:
         """
         device = self.device(attributes, memory)
         try:
-            sent = device.release(checked_history(history), epoch).encode()
+            sent = device.release(inputs.checked_history(history), epoch).encode()
         except ValueError as error:
             raise DataError(str(error), expected=f"stars on {self.scale_}") from None
         release = Release.decode(sent)
@@ -175,7 +167,7 @@ class StandardScheme:
         self._fitted()
         wanted: dict[str, Any] = {"user": user, "n": n}
         wanted |= {"exclude": exclude, "candidates": candidates}
-        own = {} if history is None else checked_history(history, self.item_ids_)
+        own = {} if history is None else inputs.checked_history(history, self.item_ids_)
         if attributes is not None:
             return self.exchange(own, attributes, **wanted).recommendations
         levels = self._levels(own)
@@ -201,10 +193,10 @@ class StandardScheme:
                 "A list at the device needs the item table, which is published with the consent of "
                 "the people it was fitted to: fit with item_table=True (--item-table) if they do."
             )
-        n, levels, items = checked_n(n), self._levels(history), self.disclosure_.items
+        n, levels, items = inputs.checked_n(n), self._levels(history), self.disclosure_.items
         rated = {items[number]: math.floor(level + 0.5) for number, level in levels.items()}
-        wanted = set(items if candidates is None else checked_ids(candidates, "candidates"))
-        wanted -= {*history, *checked_ids(exclude, "exclude")}
+        wanted = set(items if candidates is None else inputs.checked_ids(candidates, "candidates"))
+        wanted -= {*history, *inputs.checked_ids(exclude, "exclude")}
         ranked = (row for row in self.item_table_.rank(items, rated) if row[0] in wanted)
         rows = (
             Recommendation(user, item, preference / AT_HOME, rank)
@@ -248,7 +240,7 @@ class StandardScheme:
         self,
         *,
         item_ids: Column,
-        titles: Titles,
+        titles: inputs.Titles,
         scale: RatingScale,
         n_consenting: int,
         people: People | None,
@@ -281,12 +273,12 @@ class StandardScheme:
         **wanted: Any,
     ) -> Recommendations:
         wanted = {"n": 10, "user": None, "candidates": None} | wanted
-        wanted["left_out"] = {*history, *checked_ids(exclude, "exclude")}
+        wanted["left_out"] = {*history, *inputs.checked_ids(exclude, "exclude")}
         return top_n(preferences / SERVED, self.item_ids_, **wanted).named(self.titles_)
 
     def _levels(self, history: History) -> dict[int, float]:
         """True levels by number of the item; DataError for stars off the scale."""
-        rated = renamed(checked_history(history, self.item_ids_), self.disclosure_)
+        rated = renamed(inputs.checked_history(history, self.item_ids_), self.disclosure_)
         numbers = [n for n, item in enumerate(self.disclosure_.items) if item in rated]
         stars = np.array([rated[self.disclosure_.items[n]] for n in numbers], dtype=float)
         if not self.scale_.holds(stars).all():

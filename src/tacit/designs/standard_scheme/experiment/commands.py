@@ -117,8 +117,8 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     The strongest attacker comes first, with a bound for all together; errors and lists follow.
     """
     ratings = run.read()
-    named_ones = tuple(RELEASES) if "all" in settings.release else settings.release
-    table = attacked(settings, run, ratings, settings.attribute, named_ones, settings.attack)
+    chosen = tuple(RELEASES) if "all" in settings.release else settings.release
+    table = attacked(settings, run, ratings, settings.attribute, chosen, settings.attack)
     facts = named(settings) | {"panel": settings.attack or settings.panel}
     del facts["workers"]  # no result depends on it
     made_with = manifest(ratings, command=run.command, **facts)

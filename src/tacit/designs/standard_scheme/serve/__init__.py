@@ -24,38 +24,15 @@ from fastapi import APIRouter, Path, Request, Response
 
 from tacit.designs.standard_scheme import Disclosure, Release, StandardScheme, drawing
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, LARGEST, MICRO, MessageError
-from tacit.designs.standard_scheme.serve.operator import (
-    DigestLog,
-    DisclosureSettings,
-    log_path,
-    model_of,
-)
+from tacit.designs.standard_scheme.serve.operator import DigestLog, DisclosureSettings, read
 from tacit.errors import TacitError
 from tacit.ledger import Cap, Holder, KeyReused
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
-from tacit.service.access import (
-    Asking,
-    Here,
-    IdempotencyKey,
-    Octets,
-    Operation,
-    allow,
-    allow_octets,
-    in_thread,
-)
+from tacit.service import access, idempotency
+from tacit.service.access import Asking, Here, IdempotencyKey, Octets, allow, allow_octets
 from tacit.service.deployment import Section, Service
-from tacit.service.idempotency import (
-    OCTETS,
-    Reply,
-    Step,
-    refusal,
-    reply,
-    salted,
-    state_of,
-    step,
-    unsalted,
-)
+from tacit.service.idempotency import OCTETS, Reply, Step, refusal, reply, salted, unsalted
 from tacit.service.keys import NAME, Role
 from tacit.service.people import Kept
 from tacit.service.problems import Problem
@@ -84,9 +61,8 @@ class ServedDisclosure:
     @classmethod
     def from_section(cls, section: Section) -> Self:
         """From the lines of `DisclosureSettings`; ConfigError for what is not served."""
-        given, model = model_of(section)
-        log = DigestLog(log_path(section), model.disclosure_.epoch_length)
-        served = cls(section.name, model, log, given.item_table)
+        settings, model, log = read(section)
+        served = cls(section.name, model, log, settings.item_table)
         # Compile what scores and make what is fetched, before the first person waits for it.
         shown = tuple((item, 0) for item in served.disclosure.items[:1])
         served.scores(Release(served.disclosure.digest, 0, shown))
@@ -122,7 +98,7 @@ class ServedDisclosure:
 
     def state(self, user: str) -> str:
         """The name of the kept state that says whether this person was forgotten."""
-        return state_of(f"letters/{self.name}", user)
+        return idempotency.state_of(f"letters/{self.name}", user)
 
     @property
     def disclosure(self) -> Disclosure:
@@ -227,7 +203,7 @@ class ServedDisclosure:
         return ((self.disclosure.levels or CONTINUOUS_LEVELS + 1) - 1) * MICRO
 
 
-router = APIRouter(route_class=Operation, prefix="/api/disclosures", tags=["disclosures"])
+router = APIRouter(route_class=access.Operation, prefix="/api/disclosures", tags=["disclosures"])
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$")]
 
 
@@ -303,7 +279,7 @@ async def letters(
     served = _named(service, name)
     read = served.letter(letter)
     try:  # the ledger's own rule is the calendar's: one key of one person takes one payload
-        stored = await step(
+        stored = await idempotency.step(
             service,
             caller,
             f"POST /api/disclosures/{name}/letters",
@@ -318,7 +294,7 @@ async def letters(
         ) from None
     if stored.status_code != 200:
         return stored
-    scores = await in_thread(request, lambda: served.scores(read))
+    scores = await access.in_thread(request, lambda: served.scores(read))
     answer = Response(scores, media_type=OCTETS)
     if "idempotency-replayed" in stored.headers:
         answer.headers["idempotency-replayed"] = stored.headers["idempotency-replayed"]

@@ -55,14 +55,14 @@ class DisclosureSettings:
     )
 
 
-def model_of(section: Section) -> tuple[DisclosureSettings, StandardScheme]:
-    """What a section says, and its model; ConfigError for one that is not served."""
+def read(section: Section) -> tuple[DisclosureSettings, StandardScheme, DigestLog]:
+    """What a section says, its model and its log; ConfigError for what is not served."""
     if section.values.get("service_sees_items") is not False:
         raise ConfigError(
             f"{FILE}: {section.name}.service_sees_items is not false. {WHO_MAY_USE_IT} Write  "
             "service_sees_items = false  where the service does not."
         )
-    given, path, name = section.read(DisclosureSettings), section.file("file"), section.name
+    settings, path, name = section.read(DisclosureSettings), section.file("file"), section.name
     try:
         model = load_model(path)
     except TacitError as error:
@@ -77,15 +77,15 @@ def model_of(section: Section) -> tuple[DisclosureSettings, StandardScheme]:
             f"{FILE}: {name} is the published variant, which tells the attribute. It is for "
             "reproducing the paper and is not served: fit it as variant='sound'."
         )
-    if given.item_table and not model.item_table:
+    if settings.item_table and not model.item_table:
         raise ConfigError(
             f"{FILE}: {name}.item_table is true, but the model was fitted without its people's "
             "consent to publish that table. Fit it with item_table=True, or take the line out."
         )
-    return given, model
+    return settings, model, DigestLog(_log_path(section), model.disclosure_.epoch_length)
 
 
-def log_path(section: Section) -> Path:
+def _log_path(section: Section) -> Path:
     """The file of the digests, by default beside the model; ConfigError outside of the folder."""
     if "log" not in section.values:
         return section.file("file").with_name(f"{section.name}.digests")

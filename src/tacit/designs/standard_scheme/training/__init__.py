@@ -28,14 +28,7 @@ from tacit.designs.standard_scheme.training.tables import Tables, estimate
 from tacit.errors import ConfigError, PrivacyError
 from tacit.privacy import Measurement
 from tacit.randomness import replay, simulation
-from tacit.recommenders.inputs import (
-    TAKEN,
-    ids_from_header,
-    items_to_header,
-    shaped,
-    titles_from_header,
-    titles_of,
-)
+from tacit.recommenders import inputs
 
 if TYPE_CHECKING:
     from tacit.designs.standard_scheme.recommender import StandardScheme
@@ -93,7 +86,7 @@ def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> None:
 
     model.hold(
         item_ids=ratings.item_ids,
-        titles=titles_of(ratings),
+        titles=inputs.titles_of(ratings),
         scale=ratings.scale,
         n_consenting=people.n_people,
         people=known,
@@ -184,7 +177,7 @@ def write(model: StandardScheme, path: str | Path) -> None:
             "disclosure_epsilon": None if math.isinf(epsilon) else epsilon,
             "aliases": list(model.aliases.items()),
         },
-        **items_to_header(model.item_ids_, model.titles_),
+        **inputs.items_to_header(model.item_ids_, model.titles_),
         "scale": [model.scale_.minimum, model.scale_.maximum, model.scale_.step],
         "values": {name: list(table.values) for name, table in model.tables_.items()},
         "ridge": model.profiles_.ridge,
@@ -228,27 +221,27 @@ def settings_of(header: Mapping[str, Any]) -> dict[str, Any]:
 
 def restore(model: StandardScheme, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """What a checked file holds, into a model with its settings."""
-    model.taken_ = tuple(name for name in TAKEN if name in header.get("taken", TAKEN))
-    items = ids_from_header(header["items"])
+    model.taken_ = tuple(name for name in inputs.TAKEN if name in header.get("taken", inputs.TAKEN))
+    items = inputs.ids_from_header(header["items"])
     tables = {}
     for position, name in enumerate(model.attributes):
         prefix, values = f"{position}.", header["values"][name]
         own = {key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)}
         tables[name] = Tables(tuple(values), **({"coupling": None} | own))
-        shaped(arrays, f"{prefix}item_means", len(items))
-        shaped(arrays, f"{prefix}means", len(values), len(items))
+        inputs.shaped(arrays, f"{prefix}item_means", len(items))
+        inputs.shaped(arrays, f"{prefix}means", len(values), len(items))
     profiles = Profiles(
-        shaped(arrays, "intercepts", len(items)),
-        shaped(arrays, "factors", len(items), None),
+        inputs.shaped(arrays, "intercepts", len(items)),
+        inputs.shaped(arrays, "factors", len(items), None),
         header["ridge"],
     )
     people = None
     if header.get("key"):  # a file of an earlier version has none
-        hashes = shaped(arrays, "hashes", header["people"]).view(np.uint64)
+        hashes = inputs.shaped(arrays, "hashes", header["people"]).view(np.uint64)
         people = People(bytes.fromhex(header["key"]), hashes)
     model.hold(
         item_ids=items,
-        titles=titles_from_header(header),
+        titles=inputs.titles_from_header(header),
         scale=RatingScale(*header["scale"]),
         n_consenting=header["people"],
         people=people,
@@ -264,13 +257,13 @@ def _stored_ease(arrays: Mapping[str, Any], n_items: int, header: Mapping[str, A
     finer = header.get("unit", 100_000) // UNIT
     weights = sparse.csc_array(
         (
-            np.rint(shaped(arrays, "weights", None) / finer).astype(np.int64),
-            shaped(arrays, "rows", None),
-            shaped(arrays, "columns", n_items + 1),
+            np.rint(inputs.shaped(arrays, "weights", None) / finer).astype(np.int64),
+            inputs.shaped(arrays, "rows", None),
+            inputs.shaped(arrays, "columns", n_items + 1),
         ),
         shape=(n_items, n_items),
         copy=True,
     )
     weights.check_format(full_check=True)
     weights.eliminate_zeros()
-    return Ease(weights, shaped(arrays, "popularity", n_items), header["levels"])
+    return Ease(weights, inputs.shaped(arrays, "popularity", n_items), header["levels"])

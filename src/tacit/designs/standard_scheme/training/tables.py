@@ -29,13 +29,7 @@ from tacit.designs.standard_scheme.disclosure import (
 )
 from tacit.designs.standard_scheme.messages import MICRO, WEEK, frozen
 from tacit.designs.standard_scheme.theory import keep_probability
-from tacit.designs.standard_scheme.training.estimates import (
-    estimate_coupling,
-    estimate_offsets,
-    estimate_shown,
-    means,
-    rounded,
-)
+from tacit.designs.standard_scheme.training import estimates
 from tacit.designs.standard_scheme.training.people import (
     Consenting,
     Floats,
@@ -166,21 +160,21 @@ def estimate_tables(
     chances up to 1, as published.
     """
     common = raters >= FEWEST if shrink else np.ones(len(raters), dtype=bool)
-    shown = estimate_shown(statistics, shrink=shrink)
+    shown = estimates.estimate_shown(statistics, shrink=shrink)
     ratios = np.stack([keep_probability(own, shown) for own in shown])
     counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
     fewest = FEWEST if shrink else 1
     if shrink:
-        counts, sums = rounded(counts), rounded(sums)
+        counts, sums = estimates.rounded(counts), estimates.rounded(sums)
     overall = float(sums.sum() / max(1.0, counts.sum()))
-    item_means = means(sums.sum(axis=0), counts.sum(axis=0), overall, fewest)
-    offsets = np.where(common, estimate_offsets(statistics, shrink=shrink), 0.0)
-    chances = estimate_coupling(statistics, common) if coupling else None
+    item_means = estimates.means(sums.sum(axis=0), counts.sum(axis=0), overall, fewest)
+    offsets = np.where(common, estimates.estimate_offsets(statistics, shrink=shrink), 0.0)
+    chances = estimates.estimate_coupling(statistics, common) if coupling else None
     return Tables(
         values=values,
         offsets=_micro(offsets),
         keep=_capped(ratios, common) if shrink else _micro(ratios),
-        means=_micro(means(sums, counts, item_means, fewest)),
+        means=_micro(estimates.means(sums, counts, item_means, fewest)),
         coupling=None if chances is None else _cumulative(chances),
         item_means=_micro(item_means),
     )
