@@ -11,15 +11,13 @@ from pages import Page
 
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment import JUDGED
-from tacit.designs.standard_scheme.experiment.report import page_of
+from tacit.designs.standard_scheme.experiment.commands import page_of
 from tacit.designs.standard_scheme.experiment.table import (
     AccuracyRow,
     AttackRow,
     HidingTable,
     KnownRow,
     MixPoint,
-    SingleRow,
-    TimeRow,
     WorstRow,
     verdict,
 )
@@ -119,14 +117,19 @@ def table_of(
             for release, area in strongest.items()
         ),
         over_time=(
-            TimeRow("weekly epochs", attacks[0], 0.6411, 0.61, 0.67),
-            TimeRow("weekly epochs", attacks[-1], 0.5411, 0.51, 0.57),
+            attack_row(judged, "weekly epochs", attacks[0], "released", 0.6411),
+            attack_row(judged, "weekly epochs", attacks[-1], "released", 0.5411),
         )
         if judged
         else (),
         known_items=(KnownRow(10, 0.9312, 0.91, 0.95, 0.0),) if judged else (),
-        counts=(SingleRow("number of rated items known", 0.9412, 0.92, 0.96),) if judged else (),
-        control=tuple(SingleRow(attack, 0.4917, 0.4512, 0.5311) for attack in attacks),
+        counts=(attack_row(judged, "count", "number of rated items known", "released", 0.9412),)
+        if judged
+        else (),
+        control=tuple(
+            AttackRow(judged or "none", "union", attack, "released", 0.4917, 0.4512, 0.5311)
+            for attack in attacks
+        ),
         accuracy=tuple(accuracy),
         fractions={release: 0.5 + number / 1000 for number, release in enumerate(releases)},
         tradeoff=tuple(points) if judged else (),

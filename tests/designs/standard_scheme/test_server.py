@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.designs.standard_scheme.messages import MICRO, Release
+from tacit.designs.standard_scheme.disclosure import CAP, RELEASES, AttributeTable, Disclosure
+from tacit.designs.standard_scheme.messages import MICRO, WEEK, Release
 from tacit.designs.standard_scheme.server import Ease, Profiles, Server
 
 ITEMS = ("a", "b", 3, "rare")
-DIGEST = "0123456789abcdef"
+TABLE = AttributeTable("gender", ("F", "M"), ((0,) * 4,) * 2, ((CAP,) * 4,) * 2, (), ())
+RULE = RELEASES["scheme+selection+rounding"]
+DISCLOSURE = Disclosure(RULE, 1.0, 1.0, 5, ITEMS, WEEK, (), (), (TABLE,))
+DIGEST = DISCLOSURE.digest
 PROFILES = Profiles(np.array([2.0, 3.0, 1.0, 4.0]), np.array([[1.0], [-1.0], [0.5], [0.0]]), 1.0)
 WEIGHTS = np.array([[0, 200, 50, 0], [200, 0, -90, 0], [50, -90, 0, 0], [0, 0, 0, 0]])
 EASE = Ease(sparse.csc_array(WEIGHTS), np.array([1, 0, 2, 3]), 5)
@@ -18,7 +22,7 @@ EASE = Ease(sparse.csc_array(WEIGHTS), np.array([1, 0, 2, 3]), 5)
 
 @pytest.fixture
 def server():
-    return Server(DIGEST, ITEMS, PROFILES, EASE)
+    return Server(DISCLOSURE, PROFILES, EASE)
 
 
 def levels_of(scores):

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from tacit.designs.standard_scheme.recommender import Exchange, StandardScheme
     from tacit.designs.standard_scheme.server import Profiles, Server
 
-_HOMES = {"recommender": ("Exchange", "StandardScheme"), "server": ("Profiles", "Server")}
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
+_HOME = {"Exchange": "recommender", "StandardScheme": "recommender"}
+_HOME |= {"Profiles": "server", "Server": "server"}
 
 __all__ = [
     "RELEASES",

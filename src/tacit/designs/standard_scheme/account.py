@@ -40,12 +40,12 @@ class Account:
     tell: Callable[[str], object] = str
 
     def speak(self, history: History, entered: Mapping[ItemId, int], now: int) -> bytes | None:
-        """The letter that is due, kept before it is returned; None where none is.
+        """The letter that is due, kept before it is returned; None where none is. In the same epoch
+        it is the same bytes.
 
         history: all present stars, each under the id that it was given for: a new name of an item
-        is followed with the next letter. entered: the second at which each was first entered;
-        without it, the second at which this object first saw it. Asked again in the same epoch, it
-        returns the same bytes. Stars off the scale are not decided.
+        is followed with the next letter. Stars off the scale are not decided. entered: the second
+        at which each was first entered; without it, the second at which this object first saw it.
         """
         state = self.state
         length = state.epoch_length or self.disclosure.epoch_length
@@ -93,9 +93,11 @@ class Account:
         state, disclosure = self.state, self.disclosure
         self._follow(history)
         over = end(epoch, state.created, state.epoch_length)
-        named = renamed(history, disclosure)
-        arrivals = state.arrivals
-        ended = {item: star for item, star in named.items() if arrivals.get(item, over - 1) < over}
+        ended = {
+            item: star
+            for item, star in renamed(history, disclosure).items()
+            if state.arrivals.get(item, over - 1) < over
+        }
         try:
             device = Device(disclosure, self.values, state, self.secret)
         except Refused as refused:

@@ -39,14 +39,13 @@ def sums(ratings: int) -> Numbers:
 
 
 def released(vector: Numbers, contributions: int) -> Numbers:
-    """What `private` makes of them."""
     histogram = vector[_HEADS:].reshape(1, _HEADS, ITEMS, LEVELS)
     people, stars = vector[:_HEADS].reshape(1, _HEADS), histogram @ np.arange(LEVELS)
     given = Statistics(people, histogram.sum(axis=-1), stars, histogram)
     with np.errstate(invalid="ignore"):  # the grey box spoils numbers
-        found = private(given, epsilon=EPSILON, contributions=contributions)
-    assert found.histogram is not None
-    return np.concatenate([found.people.ravel(), found.histogram.ravel()])
+        noisy = private(given, epsilon=EPSILON, contributions=contributions)
+    assert noisy.histogram is not None
+    return np.concatenate([noisy.people.ravel(), noisy.histogram.ravel()])
 
 
 def pair(ratings: int, contributions: int = CONTRIBUTIONS) -> Pair:
@@ -62,7 +61,6 @@ def pair(ratings: int, contributions: int = CONTRIBUTIONS) -> Pair:
 
 
 def disclosure() -> Subject:
-    """Nats of one training person."""
     pairs = tuple(pair(ratings) for ratings in (1, 2, CONTRIBUTIONS))
     return Subject("private disclosure", "training person", "comes or goes", EPSILON, pairs)
 
@@ -75,7 +73,6 @@ BUGS = (OnTheBench("the head count left out of the sensitivity", _planted, EPSIL
 
 
 def audit() -> Bench:
-    """What `tacit audit standard-scheme` looks at."""
     return Bench(
         {"": lines([disclosure])},
         BUGS,

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 
 class Sees(StrEnum):
-    """An answer that has to be given."""
-
     YES = "yes"
     NO = "no"
 
@@ -39,8 +37,6 @@ AGAINST = "the service that gets the releases"
 
 @dataclass(frozen=True, kw_only=True)
 class FitSettings(experiment.Trained):
-    """Of `tacit fit standard-scheme`."""
-
     out: Path = option(OUT, flag="--out -o", writes=True)
     attribute: tuple[str, ...] = option(
         "User attributes to hide, with commas.", default=("gender",)
@@ -99,9 +95,13 @@ def fit(settings: FitSettings, run: Run) -> Result:
     ratings = run.read(catalogue=settings.catalogue, domains=False)
     with run.progress("Fitting", None):
         model.fit(ratings, previous=_previous(settings.previous, settings.out))
-    measured = None
+    table = None
     if settings.measure and len(settings.attribute) == 1:
-        measured = _measure(model, ratings, settings, run)
+        # As `tacit evaluate` with the same panel, folds and seed, so that figures are equal.
+        releases = ("none", model.release)
+        table = experiment.attacked(settings, run, ratings, model.attributes[0], releases)
+        people = f"{table.people:,} training people in {settings.folds} folds"
+        model.measurements_ = table.measurements(model.release, people)
     model.save(settings.out)
     data = summary("standard-scheme", settings.out, ratings) | {
         "attributes": list(model.attributes),
@@ -115,20 +115,18 @@ def fit(settings: FitSettings, run: Run) -> Result:
         "measurements": [vars(each) for each in model.measurements_],
     }
     hidden = " and ".join(model.attributes)
-    said = (
+    first = (
         f"Fitted the standard scheme ({settings.variant}, {settings.release}) to hide {hidden}, "
         f"on {model.n_consenting_:,} people and {ratings.n_items:,} items. {data['useful']}"
     )
-    shown: list[Table | str] = [said]
-    if measured:
-        shown += [f"How well attackers guess {hidden} of these people:", data["figure"], measured]
+    shown: list[Table | str] = [first]
+    if table is not None:
+        panel = experiment.plain(experiment.attackers(table))
+        shown += [f"How well attackers guess {hidden} of these people:", data["figure"], panel]
     name, values = next(iter(data["values"].items()))
     how = "--at-device" if model.item_table else f"--about {name}={values[0]}"
-    after = (
-        f"tacit guarantee {settings.out}   or   tacit recommend {settings.out} "
-        f"--history my_ratings.csv {how}"
-    )
-    return Result(data, shown, after)
+    list_made = f"tacit recommend {settings.out} --history my_ratings.csv {how}"
+    return Result(data, shown, f"tacit guarantee {settings.out}   or   {list_made}")
 
 
 def _previous(named: Path | None, out: Path) -> StandardScheme | None:
@@ -137,34 +135,16 @@ def _previous(named: Path | None, out: Path) -> StandardScheme | None:
     from tacit.recommenders.inputs import load_model
 
     try:
-        found = load_model(named or out)
+        model = load_model(named or out)
+        if not isinstance(model, StandardScheme):
+            raise ConfigError(
+                f"--previous {named}: holds another recommender than a StandardScheme."
+            )
     except TacitError:
         if named is not None:
             raise
         return None
-    if isinstance(found, StandardScheme):
-        return found
-    if named is not None:
-        raise ConfigError(f"--previous {named}: holds another recommender than a StandardScheme.")
-    return None
-
-
-def _measure(model: StandardScheme, ratings: Ratings, settings: FitSettings, run: Run) -> Table:
-    """As `tacit evaluate standard-scheme` with the same panel, folds and seed: equal figures."""
-    from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
-    from tacit.designs.standard_scheme.experiment.report import attackers, plain
-
-    with run.progress("Attacking", steps(settings.folds)) as advance:
-        table = evaluate_hiding(
-            ratings,
-            model.attributes[0],
-            releases=tuple(dict.fromkeys(["none", model.release])),
-            progress=advance,
-            **experiment.named(settings),
-        )
-    data = f"{table.people:,} training people in {settings.folds} folds"
-    model.measurements_ = table.measurements(model.release, data)
-    return plain(attackers(table))
+    return model
 
 
 def tour() -> Tour:
@@ -187,9 +167,9 @@ def tour() -> Tour:
     for row, history, own in zip(shown, histories, owners, strict=True):
         for item, level in model.device(own).release(history, 0).ratings:
             row[askers.item_number(item)] = 1 + level / MICRO
-    women = askers.attribute("gender") == "F"
+    women = (askers.attribute("gender") == "F").astype(int)
     seen = (askers.matrix, sparse.csr_array(shown))
-    before, after = (auc(women.astype(int), sees.score(each)) for each in seen)
+    before, after = (auc(women, sees.score(each)) for each in seen)
     made, rated = model.exchange(histories[0], owners[0], n=3), len(histories[0])
     sent = made.release.encode()
     return Tour(
@@ -218,10 +198,8 @@ class OnReleases:
     def fit(self, ratings: Ratings) -> OnReleases:
         from tacit.designs.standard_scheme import StandardScheme
 
-        self.model_ = StandardScheme(attributes=(self.attribute,), service_sees_items=False).fit(
-            ratings
-        )
-        self.ratings_ = ratings
+        model = StandardScheme(attributes=(self.attribute,), service_sees_items=False)
+        self.model_, self.ratings_ = model.fit(ratings), ratings
         return self
 
     def recommend(
@@ -240,15 +218,9 @@ class OnReleases:
 
 def contenders(asked: Comparison) -> tuple[Entry, ...] | str:
     """Where an attribute of two values is known."""
-    attribute = next(
-        (
-            name
-            for name, column in sorted(asked.ratings.user_attributes.items())
-            if len({value for value in column.tolist() if value is not None}) == 2
-        ),
-        None,
-    )
-    if attribute is None:
+    columns = sorted(asked.ratings.user_attributes.items())
+    of_two = [name for name, column in columns if len({*column.tolist()} - {None}) == 2]
+    if not of_two:
         return "needs a user attribute of two values to hide: name a file with --users"
     if not asked.ratings.scale.discrete or asked.source is not None:
         return "works in one domain, on stars with steps"
@@ -257,10 +229,10 @@ def contenders(asked: Comparison) -> tuple[Entry, ...] | str:
             "standard-scheme",
             "sound" if hides else "non-private",
             None if hides else math.inf,
-            f"{attribute}: {UNIT}",
+            f"{of_two[0]}: {UNIT}",
             AGAINST,
             f"{__name__}:OnReleases",
-            {"attribute": attribute, "hides": hides},
+            {"attribute": of_two[0], "hides": hides},
             attacked=False,
         )
         for hides in (True, False)

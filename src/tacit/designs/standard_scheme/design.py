@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +11,6 @@ from tacit.privacy import Guarantee
 
 @dataclass(frozen=True)
 class CardSettings:
-    """What the cards depend on."""
-
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
     release: str = option("What devices send.", default="scheme+selection+rounding")
 
@@ -23,15 +20,7 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     from tacit.designs.standard_scheme import StandardScheme, guarantees
 
     model = StandardScheme(variant=settings.variant, release=settings.release)  # type: ignore[arg-type]  # checked there
-    return (
-        guarantees.for_the_person(
-            attributes=model.attributes,
-            release=settings.release,
-            variant=settings.variant,
-            measurements=(),
-        ),
-        guarantees.for_the_consenting(epsilon=math.inf, contributions=model.contributions),
-    )
+    return guarantees.for_the_person(model), guarantees.for_the_consenting(model)
 
 
 LEAST_PEOPLE = 600
@@ -40,10 +29,13 @@ LEAST_PEOPLE = 600
 
 def useful(model: Any) -> str:
     """By the number of people who train it: they consented, and it is public."""
-    people, missing = model.n_consenting_, LEAST_PEOPLE - model.n_consenting_
-    found = f"About {missing:,} are missing: with so few, a list of popular items may be better."
-    enough = "Lists were measured to beat popular items with so many."
-    return f"{people:,} people train it. {found if missing > 0 else enough}"
+    missing = LEAST_PEOPLE - model.n_consenting_
+    lists = "Lists were measured to beat popular items with so many."
+    if missing > 0:
+        lists = (
+            f"About {missing:,} are missing: with so few, a list of popular items may be better."
+        )
+    return f"{model.n_consenting_:,} people train it. {lists}"
 
 
 PRINTED = (
@@ -98,11 +90,6 @@ DESIGN = Design(
     "MovieLens with 631 and 943 people. Hiding needs more of them: the card's attacks say "
     "how well it works.",
     served=(
-        Served(
-            "disclosures",
-            "serve:ServedDisclosure",
-            "serve:router",
-            "serve.operator:make_demo",
-        ),
+        Served("disclosures", "serve:ServedDisclosure", "serve:router", "serve.operator:make_demo"),
     ),
 )

@@ -101,8 +101,7 @@ class AttributeTable:
     coupling: tuple[tuple[Table, ...], ...]
 
     def check(self, items: int, levels: int, transform: Transform) -> None:
-        """MessageError unless the tables are those of the rule and have one entry for each value
-        and item, in bounds."""
+        """MessageError unless the tables are those of the rule, complete and in bounds."""
         values = len(self.values)
         named = type(self.name) is str and all(type(value) is str for value in self.values)
         require(named and len(set(self.values)) == values > 1, "an attribute has several values")
@@ -234,12 +233,10 @@ def refuse_unsafe(disclosure: Disclosure) -> None:
         raise Refused("the disclosure asks for more than one message a day")
     if disclosure.rule.transform == "scheme":
         _check_offsets(disclosure)
-    for table in disclosure.attributes:
-        if disclosure.rule.selection:
-            _check_chances(table)
+    if disclosure.rule.selection:
+        _check_chances(disclosure)
     if disclosure.rule.transform == "coupling":
-        for number in range(len(disclosure.items)):
-            _check_couplings(disclosure, number)
+        _check_couplings(disclosure)
 
 
 def _check_rule(rule: Rule) -> None:
@@ -262,29 +259,35 @@ def _check_offsets(disclosure: Disclosure) -> None:
         raise Refused("the disclosure would move a star by more than half a level")
 
 
-def _check_chances(table: AttributeTable) -> None:
-    for chances in zip(*table.keep, strict=True):
-        decided = max(chances) == CAP and min(chances) >= FLOOR
-        if any(chances) and not decided:
-            raise Refused(
-                "the disclosure's chances to show an item are not those of the rule: the largest "
-                f"is {CAP} and none is below {FLOOR}, or all are 0"
-            )
-
-
-def _check_couplings(disclosure: Disclosure, number: int) -> None:
-    """Whatever the owner's values, the same levels can be released for an item."""
-    reached = set(range(disclosure.levels))
+def _check_chances(disclosure: Disclosure) -> None:
     for table in disclosure.attributes:
-        ways = [
-            set().union(*(_levels(item[number][level]) for level in reached))
-            for item in table.coupling
-        ]
-        if any(way != ways[0] for way in ways):
-            raise Refused("the disclosure's couplings release levels that only one value can give")
-        reached = ways[0]
+        for chances in zip(*table.keep, strict=True):
+            decided = max(chances) == CAP and min(chances) >= FLOOR
+            if any(chances) and not decided:
+                raise Refused(
+                    "the disclosure's chances to show an item are not those of the rule: the "
+                    f"largest is {CAP} and none is below {FLOOR}, or all are 0"
+                )
 
 
-def _levels(cumulative: tuple[int, ...]) -> set[int]:
-    """Those of positive chance."""
-    return {level for level, (low, high) in enumerate(pairwise((0, *cumulative))) if low < high}
+def _check_couplings(disclosure: Disclosure) -> None:
+    """Whatever the owner's values, the same levels can be released for an item."""
+    for number in range(len(disclosure.items)):
+        reached = set(range(disclosure.levels))
+        for table in disclosure.attributes:
+            by_value = [_released(item[number], reached) for item in table.coupling]
+            if any(levels != by_value[0] for levels in by_value):
+                raise Refused(
+                    "the disclosure's couplings release levels that only one value can give"
+                )
+            reached = by_value[0]
+
+
+def _released(coupling: Table, own: set[int]) -> set[int]:
+    """The levels of positive chance, from these own ones."""
+    return {
+        level
+        for row in own
+        for level, (low, high) in enumerate(pairwise((0, *coupling[row])))
+        if low < high
+    }

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, figure
 from tacit.recommenders.inputs import assumed, condition
+
+if TYPE_CHECKING:
+    from tacit.designs.standard_scheme.recommender import StandardScheme
 
 _SOURCES = (
     "US patent application 'Privacy protection against curious recommenders', Theorem 1, eqs. 1-7",
@@ -46,19 +49,38 @@ _ITEM_TABLE = (
 )
 
 
-def for_the_person(
-    *,
-    attributes: Sequence[str],
-    release: str,
-    variant: str,
-    measurements: tuple[Measurement, ...],
-) -> Guarantee:
+_PUBLISHED_CLAIMS = (
+    Claim(
+        "the release is independent of the attribute (epsilon = 0)",
+        "true in the continuous linear model given x; false on whole stars",
+        (
+            "unrounded on whole stars: one rating tells the attribute (epsilon infinite)",
+            (
+                "rounded and clipped, exact per rating: 0.137 at mean 3.5, sd 1.0, v0 0.1, "
+                "2.4 at mean 4.8, sd 0.6, v0 0.3"
+            ),
+        ),
+    ),
+    Claim(
+        "selection with max(1, p_other / p_own)",
+        "protects nobody as printed: the chance is at least 1; min is meant",
+        ("with max, every rated item is shown",),
+    ),
+    Claim(
+        "rounding with chances r - k for k and 1 - (r - k) for k + 1",
+        "swapped: the mean is 2k + 1 - r",
+        ("3.2 becomes 3.8 in the mean, and a whole 3 becomes 4",),
+    ),
+)
+
+
+def for_the_person(model: StandardScheme) -> Guarantee:
     """The card of a person whose device obfuscates. It never prints an epsilon, and without
     measurements nothing about how hard guessing is."""
-    hidden = " and ".join(attributes)
-    published = variant == "published"
+    hidden, measurements = " and ".join(model.attributes), model.measurements_
+    published = model.variant == "published"
     return Guarantee(
-        name=f"standard scheme ({variant}), {release}",
+        name=f"standard scheme ({model.variant}), {model.release}",
         sentence=f"{ONLY_FOR} {_evidence(hidden, measurements)} No epsilon.",
         protects=f"your {hidden}, from everybody who reads what your device sends",
         adjacency=Adjacency("attribute value", "replace"),
@@ -75,10 +97,10 @@ def for_the_person(
         )
         if not published
         else "each star is drawn once and remembered",
-        assumptions=_assumptions(hidden, release),
+        assumptions=_assumptions(hidden, model.release),
         not_covered=_NOT_COVERED,
         sources=_SOURCES,
-        claims=_published_claims() if published else (),
+        claims=_PUBLISHED_CLAIMS if published else (),
         measurements=measurements,
     )
 
@@ -92,14 +114,9 @@ def _evidence(hidden: str, measurements: tuple[Measurement, ...]) -> str:
     )
 
 
-def for_the_consenting(
-    *, epsilon: float, contributions: int, item_table: bool = False, taken: Sequence[str] = ()
-) -> Guarantee:
-    """The card of the people whose ratings and attributes train the recommender.
-
-    item_table: they agreed that it is published, which items they like together. taken: what was
-    read off them and not given, names of `inputs.TAKEN`.
-    """
+def for_the_consenting(model: StandardScheme) -> Guarantee:
+    """The card of the people whose ratings and attributes train the recommender."""
+    epsilon, taken, item_table = model.disclosure_epsilon, model.taken_, model.item_table
     private = not math.isinf(epsilon)
     return Guarantee(
         name="consenting people, in what devices get to know about items",
@@ -127,7 +144,7 @@ def for_the_consenting(
         lifetime="per disclosure: fitting again on the same people spends again",
         assumptions=(
             (
-                f"at most {contributions} ratings of a person count, chosen at random",
+                f"at most {model.contributions} ratings of a person count, chosen at random",
                 (
                     "one histogram release: L1 sensitivity contributions + 1, discrete Laplace "
                     "noise from the operating system's generator, through OpenDP"
@@ -176,29 +193,3 @@ def _assumptions(hidden: str, release: str) -> tuple[str, ...]:
     else:
         stated.append(f"which items are rated says nothing about {hidden} (it does: use selection)")
     return tuple(stated)
-
-
-def _published_claims() -> tuple[Claim, ...]:
-    return (
-        Claim(
-            "the release is independent of the attribute (epsilon = 0)",
-            "true in the continuous linear model given x; false on whole stars",
-            (
-                "unrounded on whole stars: one rating tells the attribute (epsilon infinite)",
-                (
-                    "rounded and clipped, exact per rating: 0.137 at mean 3.5, sd 1.0, v0 0.1, "
-                    "2.4 at mean 4.8, sd 0.6, v0 0.3"
-                ),
-            ),
-        ),
-        Claim(
-            "selection with max(1, p_other / p_own)",
-            "protects nobody as printed: the chance is at least 1; min is meant",
-            ("with max, every rated item is shown",),
-        ),
-        Claim(
-            "rounding with chances r - k for k and 1 - (r - k) for k + 1",
-            "swapped: the mean is 2k + 1 - r",
-            ("3.2 becomes 3.8 in the mean, and a whole 3 becomes 4",),
-        ),
-    )

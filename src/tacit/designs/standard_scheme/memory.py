@@ -1,8 +1,7 @@
-"""What a device remembers: one record for each item it decided. It stays where the stars are.
+"""What a device remembers: one record for each item it decided, no true star and no die.
 
-No true star and no die is in it: neither is used again. Its canonical bytes are those of a message
-that is never sent. Whatever changes a state has to be kept durably before a letter leaves.
-Standard library only.
+It stays on the device: its canonical bytes are those of a message that is never sent. Whatever
+changes a state has to be kept durably before a letter leaves. Standard library only.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from tacit.designs.standard_scheme.disclosure import Refused
 from tacit.designs.standard_scheme.drawing import latest_ended
@@ -107,9 +106,8 @@ class State(Message):
     def follow(self, aliases: Aliases) -> None:
         """Move what is known about an old id to its new one; Refused as by `check_names`.
 
-        What the letters hold they go on holding, and nothing else comes into them: of several
-        records a shown one stands, the new id's own first, whatever was held back. A withdrawn one
-        is held back from then on.
+        Letters hold what they held and nothing more: of several records a shown one stands, the new
+        id's own first. A withdrawn one is held back from then on.
         """
         self.check_names(aliases)
         before = dict(self.aliases)
@@ -126,16 +124,15 @@ class State(Message):
         if old in self.arrivals:
             second = self.arrivals.pop(old)
             self.arrivals[new] = min(second, self.arrivals.get(new, second))
-        found = [self.records.pop(item) for item in (new, old) if item in self.records]
-        if found:
-            self.records[new] = min(map(_settled, found), key=lambda record: record.level is None)
+        records = [self.records.pop(item) for item in (new, old) if item in self.records]
+        if records:
+            self.records[new] = min(map(_settled, records), key=lambda record: record.level is None)
 
     def withdraw(self, rated: Collection[ItemId]) -> None:
         """Mark the shown items whose rating was deleted, and unmark those rated again."""
         for item, record in self.records.items():
-            gone = item not in rated
-            if record.level is not None and record.withdrawn != gone:
-                self.records[item] = Record(record.level, record.digest, record.epoch, gone)
+            if record.level is not None:
+                self.records[item] = replace(record, withdrawn=item not in rated)
 
     def shown(self) -> dict[ItemId, int]:
         """Released micro-levels of the items that letters hold."""
@@ -148,38 +145,29 @@ class State(Message):
     def _content(self) -> dict[str, Any]:
         return super()._content() | {
             "records": [
-                [item, record.level, record.digest, record.epoch, record.withdrawn]
-                for item, record in in_order(self.records.items())
+                [item, *vars(self.records[item]).values()]
+                for item in sorted(self.records, key=_by_bytes)
             ],
-            "frozen": [item for item, _ in in_order((item, None) for item in self.frozen)],
-            "arrivals": in_order(self.arrivals.items()),
+            "frozen": sorted(self.frozen, key=_by_bytes),
+            "arrivals": sorted(self.arrivals.items(), key=lambda row: _by_bytes(row[0])),
             "letter": None if self.letter is None else self.letter.decode(),
         }
 
     @classmethod
-    def _from_content(cls, content: dict[str, Any]) -> State:
+    def _from_content(cls, content: dict[str, Any]) -> Self:
         letter = content["letter"]
-        return cls(
-            created=content["created"],
-            binding=content["binding"],
-            records={item: Record(*record) for item, *record in content["records"]},
-            frozen=set(content["frozen"]),
-            arrivals=dict(content["arrivals"]),
-            last_epoch=content["last_epoch"],
-            letter=None if letter is None else letter.encode(),
-            spoken=content["spoken"],
-            log=tuple((epoch, digest) for epoch, digest in content["log"]),
-            aliases=tuple((old, new) for old, new in content["aliases"]),
-            epoch_length=content["epoch_length"],
-            closed=content["closed"],
-        )
+        collections = {
+            "records": {item: Record(*record) for item, *record in content["records"]},
+            "frozen": set(content["frozen"]),
+            "arrivals": dict(content["arrivals"]),
+            "letter": None if letter is None else letter.encode(),
+        }
+        return super()._from_content(content | collections)
 
 
 def lost(history: Collection[ItemId], now: int, length: int, spoken: int = -1) -> State:
     """The state of an account whose memory is lost: what is rated by now is never decided.
-
-    length: the disclosure's epoch length. spoken: as the file of the secret says.
-    """
+    length: the disclosure's epoch length. spoken: as the file of the secret says."""
     state = State(created=max(0, now - DAY), frozen=set(history), spoken=spoken)
     _close(state, now, length)
     return state
@@ -194,10 +182,8 @@ def restored(state: State, history: Collection[ItemId], now: int, length: int, s
 
 
 def forgotten(state: State, history: Collection[ItemId], now: int) -> State:
-    """The state for a new account, with a new secret, after "forget me".
-
-    Every item that the old account may have decided stays frozen; no star is kept.
-    """
+    """The state for a new account, with a new secret, after "forget me": every item that the old
+    account may have decided stays frozen; no star is kept."""
     return State(
         created=now,
         frozen={*state.frozen, *state.records, *state.arrivals, *state.named(history)},
@@ -238,26 +224,25 @@ def _settled(record: Record) -> Record:
 
 def identified(rated: Mapping[Any, T]) -> tuple[dict[ItemId, T], str]:
     """Under ids that a message can hold, whole numbers and texts; and the other ids, in words."""
-    found: dict[ItemId, T] = {}
+    named: dict[ItemId, T] = {}
     odd = []
     for item, value in rated.items():
         if type(item) is not bool and isinstance(item, Integral):
-            found[int(item)] = value
+            named[int(item)] = value
         elif isinstance(item, str) and not any("\ud800" <= sign <= "\udfff" for sign in item):
-            found[str(item)] = value
+            named[str(item)] = value
         else:
             odd.append(ascii(item))
-    return found, ", ".join(odd)
-
-
-def in_order(rows: Iterable[tuple[ItemId, T]]) -> list[tuple[ItemId, T]]:
-    """By the bytes of the item's JSON."""
-    return sorted(rows, key=lambda row: spelled(row[0]).encode())
+    return named, ", ".join(odd)
 
 
 def spelled(item: ItemId) -> str:
     """The item's JSON."""
     return json.dumps(item, ensure_ascii=False)
+
+
+def _by_bytes(item: ItemId) -> bytes:
+    return spelled(item).encode()
 
 
 def _is_record(record: Record) -> bool:

@@ -18,9 +18,9 @@ Standard library only: the device half imports this file.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 VERSION = 2
 """Of every message."""
@@ -46,63 +46,51 @@ class MessageError(ValueError):
 
 
 class Message:
-    """A dataclass with canonical bytes, which hold its fields under their names unless it says
-    otherwise. kind: what the bytes say that they are."""
+    """A dataclass with canonical bytes, which hold its fields under their names unless it overrides
+    that. kind: what the bytes say that they are."""
 
     kind: ClassVar[str]
 
     def encode(self) -> bytes:
-        """The canonical bytes."""
         return encode({"version": VERSION, "message": self.kind, **self._content()})
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """Back from them; MessageError for anything but canonical bytes."""
-        return decode(data, cls.kind, cls._from_content)
+        """MessageError for anything but canonical bytes."""
+        try:
+            content = json.loads(data)
+        except (ValueError, RecursionError):
+            raise MessageError(f"a {cls.kind} is canonical JSON in UTF-8") from None
+        if not isinstance(content, dict) or content.get("message") != cls.kind:
+            raise MessageError(f"expected a {cls.kind}")
+        version = content.get("version")
+        require(is_integer(version), f"a {cls.kind} has a version, a whole number")
+        if version != VERSION:
+            raise MessageError(
+                f"this message is of version {version}; this program reads version {VERSION}: "
+                "update the older side"
+            )
+        try:  # on unexpected content, in any way that indexing and calling can fail
+            message = cls._from_content(content)
+            again = message.encode()
+        except MessageError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+            raise MessageError(f"not a {cls.kind} of version {VERSION}") from None
+        if again != data:
+            raise MessageError("the message is not in canonical form")
+        return message
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return [each.name for each in fields(cls)]  # type: ignore[arg-type]  # a dataclass
 
     def _content(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _names(self)}
+        return {name: getattr(self, name) for name in self._names()}
 
     @classmethod
     def _from_content(cls, content: dict[str, Any]) -> Self:
-        return cls(**{name: frozen(content[name]) for name in _names(cls)})
-
-
-def decode(data: bytes, kind: str, build: Callable[[dict[str, Any]], M]) -> M:
-    """What `build` makes of the content; MessageError for anything but canonical bytes.
-
-    `build` may fail on a content it does not expect in any way that indexing and calling can fail.
-    """
-    try:
-        content = json.loads(data)
-    except (ValueError, RecursionError):
-        raise MessageError(f"a {kind} is canonical JSON in UTF-8") from None
-    if not isinstance(content, dict) or content.get("message") != kind:
-        raise MessageError(f"expected a {kind}")
-    found = content.get("version")
-    require(is_integer(found), f"a {kind} has a version, a whole number")
-    if found != VERSION:
-        raise MessageError(
-            f"this message is of version {found}; this program reads version {VERSION}: "
-            "update the older side"
-        )
-    try:
-        message = build(content)
-        again = message.encode()
-    except MessageError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
-        raise MessageError(f"not a {kind} of version {VERSION}") from None
-    if again != data:
-        raise MessageError("the message is not in canonical form")
-    return message
-
-
-def _names(message: Any) -> list[str]:
-    return [each.name for each in fields(message)]
-
-
-M = TypeVar("M", bound=Message)
+        return cls(**{name: frozen(content[name]) for name in cls._names()})
 
 
 def encode(content: dict[str, Any]) -> bytes:
@@ -239,15 +227,11 @@ class ItemTable(Message):
             raise ValueError("this item table was made for another disclosure")
         if not all(is_integer(level, 0, len(self.liked) - 1) for level in levels.values()):
             raise ValueError("a level lies off the scale of this item table")
-        weight = {number: self.liked[levels[i]] for number, i in enumerate(items) if i in levels}
-        unseen = [number for number in range(len(items)) if number not in weight]
-        preference = {
-            number: sum(
-                weight[row] * each
-                for row, each in zip(*self.columns[number], strict=True)
-                if row in weight
-            )
-            for number in unseen
-        }
-        unseen.sort(key=lambda number: (not self.columns[number][0], -preference[number]))
-        return [(items[number], preference[number]) for number in unseen]
+        counts = {number: self.liked[levels[i]] for number, i in enumerate(items) if i in levels}
+        ranked = []
+        for number, (rows, weights) in enumerate(self.columns):
+            if number not in counts:
+                column = zip(rows, weights, strict=True)
+                preference = sum(counts.get(row, 0) * weight for row, weight in column)
+                ranked.append((not rows, -preference, number))
+        return [(items[number], -negative) for _, negative, number in sorted(ranked)]

@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.designs.standard_scheme import guarantees, training
@@ -25,24 +24,13 @@ from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.drawing import Dice
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import LARGEST, WEEK, ItemTable, Release, Scores
-from tacit.designs.standard_scheme.server import AT_HOME, SERVED, Server
-from tacit.designs.standard_scheme.training.people import unit
-from tacit.designs.standard_scheme.training.tables import to_message
+from tacit.designs.standard_scheme.server import AT_HOME, SERVED, Ease, Profiles, Server, one_person
+from tacit.designs.standard_scheme.training.people import People, unit
+from tacit.designs.standard_scheme.training.tables import Tables, to_message
 from tacit.errors import DataError, NotFittedError, PrivacyError
 from tacit.privacy import Guarantee, Measurement
+from tacit.recommenders import inputs
 from tacit.recommenders.base import Floats, History, Recommendation, Recommendations, pick, top_n
-from tacit.recommenders.inputs import (
-    TAKEN,
-    Titles,
-    checked_history,
-    checked_ids,
-    checked_n,
-    checked_ratings,
-    taken_for_public,
-    titles_of,
-)
-
-Variant = Literal["sound", "published"]
 
 
 @dataclass(frozen=True)
@@ -58,8 +46,7 @@ class Exchange:
 class StandardScheme:
     """Hide an attribute of the person who asks, by what their device sends.
 
-    attributes     names in `ratings.user_attributes` that people want to hide; each has two or more
-                   values
+    attributes     names in `ratings.user_attributes`, each of two or more values
     variant        "sound", or "published": raw gaps, add-one smoothing and the patent's penalties
     release        what a device sends, a name in `disclosure.RELEASES`
     factors        length of an item profile
@@ -73,14 +60,13 @@ class StandardScheme:
     item_table     whether the consenting people agreed that `item_table_` is published, for lists
                    on the device from true stars
     epoch_length   seconds between two letters of a device, a day at least
-    aliases        old item id to new one, of items that were renamed, merged or split; an old id
-                   is never used again
-    random_state   seeds the start of the factorisation and the parts of the cross-validation; no
-                   draw of a device and no privacy noise depends on it
+    aliases        as in `Disclosure`, old id to new one
+    random_state   of the factorisation and the cross-validation; no draw of a device and no
+                   privacy noise depends on it
     """
 
     attributes: Sequence[str] = ("gender",)
-    variant: Variant = "sound"
+    variant: Literal["sound", "published"] = "sound"
     release: str = "scheme+selection+rounding"
     factors: int = 20
     disclosure_epsilon: float = math.inf
@@ -95,7 +81,7 @@ class StandardScheme:
     def __post_init__(self) -> None:
         self.attributes = tuple(self.attributes)
         self.values = {name: tuple(sorted(given)) for name, given in (self.values or {}).items()}
-        self.taken_: tuple[str, ...] = tuple(TAKEN)
+        self.taken_: tuple[str, ...] = tuple(inputs.TAKEN)
         self.aliases = dict(self.aliases or {})
         self.measurements_: tuple[Measurement, ...] = ()
         training.check_settings(self)
@@ -106,12 +92,11 @@ class StandardScheme:
         previous: the model that this one replaces. ConfigError where fewer than 50 of the people
         changed since, but not none: two models would show what these like.
         """
-        checked_ratings(ratings)
+        inputs.checked_ratings(ratings)
         former = None if previous is None else previous.people_
-        fitted = training.fit(self, ratings, former)
+        training.fit(self, ratings, former)
         unlisted = set(self.attributes) - set(self.values)
-        self.taken_ = (*taken_for_public(ratings), *(("values",) if unlisted else ()))
-        self.hold(ratings.item_ids, titles_of(ratings), ratings.scale, fitted)
+        self.taken_ = (*inputs.taken_for_public(ratings), *(("values",) if unlisted else ()))
         return self
 
     def device(
@@ -126,9 +111,9 @@ class StandardScheme:
         for an attribute or value that the disclosure does not name.
         """
         self._fitted()
+        published = self.variant == "published"
         memory = State(created=0) if memory is None else memory
         dice = secrets.token_bytes(32) if dice is None else dice
-        published = self.variant == "published"
         try:
             return Device(self.disclosure_, attributes, memory, dice, reproduce=published)
         except ValueError as error:
@@ -149,7 +134,7 @@ class StandardScheme:
         """
         device = self.device(attributes, memory)
         try:
-            sent = device.release(checked_history(history), epoch).encode()
+            sent = device.release(inputs.checked_history(history), epoch).encode()
         except ValueError as error:
             raise DataError(str(error), expected=f"stars on {self.scale_}") from None
         release = Release.decode(sent)
@@ -160,7 +145,7 @@ class StandardScheme:
         """The list that a device makes of the scores of its last letter. wanted: as for
         `recommend`."""
         known = {item: preference for item, _, preference in scores.scores}
-        preferences = np.array([known.get(item, -LARGEST) for item in self.item_ids_.tolist()])
+        preferences = np.array([known.get(item, -LARGEST) for item in self.disclosure_.items])
         return self._listed(preferences, history, **wanted)
 
     def recommend(
@@ -180,15 +165,16 @@ class StandardScheme:
         keeps no person: a bare `user` gets the list of a person without ratings.
         """
         self._fitted()
-        wanted: dict[str, Any] = {"n": n, "exclude": exclude, "candidates": candidates}
-        wanted["user"] = user
-        own = {} if history is None else checked_history(history, self.item_ids_)
+        wanted: dict[str, Any] = {"user": user, "n": n}
+        wanted |= {"exclude": exclude, "candidates": candidates}
+        own = {} if history is None else inputs.checked_history(history, self.item_ids_)
         if attributes is not None:
             return self.exchange(own, attributes, **wanted).recommendations
         levels = self._levels(own)
-        if self.item_table and levels.nnz:
+        if self.item_table and levels:
             return self.recommend_at_device(own, **wanted)
-        preferences = self.ease_.preferences(levels, self.profiles_.of_everything(levels))[0]
+        shown = one_person(levels, len(self.item_ids_))
+        preferences = self.ease_.preferences(shown, self.profiles_.of_everything(shown))[0]
         return self._listed(preferences, own, **wanted)
 
     def recommend_at_device(
@@ -207,12 +193,10 @@ class StandardScheme:
                 "A list at the device needs the item table, which is published with the consent of "
                 "the people it was fitted to: fit with item_table=True (--item-table) if they do."
             )
-        n, levels = checked_n(n), self._levels(history)
-        items = self.disclosure_.items
-        whole = np.floor(levels.data + 0.5).astype(np.int64).tolist()
-        rated = dict(zip((items[number] for number in levels.indices), whole, strict=True))
-        wanted = set(items if candidates is None else checked_ids(candidates, "candidates"))
-        wanted -= {*history, *checked_ids(exclude, "exclude")}
+        n, levels, items = inputs.checked_n(n), self._levels(history), self.disclosure_.items
+        rated = {items[number]: math.floor(level + 0.5) for number, level in levels.items()}
+        wanted = set(items if candidates is None else inputs.checked_ids(candidates, "candidates"))
+        wanted -= {*history, *inputs.checked_ids(exclude, "exclude")}
         ranked = (row for row in self.item_table_.rank(items, rated) if row[0] in wanted)
         rows = (
             Recommendation(user, item, preference / AT_HOME, rank)
@@ -231,26 +215,14 @@ class StandardScheme:
     ) -> Floats:
         """(len(items),) predicted stars on the device, from true stars; NaN for an unknown item."""
         self._fitted()
-        levels = self.profiles_.of_everything(self._levels({} if history is None else history))[0]
+        rated = one_person(self._levels({} if history is None else history), len(self.item_ids_))
+        levels = self.profiles_.of_everything(rated)[0]
         return pick(self.scale_.minimum + unit(self.scale_) * levels, self.item_ids_, items)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """What is claimed for the people who obfuscate, and for those whose ratings train."""
         self._fitted()
-        return (
-            guarantees.for_the_person(
-                attributes=self.attributes,
-                release=self.release,
-                variant=self.variant,
-                measurements=self.measurements_,
-            ),
-            guarantees.for_the_consenting(
-                epsilon=self.disclosure_epsilon,
-                contributions=self.contributions,
-                item_table=self.item_table,
-                taken=self.taken_,
-            ),
-        )
+        return guarantees.for_the_person(self), guarantees.for_the_consenting(self)
 
     def save(self, path: str | Path) -> None:
         """Write items, public tables, what scores, and a keyed hash of each consenting person."""
@@ -266,17 +238,21 @@ class StandardScheme:
 
     def hold(
         self,
+        *,
         item_ids: Column,
-        titles: Titles,
+        titles: inputs.Titles,
         scale: RatingScale,
-        fitted: training.Fitted,
+        n_consenting: int,
+        people: People | None,
+        tables: dict[str, Tables],
+        profiles: Profiles,
+        ease: Ease,
         measurements: tuple[Measurement, ...] = (),
     ) -> None:
         """Take this as what was fitted. item_ids: (items,)."""
         self.item_ids_, self.titles_, self.scale_ = item_ids, titles, scale
-        self.tables_, self.profiles_, self.ease_ = fitted.tables, fitted.profiles, fitted.ease
-        self.n_consenting_, self.measurements_ = fitted.n_consenting, measurements
-        self.people_ = fitted.people
+        self.tables_, self.profiles_, self.ease_ = tables, profiles, ease
+        self.n_consenting_, self.people_, self.measurements_ = n_consenting, people, measurements
         self.disclosure_: Disclosure = to_message(
             self.tables_,
             training.checked_rule(self, scale),
@@ -287,9 +263,7 @@ class StandardScheme:
             epoch_length=self.epoch_length,
             aliases=tuple(self.aliases.items()),
         )
-        self.server_ = Server(
-            self.disclosure_.digest, self.disclosure_.items, self.profiles_, self.ease_
-        )
+        self.server_ = Server(self.disclosure_, profiles, ease)
 
     def _listed(
         self,
@@ -299,20 +273,18 @@ class StandardScheme:
         **wanted: Any,
     ) -> Recommendations:
         wanted = {"n": 10, "user": None, "candidates": None} | wanted
-        left_out = {*history, *checked_ids(exclude, "exclude")}
-        found = top_n(preferences / SERVED, self.item_ids_, left_out=left_out, **wanted)
-        return found.named(self.titles_)
+        wanted["left_out"] = {*history, *inputs.checked_ids(exclude, "exclude")}
+        return top_n(preferences / SERVED, self.item_ids_, **wanted).named(self.titles_)
 
-    def _levels(self, history: History) -> sparse.csr_array:
-        """(1, n_items) CSR of true levels; DataError for stars off the scale."""
-        rated = renamed(checked_history(history, self.item_ids_), self.disclosure_)
-        stars = np.array([rated.get(item, np.nan) for item in self.disclosure_.items], dtype=float)
-        numbers = np.flatnonzero(np.isfinite(stars))
-        if not self.scale_.holds(stars[numbers]).all():
+    def _levels(self, history: History) -> dict[int, float]:
+        """True levels by number of the item; DataError for stars off the scale."""
+        rated = renamed(inputs.checked_history(history, self.item_ids_), self.disclosure_)
+        numbers = [n for n, item in enumerate(self.disclosure_.items) if item in rated]
+        stars = np.array([rated[self.disclosure_.items[n]] for n in numbers], dtype=float)
+        if not self.scale_.holds(stars).all():
             raise DataError("a rating in the history lies off the scale", expected=str(self.scale_))
-        levels = (stars[numbers] - self.scale_.minimum) / unit(self.scale_)
-        ends = np.array([0, len(numbers)], dtype=np.int32)
-        return sparse.csr_array((levels, numbers.astype(np.int32), ends), shape=(1, len(stars)))
+        levels = (stars - self.scale_.minimum) / unit(self.scale_)
+        return dict(zip(numbers, levels.tolist(), strict=True))
 
     def _fitted(self) -> None:
         if not hasattr(self, "disclosure_"):

@@ -11,6 +11,7 @@ Deviations  ridge 10 instead of 0.1 on centred levels in the sound variant (0.1 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -19,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.messages import (
     LIKED,
     MICRO,
-    ItemId,
     ItemTable,
     Release,
     Scores,
@@ -53,16 +54,13 @@ class Profiles:
 
     def estimate(self, released: sparse.csr_array) -> Floats:
         """(people, d) ridge estimates of a (people, items) CSR of released levels."""
-        centred = sparse.csr_array(
-            (released.data - self.intercepts[released.indices], released.indices, released.indptr),
-            shape=released.shape,
-        )
+        centred = released.astype(np.float64)
+        centred.data -= self.intercepts[released.indices]
         return solve(centred, self.factors, self.ridge)
 
     def of_everything(self, released: sparse.csr_array) -> Floats:
         """(people, items) predicted levels of all items."""
-        levels: Floats = self.intercepts + self.estimate(released) @ self.factors.T
-        return levels
+        return self.intercepts + self.estimate(released) @ self.factors.T
 
 
 @dataclass(frozen=True)
@@ -81,8 +79,7 @@ class Ease:
     @property
     def inside(self) -> NDArray[np.bool_]:
         """(items,) which items are ranked by weights."""
-        found: NDArray[np.bool_] = np.diff(self.weights.indptr) > 0
-        return found
+        return np.asarray(np.diff(self.weights.indptr) > 0)
 
     def preferences(self, levels: sparse.csr_array, stars: Floats) -> Ints:
         """(people, items) preferences in thousandths, for released (people, items) CSR levels.
@@ -93,13 +90,13 @@ class Ease:
         inside = self.inside
         shown = weigh(levels, self.n_levels)
         sums = (shown @ self._rows).toarray()
-        found: Ints = (sums + AT_HOME // SERVED // 2) // (AT_HOME // SERVED)
-        found[shown @ inside.astype(np.int64) == 0] = -self.popularity
+        preferences: Ints = (sums + AT_HOME // SERVED // 2) // (AT_HOME // SERVED)
+        preferences[shown @ inside.astype(np.int64) == 0] = -self.popularity
         rest = np.flatnonzero(~inside)
-        lowest = found[:, inside].min(axis=1, initial=0)
+        lowest = preferences[:, inside].min(axis=1, initial=0)
         order = np.argsort(-stars[:, rest], axis=1, kind="stable")
-        found[:, rest] = lowest[:, None] - 1 - np.argsort(order, axis=1)
-        return found
+        preferences[:, rest] = lowest[:, None] - 1 - np.argsort(order, axis=1)
+        return preferences
 
     @cached_property
     def _rows(self) -> sparse.csr_array:
@@ -108,12 +105,18 @@ class Ease:
 
     def table(self, disclosure: str) -> ItemTable:
         """What devices rank with, for the disclosure with this digest."""
-        ends = self.weights.indptr.tolist()
         rows, weights = self.weights.indices.tolist(), self.weights.data.tolist()
         columns = tuple(
-            (tuple(rows[start:end]), tuple(weights[start:end])) for start, end in pairwise(ends)
+            (tuple(rows[start:end]), tuple(weights[start:end]))
+            for start, end in pairwise(self.weights.indptr.tolist())
         )
         return ItemTable(disclosure, liked_levels(self.n_levels), columns)
+
+
+def one_person(levels: Mapping[int, float], n_items: int) -> sparse.csr_array:
+    """(1, n_items) CSR float64 of levels by number of the item."""
+    columns = (np.zeros(len(levels), dtype=np.int32), np.array([*levels], dtype=np.int32))
+    return sparse.csr_array((np.array([*levels.values()], float), columns), (1, n_items))
 
 
 def weigh(levels: sparse.csr_array, n_levels: int) -> sparse.csr_array:
@@ -126,14 +129,8 @@ def weigh(levels: sparse.csr_array, n_levels: int) -> sparse.csr_array:
 class Server:
     """Answers releases made for one disclosure: levels from the profiles, preferences from EASE."""
 
-    def __init__(
-        self, disclosure: str, items: tuple[ItemId, ...], profiles: Profiles, ease: Ease
-    ) -> None:
-        self._disclosure = disclosure
-        self._items = items
-        self._number = {item: number for number, item in enumerate(items)}
-        self._profiles = profiles
-        self._ease = ease
+    def __init__(self, disclosure: Disclosure, profiles: Profiles, ease: Ease) -> None:
+        self._disclosure, self._profiles, self._ease = disclosure, profiles, ease
 
     def score(self, release: Release) -> Scores:
         """Scores of every item; the device leaves out what its owner has seen.
@@ -141,20 +138,16 @@ class Server:
         Raises ValueError for a release that was made for another disclosure, or for items that the
         disclosure does not have.
         """
-        released = self._matrix(release)
+        digest, items = self._disclosure.digest, self._disclosure.items
+        number = self._disclosure.item_number
+        if release.disclosure != digest:
+            raise ValueError("the release was made for another disclosure: fetch the current one")
+        for item, _ in release.ratings:
+            if item not in number:
+                raise ValueError(f"item {item!r} is none that the disclosure has")
+        shown = {number[item]: level / MICRO for item, level in release.ratings}
+        released = one_person(shown, len(items))
         levels = self._profiles.of_everything(released)
         preferences = self._ease.preferences(released, levels)[0].tolist()
         micro = np.round(levels[0] * MICRO).astype(np.int64).tolist()
-        return Scores(self._disclosure, tuple(zip(self._items, micro, preferences, strict=True)))
-
-    def _matrix(self, release: Release) -> sparse.csr_array:
-        if release.disclosure != self._disclosure:
-            raise ValueError("the release was made for another disclosure: fetch the current one")
-        unknown = [item for item, _ in release.ratings if item not in self._number]
-        if unknown:
-            raise ValueError(f"item {unknown[0]!r} is none that the disclosure has")
-        columns = [self._number[item] for item, _ in release.ratings]
-        levels = np.array([level for _, level in release.ratings], dtype=float) / MICRO
-        ends = np.array([0, len(columns)], dtype=np.int32)
-        shape = (1, len(self._items))
-        return sparse.csr_array((levels, np.array(columns, dtype=np.int32), ends), shape=shape)
+        return Scores(digest, tuple(zip(items, micro, preferences, strict=True)))

@@ -148,7 +148,7 @@ def test_attackers_who_read_no_epochs_are_not_asked(ratings):
     assert made.over_time == ()
     settings = SMALL | {"attacks": ("logistic-svd",), "schedules": (ONE_REFIT,)}
     (row,) = evaluate_hiding(ratings, "gender", **settings).over_time
-    assert (row.schedule, row.attack) == (ONE_REFIT, "logistic-svd")
+    assert (row.view, row.attack) == (ONE_REFIT, "logistic-svd")
 
 
 def test_weeks_begin_with_an_account(ratings):

@@ -15,7 +15,7 @@ from tacit.data.ratings import Ratings
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
 from tacit.designs.standard_scheme.drawing import FIRST_END, start
 from tacit.designs.standard_scheme.messages import DAY, WEEK
-from tacit.designs.standard_scheme.training.people import Consenting, entry_rows, with_data
+from tacit.designs.standard_scheme.training.people import Consenting, entry_rows, ranks, with_data
 from tacit.designs.standard_scheme.training.population import release
 from tacit.designs.standard_scheme.training.tables import Tables, estimate
 from tacit.errors import DataError
@@ -176,10 +176,8 @@ def order_of(ratings: Ratings, seed: int) -> sparse.csr_array:
     """CSR like the ratings: 1 for a person's first rating, 2 for the second; by time if known."""
     times = () if ratings.timestamps is None else (ratings.timestamps,)
     keys = np.random.default_rng([seed, 1]).random(len(ratings))
-    order = np.lexsort((keys, *times, ratings.users))
-    rank = np.empty(len(ratings), dtype=np.int64)
-    rank[order] = np.arange(len(ratings)) - ratings.offsets[ratings.users] + 1
-    return with_data(ratings.matrix, rank)
+    place = np.argsort(np.lexsort((keys, *times)))
+    return with_data(ratings.matrix, 1 + ranks(ratings.matrix, place))
 
 
 def weeks_of(ratings: Ratings) -> sparse.csr_array | None:
@@ -204,14 +202,14 @@ def genres_of(ratings: Ratings) -> Floats:
 
 def years_of(ratings: Ratings) -> Floats:
     """(items,) years, NaN where unknown."""
-    found = np.full(ratings.n_items, np.nan)
+    years = np.full(ratings.n_items, np.nan)
     for number, year in enumerate(ratings.item_metadata.get("year", ())):
         try:
-            found[number] = np.nan if year is None else float(str(year))
+            years[number] = np.nan if year is None else float(str(year))
         except ValueError:
             problem = "the year of an item is not a number"
             raise DataError(problem, column="year", found=year) from None
-    return found
+    return years
 
 
 def some(people: Consenting, numbers: Ints) -> Consenting:
@@ -225,11 +223,5 @@ def at_entries(pattern: sparse.csr_array, values: sparse.csr_array) -> sparse.cs
 
 def entries_at(matrix: sparse.csr_array, rows: Ints, items: Ints) -> Floats:
     """Stored entries at these places, NaN where nothing is stored."""
-    width = matrix.shape[1]
-    places = entry_rows(matrix) * width + matrix.indices
-    order = np.argsort(places)
-    known = np.append(places[order], -1)
-    at = np.searchsorted(known[:-1], rows * width + items)
-    values = np.append(matrix.data[order], np.nan)
-    found: Floats = np.where(known[at] == rows * width + items, values[at], np.nan)
-    return found
+    stored = with_data(matrix, np.arange(1, matrix.nnz + 1))[rows, items]  # 0 where nothing is
+    return np.asarray(np.append(np.nan, matrix.data)[stored])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -22,8 +23,8 @@ from tacit.evaluation.page import MixPoint
 from tacit.randomness import simulation
 
 Figures = dict[str, float]
-"""Errors in stars: at the recommender, where the attribute is an attacker's belief, and on the
-device (`_at_home`), where it is known; of lists by item-item weights, and by predicted `_stars`."""
+"""By the names of `AccuracyRow`."""
+K = TypeVar("K")
 
 HELD_OUT = 0.3
 """Share of a test person's ratings that predictions are judged on."""
@@ -107,30 +108,26 @@ class Judge:
     def _belief(self, shown: sparse.csr_array) -> Floats:
         """(people, values) what a frozen linear discriminant believes of released levels."""
         stars = self._experiment.stars(shown)
-        found = [expit(attack.score(stars)) for attack in self._attacks.values()]
-        if len(found) == 1:
-            return np.stack([1 - found[0], found[0]], axis=1)
-        chances = np.maximum(np.stack(found, axis=1), 1e-9)
-        normed: Floats = chances / chances.sum(axis=1, keepdims=True)
-        return normed
+        beliefs = [expit(attack.score(stars)) for attack in self._attacks.values()]
+        if len(beliefs) == 1:
+            return np.stack([1 - beliefs[0], beliefs[0]], axis=1)
+        chances = np.maximum(np.stack(beliefs, axis=1), 1e-9)
+        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
 
     def _errors(self, at_home: Floats, elsewhere: Floats) -> Figures:
         truth = self._experiment.stars(self._held).data
-        away = self._stars_at(elsewhere)
+        predicted = self._stars_at(elsewhere)
         return {
-            "rmse": rmse(truth, away),
-            "mae": mae(truth, away),
+            "rmse": rmse(truth, predicted),
+            "mae": mae(truth, predicted),
             "rmse_at_home": rmse(truth, self._stars_at(at_home)),
         }
 
     def _stars_at(self, levels: Floats) -> Floats:
         """Predicted stars of the held-out ratings, clipped to the scale."""
         lowest, step = self._experiment.minimum, self._experiment.step
-        stars = lowest + step * levels[entry_rows(self._held), self._held.indices]
-        clipped: Floats = np.clip(
-            stars, lowest, lowest + step * (self._experiment.whole_levels - 1)
-        )
-        return clipped
+        predicted = levels[entry_rows(self._held), self._held.indices]
+        return np.asarray(np.clip(predicted, 0, self._experiment.whole_levels - 1) * step + lowest)
 
     def _lists(self, preferences: Floats) -> RankingMetrics:
         """Of unseen items; relevant: held out and in the top quarter of the scale."""
@@ -152,19 +149,19 @@ def _split(
     return chosen(levels, ~held), chosen(levels, held)
 
 
+def means_of_folds(folds: Sequence[Mapping[K, float]]) -> dict[K, float]:
+    """Of figures with the same names."""
+    return {name: float(np.mean([fold[name] for fold in folds])) for name in folds[0]}
+
+
 def accuracy_row(release: str, folds: Sequence[Figures]) -> AccuracyRow:
     """Means over folds, with intervals."""
-    means = {name: float(np.mean([fold[name] for fold in folds])) for name in folds[0]}
     error = mean_interval([fold["rmse"] for fold in folds])
     lists = mean_interval([fold["ndcg"] for fold in folds], bounds=(0.0, 1.0))
-    return AccuracyRow(
-        release=release,
-        rmse_low=error.low,
-        rmse_high=error.high,
-        ndcg_low=lists.low,
-        ndcg_high=lists.high,
-        **means | {"rmse": error.mean, "ndcg": lists.mean},
-    )
+    figures = means_of_folds(folds)
+    figures |= {"rmse": error.mean, "rmse_low": error.low, "rmse_high": error.high}
+    figures |= {"ndcg": lists.mean, "ndcg_low": lists.low, "ndcg_high": lists.high}
+    return AccuracyRow(release, **figures)
 
 
 def mix_point(mix: float, points: Sequence[tuple[dict[str, float], float]]) -> MixPoint:

@@ -1,24 +1,55 @@
-"""What `tacit evaluate standard-scheme` and `tacit attack standard-scheme` ask, do and show."""
+"""What `tacit evaluate standard-scheme` and `tacit attack standard-scheme` ask, do and show.
+
+The page is for a person who knows no AUC.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit.design import Command, Run, option
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.experiment import DEFAULT_RELEASE
-from tacit.evaluation import REPORT, SEED, WORKERS, Result, manifest
+from tacit.designs.standard_scheme.experiment.table import (
+    NEAR,
+    AttackRow,
+    HidingTable,
+    KnownRow,
+    WorstRow,
+    shown_distance,
+    verdict,
+)
+from tacit.evaluation import REPORT, SEED, WORKERS, Result, Table, grouped, manifest
+from tacit.evaluation.page import Cell, Mark, Page, Section, Tile
+
+if TYPE_CHECKING:
+    from tacit.data.ratings import Ratings
 
 ATTACK_ON = "The user attribute to hide."
 ATTACKERS = "These attackers in place of the panel, with commas."
+LEVELS = (
+    (0.02, "guessing"),
+    (NEAR, "near guessing"),
+    (0.12, "slight leak"),
+    (0.2, "clear leak"),
+    (0.3, "strong leak"),
+    (0.5, "very strong leak"),
+)
+"""Distance of an AUC from 0.5, up to and including, in words."""
+TOP = len(LEVELS) - 1
+_LEVEL_KEY = [
+    Mark(f"{word} ≤ {end:.2f}" if place < TOP else word, level=place)
+    for place, (end, word) in enumerate(LEVELS)
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attacked:
-    """Options of whatever measures attackers, by the names that `evaluate_hiding` has for them."""
+    """Options of what measures attackers, by the names that `evaluate_hiding` has for them."""
 
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
     panel: str = option(
@@ -31,7 +62,7 @@ class Attacked:
 
 @dataclass(frozen=True, kw_only=True)
 class Trained(Attacked):
-    """And of how the public tables and the item profiles are made."""
+    """And of how public tables and item profiles are made."""
 
     factors: int = option("Length of an item profile.", default=20, least=1)
     disclosure_epsilon: float = option(
@@ -43,15 +74,34 @@ class Trained(Attacked):
 
 
 def named(settings: Attacked) -> dict[str, Any]:
-    """Those options."""
     kind = Trained if isinstance(settings, Trained) else Attacked
     return {each.name: getattr(settings, each.name) for each in fields(kind)}
 
 
+def attacked(
+    settings: Attacked,
+    run: Run,
+    ratings: Ratings,
+    attribute: str,
+    releases: Sequence[str],
+    attacks: Sequence[str] = (),
+) -> HidingTable:
+    """The experiment with those options. attacks: in place of the panel, if there are any."""
+    from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
+
+    with run.progress("Attacking", steps(settings.folds)) as advance:
+        return evaluate_hiding(
+            ratings,
+            attribute,
+            releases=tuple(dict.fromkeys(releases)),
+            attacks=attacks or None,
+            progress=advance,
+            **named(settings),
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class EvaluateSettings(Trained):
-    """Of `tacit evaluate standard-scheme`."""
-
     attribute: str = option(ATTACK_ON, default="gender")
     release: tuple[str, ...] = option(
         "Measure these releases, with commas; 'all' for every one.",
@@ -66,19 +116,9 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
 
     The strongest attacker comes first, with a bound for all together; errors and lists follow.
     """
-    from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
-    from tacit.designs.standard_scheme.experiment.report import page_of, shown
-
     ratings = run.read()
-    with run.progress("Evaluating", steps(settings.folds)) as advance:
-        table = evaluate_hiding(
-            ratings,
-            settings.attribute,
-            releases=tuple(RELEASES) if "all" in settings.release else settings.release,
-            attacks=settings.attack or None,
-            progress=advance,
-            **named(settings),
-        )
+    chosen = tuple(RELEASES) if "all" in settings.release else settings.release
+    table = attacked(settings, run, ratings, settings.attribute, chosen, settings.attack)
     facts = named(settings) | {"panel": settings.attack or settings.panel}
     del facts["workers"]  # no result depends on it
     made_with = manifest(ratings, command=run.command, **facts)
@@ -90,8 +130,6 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
 
 @dataclass(frozen=True, kw_only=True)
 class AttackSettings(Attacked):
-    """Of `tacit attack standard-scheme`."""
-
     attribute: str = option(ATTACK_ON, default="gender")
     release: str = option("What devices send; 'none' attacks true stars.", default=DEFAULT_RELEASE)
     attack: tuple[str, ...] = option(ATTACKERS, default=())
@@ -104,30 +142,183 @@ def attack(settings: AttackSettings, run: Run) -> Result:
     Their attribute is unknown to the attacker, fold by fold.
     """
     from tacit.auditing.attacks import distance
-    from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
-    from tacit.designs.standard_scheme.experiment.report import shown
 
-    ratings = run.read()
-    with run.progress("Attacking", steps(settings.folds)) as advance:
-        table = evaluate_hiding(
-            ratings,
-            settings.attribute,
-            releases=tuple(dict.fromkeys(["none", settings.release])),
-            attacks=settings.attack or None,
-            progress=advance,
-            **named(settings),
-        )
-    found = table.to_dict()
+    ratings, pair = run.read(), ("none", settings.release)
+    table = attacked(settings, run, ratings, settings.attribute, pair, settings.attack)
+    figures = table.to_dict()
     rows = [
         row | {"distance": distance(row["auc"])}
-        for row in found["rows"]
+        for row in figures["rows"]
         if row["release"] == settings.release or row["trained_on"] == "raw"
     ]
     made_with = manifest(ratings, seed=settings.seed, command=run.command, folds=settings.folds)
-    data = {name: found[name] for name in ("attribute", "values", "people", "worst", "control")}
+    data = {name: figures[name] for name in ("attribute", "values", "people", "worst", "control")}
     data |= {"sentence": table.sentence(settings.release), "rows": rows, "manifest": made_with}
     after = "tacit evaluate standard-scheme RATINGS --report out.html"
     return Result(data, tuple(shown(table)), after)
+
+
+def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
+    """The panel, over time, what breaks it, releases and their cost."""
+    judged = table.judged or "none"
+    panel = f"The panel on {judged}"
+    breaks = "What breaks it: items known to be rated, and their number"
+    sections = [
+        Section(panel, [attackers(table)], key=_LEVEL_KEY),
+        Section("Over time", [over_time(table)] if table.over_time else ()),
+        Section(breaks, [knowledge(table)] if table.known_items else ()),
+        Section("Releases and what they cost", [costs(table)], notes=read_exactly(table)),
+    ]
+    return Page(
+        f"How well is {table.attribute} hidden?",
+        sections,
+        manifest,
+        verdict(table),
+        list(_tiles(table, judged)),
+        design="standard scheme",
+        package=__package__,
+        facts={"table": table, "panel": panel},
+    )
+
+
+def _tiles(table: HidingTable, judged: str) -> Iterator[Tile]:
+    """The figure, the same on true stars, and the control."""
+    worst = {row.release: row for row in table.worst}
+    figures = [
+        (name, row.auc, row.upper, f"{row.attack}, strongest of {row.attackers}")
+        for release, name in {judged: "After obfuscation", "none": "True stars"}.items()
+        if (row := worst.get(release))
+    ]
+    row = worst[judged]
+    if row.control is not None and row.control_upper is not None:
+        note = "as expected" if row.control_holds else "not within its bound: read with care"
+        figures.append(("Permuted labels: nothing to find", row.control, row.control_upper, note))
+    for name, area, upper, note in figures:
+        level = _level(area)
+        bound = f"{note}; 95% bound for all attackers together: {upper:.3f}"
+        unit, share = "AUC of the strongest", 2 * abs(area - 0.5)
+        yield Tile(name, f"{area:.3f}", unit, bound, share, level, LEVELS[level][1])
+
+
+def _area(area: float | None, small: str = "") -> Cell | None:
+    if area is None:
+        return None
+    level = _level(area)
+    return Cell(f"{area:.3f}", small, level, said=LEVELS[level][1])
+
+
+def _attacked(row: AttackRow | KnownRow | None) -> Cell | None:
+    return None if row is None else _area(row.auc, f"{row.low:.2f}–{row.high:.2f}")
+
+
+def attackers(table: HidingTable) -> Table:
+    """Every attacker on true stars and on the release that is judged."""
+    names = {
+        ("none", "union", "raw"): "true stars",
+        (table.judged, "union", "raw"): "frozen",
+        (table.judged, "union", "released"): "retrained",
+        (table.judged, "epochs", "released"): "weeks",
+    }
+    columns: dict[str, dict[str, AttackRow]] = {name: {} for name in names.values()}
+    for row in table.rows:
+        if name := names.get((row.release, row.view, row.trained_on)):
+            columns[name][row.attack] = row
+    columns = {name: column for name, column in columns.items() if column}
+    columns["permuted"] = {row.attack: row for row in table.control}
+    rows = [
+        (attack, *(_attacked(column.get(attack)) for column in columns.values()))
+        for attack in dict.fromkeys(row.attack for row in table.rows)
+    ]
+    return Table("AUC of every attacker with its 95% interval", ("attacker", *columns), rows)
+
+
+def over_time(table: HidingTable) -> Table:
+    """The strongest on each schedule."""
+    rows = []
+    for schedule, every in grouped(table.over_time, lambda row: row.view).items():
+        strongest = max(every, key=lambda row: abs(row.auc - 0.5))
+        rows.append((schedule, strongest.attack, _attacked(strongest)))
+    columns = ("schedule", "strongest attacker", "AUC")
+    return Table("Attackers who see every letter, over time", columns, rows)
+
+
+def knowledge(table: HidingTable) -> Table:
+    """Attackers who know rated items, or how many there are."""
+    rows: list[tuple[object, ...]] = []
+    for row in table.known_items:
+        items = f"{row.known} rated item{'s' if row.known > 1 else ''}"
+        rows.append((items, _attacked(row), f"{row.certain:.1%}"))
+    rows += [(count.attack, _attacked(count), None) for count in table.counts]
+    heads = ("known beside the release", "AUC", "people read with certainty")
+    return Table("What breaks it: other knowledge than the release", heads, rows)
+
+
+def costs(table: HidingTable) -> Table:
+    """The strongest attacker on each release, errors in stars, and lists."""
+    errors = {row.release: row for row in table.accuracy}
+    base = errors["none"].rmse if "none" in errors else None
+
+    def cells(worst: WorstRow) -> tuple[object, ...]:
+        release, row = worst.release, errors[worst.release]
+        change = "–" if base is None or release == "none" else f"{row.rmse / base - 1:+.1%}"
+        return (
+            Cell(release, mark="judged" if release == table.judged else ""),
+            Cell(f"{worst.auc:.3f}", level=_level(worst.auc)),
+            f"{worst.upper:.3f}",
+            _area(table.fractions[release]),
+            Cell(f"{row.rmse:.4f}", f"{row.rmse_low:.3f}–{row.rmse_high:.3f}"),
+            change.replace("-", "\N{MINUS SIGN}"),
+            f"{row.rmse_at_home:.4f}",
+            f"{row.shown:.1%}",
+            f"{row.ndcg:.3f}",
+            f"{row.recall_at_10:.3f}",
+            f"{row.ndcg_stars:.3f}",
+        )
+
+    heads = [("", 1), ("strongest attacker", 2), ("", 1), ("RMSE, stars", 3), ("", 1)]
+    heads += [("lists of 10", 3)]
+    columns = ["release", "AUC", "bound", "fractions", "error", "change", "on device", "shown"]
+    columns += ["NDCG", "recall", "NDCG, by stars"]
+    return Table("Releases and what they cost", columns, [cells(row) for row in table.worst], heads)
+
+
+def read_exactly(table: HidingTable) -> list[str]:
+    """Whose fractions tell all."""
+    read = [name for name, area in table.fractions.items() if _level(area) == TOP]
+    if not read:
+        return []
+    named = f"The released fractions of {' and '.join(read)} tell {table.attribute}"
+    return [f"{named} without any learning. The attackers do not look at them."]
+
+
+def shown(table: HidingTable) -> Iterator[Table | str]:
+    """What the commands show."""
+    yield f"Guessing {table.attribute} of {table.people:,} people."
+    for row in table.worst:
+        yield f"{row.release}: {table.sentence(row.release)}"
+    yield plain(attackers(table))
+    if table.over_time:
+        yield plain(over_time(table))
+    if table.known_items:
+        yield plain(knowledge(table))
+    yield from read_exactly(table)
+    yield plain(costs(table), "release", "AUC", "error", "change", "NDCG", "shown")
+
+
+def plain(table: Table, *columns: str) -> Table:
+    """Some columns as text: what stands in small print comes below the number."""
+    places = [table.columns.index(name) for name in columns or table.columns]
+
+    def text(value: object) -> object:
+        return f"{value.text}\n{value.small}".strip() if isinstance(value, Cell) else value
+
+    rows = [[text(row[place]) for place in places] for row in table.rows]
+    return Table(table.title, [table.columns[place] for place in places], rows)
+
+
+def _level(area: float) -> int:
+    away = shown_distance(area)
+    return next(number for number, (end, _) in enumerate(LEVELS) if away <= end)
 
 
 EVALUATE = Command(EvaluateSettings, evaluate, ratings=True)

@@ -70,9 +70,9 @@ class FoldResult:
 
 
 def run_fold(experiment: Experiment, fold: int, tables: Pairs) -> FoldResult:
-    """Everything measured on the people of one fold. tables: by unordered pair of folds."""
+    """Everything measured on the people of one fold."""
     with simulation():
-        return _Fold(experiment, fold, tables).result()
+        return _Fold(experiment, fold, tables).measured()
 
 
 class _Fold:
@@ -86,18 +86,18 @@ class _Fold:
         self.tables = [self.pair(other)[0] for other in (fold, *self.others)]
         self.raw = experiment.stars(experiment.people.levels[self.train])
         self.judge = Judge(experiment, fold, self.tables[0], self.train)
-        self.found = FoldResult()
+        self.result = FoldResult()
 
     def pair(self, other: int) -> tuple[Tables, ...]:
         return self.pairs[min(self.fold, other), max(self.fold, other)]
 
-    def result(self) -> FoldResult:
+    def measured(self) -> FoldResult:
         for target in self.experiment.targets:
             self.attack(target)
         for name in self.experiment.releases:
-            self.found.accuracy[name] = self.judge.accuracy(RELEASES[name], name)
-            self.found.fractions[name] = self.fractions(name)
-        return self.found
+            self.result.accuracy[name] = self.judge.accuracy(RELEASES[name], name)
+            self.result.fractions[name] = self.fractions(name)
+        return self.result
 
     def attack(self, target: int) -> None:
         experiment, public = self.experiment, self.public(target)
@@ -114,7 +114,7 @@ class _Fold:
             if name == (experiment.judged or "none"):
                 chance = self.learned(experiment.attacks, dealt, target, train, test)
                 for attack, scores in chance.items():
-                    self.found.control[Key(name, UNION, attack, "released", target)] = scores
+                    self.result.control[Key(name, UNION, attack, "released", target)] = scores
                 self.over_time(name, target, train, test)
                 if RELEASES[name].selection:
                     self.with_knowledge(name, target, train, test)
@@ -203,7 +203,7 @@ class _Fold:
                 rated[self.test], test.ratings, keep[0], number, self.experiment.seed
             )
             self.add(name, KNOWN, "nothing", target, {str(number): scores})
-            self.found.certain[number] = float(certain.mean())
+            self.result.certain[number] = float(certain.mean())
         counts = np.diff(rated.indptr)
         known = _is(self.labels, target)
         attacker = KnownCount().fit(train, counts[self.train], keep, known)
@@ -219,7 +219,7 @@ class _Fold:
             shown = self.experiment.stars(self.shown(self.fold, rule, name))
             scores = frozen.scores(Seen.of(shown, public))
             aucs = {attack: auc(labels, each) for attack, each in scores.items()}
-            self.found.mixed[mix] = (aucs, self.judge.errors(rule, name)["rmse"])
+            self.result.mixed[mix] = (aucs, self.judge.errors(rule, name)["rmse"])
 
     def fractions(self, name: str) -> float:
         lattice = MICRO
@@ -239,12 +239,11 @@ class _Fold:
         self, release: str, view: str, trained_on: str, target: int, scores: Mapping[str, Floats]
     ) -> None:
         for attack, each in scores.items():
-            self.found.scores[Key(release, view, attack, trained_on, target)] = each
+            self.result.scores[Key(release, view, attack, trained_on, target)] = each
 
 
 def _is(labels: Labels, target: int) -> Ints:
-    found: Ints = (labels == target).astype(np.int64)
-    return found
+    return np.where(labels == target, 1, 0)
 
 
 def _two_rows(table: Ints, target: int) -> Floats:
@@ -263,15 +262,14 @@ def fraction_scores(levels: sparse.csr_array, tables: Tables, lattice: int = MIC
     micro = np.round(levels.data * MICRO).astype(np.int64)
     fits = [(micro + own[levels.indices] + 2) % lattice <= 4 for own in tables.offsets]
     sums = np.stack([np.bincount(rows, each, minlength=people) for each in fits], axis=1)
-    shares: Floats = sums / np.maximum(1, np.diff(levels.indptr))[:, None]
-    return shares
+    return np.asarray(sums / np.maximum(1, np.diff(levels.indptr))[:, None])
 
 
 def known_items(
     rated: sparse.csr_array, shown: sparse.csr_array, keep: Floats, number: int, seed: int
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """(people,) log odds of label 1 from some items known to be rated, and for whom nothing but
-    the value found is possible. Nothing is learned: the chances to be shown are public.
+    this value is possible. Nothing is learned: the chances to be shown are public.
 
     rated, shown: (people, items) CSR of the same people; keep: (2, items) chances by label. The
     attacker knows `number` of each person's items, drawn at random (all, of people with fewer).
@@ -292,11 +290,8 @@ def known_items(
 
 
 class KnownCount:
-    """Boosted trees on summaries, where the number of rated items is known.
-
-    Under each value v the sum of 1 / keep_v over shown items estimates that number; under the right
-    value it comes near.
-    """
+    """Boosted trees on summaries, where the number of rated items is known: under the right value v
+    the sum of 1 / keep_v over shown items comes near it."""
 
     def fit(self, seen: Seen, counts: Ints, keep: Floats, labels: Labels) -> Self:
         """counts: (people,) rated items; keep: (tables, 2, items) chances by label."""

@@ -1,8 +1,8 @@
 """How well an attribute is hidden from a panel of attackers, and what that costs.
 
-People are split in folds, and the recommender never saw the people who are attacked. An AUC of 0.5
-is guessing; the distance from it is what counts, on either side. The figure of a release is that of
-the strongest attacker, with a bound that holds for all of them at once.
+People are split in folds, and the recommender never saw those who are attacked. What counts is the
+distance of an AUC from 0.5, on either side. The figure of a release is that of the strongest
+attacker, with a bound that holds for all of them at once.
 """
 
 from __future__ import annotations
@@ -29,20 +29,18 @@ from tacit.designs.standard_scheme.experiment import (
     Floats,
     Ints,
     Key,
+    accuracy,
     genres_of,
     order_of,
     tables_without,
     weeks_of,
     years_of,
 )
-from tacit.designs.standard_scheme.experiment.accuracy import accuracy_row, best_penalty, mix_point
 from tacit.designs.standard_scheme.experiment.fold import COUNTED, KNOWN, FoldResult, run_fold
 from tacit.designs.standard_scheme.experiment.table import (
     AttackRow,
     HidingTable,
     KnownRow,
-    SingleRow,
-    TimeRow,
     WorstRow,
 )
 from tacit.designs.standard_scheme.training import check_names
@@ -120,7 +118,6 @@ def evaluate_hiding(
 
 
 def steps(folds: int) -> int:
-    """How many steps `evaluate_hiding` reports."""
     return folds * (folds + 1) // 2 + folds
 
 
@@ -130,7 +127,7 @@ def _run(experiment: Experiment, workers: int, advance: Progress) -> HidingTable
     with Runner(experiment, workers=workers) as runner:
         made = runner.run(tables_without, pairs, advance)
     tables = dict(zip(pairs, made, strict=True))
-    experiment = replace(experiment, penalty=best_penalty(experiment, tables[0, 0][0]))
+    experiment = replace(experiment, penalty=accuracy.best_penalty(experiment, tables[0, 0][0]))
     tasks = [
         (fold, {pair: table for pair, table in tables.items() if fold in pair})
         for fold in range(folds)
@@ -148,54 +145,40 @@ class _Pooled:
         self._fold_of = experiment.fold_of[order]
         self._labels = experiment.labels[order]
         dealt = permuted(experiment.labels, experiment.seed)[order].astype(np.int64)
-        self._scores = self._joined([found.scores for found in results])
+        self._scores = _joined([fold.scores for fold in results])
         self._bounds = self._bound(self._labels, self._scores)
-        self._chance = self._bound(dealt, self._joined([found.control for found in results]))
+        self._chance = self._bound(dealt, _joined([fold.control for fold in results]))
 
     def table(self) -> HidingTable:
         experiment, results = self._experiment, self._results
-        areas = _areas(self._bounds)
+        rows = _rows(self._bounds)
         views = {UNION: UNION, WEEKLY: EPOCHS}
-        certain = {
-            number: float(np.mean([found.certain[number] for found in results]))
-            for number in results[0].certain
-        }
+        certain = accuracy.means_of_folds([fold.certain for fold in results])
         return HidingTable(
             attribute=experiment.people.names[0],
             values=experiment.people.values[0],
             people=experiment.people.n_people,
             judged=experiment.judged,
-            rows=tuple(
-                AttackRow(key.release, views[key.view], key.attack, key.trained_on, *area)
-                for key, area in areas
-                if key.view in views
-            ),
+            rows=tuple(replace(row, view=views[row.view]) for row in rows if row.view in views),
             worst=tuple(map(self.worst, experiment.releases)),
             over_time=tuple(
-                TimeRow(schedule, key.attack, *area)
-                for schedule in experiment.schedules
-                for key, area in areas
-                if key.view == schedule
+                row for schedule in experiment.schedules for row in rows if row.view == schedule
             ),
             known_items=tuple(
-                KnownRow(int(key.attack), *area, certain[int(key.attack)])
-                for key, area in areas
-                if key.view == KNOWN
+                KnownRow(int(row.attack), row.auc, row.low, row.high, certain[int(row.attack)])
+                for row in rows
+                if row.view == KNOWN
             ),
-            counts=tuple(
-                SingleRow(key.attack, *area) for key, area in areas if key.view == COUNTED
-            ),
-            control=tuple(SingleRow(key.attack, *area) for key, area in _areas(self._chance)),
+            counts=tuple(row for row in rows if row.view == COUNTED),
+            control=tuple(_rows(self._chance)),
             accuracy=tuple(
-                accuracy_row(name, [found.accuracy[name] for found in results])
+                accuracy.accuracy_row(name, [fold.accuracy[name] for fold in results])
                 for name in experiment.releases
             ),
-            fractions={
-                name: float(np.mean([found.fractions[name] for found in results]))
-                for name in experiment.releases
-            },
+            fractions=accuracy.means_of_folds([fold.fractions for fold in results]),
             tradeoff=tuple(
-                mix_point(mix, [found.mixed[mix] for found in results]) for mix in results[0].mixed
+                accuracy.mix_point(mix, [fold.mixed[mix] for fold in results])
+                for mix in results[0].mixed
             ),
         )
 
@@ -207,18 +190,17 @@ class _Pooled:
             if key.release == release and key.view not in (KNOWN, COUNTED)
         }
         bound = self._bound(self._labels, family)
-        judged = release == (self._experiment.judged or "none")
-        chance = self._chance if judged else None
+        chance = self._chance if release == (self._experiment.judged or "none") else None
         people, rarest = len(self._labels), int(np.bincount(self._labels).min())
-        found = bound.worst
+        strongest = bound.worst
         return WorstRow(
             release=release,
             auc=0.5 + bound.distance,
             upper=0.5 + bound.upper,
             lower=0.5 + bound.lower,
-            attack=found.attack,
-            view=found.view,
-            trained_on=found.trained_on,
+            attack=strongest.attack,
+            view=strongest.view,
+            trained_on=strongest.trained_on,
             attackers=len(self._experiment.attacks),
             control=None if chance is None else 0.5 + chance.distance,
             control_upper=None if chance is None else 0.5 + chance.upper,
@@ -232,16 +214,16 @@ class _Pooled:
         seed, folds = self._experiment.seed, self._fold_of
         return simultaneous(labels, scores, folds, target=lambda key: key.target, seed=seed)
 
-    @staticmethod
-    def _joined(folds: Sequence[dict[Key, Floats]]) -> dict[Key, Floats]:
-        return {key: np.concatenate([each[key] for each in folds]) for key in folds[0]}
+
+def _joined(folds: Sequence[dict[Key, Floats]]) -> dict[Key, Floats]:
+    return {key: np.concatenate([scores[key] for scores in folds]) for key in folds[0]}
 
 
-def _areas(bound: Bound[Key]) -> list[tuple[Key, tuple[float, float, float]]]:
-    """AUC and ends of its interval; of several attacked values the first key, and means."""
-    found = []
-    for keys in grouped(bound.areas, lambda key: key._replace(target=0)).values():
-        ends = [(bound.areas[key], *bound.interval(key)) for key in keys]
-        area, low, high = np.mean(ends, axis=0).tolist()
-        found.append((keys[0], (area, low, high)))
-    return found
+def _rows(bound: Bound[Key]) -> list[AttackRow]:
+    """Of several attacked values, means."""
+    rows = []
+    for one, keys in grouped(bound.areas, lambda key: key._replace(target=0)).items():
+        areas = [(bound.areas[key], *bound.interval(key)) for key in keys]
+        area = np.mean(areas, axis=0).tolist()
+        rows.append(AttackRow(one.release, one.view, one.attack, one.trained_on, *area))
+    return rows

@@ -18,8 +18,9 @@ NEAR = 0.06
 class AttackRow:
     """One attacker on one release.
 
-    view: union (the last set) or epochs (and in which week each item came). trained_on: raw
-    (frozen) or released (knows the method). low, high: 95 % over people, this row by itself.
+    view: union (the last set), epochs (and in which week each item came), a schedule, or what is
+    known beside the release. trained_on: raw (frozen) or released (knows the method). low, high:
+    95 % over people, this row by itself.
     """
 
     release: str
@@ -51,27 +52,6 @@ class AccuracyRow:
     ndcg_high: float
     recall_at_10: float
     ndcg_stars: float
-
-
-@dataclass(frozen=True)
-class SingleRow:
-    """One attack under one condition, with its 95 % interval over people."""
-
-    attack: str
-    auc: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class TimeRow:
-    """One attacker on the last of a sequence of letters, and when each item came."""
-
-    schedule: str
-    attack: str
-    auc: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -114,6 +94,8 @@ class WorstRow:
 class HidingTable:
     """The whole experiment.
 
+    over_time  attackers on the last of a sequence of letters, who see when each item came
+    counts     attackers who know the number of rated items; control: on permuted labels
     fractions  release -> AUC of looking at the released fractions with the public offsets in hand;
                1 on unrounded whole stars, where nothing has to be learned
     """
@@ -124,48 +106,51 @@ class HidingTable:
     judged: str | None
     rows: tuple[AttackRow, ...]
     worst: tuple[WorstRow, ...]
-    over_time: tuple[TimeRow, ...]
+    over_time: tuple[AttackRow, ...]
     known_items: tuple[KnownRow, ...]
-    counts: tuple[SingleRow, ...]
-    control: tuple[SingleRow, ...]
+    counts: tuple[AttackRow, ...]
+    control: tuple[AttackRow, ...]
     accuracy: tuple[AccuracyRow, ...]
     fractions: dict[str, float]
     tradeoff: tuple[MixPoint, ...]
 
     def worst_of(self, release: str) -> WorstRow | None:
-        """The figure of one release."""
         return next((row for row in self.worst if row.release == release), None)
 
     def measurements(self, release: str, data: str) -> tuple[Measurement, ...]:
         """For a guarantee card: the figure and its control, then this release's attackers."""
-        found = self.worst_of(release)
+        worst = self.worst_of(release)
         rows = [
             Measurement(r.attack, r.trained_on, r.release, r.auc, r.low, r.high, data)
             for r in self.rows
             if r.view == UNION
             and (r.release == release or (r.release == "none" and r.trained_on == "raw"))
         ]
-        return (*(() if found is None else _figures(found, data)), *rows)
+        return (*(() if worst is None else _figures(worst, data)), *rows)
 
     def sentence(self, release: str) -> str | None:
         """The figure in words, as on a card."""
-        found = self.worst_of(release)
-        return None if found is None else figure(_figures(found, f"{self.people:,} people"))
+        worst = self.worst_of(release)
+        return None if worst is None else figure(_figures(worst, f"{self.people:,} people"))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        found = asdict(self)
-        return found | {"default_release": found.pop("judged") or DEFAULT_RELEASE}
+        plain = asdict(self)
+        for row in plain["over_time"]:
+            row["schedule"] = row["view"]
+        for row in (*plain["over_time"], *plain["counts"], *plain["control"]):
+            for key in ("release", "view", "trained_on"):
+                del row[key]
+        return plain | {"default_release": plain.pop("judged") or DEFAULT_RELEASE}
 
 
-def _figures(found: WorstRow, data: str) -> tuple[Measurement, ...]:
-    where = f"{found.attack}, {found.view}, trained on {found.trained_on} data"
-    name = f"strongest of {found.attackers} attackers ({where})"
-    release, facts = found.release, (data, found.people, found.rarest)
-    strongest = Measurement(name, PANEL, release, found.auc, found.lower, found.upper, *facts)
-    if found.control is None or found.control_upper is None:
+def _figures(worst: WorstRow, data: str) -> tuple[Measurement, ...]:
+    where = f"{worst.attack}, {worst.view}, trained on {worst.trained_on} data"
+    name = f"strongest of {worst.attackers} attackers ({where})"
+    release, facts = worst.release, (data, worst.people, worst.rarest)
+    strongest = Measurement(name, PANEL, release, worst.auc, worst.lower, worst.upper, *facts)
+    if worst.control is None or worst.control_upper is None:
         return (strongest,)
-    area = (found.control, 0.5, found.control_upper)
+    area = (worst.control, 0.5, worst.control_upper)
     return strongest, Measurement("strongest attacker", PERMUTED, release, *area, *facts)
 
 
@@ -181,16 +166,16 @@ def verdict(table: HidingTable) -> Verdict:
     opening = "" if before is None else f"On true stars the strongest reaches {before.auc:.2f}."
     if after is None:
         return Verdict("none", "Nothing was obfuscated", f"{opening} {_cost(table)}".strip())
-    found, arithmetic = after.auc - 0.5, shown_distance(table.fractions[after.release])
+    learned, arithmetic = after.auc - 0.5, shown_distance(table.fractions[after.release])
     read = (
         "Arithmetic on the released fractions, which needs no learning, reaches AUC "
         f"{0.5 + arithmetic:.2f}."
-        if arithmetic > max(NEAR, found)
+        if arithmetic > max(NEAR, learned)
         else ""
     )
-    said = (table.sentence(after.release) or "", opening, read, _cost(table))
-    state, headline = _headline(before, after, max(found, arithmetic))
-    return Verdict(state, headline, " ".join(filter(None, said)))
+    sentences = (table.sentence(after.release) or "", opening, read, _cost(table))
+    state, headline = _headline(before, after, max(learned, arithmetic))
+    return Verdict(state, headline, " ".join(filter(None, sentences)))
 
 
 def _headline(before: WorstRow | None, after: WorstRow, distance: float) -> tuple[str, str]:

@@ -24,38 +24,15 @@ from fastapi import APIRouter, Path, Request, Response
 
 from tacit.designs.standard_scheme import Disclosure, Release, StandardScheme, drawing
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, LARGEST, MICRO, MessageError
-from tacit.designs.standard_scheme.serve.operator import (
-    DigestLog,
-    DisclosureSettings,
-    log_path,
-    model_of,
-)
+from tacit.designs.standard_scheme.serve.operator import DigestLog, DisclosureSettings, read
 from tacit.errors import TacitError
 from tacit.ledger import Cap, Holder, KeyReused
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
-from tacit.service.access import (
-    Asking,
-    Here,
-    IdempotencyKey,
-    Octets,
-    Operation,
-    allow,
-    allow_octets,
-    in_thread,
-)
+from tacit.service import access, idempotency
+from tacit.service.access import Asking, Here, IdempotencyKey, Octets, allow, allow_octets
 from tacit.service.deployment import Section, Service
-from tacit.service.idempotency import (
-    OCTETS,
-    Reply,
-    Step,
-    refusal,
-    reply,
-    salted,
-    state_of,
-    step,
-    unsalted,
-)
+from tacit.service.idempotency import OCTETS, Reply, Step, refusal, reply, salted, unsalted
 from tacit.service.keys import NAME, Role
 from tacit.service.people import Kept
 from tacit.service.problems import Problem
@@ -63,6 +40,7 @@ from tacit.service.problems import Problem
 _UNREAD = Problem(422, "This is not a letter for this disclosure. Fetch the disclosure again.")
 _EARLY = Problem(422, "The epoch of this letter has not ended. Send it when it has.")
 _NO_LOG = Problem(503, "The log of this disclosure cannot be kept: tell the operator.")
+_NOTHING = Problem(404, "There is nothing at this address.")
 _FORGOTTEN = b"forgotten"
 
 
@@ -83,9 +61,8 @@ class ServedDisclosure:
     @classmethod
     def from_section(cls, section: Section) -> Self:
         """From the lines of `DisclosureSettings`; ConfigError for what is not served."""
-        given, model = model_of(section)
-        log = DigestLog(log_path(section), model.disclosure_.epoch_length)
-        served = cls(section.name, model, log, given.item_table)
+        settings, model, log = read(section)
+        served = cls(section.name, model, log, settings.item_table)
         # Compile what scores and make what is fetched, before the first person waits for it.
         shown = tuple((item, 0) for item in served.disclosure.items[:1])
         served.scores(Release(served.disclosure.digest, 0, shown))
@@ -97,7 +74,6 @@ class ServedDisclosure:
         return iter(())
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """For the people who obfuscate, and for those whose ratings trained."""
         return self.model.guarantees()
 
     def released(self) -> str:
@@ -122,21 +98,19 @@ class ServedDisclosure:
 
     def state(self, user: str) -> str:
         """The name of the kept state that says whether this person was forgotten."""
-        return state_of(f"letters/{self.name}", user)
+        return idempotency.state_of(f"letters/{self.name}", user)
 
     @property
     def disclosure(self) -> Disclosure:
-        """What devices fetch."""
         return self.model.disclosure_
 
     @cached_property
     def encoded(self) -> bytes:
-        """The same, as bytes."""
         return self.disclosure.encode()
 
     @cached_property
     def encoded_item_table(self) -> bytes | None:
-        """The table for lists on devices; None where it is not published."""
+        """None where it is not published."""
         table = self.model.item_table_ if self.item_table else None
         return None if table is None else table.encode()
 
@@ -155,14 +129,13 @@ class ServedDisclosure:
             raise _NO_LOG from None
 
     def described(self) -> dict[str, Any]:
-        """For the list, in JSON's values."""
         shown = self.disclosure
         return {
             "name": self.name,
             "attributes": {table.name: list(table.values) for table in shown.attributes},
             "release": self.model.release,
             "rule": shown.rule.to_wire(),
-            "scale": {"minimum": shown.minimum, "step": shown.step, "levels": shown.levels},
+            "scale": shown.scale_to_wire(),
             "items": len(shown.items),
             "digest": shown.digest,
             "bytes": len(self.encoded),
@@ -205,7 +178,6 @@ class ServedDisclosure:
         return -1 if content in (None, _FORGOTTEN) else int(content)
 
     def scores(self, letter: Release) -> bytes:
-        """Of the whole catalogue."""
         return self.model.server_.score(letter).encode()
 
     def _fits(self, letter: Release) -> bool:
@@ -231,7 +203,7 @@ class ServedDisclosure:
         return ((self.disclosure.levels or CONTINUOUS_LEVELS + 1) - 1) * MICRO
 
 
-router = APIRouter(route_class=Operation, prefix="/api/disclosures", tags=["disclosures"])
+router = APIRouter(route_class=access.Operation, prefix="/api/disclosures", tags=["disclosures"])
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$")]
 
 
@@ -266,7 +238,7 @@ def item_table(service: Here, name: Name) -> Response:
     """The table by which a device ranks, where the operator publishes it."""
     table = _named(service, name).encoded_item_table
     if table is None:
-        raise Problem(404, "There is nothing at this address.")
+        raise _NOTHING
     return Response(table, media_type=OCTETS)
 
 
@@ -307,7 +279,7 @@ async def letters(
     served = _named(service, name)
     read = served.letter(letter)
     try:  # the ledger's own rule is the calendar's: one key of one person takes one payload
-        stored = await step(
+        stored = await idempotency.step(
             service,
             caller,
             f"POST /api/disclosures/{name}/letters",
@@ -322,15 +294,15 @@ async def letters(
         ) from None
     if stored.status_code != 200:
         return stored
-    repeated = {
-        name: value for name, value in stored.headers.items() if name == "idempotency-replayed"
-    }
-    scores = await in_thread(request, lambda: served.scores(read))
-    return Response(scores, media_type=OCTETS, headers=repeated)
+    scores = await access.in_thread(request, lambda: served.scores(read))
+    answer = Response(scores, media_type=OCTETS)
+    if "idempotency-replayed" in stored.headers:
+        answer.headers["idempotency-replayed"] = stored.headers["idempotency-replayed"]
+    return answer
 
 
 def _named(service: Service, name: str) -> ServedDisclosure:
-    found = service.deployment.all(ServedDisclosure).get(name)
-    if found is None:
-        raise Problem(404, "There is nothing at this address.")
-    return found
+    served = service.deployment.all(ServedDisclosure).get(name)
+    if served is None:
+        raise _NOTHING
+    return served

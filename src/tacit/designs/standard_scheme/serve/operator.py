@@ -55,14 +55,14 @@ class DisclosureSettings:
     )
 
 
-def model_of(section: Section) -> tuple[DisclosureSettings, StandardScheme]:
-    """What a section says, and its model; ConfigError for one that is not served."""
+def read(section: Section) -> tuple[DisclosureSettings, StandardScheme, DigestLog]:
+    """What a section says, its model and its log; ConfigError for what is not served."""
     if section.values.get("service_sees_items") is not False:
         raise ConfigError(
             f"{FILE}: {section.name}.service_sees_items is not false. {WHO_MAY_USE_IT} Write  "
             "service_sees_items = false  where the service does not."
         )
-    given, path, name = section.read(DisclosureSettings), section.file("file"), section.name
+    settings, path, name = section.read(DisclosureSettings), section.file("file"), section.name
     try:
         model = load_model(path)
     except TacitError as error:
@@ -77,15 +77,15 @@ def model_of(section: Section) -> tuple[DisclosureSettings, StandardScheme]:
             f"{FILE}: {name} is the published variant, which tells the attribute. It is for "
             "reproducing the paper and is not served: fit it as variant='sound'."
         )
-    if given.item_table and not model.item_table:
+    if settings.item_table and not model.item_table:
         raise ConfigError(
             f"{FILE}: {name}.item_table is true, but the model was fitted without its people's "
             "consent to publish that table. Fit it with item_table=True, or take the line out."
         )
-    return given, model
+    return settings, model, DigestLog(_log_path(section), model.disclosure_.epoch_length)
 
 
-def log_path(section: Section) -> Path:
+def _log_path(section: Section) -> Path:
     """The file of the digests, by default beside the model; ConfigError outside of the folder."""
     if "log" not in section.values:
         return section.file("file").with_name(f"{section.name}.digests")
@@ -119,22 +119,22 @@ class DigestLog:
 
     def _add(self, digest: str, now: int) -> None:
         data = self._path.read_bytes() if self._path.exists() else self._first
-        found = self._read(data)
-        last = max(found, default=now)
+        digests = self._read(data)
+        last = max(digests, default=now)
         if last > now:
             raise ConfigError(
                 f"{self._path}: has an entry of epoch {last}, and by the clock it is epoch {now}. "
                 "Set the clock of this machine."
             )
-        served = found.get(now, digest)
+        served = digests.get(now, digest)
         if served != digest:
             raise ConfigError(
                 f"{self._path}: the disclosure {served} was served in this epoch, and devices "
                 f"accept one in each. Serve that one again, or wait for epoch {now + 1}."
             )
-        if now not in found:
+        if now not in digests:
             write_whole(self._path, data + _line({"digest": digest, "epoch": now}, data))
-        self._known = {**found, now: digest}
+        self._known = {**digests, now: digest}
 
     def _read(self, data: bytes) -> dict[int, str]:
         if not data.startswith(self._first):
@@ -142,23 +142,23 @@ class DigestLog:
                 f"{self._path}: is no log of this disclosure's epochs. Name another file, or fit "
                 "the model with the epoch_length that the log began with."
             )
-        found: dict[int, str] = {}
+        digests: dict[int, str] = {}
         before = self._first
         for line in data[len(before) :].splitlines(keepends=True):
             try:
                 content = json.loads(line)
                 epoch, digest = content["epoch"], content["digest"]
                 written = line == _line({"digest": digest, "epoch": epoch}, before)
-                if not (written and is_integer(epoch, 1 + max(found, default=-1))):
+                if not (written and is_integer(epoch, 1 + max(digests, default=-1))):
                     raise ValueError
             except (ValueError, TypeError, KeyError, RecursionError):
                 raise ConfigError(
                     f"{self._path}: its history was changed. Restore it from a copy: devices "
                     "refuse a log that does not go on from the one they saw."
                 ) from None
-            found[epoch] = digest
+            digests[epoch] = digest
             before += line
-        return found
+        return digests
 
 
 def _line(content: dict[str, Any], before: bytes | None = None) -> bytes:

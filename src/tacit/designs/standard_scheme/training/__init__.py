@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,13 +28,7 @@ from tacit.designs.standard_scheme.training.tables import Tables, estimate
 from tacit.errors import ConfigError, PrivacyError
 from tacit.privacy import Measurement
 from tacit.randomness import replay, simulation
-from tacit.recommenders.inputs import (
-    TAKEN,
-    ids_from_header,
-    items_to_header,
-    shaped,
-    titles_from_header,
-)
+from tacit.recommenders import inputs
 
 if TYPE_CHECKING:
     from tacit.designs.standard_scheme.recommender import StandardScheme
@@ -53,18 +47,7 @@ REMOVED = ("second_order", "mix", "profiles", "regularization", "ridge", "sweeps
 """Settings of earlier versions. The arrays of a file hold what the last four made."""
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """What is learned, beside the items and their scale."""
-
-    n_consenting: int
-    tables: dict[str, Tables]
-    profiles: Profiles
-    ease: Ease
-    people: People | None
-
-
-def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> Fitted:
+def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> None:
     """Learn with the settings of a model. former: the people of the fit before. PrivacyError unless
     it is stated that the service learns nothing of what is rated otherwise."""
     if model.variant == "sound" and model.service_sees_items is not False:
@@ -101,8 +84,16 @@ def fit(model: StandardScheme, ratings: Ratings, former: People | None) -> Fitte
             source = replay(seed)
             return release(levels, labels, of_attributes, rule, n_levels=n_levels, source=source)
 
-    ease = fit_ease(people.levels, n_levels, simulate, seed=seed)
-    return Fitted(people.n_people, tables, profiles, ease, known)
+    model.hold(
+        item_ids=ratings.item_ids,
+        titles=inputs.titles_of(ratings),
+        scale=ratings.scale,
+        n_consenting=people.n_people,
+        people=known,
+        tables=tables,
+        profiles=profiles,
+        ease=fit_ease(people.levels, n_levels, simulate, seed=seed),
+    )
 
 
 def check_names(**given: str) -> None:
@@ -177,7 +168,6 @@ def checked_rule(model: StandardScheme, scale: RatingScale) -> Rule:
 
 
 def write(model: StandardScheme, path: str | Path) -> None:
-    """A fitted model to a file."""
     epsilon = model.disclosure_epsilon
     header = {
         "recommender": "standard-scheme",
@@ -187,7 +177,7 @@ def write(model: StandardScheme, path: str | Path) -> None:
             "disclosure_epsilon": None if math.isinf(epsilon) else epsilon,
             "aliases": list(model.aliases.items()),
         },
-        **items_to_header(model.item_ids_, model.titles_),
+        **inputs.items_to_header(model.item_ids_, model.titles_),
         "scale": [model.scale_.minimum, model.scale_.maximum, model.scale_.step],
         "values": {name: list(table.values) for name, table in model.tables_.items()},
         "ridge": model.profiles_.ridge,
@@ -210,8 +200,9 @@ def write(model: StandardScheme, path: str | Path) -> None:
     if model.people_ is not None:
         arrays["hashes"] = model.people_.hashes.view(np.int64)
     for position, table in enumerate(model.tables_.values()):
-        for name, array in table.by_name().items():
-            arrays[f"{position}.{name}"] = array
+        for name, array in vars(table).items():
+            if isinstance(array, np.ndarray):
+                arrays[f"{position}.{name}"] = array
     container.write(path, header, arrays)
 
 
@@ -230,31 +221,34 @@ def settings_of(header: Mapping[str, Any]) -> dict[str, Any]:
 
 def restore(model: StandardScheme, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """What a checked file holds, into a model with its settings."""
-    model.taken_ = tuple(name for name in TAKEN if name in header.get("taken", TAKEN))
-    items = ids_from_header(header["items"])
+    model.taken_ = tuple(name for name in inputs.TAKEN if name in header.get("taken", inputs.TAKEN))
+    items = inputs.ids_from_header(header["items"])
     tables = {}
     for position, name in enumerate(model.attributes):
         prefix, values = f"{position}.", header["values"][name]
         own = {key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)}
         tables[name] = Tables(tuple(values), **({"coupling": None} | own))
-        shaped(arrays, f"{prefix}item_means", len(items))
-        shaped(arrays, f"{prefix}means", len(values), len(items))
+        inputs.shaped(arrays, f"{prefix}item_means", len(items))
+        inputs.shaped(arrays, f"{prefix}means", len(values), len(items))
     profiles = Profiles(
-        shaped(arrays, "intercepts", len(items)),
-        shaped(arrays, "factors", len(items), None),
+        inputs.shaped(arrays, "intercepts", len(items)),
+        inputs.shaped(arrays, "factors", len(items), None),
         header["ridge"],
     )
     people = None
     if header.get("key"):  # a file of an earlier version has none
-        hashes = shaped(arrays, "hashes", header["people"]).view(np.uint64)
+        hashes = inputs.shaped(arrays, "hashes", header["people"]).view(np.uint64)
         people = People(bytes.fromhex(header["key"]), hashes)
-    ease = _stored_ease(arrays, len(items), header)
     model.hold(
-        items,
-        titles_from_header(header),
-        RatingScale(*header["scale"]),
-        Fitted(header["people"], tables, profiles, ease, people),
-        tuple(Measurement(**entry) for entry in header["measurements"]),
+        item_ids=items,
+        titles=inputs.titles_from_header(header),
+        scale=RatingScale(*header["scale"]),
+        n_consenting=header["people"],
+        people=people,
+        tables=tables,
+        profiles=profiles,
+        ease=_stored_ease(arrays, len(items), header),
+        measurements=tuple(Measurement(**entry) for entry in header["measurements"]),
     )
 
 
@@ -263,13 +257,13 @@ def _stored_ease(arrays: Mapping[str, Any], n_items: int, header: Mapping[str, A
     finer = header.get("unit", 100_000) // UNIT
     weights = sparse.csc_array(
         (
-            np.rint(shaped(arrays, "weights", None) / finer).astype(np.int64),
-            shaped(arrays, "rows", None),
-            shaped(arrays, "columns", n_items + 1),
+            np.rint(inputs.shaped(arrays, "weights", None) / finer).astype(np.int64),
+            inputs.shaped(arrays, "rows", None),
+            inputs.shaped(arrays, "columns", n_items + 1),
         ),
         shape=(n_items, n_items),
         copy=True,
     )
     weights.check_format(full_check=True)
     weights.eliminate_zeros()
-    return Ease(weights, shaped(arrays, "popularity", n_items), header["levels"])
+    return Ease(weights, inputs.shaped(arrays, "popularity", n_items), header["levels"])

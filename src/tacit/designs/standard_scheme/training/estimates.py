@@ -1,7 +1,7 @@
 """What is to be known about people with each value: how they rate an item, and how often.
 
 Runs at     the recommender.
-Sees        statistics (see `people.Statistics`); nothing else.
+Sees        `people.Statistics`; nothing else.
 Why shrink  A raw half gap is the true one plus an error e. Subtracting it plants -x0 e in the
             release, and an attacker who knows the same public gaps finds it: on real ratings that
             alone tells the attribute *better*, with the sign turned. If what is subtracted is the
@@ -24,38 +24,37 @@ from tacit.designs.standard_scheme.training.people import Floats, Statistics
 ROUNDED_TO = 5
 LEAST_COUPLED = 1e-4
 """Every level is released for every item with at least this chance, whatever the value."""
-_PSEUDO_RATINGS = np.geomspace(1.0, 1000.0, 16)
+_PSEUDO_RATINGS: list[float] = np.geomspace(1.0, 1000.0, 16).tolist()
 _LOG_ODDS = np.linspace(-4.0, 4.0, 49)
 
 
 def estimate_offsets(statistics: Statistics, *, shrink: bool = True) -> Floats:
     """(values, items) levels to subtract; for two values, plus and minus half the mean gap.
 
-    shrink: pull each group's item mean towards the item's mean by as many pseudo-ratings as predict
-    left-out parts of the people best, and take rounded counts; otherwise the plain means, as
-    published.
+    shrink: pull each group's item mean towards the item's mean, and take rounded counts; otherwise
+    the plain means, as published.
     """
+    pseudo = _best_shrinkage(statistics) if shrink else 0.0
     counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
-    if not shrink:
-        return _offsets(counts, sums, 0.0)
-    return _offsets(counts, sums, _best_shrinkage(statistics), coarse=True)
+    return _offsets(counts, sums, pseudo, coarse=shrink)
 
 
 def _best_shrinkage(statistics: Statistics) -> float:
     """Pseudo-ratings with which the offsets of the other parts predict a left-out part best."""
     counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
-    losses = np.zeros(len(_PSEUDO_RATINGS))
-    for held_counts, held_sums in zip(statistics.counts, statistics.sums, strict=True):
-        for index, pseudo in enumerate(_PSEUDO_RATINGS):
-            offsets = _offsets(counts - held_counts, sums - held_sums, pseudo)
-            losses[index] += _unexplained(held_counts, held_sums, offsets)
-    return float(_PSEUDO_RATINGS[np.argmin(losses)])
+
+    def loss(pseudo: float) -> float:
+        return sum(
+            _unexplained(held, held_sums, _offsets(counts - held, sums - held_sums, pseudo))
+            for held, held_sums in zip(statistics.counts, statistics.sums, strict=True)
+        )
+
+    return min(_PSEUDO_RATINGS, key=loss)
 
 
 def rounded(counts: Floats) -> Floats:
     """To the nearest multiples of ROUNDED_TO."""
-    nearest: Floats = ROUNDED_TO * np.round(counts / ROUNDED_TO)
-    return nearest
+    return np.asarray(ROUNDED_TO * np.round(counts / ROUNDED_TO))
 
 
 def _offsets(counts: Floats, sums: Floats, pseudo: float, coarse: bool = False) -> Floats:
@@ -66,8 +65,7 @@ def _offsets(counts: Floats, sums: Floats, pseudo: float, coarse: bool = False) 
         counts, deviating = rounded(counts), rounded(deviating)
     weights = counts + pseudo
     deviations = np.divide(deviating, weights, out=np.zeros_like(sums), where=weights > 0)
-    centred: Floats = deviations - deviations.mean(axis=0)
-    return centred
+    return np.asarray(deviations - deviations.mean(axis=0))
 
 
 def _unexplained(counts: Floats, sums: Floats, offsets: Floats) -> float:
@@ -84,14 +82,12 @@ def estimate_shown(statistics: Statistics, *, shrink: bool = True) -> Floats:
     """(values, items) estimates of P(item rated | value), for the selection rule.
 
     shrink: from rounded counts, posterior means under a normal prior on the log odds ratio of a
-    value against the rest, whose mean and variance are fitted to all items together: rounded
-    counts of rare items would pass for real differences in a prior of their own. Otherwise
-    add-one smoothing, as published.
+    value against the rest, fitted to all items together: rounded counts of rare items would pass
+    for real differences in a prior of their own. Otherwise add-one smoothing, as published.
     """
     people, counts = statistics.people.sum(axis=0), statistics.counts.sum(axis=0)
     if not shrink:
-        smoothed: Floats = (counts + 1) / (people[:, None] + 2)
-        return smoothed
+        return np.asarray((counts + 1) / (people[:, None] + 2))
     people, counts = rounded(people), rounded(counts)
     if len(people) == 2:
         return np.stack(_posterior_shares(counts[0], people[0], counts[1], people[1]))
@@ -131,9 +127,8 @@ def profile_likelihood(
 ) -> tuple[Floats, Floats, Floats]:
     """(items, grid) binomial log likelihood and both shares, for each log odds ratio of the grid.
 
-    The grid is centred on the groups' log ratio over all items. Each item's base rate is
-    profiled out (it solves: expected = observed total), with the usual half log-information
-    correction.
+    The grid is centred on the groups' log ratio over all items. Each item's base rate is profiled
+    out (expected = observed total), with the usual half log-information correction.
     """
     n_first, n_second = max(n_first, 1.0), max(n_second, 1.0)
     first, second = np.minimum(first, n_first), np.minimum(second, n_second)
@@ -174,16 +169,14 @@ def estimate_coupling(statistics: Statistics, common: NDArray[np.bool_]) -> Floa
     for_means = _best_shrinkage(statistics)
     fits = np.zeros(len(_PSEUDO_RATINGS))
     for held in statistics.histogram:
-        rest = histogram - held
         for index, pseudo in enumerate(_PSEUDO_RATINGS):
-            fits[index] += np.sum(held * np.log(_star_shares(rest, pseudo, for_means)))
-    pseudo = float(_PSEUDO_RATINGS[np.argmax(fits)])
+            fits[index] += np.sum(held * np.log(_star_shares(histogram - held, pseudo, for_means)))
+    pseudo = _PSEUDO_RATINGS[np.argmax(fits)]
     shares = _star_shares(rounded(histogram), pseudo, for_means)
     coupled = quantile_coupling(shares, np.broadcast_to(shares.mean(axis=0), shares.shape))
     levels = shares.shape[-1]
     coupled = np.where(common[:, None, None], coupled, np.eye(levels))
-    possible: Floats = LEAST_COUPLED + (1 - levels * LEAST_COUPLED) * coupled
-    return possible
+    return np.asarray(LEAST_COUPLED + (1 - levels * LEAST_COUPLED) * coupled)
 
 
 def _star_shares(histogram: Floats, pseudo: float, for_means: float) -> Floats:
@@ -213,6 +206,6 @@ def _tilted(shares: Floats, means: Floats) -> Floats:
 
 def means(sums: Floats, counts: Floats, otherwise: Floats | float, fewest: float = 0.0) -> Floats:
     """sums / counts, and `otherwise` where nothing or fewer were counted."""
-    base = np.broadcast_to(np.asarray(otherwise, dtype=float), sums.shape).copy()
-    found: Floats = np.divide(sums, counts, out=base, where=(counts > 0) & (counts >= fewest))
-    return found
+    quotients: Floats = np.broadcast_to(np.asarray(otherwise, dtype=float), sums.shape).copy()
+    np.divide(sums, counts, out=quotients, where=(counts > 0) & (counts >= fewest))
+    return quotients

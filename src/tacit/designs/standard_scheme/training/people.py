@@ -35,7 +35,6 @@ Ints = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 
 FEWEST_CHANGED = 50
-KEY_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -67,8 +66,8 @@ def consenting(
 ) -> tuple[Consenting, Ints]:
     """The people with every named attribute, and their numbers in `ratings`.
 
-    given: an attribute's public values; who has another one is left out. Values of others are read
-    off the people.
+    given: an attribute's public values: people with another one are left out. Values of other
+    attributes are read off the people.
     """
     public = {name: tuple(sorted(values)) for name, values in (given or {}).items()}
     columns = [[None if v is None else str(v) for v in ratings.attribute(name)] for name in names]
@@ -78,9 +77,8 @@ def consenting(
         if None not in row
         and all(v in public.get(name, row) for name, v in zip(names, row, strict=True))
     ]
-    numbers, values = np.array(known, dtype=np.int64), []
-    labels = np.zeros((len(known), len(names)), dtype=np.int64)
-    for position, (name, column) in enumerate(zip(names, columns, strict=True)):
+    numbers, labels, values = np.array(known, dtype=np.int64), [], []
+    for name, column in zip(names, columns, strict=True):
         own = [str(column[number]) for number in known]
         distinct = public.get(name) or tuple(sorted(set(own)))
         if len(distinct) < 2:
@@ -89,12 +87,12 @@ def consenting(
                 found=distinct,
                 expected="at least two values",
             )
-        labels[:, position] = [distinct.index(value) for value in own]
+        labels.append([distinct.index(value) for value in own])
         values.append(distinct)
-    scale = ratings.scale
-    levels = (ratings.matrix.data - scale.minimum) / unit(scale)
-    of_people = with_data(ratings.matrix, np.round(levels) if scale.discrete else levels)[numbers]
-    return Consenting(of_people, labels, tuple(names), tuple(values), scale.levels), numbers
+    scale, of_people = ratings.scale, np.array(labels, dtype=np.int64).T
+    stars = (ratings.matrix.data - scale.minimum) / unit(scale)
+    levels = with_data(ratings.matrix, np.round(stars) if scale.discrete else stars)[numbers]
+    return Consenting(levels, of_people, tuple(names), tuple(values), scale.levels), numbers
 
 
 @dataclass(frozen=True)
@@ -127,8 +125,8 @@ def collect(
     """Sum up ratings by part, value and item.
 
     levels    (people, items) CSR of levels, real-valued if something was subtracted already
-    labels    (people,) value of the attribute; parts: (people,) which of the n_parts parts
-    n_levels  how many whole levels the scale has; 0 for none, which leaves the histogram out
+    labels    (people,) value of the attribute; parts: (people,) which part each person is in
+    n_levels  whole levels of the scale; 0 for none, which leaves the histogram out
     weights   (ratings,) chance that a rating is shown at all, default 1
     spread    (ratings, n_levels) chances of the level shown, default the level itself
     """
@@ -180,13 +178,8 @@ def private(statistics: Statistics, *, epsilon: float, contributions: int) -> St
     noisy = np.maximum(discrete_laplace(np.round(exact).astype(np.int64), scale), 0).astype(float)
     people = np.maximum(noisy[: statistics.people.size].reshape(statistics.people.shape), 1.0)
     histogram: Floats = noisy[statistics.people.size :].reshape(statistics.histogram.shape)
-    levels: Floats = np.arange(histogram.shape[-1]).astype(np.float64)
-    return Statistics(
-        people=people,
-        counts=histogram.sum(axis=-1),
-        sums=histogram @ levels,
-        histogram=histogram,
-    )
+    sums = histogram @ np.arange(histogram.shape[-1], dtype=float)
+    return Statistics(people, counts=histogram.sum(axis=-1), sums=sums, histogram=histogram)
 
 
 def entry_rows(matrix: sparse.csr_array) -> Ints:
@@ -207,19 +200,15 @@ def chosen(matrix: sparse.csr_array, mask: NDArray[np.bool_]) -> sparse.csr_arra
 
 def ranks(matrix: sparse.csr_array, keys: NDArray[Any]) -> Ints:
     """(entries,) place of each entry among its person's, from 0, by ascending keys."""
-    rows = entry_rows(matrix)
-    order = np.lexsort((keys, rows))
-    found = np.empty(len(rows), dtype=np.int64)
-    found[order] = np.arange(len(rows)) - matrix.indptr[rows[order]]
-    return found
+    order = np.lexsort((keys, entry_rows(matrix)))
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order)) - np.repeat(matrix.indptr[:-1], np.diff(matrix.indptr))
+    return place
 
 
 @dataclass(frozen=True)
 class People:
-    """Keyed hashes of people with their ratings. key: drawn by the first fit, and kept since.
-
-    hashes: (people,) in ascending order.
-    """
+    """Keyed hashes of people with their ratings: (people,), ascending. key: of the first fit."""
 
     key: bytes
     hashes: Hashes
@@ -227,7 +216,7 @@ class People:
 
 def people_of(ratings: Ratings, numbers: NDArray[np.int64], former: People | None) -> People:
     """The people with these numbers; ConfigError where too few of them are other than before."""
-    key = secrets.token_bytes(KEY_BYTES) if former is None else former.key
+    key = secrets.token_bytes(16) if former is None else former.key
     now = np.sort(_hashes(key, ratings)[numbers])
     before = now if former is None else former.hashes
     changed = max(len(np.setdiff1d(now, before)), len(np.setdiff1d(before, now)))

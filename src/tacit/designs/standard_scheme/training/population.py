@@ -19,8 +19,6 @@ from tacit.designs.standard_scheme.training.people import Ints, chosen, entry_ro
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.randomness import Source, integers_below
 
-Mask = NDArray[np.bool_]
-
 
 def release(
     levels: sparse.csr_array,
@@ -61,14 +59,15 @@ def over_epochs(
     released = np.zeros(levels.nnz, dtype=np.int64)
     shown = np.zeros(levels.nnz, dtype=bool)
     decided_in = np.full(levels.nnz, -1)
-    rows = entry_rows(levels)
-    for epoch in sorted(tables_of_epoch):
-        tables = tables_of_epoch[epoch]
+    own, items = labels[entry_rows(levels)], levels.indices
+    true = np.round(levels.data * MICRO).astype(np.int64)
+    for epoch, tables in sorted(tables_of_epoch.items()):
         now = (decided_in < 0) & (epoch_of_rating <= epoch)
-        now &= _decidable(levels, labels, tables, rule)
-        true = np.round(levels.data[now] * MICRO).astype(np.int64)
-        own, items = labels[rows[now]], levels.indices[now]
-        released[now], shown[now] = _decided(true, own, items, tables, rule, n_levels, source)
+        if rule.selection:  # an item waits for tables that have a chance for it
+            now &= (_chances(own, items, tables) > 0).all(axis=0)
+        released[now], shown[now] = _decided(
+            true[now], own[now], items[now], tables, rule, n_levels, source
+        )
         decided_in[now] = epoch
     return (
         chosen(with_data(levels, released / MICRO), shown),
@@ -84,12 +83,12 @@ def _decided(
     rule: Rule,
     n_levels: int,
     source: Source,
-) -> tuple[Ints, Mask]:
+) -> tuple[Ints, NDArray[np.bool_]]:
     """(ratings,) released micro-levels, and which are shown."""
     passed = np.ones(len(true), dtype=bool)
     if rule.selection:
-        for position, table in enumerate(tables):
-            passed &= _draw(source, len(true)) < table.keep[own[:, position], items]
+        for chances in _chances(own, items, tables):
+            passed &= _draw(source, len(true)) < chances
     made = _transform(true, own, items, tables, rule, source)
     if rule.rounding:
         made = _round(made, n_levels, source)
@@ -99,16 +98,9 @@ def _decided(
     return made, passed
 
 
-def _decidable(
-    levels: sparse.csr_array, labels: Ints, tables: Sequence[Tables], rule: Rule
-) -> Mask:
-    """(ratings,) whether every table has a chance for the item."""
-    found = np.ones(levels.nnz, dtype=bool)
-    if rule.selection:
-        rows = entry_rows(levels)
-        for position, table in enumerate(tables):
-            found &= table.keep[labels[rows, position], levels.indices] > 0
-    return found
+def _chances(own: Ints, items: Ints, tables: Sequence[Tables]) -> Ints:
+    """(attributes, ratings) parts per million, to show the item by each attribute's table."""
+    return np.stack([table.keep[own[:, n], items] for n, table in enumerate(tables)])
 
 
 def _transform(

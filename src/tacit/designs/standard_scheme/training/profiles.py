@@ -1,26 +1,19 @@
-"""What the recommender predicts and ranks by: item profiles, and item-item weights for lists.
+"""What the recommender predicts by, item profiles, and ranks by, item-item weights.
 
-Source      US patent application "Privacy protection against curious recommenders". Its other
-            kind of profile, a vector of known features, is left out.
+Source      profiles: US patent application "Privacy protection against curious recommenders", but
+            not its profiles of known features; weights: Steck (WWW 2019), as in
+            `tacit.engine.ridge`.
 Runs at     the recommender.
 Sees        the consenting people's ratings and attributes in the clear.
-Releases    nothing: item profiles stay with the recommender.
-Guarantee   none for the consenting people: profiles are fitted to their exact ratings.
-Deviations  alternating ridge regressions where the patent uses 20 rounds of gradient descent; item
-            means are taken out first, so that a ridge pulls towards the item's mean and not to 0.
-
-Item-item weights: which items people like together.
-
-Source      Steck (WWW 2019), as in `tacit.engine.ridge`.
-Runs at     the recommender.
-Sees        the consenting people's true stars.
-Releases    nothing by itself. Anyone who holds B can compute X'X from it: how many people like two
-            items. So X'X is rounded to multiples of 5 before B is made of it, items with few raters
-            are left out, weights are rounded to 1/1000, and at most 256 of an item are kept. That
-            is no guarantee.
+Releases    nothing by itself. Anyone who holds the weights can compute X'X from them: how many
+            people like two items. So X'X is rounded to multiples of 5 before, items with few raters
+            are left out, weights are rounded to 1/1000, and at most 256 of an item are kept.
+Guarantee   none for the consenting people: both are fitted to their exact ratings.
 Cost        one dense array of n_items^2 float64, twice that while the penalty is chosen.
-Deviations  weights are 1 for a star in the top two fifths of the scale and 0.3 for another one,
-            where the paper has 1 for each.
+Deviations  profiles: alternating ridge regressions where the patent uses 20 rounds of gradient
+            descent; item means are taken out first, so that a ridge pulls towards the item's mean
+            and not to 0. Weights count 1 for a star in the top two fifths of the scale and 0.3 for
+            another one, where the paper has 1 for each.
 """
 
 from __future__ import annotations
@@ -70,9 +63,8 @@ def train_profiles(
 
     Sound: item means (shrunk by 5 pseudo-ratings) are taken out first. Items with few raters have
     one mean together and no factors: a mean of their own is the star of a single rater. The penalty
-    is 10 for five whole stars, carried over to scales with other levels; profiles and tastes share
-    the size of the ratings evenly, so penalties grow like a rating. Published: stars as they are
-    and the patent's numbers, regularization 0.02, paid once per rating, 20 rounds and ridge 0.1.
+    is 10 for five whole stars and grows like a rating. Published: stars as they are and the
+    patent's numbers, regularization 0.02, paid once per rating, 20 rounds and ridge 0.1.
     """
     rows, residuals = entry_rows(levels), levels.data.copy()
     for position, table in enumerate(tables):
@@ -106,9 +98,7 @@ def _item_means(items: Ints, residuals: Floats, n_items: int) -> tuple[Floats, N
 
 def fit_ease(levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, seed: int = 0) -> Ease:
     """The weights of (people, items) CSR levels, with the penalty that ranks left-out likes best.
-
-    n_levels: whole levels of the scale, 0 for a continuous one. The seed draws who is left out.
-    """
+    n_levels: 0 on a continuous scale. seed: draws who is left out."""
     n_levels = n_levels or CONTINUOUS_LEVELS + 1
     with threadpool_limits(1):
         penalty = choose_penalty(levels, n_levels, simulate, seed=seed)
@@ -118,11 +108,11 @@ def fit_ease(levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, see
 def ease(levels: sparse.csr_array, n_levels: int, penalty: float) -> Ease:
     """The weights at one penalty."""
     weights = weigh(levels, n_levels)
-    kept = eligible(weights, MOST_ITEMS)
-    dense = item_weights(products(weights[:, kept]), penalty)
+    columns = eligible(weights, MOST_ITEMS)
+    dense = item_weights(products(weights[:, columns]), penalty)
     popularity = np.empty(levels.shape[1], dtype=np.int64)
     popularity[_most_liked(weights)] = np.arange(levels.shape[1])
-    return Ease(_stored(dense, kept, levels.shape[1]), popularity, n_levels)
+    return Ease(_stored(dense, columns, levels.shape[1]), popularity, n_levels)
 
 
 def choose_penalty(
@@ -133,14 +123,14 @@ def choose_penalty(
     n_people = levels.shape[0]
     held = generator.permutation(n_people)[: min(500, n_people // 5)]
     weights = weigh(levels, n_levels)
-    kept = eligible(weights, ITEMS_TO_CHOOSE_ON)
-    together = products(weights[np.setdiff1d(np.arange(n_people), held)][:, kept])
+    columns = eligible(weights, ITEMS_TO_CHOOSE_ON)
+    together = products(weights[np.setdiff1d(np.arange(n_people), held)][:, columns])
     rated = levels[held]
     left_out = generator.random(rated.nnz) < 0.3
     now, later = chosen(rated, ~left_out), chosen(rated, left_out)
-    shown = weigh(simulate(now, held), n_levels)[:, kept].astype(float)
-    liked = weigh(later, n_levels)[:, kept].toarray() == LIKED
-    seen = now[:, kept].astype(bool).toarray()
+    shown = weigh(simulate(now, held), n_levels)[:, columns].astype(float)
+    liked = weigh(later, n_levels)[:, columns].toarray() == LIKED
+    seen = now[:, columns].astype(bool).toarray()
 
     def quality(penalty: int) -> tuple[float, int]:
         scores = shown @ item_weights(together.copy(order="F"), penalty)
@@ -153,38 +143,31 @@ def eligible(weights: sparse.csr_array, most: int) -> Ints:
     """Numbers of the `most` most liked items, ascending; those with few raters are left out."""
     raters = np.bincount(weights.indices, minlength=weights.shape[1])
     order = _most_liked(weights)
-    kept: Ints = np.sort(order[raters[order] >= FEWEST][:most])
-    return kept
+    return np.sort(order[raters[order] >= FEWEST][:most])
 
 
 def products(weights: sparse.csr_array) -> Floats:
     """(items, items) X'X in Fortran order, for X in units of 1, to the nearest multiples of 5."""
-    found = gram(weights / LIKED)
-    found /= ROUNDED_TO
-    np.round(found, out=found)
-    found *= ROUNDED_TO
-    return found
+    together = gram(weights / LIKED)
+    together /= ROUNDED_TO  # in place: it is large
+    np.round(together, out=together)
+    together *= ROUNDED_TO
+    return together
 
 
-def _stored(dense: Floats, kept: Ints, n_items: int) -> sparse.csc_array:
+def _stored(dense: Floats, columns: Ints, n_items: int) -> sparse.csc_array:
     """The largest weights of each column as whole numbers, among all items."""
-    rows, weights = [], []
-    sizes = np.zeros(n_items, dtype=np.int64)
-    for column, item in enumerate(kept):
+    none = np.empty(0, np.int64)
+    rows, weights, ends = [none], [none], np.zeros(n_items + 1, dtype=np.int64)
+    for column, item in enumerate(columns):
         whole = np.round(dense[:, column] * UNIT).astype(np.int64)
         largest = np.argsort(-np.abs(whole), kind="stable")[:LARGEST_COLUMN]
         largest = np.sort(largest[whole[largest] != 0])
-        rows.append(kept[largest])
+        rows.append(columns[largest])
         weights.append(whole[largest])
-        sizes[item] = len(largest)
-    return sparse.csc_array(
-        (
-            np.concatenate([*weights, np.empty(0, np.int64)]),
-            np.concatenate([*rows, np.empty(0, np.int64)]),
-            np.concatenate([[0], np.cumsum(sizes)]),
-        ),
-        shape=(n_items, n_items),
-    )
+        ends[item + 1] = len(largest)
+    stored = (np.concatenate(weights), np.concatenate(rows), np.cumsum(ends))
+    return sparse.csc_array(stored, shape=(n_items, n_items))
 
 
 def _most_liked(weights: sparse.csr_array) -> Ints:

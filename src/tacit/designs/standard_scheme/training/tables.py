@@ -5,9 +5,8 @@ Sees        the consenting people's ratings and attributes in the clear.
 Releases    per item and value: an offset, a chance of being shown, a coupling of stars; how they
             are estimated: `estimates.py`.
 Guarantee   none for the consenting people, unless the tables are estimated privately.
-Coarse      Counts are rounded to multiples of ROUNDED_TO before any table is computed, and so are
-            the sums by which a value's stars deviate; items with fewer than FEWEST raters have no
-            chance to be shown and no offset. That is no guarantee; it keeps single raters out.
+Coarse      Estimates are of rounded counts; items with fewer than FEWEST raters have no chance to
+            be shown and no offset. That is no guarantee; it keeps single raters out.
 """
 
 from __future__ import annotations
@@ -28,15 +27,9 @@ from tacit.designs.standard_scheme.disclosure import (
     Disclosure,
     Rule,
 )
-from tacit.designs.standard_scheme.messages import MICRO, WEEK
+from tacit.designs.standard_scheme.messages import MICRO, WEEK, frozen
 from tacit.designs.standard_scheme.theory import keep_probability
-from tacit.designs.standard_scheme.training.estimates import (
-    estimate_coupling,
-    estimate_offsets,
-    estimate_shown,
-    means,
-    rounded,
-)
+from tacit.designs.standard_scheme.training import estimates
 from tacit.designs.standard_scheme.training.people import (
     Consenting,
     Floats,
@@ -74,11 +67,6 @@ class Tables:
     coupling: Ints | None
     item_means: Ints
 
-    def by_name(self) -> dict[str, Ints]:
-        """The arrays that there are, by names for a file."""
-        named = {name: array for name, array in vars(self).items() if name != "values"}
-        return {name: array for name, array in named.items() if array is not None}
-
 
 def estimate(
     people: Consenting,
@@ -89,15 +77,15 @@ def estimate(
     coupling: bool = False,
     seed: int = 0,
 ) -> dict[str, Tables]:
-    """Tables of every attribute from exact statistics; from private ones if epsilon is finite. The
-    seed places people in parts.
+    """Tables of every attribute from exact statistics; from private ones if epsilon is finite.
 
-    With several attributes each one's tables are estimated on what the others leave: offsets by
-    backfitting (effects add up), shown sets and couplings one after the other.
+    seed: places people in parts. With several attributes each one's tables are estimated on what
+    the others leave: offsets by backfitting (effects add up), shown sets and couplings in turn.
     """
     if not math.isinf(epsilon):
-        how: dict[str, Any] = {"contributions": contributions, "coupling": coupling}
-        return estimate_privately(people, secure(), epsilon=epsilon, **how)
+        return estimate_privately(
+            people, secure(), epsilon=epsilon, contributions=contributions, coupling=coupling
+        )
     parts = np.random.default_rng(seed).integers(0, PARTS, people.n_people)
     raters = np.bincount(people.levels.indices, minlength=people.levels.shape[1]).astype(float)
     tables: dict[str, Tables] = {}
@@ -106,19 +94,9 @@ def estimate(
             others = {other: table for other, table in tables.items() if other != name}
             levels, weights, spread = _left_by(people, others)
             labels, values = people.labels[:, position], people.values[position]
-            statistics = collect(
-                levels,
-                labels,
-                parts,
-                n_values=len(values),
-                n_levels=people.n_levels,
-                n_parts=PARTS,
-                weights=weights,
-                spread=spread,
-            )
-            tables[name] = estimate_tables(
-                values, statistics, raters, shrink=shrink, coupling=coupling
-            )
+            shape = {"n_values": len(values), "n_levels": people.n_levels, "n_parts": PARTS}
+            sums = collect(levels, labels, parts, **shape, weights=weights, spread=spread)
+            tables[name] = estimate_tables(values, sums, raters, shrink=shrink, coupling=coupling)
     return within_bounds(tables) if shrink else tables
 
 
@@ -151,8 +129,7 @@ def estimate_privately(
 def _left_by(
     people: Consenting, others: dict[str, Tables]
 ) -> tuple[sparse.csr_array, Floats | None, Floats | None]:
-    """What some attributes' tables leave for the next one's: levels, and `collect`'s weights and
-    spread."""
+    """What other attributes' tables leave: levels, and `collect`'s weights and spread."""
     levels = people.levels
     if not others:
         return levels, None, None
@@ -183,21 +160,21 @@ def estimate_tables(
     chances up to 1, as published.
     """
     common = raters >= FEWEST if shrink else np.ones(len(raters), dtype=bool)
-    shown = estimate_shown(statistics, shrink=shrink)
+    shown = estimates.estimate_shown(statistics, shrink=shrink)
     ratios = np.stack([keep_probability(own, shown) for own in shown])
     counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
     fewest = FEWEST if shrink else 1
     if shrink:
-        counts, sums = rounded(counts), rounded(sums)
+        counts, sums = estimates.rounded(counts), estimates.rounded(sums)
     overall = float(sums.sum() / max(1.0, counts.sum()))
-    item_means = means(sums.sum(axis=0), counts.sum(axis=0), overall, fewest)
-    offsets = np.where(common, estimate_offsets(statistics, shrink=shrink), 0.0)
-    chances = estimate_coupling(statistics, common) if coupling else None
+    item_means = estimates.means(sums.sum(axis=0), counts.sum(axis=0), overall, fewest)
+    offsets = np.where(common, estimates.estimate_offsets(statistics, shrink=shrink), 0.0)
+    chances = estimates.estimate_coupling(statistics, common) if coupling else None
     return Tables(
         values=values,
         offsets=_micro(offsets),
         keep=_capped(ratios, common) if shrink else _micro(ratios),
-        means=_micro(means(sums, counts, item_means, fewest)),
+        means=_micro(estimates.means(sums, counts, item_means, fewest)),
         coupling=None if chances is None else _cumulative(chances),
         item_means=_micro(item_means),
     )
@@ -216,31 +193,33 @@ def within_bounds(tables: dict[str, Tables]) -> dict[str, Tables]:
 def _capped(ratios: Floats, common: NDArray[np.bool_]) -> Ints:
     """(values, items) chances in parts per million, CAP at most; 0 for all values or for none."""
     keep = np.round(ratios * CAP).astype(np.int64)
-    decided: Ints = np.where(common & (keep.min(axis=0) >= FLOOR), keep, 0)
-    return decided
+    return np.where(common & (keep.min(axis=0) >= FLOOR), keep, 0)
 
 
 def to_message(tables: dict[str, Tables], rule: Rule, **others: Any) -> Disclosure:
     """The disclosure that goes to every device: what it needs for this rule, and nothing else.
 
-    others: fields of `Disclosure`: minimum, step, levels, items, and perhaps epoch_length (a week)
-    and aliases.
+    others: further fields of `Disclosure`; epoch_length is a week unless given, aliases are none.
     """
-    averaged, coupled = rule.transform == "attribute-average", rule.transform == "coupling"
-    usual = next(iter(tables.values())).item_means if rule.transform == "movie-average" else None
-    attributes = [
+
+    def where(transform: str, array: Ints | None) -> Any:
+        """The array, if this transform is the rule's."""
+        return () if array is None or rule.transform != transform else frozen(array.tolist())
+
+    attributes = tuple(
         AttributeTable(
             name,
             table.values,
-            _tuples(table.offsets),
-            _tuples(table.keep),
-            _tuples(table.means if averaged else None),
-            _tuples(table.coupling if coupled else None),
+            offsets=frozen(table.offsets.tolist()),
+            keep=frozen(table.keep.tolist()),
+            means=where("attribute-average", table.means),
+            coupling=where("coupling", table.coupling),
         )
         for name, table in tables.items()
-    ]
+    )
+    item_means = where("movie-average", next(iter(tables.values())).item_means)
     given: dict[str, Any] = {"epoch_length": WEEK, "aliases": ()} | others
-    return Disclosure(rule, item_means=_tuples(usual), attributes=tuple(attributes), **given)
+    return Disclosure(rule, item_means=item_means, attributes=attributes, **given)
 
 
 def _micro(numbers: Floats) -> Ints:
@@ -251,9 +230,3 @@ def _cumulative(chances: Floats) -> Ints:
     cumulative = _micro(np.cumsum(chances, axis=-1))
     cumulative[..., -1] = MICRO
     return np.minimum(cumulative, MICRO)
-
-
-def _tuples(array: Ints | None) -> tuple:  # type: ignore[type-arg]  # nested as deep as the array
-    if array is None:
-        return ()
-    return tuple(map(_tuples, array)) if array.ndim > 1 else tuple(array.tolist())
