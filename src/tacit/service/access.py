@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, MutableM
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from fastapi import Header, Path, Request, Response
 from fastapi.routing import APIRoute
@@ -42,17 +42,6 @@ class From:
     take: Callable[[Request], Any]
 
 
-class Parameter(NamedTuple):
-    """One parameter of a request: where it stands, what checks it, and what it is if left out."""
-
-    place: str
-    name: str
-    alias: str
-    check: Any
-    required: bool
-    otherwise: Any
-
-
 class Operation(APIRoute):
     """ConfigError for a route that names no roles: a route that no role may use does not exist."""
 
@@ -73,15 +62,8 @@ class Operation(APIRoute):
             "header": asked.header_params,
             "body": [self.body_field] if self.body_field else [],
         }
-        self._parameters = [
-            Parameter(
-                *(place, one.name, one.alias, one.validate),
-                *(one.field_info.is_required(), one.default),
-            )
-            for place, fields in parts.items()
-            for one in fields
-        ]
-        self._queries = {one.alias for one in self._parameters if one.place == "query"}
+        self._parameters = [(place, one) for place, fields in parts.items() for one in fields]
+        self._queries = {one.alias for one in asked.query_params}
 
     def check_role(self, caller: Caller) -> None:
         """Problem 401 or 403 unless they may do this."""
@@ -110,26 +92,22 @@ class Operation(APIRoute):
         """The values of all parameters."""
         scope = request.scope
         queries = _queries(scope["query_string"], self._queries) if scope["query_string"] else {}
-        parts: dict[str, Mapping[str, Any]] = {
-            "path": scope["path_params"],
-            "query": queries,
-            "header": request.headers,
-        }
+        parts = {"path": scope["path_params"], "query": queries, "header": request.headers}
         values: dict[str, Any] = {}
         errors: list[Any] = []
-        for one in self._parameters:
-            if one.place == "body":
-                place: tuple[str, ...] = ("body",)
+        for part, one in self._parameters:
+            place: tuple[str, ...] = (part,)
+            if part == "body":
                 value = request.state.body.value
             else:
-                place, value = (one.place, one.alias), parts[one.place].get(one.alias, MISSING)
+                place, value = (part, one.alias), parts[part].get(one.alias, MISSING)
             if value is not MISSING:
-                values[one.name], wrong = one.check(value, {}, loc=place)
+                values[one.name], wrong = one.validate(value, {}, loc=place)
                 errors += wrong
-            elif one.required:
+            elif one.field_info.is_required():
                 errors.append({"type": "missing", "loc": place})
             else:
-                values[one.name] = one.otherwise
+                values[one.name] = one.default
         if errors:
             raise Invalid(errors)
         return values

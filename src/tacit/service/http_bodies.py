@@ -1,9 +1,8 @@
-"""What is refused of a request before its operation is looked for, and how an answer leaves.
+"""What is refused of a request before its operation is looked for.
 
-JSON that has one meaning: no NaN, no infinity, no repeated keys, bounded in every direction.
-
-Plain parsers let through `NaN`, which passes a clip; of two equal keys the last wins silently; a
-number of five thousand digits or a deep nesting raises errors that nobody catches.
+JSON has one meaning: no NaN, no infinity, no repeated keys, bounded in every direction. Plain
+parsers let through `NaN`, which passes a clip; of two equal keys the last wins silently; a number
+of five thousand digits or a deep nesting raises errors that nobody catches.
 """
 
 from __future__ import annotations
@@ -11,15 +10,12 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import secrets
 import sys
-import time
 import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from tacit.service.problems import Problem
 
@@ -30,8 +26,6 @@ LONGEST_HEAD = 16 * 1024
 READ = ("application/json", "application/octet-stream")
 _ONCE = (b"authorization", b"content-encoding", b"content-type", b"idempotency-key")
 """Headers that two of would have two meanings."""
-
-
 MISSING: Any = object()
 """In place of what a request left out."""
 
@@ -76,20 +70,20 @@ def _headers(scope: Scope) -> dict[bytes, bytes]:
 
     The size is that of the line and the headers, as they were sent.
     """
-    found: dict[bytes, bytes] = {}
+    first: dict[bytes, bytes] = {}
     twice = None
     size = len(scope.get("raw_path") or b"") + len(scope["query_string"])
     for name, value in scope["headers"]:
         size += len(name) + len(value) + 4
-        if name not in found:
-            found[name] = value
+        if name not in first:
+            first[name] = value
         elif name in _ONCE:
             twice = name
     if size > LONGEST_HEAD:
         raise head_too_large()
     if twice is not None:
         raise Problem(400, f"The header {twice.decode()} is given once.")
-    return found
+    return first
 
 
 async def _read(receive: Receive, most: int) -> bytes:
@@ -121,58 +115,6 @@ def _checked(headers: dict[bytes, bytes], body: bytes) -> Any:
         return parse(body)
     except Refused as refused:
         raise Problem(400, f"The body is not read: {refused}.") from None
-
-
-HEADERS = {
-    "cache-control": "no-store",
-    "content-security-policy": (
-        "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        "connect-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; "
-        "form-action 'self'"
-    ),
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), geolocation=(), microphone=()",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-}
-"""Of every answer that does not say otherwise."""
-_ENCODED = [(name.encode(), text.encode()) for name, text in HEADERS.items()]
-
-
-class Answer:
-    """Sends one answer, and remembers its status. grid: seconds, or 0 for at once.
-    bodiless: the answer to HEAD, which is that to GET without its body.
-
-    With a grid an answer starts at a multiple of it after the request began, so that how long the
-    work took shows in these steps only.
-    """
-
-    def __init__(self, send: Send, grid: float, *, bodiless: bool = False) -> None:
-        self._send = send
-        self._bodiless = bodiless
-        self._grid = grid
-        self.started = time.perf_counter()
-        self.request_id = secrets.token_hex(8)
-        self.status = 0
-
-    @property
-    def seconds(self) -> float:
-        """Since the request began."""
-        return time.perf_counter() - self.started
-
-    async def send(self, response: Response) -> None:
-        """With the headers of every answer."""
-        if self._grid:
-            await asyncio.sleep(self._grid - self.seconds % self._grid)
-        self.status, own = response.status_code, response.raw_headers
-        present = {name for name, _ in own}
-        more = [header for header in _ENCODED if header[0] not in present]
-        headers = [*own, *more, (b"x-request-id", self.request_id.encode())]
-        start = {"type": "http.response.start", "status": self.status, "headers": headers}
-        await self._send(start)
-        body = b"" if self._bodiless else response.body
-        await self._send({"type": "http.response.body", "body": body})
 
 
 DEEPEST = 32
@@ -222,10 +164,10 @@ def spelled(value: Any) -> bytes:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    value = dict(pairs)
+    if len(value) != len(pairs):
         raise Refused("an object names a key twice")
-    return found
+    return value
 
 
 def _short(digits: str) -> str:

@@ -40,6 +40,7 @@ _LONGEST = 128
 MOST_STORED = 256 * 1024
 """Bytes of an answer: it is stored for as long as the ledger. No operation comes near it by what
 its request may hold; one that does changes nothing, and says so to every retry."""
+_TOO_LARGE = "The answer to this is too large to be stored. Ask for less."
 OCTETS = "application/octet-stream"
 JSON = "application/json"
 
@@ -80,34 +81,8 @@ def refusal(status: int, detail: str, kind: str | None = None) -> Reply:
     return Reply(status, problems.MEDIA_TYPE, text.encode("ascii"))
 
 
-Draw = Callable[[Source], Reply]
-"""Makes the answer of a change that keeps no state."""
 Step = Callable[[Source, bytes | None], tuple[Reply, bytes | None]]
 """Takes what was kept; gives the answer and what to keep now, None for no change."""
-
-
-async def once(
-    service: Service,
-    caller: Caller,
-    operation: str,
-    key: str,
-    payload: bytes,
-    *,
-    charges: Sequence[Charge] = (),
-    draw: Draw,
-    apart: bool = False,
-) -> Response:
-    """Charge, draw and store in one transaction, then answer; see `Ledger.release`.
-
-    apart: counted apart from a person's other changes, which cannot use up what is left of it.
-    """
-    return await step(
-        *(service, caller, operation, key, payload),
-        state=None,
-        charges=charges,
-        take=lambda source, _: (draw(source), None),
-        apart=apart,
-    )
 
 
 async def step(
@@ -117,22 +92,26 @@ async def step(
     key: str,
     payload: bytes,
     *,
-    state: str | None,
-    charges: Sequence[Charge] = (),
     take: Step,
+    state: str | None = None,
+    charges: Sequence[Charge] = (),
     apart: bool = False,
     paid: bool = False,
 ) -> Response:
-    """The same for what keeps state between requests; `state` names it within the tenant.
+    """Charge, draw and store in one transaction, then answer; see `Ledger.release`.
 
-    paid: a later step of what was charged before, under the same key: a budget bounds it already.
-
+    state: its name within the tenant; None keeps none. apart: counted apart from a person's other
+    changes, which cannot use up what is left of it. paid: a later step of what was charged before,
+    under the same key: a budget bounds it already.
     Problem 429, and nothing is released, where a person changed as much as they may for free. A
     repetition is not counted, nor what the ledger refused: nothing was stored.
     """
 
     def draw(source: Source, kept: bytes | None) -> tuple[bytes, bytes | None]:
-        return _stored(source, *take(source, kept))
+        answer, new = take(source, kept)
+        if len(answer.body) > MOST_STORED:
+            answer, new = refusal(409, _TOO_LARGE), None
+        return salted(source, answer.encode()), new
 
     request = _request(service, caller, operation, key, payload)
     place = None if state is None else f"{caller.tenant}/{state}"
@@ -151,15 +130,6 @@ async def step(
     if given.repeated:
         service.changes.give_back(whose)
     return _response(given)
-
-
-def _stored(source: Source, answer: Reply, new: bytes | None) -> tuple[bytes, bytes | None]:
-    if len(answer.body) > MOST_STORED:
-        answer, new = (
-            refusal(409, "The answer to this is too large to be stored. Ask for less."),
-            None,
-        )
-    return salted(source, answer.encode()), new
 
 
 def _response(release: Release) -> Response:

@@ -7,6 +7,8 @@ of the request's content passes into a log, a metric or an error.
 from __future__ import annotations
 
 import asyncio
+import secrets
+import time
 from collections.abc import Awaitable, Collection, Sequence
 
 from starlette.requests import Request
@@ -18,7 +20,6 @@ from tacit.service import access, http_bodies, problems
 from tacit.service.access import Operation
 from tacit.service.commits import UNTIL
 from tacit.service.deployment import Service
-from tacit.service.http_bodies import Answer
 from tacit.service.keys import Caller
 from tacit.service.limits import Limits
 from tacit.service.monitoring import Logger, Metrics
@@ -27,6 +28,21 @@ from tacit.service.problems import Invalid, Problem
 ALWAYS = "/healthz"
 """Answered however many wait: who asks whether the process lives must not hear that it is dead
 because it is busy."""
+HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": (
+        "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; "
+        "form-action 'self'"
+    ),
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+"""Of every answer that does not say otherwise."""
+_ENCODED = [(name.encode(), text.encode()) for name, text in HEADERS.items()]
 
 
 class Middleware:
@@ -50,17 +66,22 @@ class Middleware:
         self._waiting = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = Answer(send, self.settings.grid, bodiless=scope["method"] == "HEAD")
-        if scope["method"] == "HEAD":  # the server's own scope stays: its answer has no body
+        began, request_id, status = time.perf_counter(), secrets.token_hex(8), 0
+        bodiless, grid = scope["method"] == "HEAD", self.settings.grid
+        if bodiless:  # the server's own scope stays: its answer has no body
             scope = {**scope, "method": "GET"}
-        scope.setdefault("state", {})["request_id"] = answer.request_id
         try:
-            answered = self._answered(scope, receive)
-            await answer.send(await self._response(answered, answer.request_id))
+            response = await self._response(self._answered(scope, receive), request_id)
+            if grid:  # how long the work took shows in these steps only
+                await asyncio.sleep(grid - (time.perf_counter() - began) % grid)
+            status, headers = response.status_code, _headers_of(response, request_id)
+            await send({"type": "http.response.start", "status": status, "headers": headers})
+            body = b"" if bodiless else response.body
+            await send({"type": "http.response.body", "body": body})
         finally:
-            operation = _operation(scope)
-            self._metrics.observe(operation, answer.status, answer.seconds)
-            self._log.request(answer.request_id, operation, answer.status, answer.seconds)
+            operation, seconds = _operation(scope), time.perf_counter() - began
+            self._metrics.observe(operation, status, seconds)
+            self._log.request(request_id, operation, status, seconds)
 
     async def _response(self, answered: Awaitable[Response], request_id: str) -> Response:
         """What an operation answers, or a problem: nothing else may leave, with the data in it."""
@@ -72,17 +93,17 @@ class Middleware:
             detail = problems.where(invalid.errors, self._names)
             return problems.response_of(Problem(422, detail))
         except Exception as error:
-            found = problems.of_error(error)
-            if found.status == 500:
+            refused = problems.of_error(error)
+            if refused.status == 500:
                 self._log.fault(request_id, error)
-            return problems.response_of(found)
+            return problems.response_of(refused)
 
     async def _answered(self, scope: Scope, receive: Receive) -> Response:
         caller = self._admitted(scope)
         body = await http_bodies.body_of(scope, receive, self.settings.most_body)
         operation = access.find(self._operations, scope)
         operation.check_role(caller)
-        scope["state"].update(caller=caller, body=body, place=self.room)
+        scope.setdefault("state", {}).update(caller=caller, body=body, place=self.room)
         return await self._within(operation, Request(scope))
 
     def _admitted(self, scope: Scope) -> Caller:
@@ -144,6 +165,13 @@ class Middleware:
         error = None if work.cancelled() else work.exception()
         if error is not None and not isinstance(error, Problem | TacitError):
             self._log.fault("late", error)  # the others are answered to a retry
+
+
+def _headers_of(response: Response, request_id: str) -> list[tuple[bytes, bytes]]:
+    own = response.raw_headers
+    present = {name for name, _ in own}
+    more = [header for header in _ENCODED if header[0] not in present]
+    return [*own, *more, (b"x-request-id", request_id.encode())]
 
 
 def _key(scope: Scope) -> str | None:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tacit.ledger import canonical
 from tacit.randomness import Source
 from tacit.service.access import Asking, Here, IdempotencyKey, Name, Operation, allow, named, own
-from tacit.service.idempotency import Reply, Step, once, refusal, reply, step
+from tacit.service.idempotency import Reply, Step, refusal, reply, step
 from tacit.service.keys import Role
 from tacit.service.models import ServedModel
 from tacit.service.people import MOST, Feedback, Kept, feedback_state, forget_feedback
@@ -204,7 +204,7 @@ async def forget(service: Here, caller: Asking, user: Name, key: IdempotencyKey)
     payload = canonical({"user": user})
     # First of all: a key that was used for another person is refused before anything is gone.
     begun = f"{OPERATION}: begun"
-    await once(*asked, begun, key, payload, draw=lambda _: reply({}), apart=True)
+    await step(*asked, begun, key, payload, take=lambda *_: (reply({}), None), apart=True)
     served = service.deployment.served.values()
     keeping = [thing for thing in served if hasattr(thing, "forget")]
     parts = [forget_feedback(user), *(part for one in keeping for part in one.forget(user))]
@@ -225,8 +225,8 @@ async def forget(service: Here, caller: Asking, user: Name, key: IdempotencyKey)
         bounded_by=list(bounds_of(service.deployment)),
         kept=list(STAYS),
     )
-    told = reply(receipt.model_dump())
-    return await once(*asked, OPERATION, key, payload, draw=lambda _: told, apart=True)
+    answer = reply(receipt.model_dump()), None
+    return await step(*asked, OPERATION, key, payload, take=lambda *_: answer, apart=True)
 
 
 def _without(part: Kept) -> Step:
