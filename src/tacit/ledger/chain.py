@@ -25,8 +25,7 @@ from typing import Any, Protocol
 from tacit.errors import ConfigError
 from tacit.ledger.refusals import LedgerRefused, explained_second
 
-START = "0" * 64
-"""The hash before the first entry."""
+START = "0" * 64  # the hash before the first entry
 
 
 @dataclass(frozen=True)
@@ -53,11 +52,9 @@ def link(before: str, sequence: int, kind: str, body: str) -> str:
     return hashlib.sha256(f"{before}\n{sequence}\n{kind}\n{body}".encode()).hexdigest()
 
 
-MOST = 10_000
-"""Epochs in the life of one key; a key serves one ledger."""
+MOST = 10_000  # epochs in the life of one key; a key serves one ledger
 
-SHORTEST_KEY = 32
-"""Bytes, from the operating system's generator:  secrets.token_bytes(32)."""
+SHORTEST_KEY = 32  # bytes, from the operating system's generator:  secrets.token_bytes(32)
 
 
 def anchor_of(key: bytes) -> str:
@@ -89,10 +86,8 @@ def _next(token: str) -> str:
 HashAt = Callable[[int], str | None]
 """The hash of the store's own entry of that number, or None where it has none."""
 
-_SLOT = 512
-"""Bytes, one sector: what a disk writes whole or not at all."""
-_APART = 4096
-"""Bytes between the slots, so that tearing one page leaves the other."""
+_SLOT = 512  # bytes, one sector: what a disk writes whole or not at all
+_APART = 4096  # bytes between the slots, so that tearing one page leaves the other
 
 
 class HeadStore(Protocol):
@@ -102,10 +97,8 @@ class HeadStore(Protocol):
         """What was last recorded, or None if nothing ever was."""
 
     def advance(self, head: Head, hash_at: HashAt) -> None:
-        """Record `head` unless a newer one is there; return when it is on disk.
-
-        LedgerRefused if what is there is not on the store's chain.
-        """
+        """Record `head` unless a newer one is there; return when it is on disk. LedgerRefused if
+        what is there is not on the store's chain."""
 
 
 class FileHead:
@@ -140,9 +133,7 @@ class FileHead:
                 if known is None or known.sequence < head.sequence or unsure:
                     os.pwrite(file, _slot(head), _APART * (head.sequence % 2))
                     os.fsync(file)
-            if (
-                known is None or not self._named
-            ):  # another process made it: its sync may have failed
+            if known is None or not self._named:  # who made it may have failed to sync it
                 sync_folder(self.path.parent)
                 self._named = True
         except OSError as error:

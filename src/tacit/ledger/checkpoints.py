@@ -21,9 +21,8 @@ from sqlalchemy import Connection, delete, insert, select
 
 from tacit.errors import TacitError
 from tacit.ledger.chain import Head
-from tacit.ledger.history import CHECKPOINT, LogState, digest_of
 from tacit.ledger.refusals import LedgerRefused
-from tacit.ledger.replaying import Read, entries_at_once
+from tacit.ledger.replaying import CHECKPOINT, LogState, Read, digest_of, entries_at_once
 from tacit.ledger.schema import checkpoints, log
 from tacit.ledger.spending import Place, append
 
@@ -77,16 +76,12 @@ def store(place: Place, replayed: LogState) -> None:
     place.connection.execute(insert(checkpoints).values(sequence=place.sequence, state=text))
 
 
-LEAST = 1_000
-"""Entries that are worth a checkpoint at a start or a stop."""
-OFTEN = 10_000
-"""Entries after which a process that goes on spending writes one."""
-PORTION = 100
-"""Entries read at once beside spending, which waits meanwhile."""
+LEAST = 1_000  # entries that are worth a checkpoint at a start or a stop
+OFTEN = 10_000  # entries after which a process that goes on spending writes one
+PORTION = 100  # entries read at once beside spending, which waits meanwhile
 _REST = 3
 """Times as long as a portion needs nothing is read, so that spending gets most of the time."""
-STOPS_WITHIN = 1.0
-"""Seconds that a calm stop may take for it."""
+STOPS_WITHIN = 1.0  # seconds that a calm stop may take for it
 
 Write = Callable[[Callable[[Place], bool]], bool]
 """Does work in the writer's place, and returns when it is on disk."""

@@ -156,10 +156,8 @@ def _path(where: str | Path) -> Path:
     return path
 
 
-_PATIENCE = 300.0
-"""Seconds for a copy, on either side."""
-_LONGEST_ADDRESS = 100
-"""Of a Unix socket: the systems have 104 or 108 bytes for it."""
+_PATIENCE = 300.0  # seconds for a copy, on either side
+_LONGEST_ADDRESS = 100  # of a Unix socket: the systems have 104 or 108 bytes for it
 
 
 @contextmanager

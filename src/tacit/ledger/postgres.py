@@ -23,10 +23,8 @@ from tacit.ledger.chain import HashAt, Head, HeadStore, check_known
 from tacit.ledger.refusals import LedgerRefused, LedgerUnavailable, explained
 
 T = TypeVar("T")
-_LONGER = 7 / 6
-"""Silence, in patiences: the server's own refusal of a lock comes before it."""
-OLDEST = 130000
-"""The server's version as a number: 13."""
+_LONGER = 7 / 6  # silence, in patiences: the server's own refusal of a lock comes before it
+OLDEST = 130000  # the server's version as a number: 13
 
 _SAFE = {
     "fsync": ("on",),

@@ -150,8 +150,7 @@ def steps(dialect: str) -> tuple[tuple[str, ...], ...]:
     return (made, _guards(dialect), (*kept, *forward), checked)
 
 
-STATES_SINCE = 3
-"""The version that brought kept states."""
+STATES_SINCE = 3  # the version that brought kept states
 
 
 def migrate(connection: sa.Connection) -> None:

@@ -15,26 +15,11 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from tacit.errors import TacitError
+from tacit.errors import ConfigError, TacitError
+from tacit.ledger import refusals
 from tacit.ledger.chain import Head, body_of, fingerprint, link
-from tacit.ledger.refusals import (
-    BudgetExhausted,
-    CapChanged,
-    DrawFailed,
-    KeyReused,
-    UnitsDiffer,
-    UnknownBudget,
-)
-from tacit.ledger.requests import (
-    Balance,
-    Cap,
-    Charge,
-    Holder,
-    Release,
-    Request,
-    Unit,
-    check_charges,
-)
+from tacit.ledger.refusals import DrawFailed
+from tacit.ledger.requests import Balance, Cap, Charge, Holder, Release, Request, Unit
 from tacit.ledger.schema import answers, budgets, head, log, requests
 from tacit.ledger.statements import (
     LARGEST_STATE,
@@ -64,7 +49,11 @@ class Spending:
     state: str | None = None
 
     def __post_init__(self) -> None:
-        check_charges(self.request, self.charges)
+        holders = {charge.holder for charge in self.charges}
+        if len(holders) != len(self.charges):
+            raise ConfigError("A release charges each of its budgets once.")
+        if any(holder.tenant != self.request.tenant for holder in holders):
+            raise ConfigError("A release charges budgets of the request's own tenant only.")
         if self.state is not None:
             check_state_name(self.state)
 
@@ -115,16 +104,11 @@ def open_budget(place: Place, holder: Holder, cap: Cap) -> None:
     known = number_of(place.connection, holder)
     if known is not None:
         if next(balances(place.connection, known[0])).cap != cap:
-            raise CapChanged
+            raise refusals.CapChanged
         return
     number = (_LAST.run(place.connection).rows()[0][0] or 0) + 1
-    facts = {
-        **vars(holder),
-        "unit": cap.unit.value,
-        "cap": cap.amount,
-        "delta_cap": cap.delta,
-        "epoch_cap": cap.per_epoch,
-    }
+    caps = {"cap": cap.amount, "delta_cap": cap.delta, "epoch_cap": cap.per_epoch}
+    facts = {**vars(holder), "unit": cap.unit.value, **caps}
     empty = {"spent": 0, "delta_spent": 0, "epoch": 0, "epoch_spent": 0}
     _OPEN.run(place.connection, {"id": number, **facts, **empty})
     append(place, "budget", {"number": number, **facts})
@@ -169,16 +153,8 @@ def spend(place: Place, spending: Spending) -> Release | DrawFailed:
     before = None if spending.state is None else place.states.read(spending.state)
     answer, after = _drawn(spending.draw, before)
     _ANSWER.run(place.connection, {"sequence": number, "answer": answer})
-    facts = {
-        "tenant": request.tenant,
-        "subject": request.subject,
-        "operation": request.operation,
-        "key": request.key,
-        "payload": request.digest,
-        "charges": paid,
-        "epoch": place.epoch,
-        "answer": fingerprint(answer),
-    }
+    spent = {"charges": paid, "epoch": place.epoch, "answer": fingerprint(answer)}
+    facts = {**vars(request), "payload": request.digest, **spent}
     if spending.state is None or after is None:
         append(place, "release", facts)
     else:
@@ -191,7 +167,7 @@ def find(connection: sa.Connection, request: Request) -> Release | DrawFailed:
     """What is stored under a key that is taken; KeyReused if that was for another payload."""
     ((payload, sequence, answer),) = _STORED.run(connection, _scope(request)).rows()
     if payload != request.digest:
-        raise KeyReused
+        raise refusals.KeyReused
     return _told(answer, sequence, repeated=True)
 
 
@@ -203,8 +179,8 @@ def _told(answer: bytes | None, sequence: int, *, repeated: bool) -> Release | D
 def balances(connection: sa.Connection, number: int | None = None) -> Iterator[Balance]:
     """All budgets, or the one of that number."""
     ((now,),) = _EPOCH.run(connection).rows()
-    found = _EVERY.run(connection) if number is None else _ONE.run(connection, {"number": number})
-    for row in found.rows():
+    asked = _EVERY.run(connection) if number is None else _ONE.run(connection, {"number": number})
+    for row in asked.rows():
         one = dict(zip(budgets.c.keys(), row, strict=True))
         yield Balance(
             number=one["id"],
@@ -247,8 +223,10 @@ def _paid(place: Place, charge: Charge, rows: list[Any]) -> list[int]:
         return [rows[0][0], cost.amount, cost.delta]
     known = number_of(place.connection, charge.holder)
     if known is None:
-        raise UnknownBudget
-    raise UnitsDiffer if known[1] != cost.unit.value else BudgetExhausted
+        raise refusals.UnknownBudget
+    if known[1] != cost.unit.value:
+        raise refusals.UnitsDiffer
+    raise refusals.BudgetExhausted
 
 
 def _drawn(draw: StatefulDraw, before: bytes | None) -> tuple[bytes | None, bytes | None]:
@@ -266,11 +244,8 @@ def _drawn(draw: StatefulDraw, before: bytes | None) -> tuple[bytes | None, byte
 def _payment() -> ReturningUpdate[tuple[int]]:
     """The condition and the addition are one statement, so that nothing comes between them."""
     row = budgets.c
-    amount, delta = (
-        sa.bindparam("amount", type_=sa.BigInteger),
-        sa.bindparam("delta", type_=sa.BigInteger),
-    )
-    now = sa.bindparam("now", type_=sa.BigInteger)
+    names = ("amount", "delta", "now")
+    amount, delta, now = (sa.bindparam(name, type_=sa.BigInteger) for name in names)
     in_epoch = sa.case((row.epoch == now, row.epoch_spent), else_=sa.literal_column("0")) + amount
     added = {"spent": row.spent + amount, "delta_spent": row.delta_spent + delta}
     covered = (

@@ -42,10 +42,8 @@ OLDEST = (3, 37, 0)
 LINGERS = 1.0
 """Seconds after a commit in which the write-ahead log is emptied. Until then it also holds what
 later commits of that second replaced."""
-_ENDS_WITHIN = 30.0
-"""Seconds that a disk may take for what has begun when the ledger is closed."""
-COPIED_AT_ONCE = 256
-"""Pages of 4 KiB: a commit waits for so many."""
+_ENDS_WITHIN = 30.0  # seconds that a disk may take for what has begun when the ledger is closed
+COPIED_AT_ONCE = 256  # pages of 4 KiB: a commit waits for so many
 _NETWORK = (
     "9p", "afs", "beegfs", "ceph", "cifs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4",
     "orangefs", "smb2", "smb3", "smbfs",

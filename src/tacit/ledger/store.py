@@ -22,10 +22,9 @@ from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from tacit.errors import ConfigError, PrivacyError, TacitError
-from tacit.ledger import sqlite
+from tacit.ledger import spending, sqlite
 from tacit.ledger.chain import Head, HeadStore, follows
 from tacit.ledger.checkpoints import Keeping
-from tacit.ledger.history import LogState
 from tacit.ledger.postgres import give_back
 from tacit.ledger.refusals import (
     LedgerFailed,
@@ -34,23 +33,10 @@ from tacit.ledger.refusals import (
     UnknownBudget,
     explained,
 )
-from tacit.ledger.replaying import Verification, hash_at, reading, replay
+from tacit.ledger.replaying import LogState, Verification, hash_at, reading, replay
 from tacit.ledger.requests import Balance, Cap, Charge, Holder, Release, Request
 from tacit.ledger.schema import head, log
-from tacit.ledger.spending import (
-    Draw,
-    Place,
-    Spending,
-    StatefulDraw,
-    append,
-    balances,
-    leave_place,
-    number_of,
-    open_budget,
-    open_missing,
-    settle,
-    take_place,
-)
+from tacit.ledger.spending import Draw, Place, Spending, StatefulDraw
 from tacit.ledger.statements import (
     MOST_REMEMBERED,
     Remembered,
@@ -62,8 +48,7 @@ from tacit.randomness import replay as replayed_source
 
 T = TypeVar("T")
 
-_PAUSE = 0.001
-"""Seconds."""
+_PAUSE = 0.001  # seconds
 
 
 class Ledger:
@@ -91,7 +76,7 @@ class Ledger:
 
     def open_budget(self, holder: Holder, cap: Cap) -> None:
         """Open a budget for life. Again with the same cap changes nothing; CapChanged otherwise."""
-        self._write(lambda place: open_budget(place, holder, cap))
+        self._write(lambda place: spending.open_budget(place, holder, cap))
 
     def release(
         self,
@@ -116,8 +101,8 @@ class Ledger:
         if state is None:
             plain = cast("Draw", draw)
             draw = lambda source, _: (plain(source), None)  # noqa: E731
-        spending = Spending(request, tuple(charges), cast("StatefulDraw", draw), state)
-        (outcome,) = self.release_all([spending])
+        asked = Spending(request, tuple(charges), cast("StatefulDraw", draw), state)
+        (outcome,) = self.release_all([asked])
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
@@ -128,9 +113,9 @@ class Ledger:
 
         def settled(place: Place) -> list[Release | TacitError]:
             for charge in (charge for one in asked for charge in one.charges):
-                open_missing(place, charge)
+                spending.open_missing(place, charge)
             with queued(place.connection):
-                return [settle(place, one) for one in asked]
+                return [spending.settle(place, one) for one in asked]
 
         return self._write(settled)
 
@@ -138,9 +123,9 @@ class Ledger:
         """A kept state as it stands; None if nothing was kept under that name."""
         check_state_name(name)
         self._check_usable()
-        found = self._remembered.known(name)
-        if found is not None:
-            return found[0]
+        remembered = self._remembered.known(name)
+        if remembered is not None:
+            return remembered[0]
         with self.reading() as connection:
             state = read_state(connection, name)
             self._remembered.note({name: state})
@@ -149,15 +134,15 @@ class Ledger:
     def balance(self, holder: Holder) -> Balance:
         """One budget as it stands; UnknownBudget. Show it to its holder and the operator only."""
         with self.reading() as connection:
-            known = number_of(connection, holder)
+            known = spending.number_of(connection, holder)
             if known is None:
                 raise UnknownBudget
-            return next(balances(connection, known[0]))
+            return next(spending.balances(connection, known[0]))
 
     def balances(self) -> tuple[Balance, ...]:
         """All budgets in the order they were opened, for the operator."""
         with self.reading() as connection:
-            return tuple(balances(connection))
+            return tuple(spending.balances(connection))
 
     def entries(self, after: int, limit: int) -> tuple[dict[str, Any], ...]:
         """Entries of the log after a number, oldest first, for the operator and auditors."""
@@ -236,7 +221,7 @@ class Ledger:
             connection.begin() as transaction,
             self._failures(),  # notes a failed disk before another thread gets the place
         ):
-            place = take_place(connection, self._remembered)
+            place = spending.take_place(connection, self._remembered)
             self._check_usable()
             known, entered = self._known, place.head
             if entered.sequence < known.sequence or entered.ledger != known.ledger:
@@ -246,7 +231,7 @@ class Ledger:
                 )
             result = work(place)
             if place.sequence > entered.sequence:
-                leave_place(place)
+                spending.leave_place(place)
             with place.states.noted():
                 transaction.commit()
         if self._emptying is not None:
@@ -272,8 +257,7 @@ class Ledger:
         if newest.sequence > self._known.sequence:
             self._heads.advance(newest, hash_of)
             with self._lock:
-                if newest.sequence > self._known.sequence:
-                    self._known = newest
+                self._known = max(self._known, newest, key=lambda head: head.sequence)
 
     def _hash_at(self, sequence: int) -> str | None:
         """By the store: what this process remembers says nothing about what lies there now."""
@@ -321,7 +305,7 @@ def _advance(place: Place, token: str) -> int:
         )
     place.epoch += 1
     place.operator = token
-    append(place, "epoch", {"epoch": place.epoch, "token": token})
+    spending.append(place, "epoch", {"epoch": place.epoch, "token": token})
     return place.epoch
 
 
