@@ -11,11 +11,11 @@ from __future__ import annotations
 import inspect
 import json
 from asyncio import Future, Semaphore, create_task, get_running_loop
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Callable, Iterable, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args
 
 from fastapi import Header, Path, Request, Response
 from fastapi.routing import APIRoute
@@ -35,11 +35,14 @@ EXTENSION = "x-tacit-roles"
 """In the OpenAPI document: the roles of an operation. The test matrix is made from it."""
 
 
+Take = Callable[[Request], Any]
+
+
 @dataclass(frozen=True)
 class From:
     """In a signature, as Annotated[T, From(take)]: what `take` finds in the request."""
 
-    take: Callable[[Request], Any]
+    take: Take
 
 
 class Operation(APIRoute):
@@ -50,11 +53,11 @@ class Operation(APIRoute):
         if roles is None:
             raise ConfigError(f"{path} names no roles: add `**allow(...)` to its route.")
         self._roles = frozenset(map(Role, roles))
-        self._takes = _takes_of(endpoint)
+        self._takes, described = _taken(endpoint)
         self._does = endpoint
         self._waits = inspect.iscoroutinefunction(endpoint)
         self.at_once: bool = getattr(endpoint, "at_once", False)
-        super().__init__(path, _described(endpoint, self._takes), **options)
+        super().__init__(path, described, **options)
         asked = self.dependant
         parts: dict[str, list[Any]] = {
             "path": asked.path_params,
@@ -148,32 +151,27 @@ def _queries(text: bytes, known: set[str]) -> dict[str, str]:
     return found
 
 
-def _takes_of(endpoint: Callable[..., Any]) -> dict[str, Callable[[Request], Any]]:
-    """What its signature takes `From` a request, by name."""
-    found: dict[str, Callable[[Request], Any]] = {}
-    for name, parameter in inspect.signature(endpoint, eval_str=True).parameters.items():
-        if parameter.annotation is Request:
-            found[name] = lambda request: request
-        elif get_origin(parameter.annotation) is Annotated:
-            for mark in get_args(parameter.annotation)[1:]:
-                if isinstance(mark, From):
-                    found[name] = mark.take
-    return found
-
-
-def _described(endpoint: Callable[..., Any], takes: Mapping[str, Any]) -> Callable[..., Any]:
-    """The endpoint as FastAPI describes it: with the parameters of a request alone."""
+def _taken(endpoint: Callable[..., Any]) -> tuple[dict[str, Take], Callable[..., Any]]:
+    """What its signature takes `From` a request, by name; and the endpoint as FastAPI describes it:
+    with the other parameters alone."""
 
     @wraps(endpoint)
     def described(**_: Any) -> Any:
         raise AssertionError(f"{endpoint.__name__} runs as an operation")
 
+    takes: dict[str, Take] = {}
+    rest = []
     signature = inspect.signature(endpoint, eval_str=True)
-    rest = [one for name, one in signature.parameters.items() if name not in takes]
-    described.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in rest]
-    )
-    return described
+    for name, parameter in signature.parameters.items():
+        marks = get_args(parameter.annotation)[1:]
+        if parameter.annotation is Request:
+            takes[name] = lambda request: request
+        elif found := [mark.take for mark in marks if isinstance(mark, From)]:
+            takes[name] = found[0]
+        else:
+            rest.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    described.__signature__ = signature.replace(parameters=rest)  # type: ignore[attr-defined]
+    return takes, described
 
 
 def find(operations: Iterable[Operation], scope: MutableMapping[str, Any]) -> Operation:
@@ -181,11 +179,11 @@ def find(operations: Iterable[Operation], scope: MutableMapping[str, Any]) -> Op
     Problem 404, or 405 with the methods."""
     allowed: set[str] = set()
     for one in operations:
-        if (found := one.path_regex.match(scope["path"])) is None:
+        if (match := one.path_regex.match(scope["path"])) is None:
             continue
         methods = one.methods or set()
         if scope["method"] in methods:
-            scope["path_params"], scope["route"] = found.groupdict(), one
+            scope["path_params"], scope["route"] = match.groupdict(), one
             return one
         allowed |= methods
     if not allowed:

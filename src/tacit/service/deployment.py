@@ -2,8 +2,15 @@
 
 Each section is read by the class of its noun: `SETTINGS` is its class of settings,
 `from_section(section)` makes it, `budgets()` gives the budgets of data sets that it spends from,
-and `guarantees()` its cards. What it may offer besides: `people.py`. A name stands in an address,
-so it is short and plain; a file is named relative to the folder and lies in it.
+and `guarantees()` its cards. A name stands in an address, so it is short and plain; a file is named
+relative to the folder and lies in it.
+
+A served thing keeps what it knows of people in kept states of the ledger. It may offer
+`forget(user) -> Iterable[Kept]`, which names them, also of a person it never heard of; `DELETE
+/api/users/{user}` then takes them out of each, one transaction after the other, and gives a
+receipt. It may say what cannot be taken back, `released() -> str`, and which budgets are theirs
+alone, `holders(user) -> Iterable[Holder]`. Everything reported here is the same whether there is
+anything of them or not: receipts are stored for ever, and must not say what they forgot.
 """
 
 from __future__ import annotations

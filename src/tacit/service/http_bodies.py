@@ -19,10 +19,8 @@ from starlette.types import Receive, Scope
 
 from tacit.service.problems import Problem
 
-ARRIVES_WITHIN = 10.0
-"""Seconds for the whole body of a request."""
-LONGEST_HEAD = 16 * 1024
-"""Bytes of a request's line and headers together."""
+ARRIVES_WITHIN = 10.0  # seconds for the whole body of a request
+LONGEST_HEAD = 16 * 1024  # bytes of a request's line and headers together
 READ = ("application/json", "application/octet-stream")
 _ONCE = (b"authorization", b"content-encoding", b"content-type", b"idempotency-key")
 """Headers that two of would have two meanings."""
@@ -121,8 +119,7 @@ DEEPEST = 32
 _TOO_DEEP = f"JSON is at most {DEEPEST} levels deep"
 MOST_DIGITS = 300
 LARGEST = 2**63 - 1
-SMALLEST = sys.float_info.min
-"""Of full precision; nearer to zero is zero."""
+SMALLEST = sys.float_info.min  # of full precision; nearer to zero is zero
 LONGEST_TEXT = 4096
 PRINTABLE = r"^[^\x00-\x1f\x7f-\x9f]*$"
 """What the interface's document says of a text: no control characters. More is refused here."""

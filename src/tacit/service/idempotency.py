@@ -178,3 +178,16 @@ def salted(source: Source, content: bytes) -> bytes:
 def unsalted(state: bytes | None) -> bytes | None:
     """What `salted` was given."""
     return None if state is None else state[SALT:]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Something of one person in one kept state.
+
+    state: its name within the tenant, as `step` takes it. what: text for the receipt.
+    without: takes a source and the state, gives the state without the person; None changes nothing.
+    """
+
+    state: str
+    what: str
+    without: Callable[[Source, bytes | None], bytes | None]

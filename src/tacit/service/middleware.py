@@ -79,7 +79,9 @@ class Middleware:
             body = b"" if bodiless else response.body
             await send({"type": "http.response.body", "body": body})
         finally:
-            operation, seconds = _operation(scope), time.perf_counter() - began
+            # The route as it is written in the code, never the address that was sent.
+            route, seconds = scope.get("route"), time.perf_counter() - began
+            operation = f"{scope['method']} {route.path}" if route else "none"
             self._metrics.observe(operation, status, seconds)
             self._log.request(request_id, operation, status, seconds)
 
@@ -114,7 +116,7 @@ class Middleware:
         if scope["path"] != ALWAYS:
             self._limits.take(_counted(scope, caller))
             if self._waiting >= self.settings.most_waiting:
-                raise problems.busy()
+                raise problems.not_now(problems.BUSY)
         if caller is None:
             raise Problem(401, "Nobody is known by this key.")
         return caller
@@ -139,7 +141,7 @@ class Middleware:
         if done:
             return work.result()
         work.add_done_callback(self._late)
-        raise problems.late()
+        raise problems.not_now(problems.LATE)
 
     async def _place(self, end: float) -> None:
         """One of those that may run at a time; Problem 503 where none is free in time."""
@@ -147,13 +149,13 @@ class Middleware:
             await self.room.acquire()
             return
         if self._waiting >= self.settings.most_waiting:
-            raise problems.busy()
+            raise problems.not_now(problems.BUSY)
         self._waiting += 1
         try:
             async with asyncio.timeout_at(end):
                 await self.room.acquire()
         except TimeoutError:
-            raise problems.busy() from None
+            raise problems.not_now(problems.BUSY) from None
         finally:
             self._waiting -= 1
 
@@ -190,9 +192,3 @@ def _counted(scope: Scope, caller: Caller | None) -> str:
         return f"{caller.role}/{caller.name}"
     client = scope.get("client")
     return f"address/{client[0]}" if client else "address"
-
-
-def _operation(scope: Scope) -> str:
-    """The route as it is written in the code: never the address or the method that was sent."""
-    route = scope.get("route")
-    return "none" if route is None else f"{scope['method']} {route.path}"

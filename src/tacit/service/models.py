@@ -6,11 +6,13 @@
     without_guarantee = false       # true serves a model that promises no privacy
 
 A model file holds items and no people: lists are made from the ratings that a person keeps here, or
-sends with their question.
+sends with their question. What a person keeps lies in a state of the ledger that is theirs alone,
+one for all models. No model learns from it, so it costs no budget; how many there are is bounded.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,8 +25,10 @@ from tacit.data.ratings import RatingScale
 from tacit.errors import ConfigError, DataError
 from tacit.ledger import Cap, Holder
 from tacit.privacy import Basis, Guarantee
+from tacit.randomness import Source
 from tacit.recommenders import Recommendation, load_model
 from tacit.service.deployment import Section
+from tacit.service.idempotency import Kept, salted, state_of, unsalted
 from tacit.service.settings import setting
 
 LONGEST_LIST = 100
@@ -201,3 +205,51 @@ def _scale(where: str, model: Any, text: str | None) -> RatingScale:
     if own is not None and own != given:
         raise ConfigError(f"{where}.scale is {given}, and the model's own is {own}.")
     return given
+
+
+MOST = 1000  # ratings that are kept of one person, of all models together
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """of: model to item to stars; names and ids as texts."""
+
+    of: Mapping[str, Mapping[str, float]]
+
+    @classmethod
+    def decode(cls, state: bytes | None) -> Self:
+        """What `encode` gave; nothing where nothing was kept."""
+        content = unsalted(state)
+        return cls(json.loads(content) if content else {})
+
+    def encode(self, source: Source) -> bytes:
+        """Always with new random bytes in front."""
+        text = json.dumps(self.of, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return salted(source, text.encode())
+
+    def rated(self, model: str, item: str, stars: float) -> Self | None:
+        """With one rating more or changed; None if there are too many."""
+        mine = self.of.get(model, {})
+        if item not in mine and len(self) >= MOST:
+            return None
+        return type(self)({**self.of, model: {**mine, item: stars}})
+
+    def taken_back(self, model: str, item: str) -> Self:
+        """Without one rating, whether it was there or not."""
+        rest = {one: stars for one, stars in self.of.get(model, {}).items() if one != item}
+        others = {name: ratings for name, ratings in self.of.items() if name != model}
+        return type(self)({**others, model: rest} if rest else others)
+
+    def __len__(self) -> int:
+        return sum(len(ratings) for ratings in self.of.values())
+
+
+def feedback_state(user: str) -> str:
+    """The name of the kept state with one person's ratings."""
+    return state_of("feedback", user)
+
+
+def forget_feedback(user: str) -> Kept:
+    """Everything that a person rated. What stays is a state that says: nothing."""
+    what = "the ratings that you gave, of every model"
+    return Kept(feedback_state(user), what, lambda source, _: Feedback({}).encode(source))

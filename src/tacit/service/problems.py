@@ -7,7 +7,7 @@ the value that was wrong, never whose budget, never an amount.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,55 +112,37 @@ class ProblemBody(BaseModel):
 def body(status: int, detail: str, kind: str | None = None) -> dict[str, Any]:
     """The members of a problem, in their order."""
     known = _BY_NAME[kind] if kind is not None else _BY_STATUS[status]
-    return {
-        "type": f"{ADDRESS}#{known.name}",
-        "title": known.title,
-        "status": status,
-        "detail": detail,
-    }
+    public = {"type": f"{ADDRESS}#{known.name}", "title": known.title}
+    return {**public, "status": status, "detail": detail}
 
 
 def response_of(problem: Problem) -> Response:
     """A problem as a response."""
-    content = body(problem.status, problem.detail, problem.kind)
-    return Response(
-        json.dumps(content, separators=(",", ":")),
-        status_code=problem.status,
-        headers=problem.headers,
-        media_type=MEDIA_TYPE,
-    )
+    content = json.dumps(body(problem.status, problem.detail, problem.kind), separators=(",", ":"))
+    return Response(content, problem.status, problem.headers, MEDIA_TYPE)
 
 
-def unavailable() -> Problem:
-    """The ledger did not answer, or not in time."""
-    return Problem(
-        503,
-        "The record of budgets cannot be reached now. Nothing was released. Ask again with the "
-        "same Idempotency-Key.",
-        retry_after=1,
-    )
+def not_now(detail: str) -> Problem:
+    """503, to be asked again in a second."""
+    return Problem(503, detail, retry_after=1)
 
 
-def busy() -> Problem:
-    """No place to answer in became free in time."""
-    return Problem(503, "Too much is asked here now. Nothing was done. Ask again.", retry_after=1)
-
-
-def late() -> Problem:
-    """Begun, and not done in time."""
-    return Problem(
-        503,
-        "This was not done in time. It may be done and charged all the same, once: ask again with "
-        "the same Idempotency-Key.",
-        retry_after=1,
-    )
+UNAVAILABLE = (
+    "The record of budgets cannot be reached now. Nothing was released. Ask again with the same "
+    "Idempotency-Key."
+)
+BUSY = "Too much is asked here now. Nothing was done. Ask again."
+LATE = (
+    "This was not done in time. It may be done and charged all the same, once: ask again with the "
+    "same Idempotency-Key."
+)
 
 
 def of_error(error: Exception) -> Problem:
     """What an error becomes, of the library or not; its own sentence may name things and stays
     inside."""
     if isinstance(error, LedgerUnavailable) and not isinstance(error, LedgerFailed):
-        return unavailable()
+        return not_now(UNAVAILABLE)
     for known, status, detail, kind in _ERRORS:
         if isinstance(error, known):
             return Problem(status, detail, kind=kind)
@@ -213,20 +195,14 @@ def _place(one: Mapping[str, Any], names: Collection[str]) -> str:
     return named[0] if named else "the body"
 
 
-def names_of(document: dict[str, Any]) -> frozenset[str]:
-    """All parameters and fields of the OpenAPI document: what an error may repeat of a request,
-    since we made it up."""
-    return frozenset(_names(document))
-
-
-def _names(part: object) -> Iterator[str]:
+def names_of(part: Any) -> frozenset[str]:
+    """All parameters and fields of the OpenAPI document, or of a part of it: what an error may
+    repeat of a request, since we made it up."""
     if isinstance(part, list):
-        for one in part:
-            yield from _names(one)
-    elif isinstance(part, dict):
-        if "in" in part and "name" in part:
-            yield part["name"]
-        if isinstance(part.get("properties"), dict):
-            yield from part["properties"]
-        for one in part.values():
-            yield from _names(one)
+        return frozenset().union(*map(names_of, part))
+    if not isinstance(part, dict):
+        return frozenset()
+    parameter = {part["name"]} if "in" in part and "name" in part else set()
+    fields = part.get("properties")
+    own = parameter.union(fields) if isinstance(fields, dict) else parameter
+    return frozenset(own).union(*map(names_of, part.values()))

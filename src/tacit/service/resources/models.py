@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from tacit.service.access import (
     Asking,
@@ -23,8 +23,14 @@ from tacit.service.access import (
 from tacit.service.http_bodies import PRINTABLE
 from tacit.service.idempotency import JSON, OCTETS
 from tacit.service.keys import NAME, Role
-from tacit.service.models import LONGEST_LIST, CatalogueItem, ServedModel
-from tacit.service.people import MOST, Feedback, feedback_state
+from tacit.service.models import (
+    LONGEST_LIST,
+    MOST,
+    CatalogueItem,
+    Feedback,
+    ServedModel,
+    feedback_state,
+)
 from tacit.service.problems import Problem
 
 router = APIRouter(route_class=Operation, tags=["models"])
@@ -144,10 +150,8 @@ class Listed(BaseModel):
     items: list[Line]
 
 
-class History(BaseModel):
+class History(BaseModel, extra="forbid", strict=True):
     """history: item to stars. Nothing of it is kept."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     model: Annotated[str, Field(pattern=PATTERN)]
     history: Annotated[dict[ItemId, Stars], Field(max_length=MOST)]

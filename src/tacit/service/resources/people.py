@@ -6,28 +6,24 @@ import hashlib
 from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from tacit.ledger import canonical
 from tacit.randomness import Source
 from tacit.service.access import Asking, Here, IdempotencyKey, Name, Operation, allow, named, own
-from tacit.service.idempotency import Reply, Step, refusal, reply, step
+from tacit.service.idempotency import Kept, Reply, Step, refusal, reply, step
 from tacit.service.keys import Role
-from tacit.service.models import ServedModel
-from tacit.service.people import MOST, Feedback, Kept, feedback_state, forget_feedback
+from tacit.service.models import MOST, Feedback, ServedModel, feedback_state, forget_feedback
 from tacit.service.problems import Problem
 from tacit.service.resources.models import PATTERN, ItemId, Stars, check_ratings
 from tacit.service.resources.privacy import Bound, bounds_of
 
 router = APIRouter(route_class=Operation, tags=["people"])
 
-VISITOR = "visitor-"
-"""How the names of people begin who asked for a key themselves."""
+VISITOR = "visitor-"  # how the names of people begin who asked for a key themselves
 
 
-class Person(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class Person(BaseModel, extra="forbid", strict=True):
     name: Annotated[
         str,
         Field(
@@ -47,9 +43,7 @@ class PersonKey(BaseModel):
     key: str
 
 
-class Visitor(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class Visitor(BaseModel, extra="forbid", strict=True):
     token: Annotated[
         str,
         Field(
@@ -80,10 +74,8 @@ def visitor(service: Here, request: Request, visitor: Visitor) -> PersonKey:
 feedback_router = APIRouter(route_class=Operation, tags=["feedback"])
 
 
-class Rating(BaseModel):
+class Rating(BaseModel, extra="forbid", strict=True):
     """stars: null takes a rating back."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     model: Annotated[str, Field(pattern=PATTERN)]
     item: ItemId

@@ -151,8 +151,7 @@ def _promise(place: str, cards: tuple[Guarantee, ...]) -> Promise:
 
 router = APIRouter(route_class=Operation, tags=["privacy"])
 
-WAIT = 1.0
-"""Seconds that an answer waits for a replay of the log."""
+WAIT = 1.0  # seconds that an answer waits for a replay of the log
 
 
 class OwnBudget(BaseModel):
@@ -245,18 +244,9 @@ def ledger(service: Here) -> Log:
     A long log takes longer to replay than an answer may: then it goes on, and the next answer has
     the result.
     """
-    found = _replayed(service.ledger)
-    head = service.ledger.head
-    replayed = None
-    if found is not None:
-        replayed = Replayed(
-            entries=found.entries,
-            head=found.head.hash,
-            releases=found.releases,
-            epoch=found.epoch,
-            sound=found.sound,
-            problems=list(found.problems),
-        )
+    result, head, replayed = _replayed(service.ledger), service.ledger.head, None
+    if result is not None:
+        replayed = Replayed(**{**vars(result), "head": result.head.hash, "sound": result.sound})
     return Log(ledger=head.ledger, entries=head.sequence, head=head.hash, replayed=replayed)
 
 

@@ -47,6 +47,7 @@ from tacit.service.access import (
 from tacit.service.deployment import Section, Service
 from tacit.service.idempotency import (
     OCTETS,
+    Kept,
     Reply,
     Step,
     refusal,
@@ -57,7 +58,6 @@ from tacit.service.idempotency import (
     unsalted,
 )
 from tacit.service.keys import NAME, Role
-from tacit.service.people import Kept
 from tacit.service.problems import Problem
 
 _UNREAD = Problem(422, "This is not a letter for this disclosure. Fetch the disclosure again.")
