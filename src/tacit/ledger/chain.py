@@ -75,7 +75,6 @@ def token_of(key: bytes, epoch: int) -> str:
 
 
 def follows(token: str, before: str) -> bool:
-    """Whether `token` is the one that comes after `before`."""
     return hmac.compare_digest(_next(token).encode(), before.encode())
 
 
@@ -102,10 +101,8 @@ class HeadStore(Protocol):
 
 
 class FileHead:
-    """A file of two slots, written in turn, so that one is whole at every moment.
-
-    Keep it where a restored backup of the store does not bring back an older one.
-    """
+    """A file of two slots, written in turn, so that one is whole at every moment. Keep it where a
+    restored backup of the store does not bring back an older one."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -156,14 +153,14 @@ def check_known(known: Head, head: Head, hash_at: HashAt) -> None:
         raise LedgerRefused(
             "The second place of the head belongs to another ledger. Name this ledger's own."
         )
-    found = hash_at(known.sequence)
-    if found is None:
+    stored = hash_at(known.sequence)
+    if stored is None:
         raise LedgerRefused(
             "This store is older than what the second place of the head remembers: it was "
             "restored from a copy, and spending that was acknowledged is missing from it. It is "
             "not used. Bring back the newest store."
         )
-    if found != known.hash:
+    if stored != known.hash:
         raise LedgerRefused(
             "This store and the second place of the head tell different histories: two copies "
             "were spent from, or entries were changed. It is not used."
@@ -188,12 +185,10 @@ def _newest(file: int) -> Head:
 
 def _parsed(raw: bytes) -> Head | None:
     words = raw.decode("ascii", "replace").split()
-    if len(words) != 7 or words[:3] != ["tacit", "head", "1"]:
+    try:
+        head = Head(words[3], int(words[4]), words[5])
+    except (IndexError, ValueError):
         return None
-    ledger, number, digest = words[3:6]
-    if not number.isdecimal() or len(number) > 19:
-        return None
-    head = Head(ledger, int(number), digest)
     return head if _slot(head) == raw else None
 
 

@@ -31,10 +31,8 @@ _TRIED = 2
 
 
 def newest(connection: Connection, known: Head) -> LogState | None:
-    """The newest checkpoint that `known`, a head of the second place, covers; None without one.
-
-    It is believed for the time being: the replay that begins with it has to pass `known`.
-    """
+    """The newest checkpoint that `known`, a head of the second place, covers; None without one. It
+    is believed for the time being: the replay that begins with it has to pass `known`."""
     rows = connection.execute(
         select(checkpoints)
         .where(checkpoints.c.sequence <= known.sequence)
@@ -53,13 +51,10 @@ def newest(connection: Connection, known: Head) -> LogState | None:
 
 def is_in_log(connection: Connection, number: int, text: str) -> bool:
     """Whether the entry of that number is in the log, and holds the hash of the text."""
-    row = connection.execute(select(log).where(log.c.sequence == number)).first()
+    entry = (log.c.sequence == number) & (log.c.kind == CHECKPOINT)
+    body = connection.scalar(select(log.c.body).where(entry))
     try:
-        return (
-            row is not None
-            and row.kind == CHECKPOINT
-            and bool(json.loads(row.body)["replayed"] == digest_of(text))
-        )
+        return body is not None and bool(json.loads(body)["replayed"] == digest_of(text))
     except (KeyError, TypeError, ValueError, RecursionError):
         return False
 
@@ -71,8 +66,8 @@ def store(place: Place, replayed: LogState) -> None:
     """
     text = replayed.text()
     append(place, CHECKPOINT, {"replayed": digest_of(text)})
-    kept = replayed.begun + 1 if replayed.begun else 0
-    place.connection.execute(delete(checkpoints).where(checkpoints.c.sequence != kept))
+    base = replayed.begun + 1 if replayed.begun else 0
+    place.connection.execute(delete(checkpoints).where(checkpoints.c.sequence != base))
     place.connection.execute(insert(checkpoints).values(sequence=place.sequence, state=text))
 
 
@@ -183,10 +178,10 @@ class Keeping:
                 for row in rows:
                     replayed.entry(row)
             at_its_end = (replayed.sequence, replayed.hash) == (place.sequence, place.hash)
-            worth = _sound(replayed) and at_its_end and pays()
-            if worth:
+            due = _sound(replayed) and at_its_end and pays()
+            if due:
                 store(place, replayed)
-            return worth
+            return due
 
         written = False
         if pays():

@@ -35,11 +35,9 @@ _SAFE = {
 
 
 def engine(url: URL, *, patience: float) -> Engine:
-    """Connections whose server settings were checked. patience: seconds to wait for a connection
-    or for the writer's place; a server that is silent for a little longer is given up.
-
-    MissingExtra without psycopg; LedgerRefused where the server does not keep what it commits.
-    """
+    """Connections whose server settings were checked. patience: seconds to wait for a connection or
+    for the writer's place; a server that is silent for a little longer is given up. MissingExtra
+    without psycopg; LedgerRefused where the server does not keep what it commits."""
     try:
         import psycopg
     except ImportError:
@@ -121,10 +119,8 @@ _WRITE = """INSERT INTO tacit_second_place VALUES (1, :ledger, :sequence, :hash)
 
 
 class PostgresHead:
-    """The newest head in one row. patience: seconds to wait for the server.
-
-    LedgerRefused where the server does not keep what it commits.
-    """
+    """The newest head in one row. patience: seconds to wait for the server. LedgerRefused where the
+    server does not keep what it commits."""
 
     def __init__(self, url: URL, *, patience: float) -> None:
         self._engine = engine(url, patience=patience)
@@ -157,7 +153,6 @@ class PostgresHead:
             raise _explained(error) from None
 
     def close(self) -> None:
-        """Give the connections back."""
         self._engine.dispose()
 
 

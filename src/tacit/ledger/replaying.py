@@ -30,8 +30,6 @@ _FORMAT = 1
 
 @dataclass(slots=True)
 class Budget:
-    """A budget as the log tells it."""
-
     tenant: str
     kind: str
     name: str
@@ -110,7 +108,6 @@ class LogState:
         return "" if row.sequence == 1 else "begins a ledger a second time"
 
     def opened(self, facts: dict[str, Any], row: Any, _: str) -> str:
-        """A new budget."""
         number = facts["number"]
         if number in self.budgets:
             return f"opens budget {number} a second time"
@@ -189,7 +186,6 @@ _STEPS = {
 
 
 def digest_of(text: str) -> str:
-    """SHA-256 of a state's text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -252,11 +248,9 @@ def entries(connection: sa.Connection, last: int, most: int) -> Sequence[Any]:
 
 
 def entries_at_once(connection: sa.Connection, last: int, most: int) -> Sequence[Any]:
-    """The same for a thread among others: SQLite gives them in one row.
-
-    After each row Python lets another thread run, which comes back when it pleases; meanwhile all
-    writers would wait for a reader that waits.
-    """
+    """The same for a thread among others: SQLite gives them in one row. After each row Python lets
+    another thread run, which comes back when it pleases; meanwhile all writers would wait for a
+    reader that waits."""
     if connection.dialect.name != "sqlite":
         return entries(connection, last, most)
     fitting = _fitting(connection, last, most)

@@ -154,10 +154,8 @@ STATES_SINCE = 3  # the version that brought kept states
 
 
 def migrate(connection: sa.Connection) -> None:
-    """Bring the tables to this version, in the caller's transaction.
-
-    LedgerRefused if they were made by a newer version.
-    """
+    """Bring the tables to this version, in the caller's transaction. LedgerRefused if they were
+    made by a newer version."""
     dialect = connection.dialect.name
     wanted = steps(dialect)
     done = version(connection)

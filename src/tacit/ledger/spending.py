@@ -39,9 +39,7 @@ StatefulDraw = Callable[[Source, bytes | None], tuple[bytes, bytes | None]]
 @dataclass(frozen=True)
 class Spending:
     """One request with what it costs, how its answer is drawn, and the state that this changes.
-
-    ConfigError for a budget twice, one of another tenant, and a name that no state has.
-    """
+    ConfigError for a budget twice, one of another tenant, and a name that no state has."""
 
     request: Request
     charges: tuple[Charge, ...]
@@ -72,7 +70,6 @@ class Place:
 
     @property
     def head(self) -> Head:
-        """The last entry of the chain."""
         return Head(self.ledger, self.sequence, self.hash)
 
 
@@ -101,9 +98,9 @@ def append(place: Place, kind: str, facts: dict[str, Any]) -> None:
 
 def open_budget(place: Place, holder: Holder, cap: Cap) -> None:
     """Open a budget for life; CapChanged where it is open with another cap."""
-    known = number_of(place.connection, holder)
+    known = next(balances(place.connection, holder), None)
     if known is not None:
-        if next(balances(place.connection, known[0])).cap != cap:
+        if known.cap != cap:
             raise refusals.CapChanged
         return
     number = (_LAST.run(place.connection).rows()[0][0] or 0) + 1
@@ -134,10 +131,8 @@ def settle(place: Place, spending: Spending) -> Release | TacitError:
 
 
 def spend(place: Place, spending: Spending) -> Release | DrawFailed:
-    """Key, charges, draw, answer, entry: the caller undoes what was written if this raises.
-
-    Key and charges are sent together; without the key no charge is taken.
-    """
+    """Key, charges, draw, answer, entry: the caller undoes what was written if this raises. Key and
+    charges are sent together; without the key no charge is taken."""
     request = spending.request
     number = place.sequence + 1
     row = {"sequence": number, **_scope(request), "payload": request.digest}
@@ -176,10 +171,10 @@ def _told(answer: bytes | None, sequence: int, *, repeated: bool) -> Release | D
     return DrawFailed() if answer is None else Release(bytes(answer), repeated, sequence)
 
 
-def balances(connection: sa.Connection, number: int | None = None) -> Iterator[Balance]:
-    """All budgets, or the one of that number."""
+def balances(connection: sa.Connection, holder: Holder | None = None) -> Iterator[Balance]:
+    """All budgets, or the one of a holder."""
     ((now,),) = _EPOCH.run(connection).rows()
-    asked = _EVERY.run(connection) if number is None else _ONE.run(connection, {"number": number})
+    asked = _EVERY.run(connection) if holder is None else _ONE.run(connection, vars(holder))
     for row in asked.rows():
         one = dict(zip(budgets.c.keys(), row, strict=True))
         yield Balance(
@@ -199,7 +194,6 @@ def number_of(connection: sa.Connection, holder: Holder) -> tuple[int, str] | No
 
 
 def _scope(request: Request) -> dict[str, str]:
-    """What a key is known by."""
     return {
         "tenant": request.tenant,
         "subject": request.subject,
@@ -231,8 +225,7 @@ def _paid(place: Place, charge: Charge, rows: list[Any]) -> list[int]:
 
 def _drawn(draw: StatefulDraw, before: bytes | None) -> tuple[bytes | None, bytes | None]:
     """Answer and new state. No answer if drawing failed: what it raised may hold data, so it goes
-    no further, and the state stays.
-    """
+    no further, and the state stays."""
     try:
         answer, after = draw(secure(), before)
     except Exception:
@@ -286,7 +279,7 @@ _LAST = Statement(sa.select(sa.func.max(budgets.c.id)))
 _OPEN = Statement(sa.insert(budgets))
 _EPOCH = Statement(sa.select(head.c.epoch))
 _EVERY = Statement(sa.select(budgets).order_by(budgets.c.id))
-_ONE = Statement(sa.select(budgets).where(budgets.c.id == sa.bindparam("number")))
+_ONE = Statement(sa.select(budgets).where(*_same(_WHOSE)))
 _PART = Statement(sa.text("SAVEPOINT one_request"))
 _UNDO = Statement(sa.text("ROLLBACK TO SAVEPOINT one_request"))
 _KEEP = Statement(sa.text("RELEASE SAVEPOINT one_request"))

@@ -219,7 +219,6 @@ def _begin(connection: Connection) -> None:
 
 
 def empty(engine: Engine) -> None:
-    """Empty the write-ahead log of the store."""
     taken = engine.raw_connection()
     try:
         cast("_Owned", taken.driver_connection).empty()
@@ -239,10 +238,8 @@ def returned(engine: Engine) -> None:
 
 def copy(engine: Engine, target: Path) -> None:
     """The store as it is when the copy ends, in a new file of the plain kind. Commits go on between
-    its steps: SQLite writes what the copied connection changes into the copy as well.
-
-    OutputError if it cannot be written: then no file is left.
-    """
+    its steps: SQLite writes what the copied connection changes into the copy as well. OutputError
+    if it cannot be written: then no file is left."""
     taken = engine.raw_connection()
     source = cast("sqlite3.Connection", taken.driver_connection)
 

@@ -42,7 +42,6 @@ class Asked:
             self._read = cursor.fetchall()
 
     def rows(self) -> list[Any]:
-        """All of them, as tuples."""
         if self._read is not None:
             return self._read
         with _translated(self._connection):
@@ -166,7 +165,6 @@ class Remembered:
             return (self._states[name],)
 
     def note(self, states: Mapping[str, bytes | None]) -> None:
-        """As they stand from now on."""
         self.forget(states)
         with self._lock:
             self._states.update(states)
@@ -187,10 +185,8 @@ def _size(name: str, state: bytes | None) -> int:
 
 @dataclass
 class KeptStates:
-    """The states of one transaction: each is read once, and written once at its end.
-
-    Several requests of the transaction see each other's new states.
-    """
+    """The states of one transaction: each is read once, and written once at its end. Several
+    requests of the transaction see each other's new states."""
 
     connection: sa.Connection
     remembered: Remembered

@@ -52,10 +52,8 @@ _PAUSE = 0.001  # seconds
 
 
 class Ledger:
-    """Budgets of data sets and of persons, and the answers that were paid from them.
-
-    Made by `open_ledger`. Threads may share one; of a ledger in a file one process is the owner.
-    """
+    """Budgets of data sets and of persons, and the answers that were paid from them. Made by
+    `open_ledger`. Threads may share one; of a ledger in a file one process is the owner."""
 
     def __init__(self, engine: Engine, heads: HeadStore, known: Head) -> None:
         self._engine = engine
@@ -134,10 +132,10 @@ class Ledger:
     def balance(self, holder: Holder) -> Balance:
         """One budget as it stands; UnknownBudget. Show it to its holder and the operator only."""
         with self.reading() as connection:
-            known = spending.number_of(connection, holder)
-            if known is None:
-                raise UnknownBudget
-            return next(spending.balances(connection, known[0]))
+            balance = next(spending.balances(connection, holder), None)
+        if balance is None:
+            raise UnknownBudget
+        return balance
 
     def balances(self) -> tuple[Balance, ...]:
         """All budgets in the order they were opened, for the operator."""
@@ -161,10 +159,8 @@ class Ledger:
         return self._write(lambda place: _advance(place, token))
 
     def verify(self) -> Verification:
-        """Replay the whole log against all tables, whatever checkpoints there are.
-
-        Changes nothing, and writers go on meanwhile.
-        """
+        """Replay the whole log against all tables, whatever checkpoints there are. Changes nothing,
+        and writers go on meanwhile."""
 
         @contextmanager
         def in_turn() -> Iterator[Connection]:
@@ -176,9 +172,7 @@ class Ledger:
 
     def copy(self, to: Path) -> None:
         """Copy a ledger in a file, as it is at one moment, to a new file; commits go on meanwhile.
-
-        OutputError if it cannot be written: then no file is left.
-        """
+        OutputError if it cannot be written: then no file is left."""
         self._check_usable()
         with self._failures():
             sqlite.copy(self._engine, to)

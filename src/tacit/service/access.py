@@ -92,7 +92,6 @@ class Operation(APIRoute):
         return in_thread(request, lambda: self.response(call()))
 
     def _given(self, request: Request) -> dict[str, Any]:
-        """The values of all parameters."""
         scope = request.scope
         queries = _queries(scope["query_string"], self._queries) if scope["query_string"] else {}
         parts = {"path": scope["path_params"], "query": queries, "header": request.headers}

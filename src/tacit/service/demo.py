@@ -92,10 +92,8 @@ def make_demo(folder: Path) -> Demo:
 
 
 def serve_model(model: Path) -> tuple[Path, dict[str, str]]:
-    """The folder beside a model file, and the keys made for it, which are known here alone.
-
-    It is made the first time. Later the model is copied again, and nothing else is changed.
-    """
+    """The folder beside a model file, and the keys made for it, which are known here alone. It is
+    made the first time. Later the model is copied again, and nothing else is changed."""
     load_model(model)  # what is no model is refused before a folder is made
     name = re.sub(r"[^a-z0-9_-]+", "-", model.stem.lower()).strip("-_") or "model"
     folder = model.with_name(f"{model.stem}-service")

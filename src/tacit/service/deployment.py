@@ -86,7 +86,6 @@ class Deployment:
         return made
 
     def all(self, kind: type[S]) -> dict[str, S]:
-        """What is served of one noun, by name."""
         served = self.served.items()
         return {at.partition("/")[2]: thing for at, thing in served if isinstance(thing, kind)}
 
@@ -179,12 +178,10 @@ class Service:
         return cls(settings, deployment, keys, ledger, newcomers, changes, Commits(ledger))
 
     def close(self) -> None:
-        """Give everything back."""
         self.commits.close()
         self.ledger.close()
 
 
 def running(request: Request) -> Service:
-    """The service that a request came to."""
     service: Service = request.app.state.service
     return service

@@ -65,9 +65,7 @@ def head_too_large() -> Problem:
 
 def _headers(scope: Scope) -> dict[bytes, bytes]:
     """By name, the first of each; Problem for too many bytes, and for two where one has a meaning.
-
-    The size is that of the line and the headers, as they were sent.
-    """
+    The size is that of the line and the headers, as they were sent."""
     first: dict[bytes, bytes] = {}
     twice = None
     size = len(scope.get("raw_path") or b"") + len(scope["query_string"])

@@ -32,8 +32,6 @@ _UNREADABLE = Problem(400, "This is not a request of HTTP/1.1.")
 
 
 class Wire(HttpToolsProtocol):
-    """One connection."""
-
     _deadline: asyncio.TimerHandle | None = None
     _in_head = True
     _head = 0
@@ -87,10 +85,8 @@ class Wire(HttpToolsProtocol):
         self._wait_no_more()
 
     def send_400_response(self, msg: str) -> None:
-        """In the form of every problem; `msg` is uvicorn's own and says less.
-
-        What is answered now is answered, and then the connection ends.
-        """
+        """In the form of every problem; `msg` is uvicorn's own and says less. What is answered now
+        is answered, and then the connection ends."""
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.keep_alive = False
             self.flow.pause_reading()

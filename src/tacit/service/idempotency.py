@@ -160,10 +160,8 @@ def state_of(kind: str, user: str) -> str:
 
 
 def state_named(noun: str, tenant: str, name: str) -> str:
-    """The name of a served thing's state within the tenant: a digest where the names are long.
-
-    In the ledger it has at most `_LONGEST` signs, with the tenant's name before it.
-    """
+    """The name of a served thing's state within the tenant: a digest where the names are long. In
+    the ledger it has at most `_LONGEST` signs, with the tenant's name before it."""
     plain = f"{noun}/{name}"
     if len(f"{tenant}/{plain}") <= _LONGEST:
         return plain

@@ -51,8 +51,6 @@ class Caller:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the keys' file."""
-
     name: str
     role: str
     tenant: str
@@ -165,7 +163,6 @@ def add_key(path: Path, name: str, role: Role, tenant: str) -> str:
 
 
 def revoke_key(path: Path, name: str) -> None:
-    """Nobody is known by this key any more."""
     entries = read_keys(path)
     if all(entry.name != name for entry in entries):
         raise ConfigError("No key of this name is in the file.")

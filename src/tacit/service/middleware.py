@@ -122,11 +122,9 @@ class Middleware:
         return caller
 
     async def _within(self, operation: Operation, request: Request) -> Response:
-        """The operation's answer, or 503 when it takes too long.
-
-        What has not begun by then does not begin. What a thread already does it does to its end,
-        and its answer is stored for the retry.
-        """
+        """The operation's answer, or 503 when it takes too long. What has not begun by then does
+        not begin. What a thread already does it does to its end, and its answer is stored for the
+        retry."""
         loop = asyncio.get_running_loop()
         end = loop.time() + self.settings.answer_within
         call = operation.prepare(request)

@@ -36,8 +36,6 @@ LONGEST_LIST = 100
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
-    """The lines of [models.NAME]."""
-
     file: str = setting(
         "a model file of `tacit fit`", refused="outside of the folder, unreadable, or refuted"
     )
@@ -67,9 +65,7 @@ class CatalogueItem:
 @dataclass(frozen=True, eq=False)
 class ServedModel:
     """kind, variant: as the model file names them. Ids are texts outside, and the model's inside.
-
-    Threads share one: nothing changes after it is made.
-    """
+    Threads share one: nothing changes after it is made."""
 
     SETTINGS: ClassVar = ModelSettings
 
@@ -102,11 +98,9 @@ class ServedModel:
         return iter(())
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """What the model file says."""
         return tuple(self.model.guarantees())
 
     def released(self) -> str:
-        """For a receipt."""
         return (
             f"the model '{self.name}', and lists that others got from it: it was fitted before, on "
             "ratings that its makers had; what you rated here never went into it"
@@ -245,7 +239,6 @@ class Feedback:
 
 
 def feedback_state(user: str) -> str:
-    """The name of the kept state with one person's ratings."""
     return state_of("feedback", user)
 
 

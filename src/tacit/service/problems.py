@@ -110,14 +110,12 @@ class ProblemBody(BaseModel):
 
 
 def body(status: int, detail: str, kind: str | None = None) -> dict[str, Any]:
-    """The members of a problem, in their order."""
     known = _BY_NAME[kind] if kind is not None else _BY_STATUS[status]
     public = {"type": f"{ADDRESS}#{known.name}", "title": known.title}
     return {**public, "status": status, "detail": detail}
 
 
 def response_of(problem: Problem) -> Response:
-    """A problem as a response."""
     content = json.dumps(body(problem.status, problem.detail, problem.kind), separators=(",", ":"))
     return Response(content, problem.status, problem.headers, MEDIA_TYPE)
 
@@ -180,10 +178,8 @@ _ERRORS: tuple[tuple[type[TacitError], int, str, str | None], ...] = (
 
 
 def where(errors: Iterable[Mapping[str, Any]], names: Collection[str]) -> str:
-    """Which fields are wrong, by the names they have in the OpenAPI document.
-
-    A place may also hold what the sender made up, such as a key of an object: not repeated.
-    """
+    """Which fields are wrong, by the names they have in the OpenAPI document. A place may also hold
+    what the sender made up, such as a key of an object: not repeated."""
     places = {_place(one, names) for one in errors}
     return f"Wrong or missing: {', '.join(sorted(places))}. See /api/openapi.json."
 

@@ -127,9 +127,7 @@ def _routers() -> Iterator[APIRouter]:
 
 def serve(settings: Settings, ready: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT. ready: called once with the address that is listened on.
-
-    ConfigError where the address cannot be taken, or what is served cannot be read.
-    """
+    ConfigError where the address cannot be taken, or what is served cannot be read."""
     _spare_memory()
     with _listening(settings) as bound, _stopping_quietly() as stopped:
         host, port = bound.getsockname()[:2]
@@ -140,7 +138,6 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
 
 
 def _work(settings: Settings, bound: socket.socket, ready: Ready, stopped: Stopped) -> None:
-    """In this process."""
     log = Logger()
     adopt(log)
     app = create_app(Service.open(settings), log=log)
@@ -237,7 +234,6 @@ class _Server(uvicorn.Server):
 
 
 def config_of(settings: Settings, app: FastAPI) -> uvicorn.Config:
-    """Of one worker."""
     return uvicorn.Config(
         app,
         http=Wire,

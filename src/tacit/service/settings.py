@@ -149,9 +149,7 @@ class Settings:
     @classmethod
     def gather(cls, folder: Path, given: Mapping[str, Any], environment: Mapping[str, str]) -> Self:
         """From flags (`given`; None is not given), the environment, tacit.toml and defaults.
-
-        ConfigError for a value of the wrong kind or a setting that does not exist.
-        """
+        ConfigError for a value of the wrong kind or a setting that does not exist."""
         flags = {name: value for name, value in given.items() if value is not None}
         if not folder.is_dir():
             return cls(folder)
@@ -209,10 +207,8 @@ T = TypeVar("T")
 
 
 def read(settings: type[T], where: str, values: Mapping[str, Any]) -> T:
-    """A table of tacit.toml as its class of settings.
-
-    ConfigError for a setting that does not exist, one that is missing, and a value of another kind.
-    """
+    """A table of tacit.toml as its class of settings. ConfigError for a setting that does not
+    exist, one that is missing, and a value of another kind."""
     needed = [one.name for one in fields(settings) if one.default is MISSING]  # type: ignore[arg-type]
     return settings(**_checked(settings, where, {**dict.fromkeys(needed), **values}))
 

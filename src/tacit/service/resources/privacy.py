@@ -77,7 +77,6 @@ class Budget(BaseModel):
 
     @classmethod
     def of(cls, balance: Balance) -> Budget:
-        """A balance of the ledger."""
         cap = balance.cap
         return cls(
             counted_in=COUNTED_IN[cap.unit],
