@@ -92,10 +92,10 @@ def _settle(patience: float, raw: Any, _record: object) -> None:
         raise LedgerRefused("A ledger needs PostgreSQL 13 or newer.")
     with raw.cursor() as cursor:
         for name, safe in _SAFE.items():
-            found = cursor.execute(f"SHOW {name}").fetchone()[0]
-            if found not in safe:
+            value = cursor.execute(f"SHOW {name}").fetchone()[0]
+            if value not in safe:
                 raise LedgerRefused(
-                    f"PostgreSQL runs with {name} = {found}, so spending could be lost or not be "
+                    f"PostgreSQL runs with {name} = {value}, so spending could be lost or not be "
                     f"recorded. Set it to {safe[0]}. The ledger is not used."
                 )
         cursor.execute(f"SET lock_timeout = {max(1, int(patience * 1000))}")

@@ -133,8 +133,8 @@ class LogState:
         if not within or facts["epoch"] != self.epoch:
             return "spends more than a budget has"
         asked = (row.tenant, row.subject, row.operation, row.request_key, row.payload)
-        said = tuple(facts[n] for n in ("tenant", "subject", "operation", "key", "payload"))
-        if asked != said or row.answered is None:
+        logged = tuple(facts[n] for n in ("tenant", "subject", "operation", "key", "payload"))
+        if asked != logged or row.answered is None:
             return "has a request that is missing or was changed"
         if fingerprint(row.answer) != facts["answer"]:
             return "has an answer that is missing or was changed"
@@ -168,7 +168,7 @@ class LogState:
             first, *lines = map(json.loads, text.split("\n"))
             form, ledger, operator, sequence, digest, epoch, releases, count = first
             budgets = {number: Budget(*facts) for number, *facts in lines[:count]}
-            states = {name: (at, said) for name, at, said in lines[count:]}
+            states = {name: (number, state) for name, number, state in lines[count:]}
         except (TypeError, ValueError, RecursionError):
             return None
         seen = {"sequence": sequence, "last": sequence, "begun": sequence, "hash": digest}
@@ -301,12 +301,6 @@ def _next(columns: Sequence[sa.ColumnElement[Any]], beside: sa.FromClause) -> sa
     return after.order_by(log.c.sequence).limit(sa.bindparam("most"))
 
 
-def _listed(each: sa.Subquery) -> sa.Select[Any]:
-    answer = sa.case((each.c.answer.is_(None), None), else_=sa.func.hex(each.c.answer))
-    columns = [answer if column.name == "answer" else column for column in each.c]
-    return sa.select(sa.func.json_group_array(sa.func.json_array(*columns)))
-
-
 _ANSWERED = log.outerjoin(answers, answers.c.sequence == log.c.sequence)
 _SIZE = sa.func.length(log.c.body) + sa.func.coalesce(sa.func.length(answers.c.answer), 0)
 _SIZES = _next([_SIZE], _ANSWERED)
@@ -315,7 +309,10 @@ _NEXT = _next(
     [*log.c, *_ASKED, answers.c.answer, answers.c.sequence.label("answered")],
     _ANSWERED.outerjoin(requests, requests.c.sequence == log.c.sequence),
 )
-_AT_ONE_TIME = _listed(_NEXT.subquery())
+_ROW = _NEXT.subquery()
+_HEX = sa.case((_ROW.c.answer.is_(None), None), else_=sa.func.hex(_ROW.c.answer))
+_LISTED = sa.func.json_array(*(_HEX if one is _ROW.c.answer else one for one in _ROW.c))
+_AT_ONE_TIME = sa.select(sa.func.json_group_array(_LISTED))
 
 
 def _compare_budgets(connection: sa.Connection, replayed: LogState) -> None:

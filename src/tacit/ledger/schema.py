@@ -121,13 +121,13 @@ def _guard(dialect: str, name: str, verb: str, table: str, when: str = "") -> st
 
 def _guards(dialect: str) -> tuple[str, ...]:
     """Rows stay as they are, and nothing is refunded."""
-    kept = (
+    fixed = (
         _guard(dialect, f"{table}_{verb.lower()}", verb, table)
         for verb, tables in _GUARDED.items()
         for table in tables
     )
     refund = _guard(dialect, "ledger_refund", "UPDATE", "ledger_budgets", _REFUND)
-    return (*(() if dialect == "sqlite" else (_FUNCTION,)), *kept, refund)
+    return (*(() if dialect == "sqlite" else (_FUNCTION,)), *fixed, refund)
 
 
 _WORDS = {
@@ -174,11 +174,11 @@ def version(connection: sa.Connection) -> int:
     """Of the tables that are there; 0 where there are none. LedgerRefused if it is unknown."""
     if not sa.inspect(connection).has_table(versions.name):
         return 0
-    found = sorted(connection.scalars(sa.select(versions.c.version)))
+    applied = sorted(connection.scalars(sa.select(versions.c.version)))
     known = len(steps(connection.dialect.name))
-    if found != list(range(1, len(found) + 1)) or len(found) > known:
+    if applied != list(range(1, len(applied) + 1)) or len(applied) > known:
         raise LedgerRefused(
             "This store was made by a newer version of tacit, or its list of versions is damaged. "
             "It is not used. Install the version that wrote it."
         )
-    return len(found)
+    return len(applied)

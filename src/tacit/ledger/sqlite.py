@@ -130,10 +130,10 @@ _ALL: WeakSet[_Owned] = WeakSet()
 
 def _looks(path: Path) -> tuple[int, ...]:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return ()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _log_of(path: Path) -> tuple[int, ...]:
@@ -170,16 +170,16 @@ def check_local(path: Path, mounts: str | None = None) -> None:
 
 def _kind_of(path: Path, mounts: str) -> str:
     """The file system type of the deepest mount above `path`; of two on one place the later."""
-    found = (-1, "")
+    deepest, kind = -1, ""
     for line in mounts.splitlines():
         left, _, right = line.partition(" - ")
         words = left.split()
         if len(words) < 5 or not right:
             continue
         place = Path(words[4].replace("\\040", " "))
-        if path.is_relative_to(place) and len(place.parts) >= found[0]:
-            found = (len(place.parts), right.split()[0])
-    return found[1]
+        if path.is_relative_to(place) and len(place.parts) >= deepest:
+            deepest, kind = len(place.parts), right.split()[0]
+    return kind
 
 
 def _settle(raw: _Owned, path: Path, settings: dict[str, Any]) -> None:

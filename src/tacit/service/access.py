@@ -142,12 +142,12 @@ def at_once(endpoint: E) -> E:
 def _queries(text: bytes, known: set[str]) -> dict[str, str]:
     """What is not known is not passed over: it would be taken for something that had an effect."""
     given = QueryParams(text).multi_items()
-    found = dict(given)
-    if len(found) != len(given):
+    queries = dict(given)
+    if len(queries) != len(given):
         raise Problem(400, "A parameter of the query is given once.")
-    if not known.issuperset(found):
+    if not known.issuperset(queries):
         raise Problem(422, "Wrong or missing: a parameter of the query that is not known.")
-    return found
+    return queries
 
 
 def _taken(endpoint: Callable[..., Any]) -> tuple[dict[str, Take], Callable[..., Any]]:
@@ -243,10 +243,10 @@ async def outside(request: Request) -> AsyncIterator[None]:
 
 def named(service: Service, kind: type[S], name: str) -> S:
     """What is served of one noun under this name; Problem 404 if there is nothing."""
-    found = service.deployment.all(kind).get(name)
-    if found is None:
+    served = service.deployment.all(kind).get(name)
+    if served is None:
         raise Problem(404, "There is nothing at this address.")
-    return found
+    return served
 
 
 def kept(service: Service, state: str) -> bytes | None:

@@ -109,8 +109,8 @@ def charged_by_name(folder: Path) -> tuple[str, ...]:
     """What a folder's tacit.toml serves that counts names, by noun and name; nothing is loaded,
     and nothing is checked."""
     content = content_of(folder)
-    found = {noun: content.get(noun) for noun, (_, one) in nouns().items() if one.counts_names}
-    tables = ((noun, table) for noun, table in found.items() if isinstance(table, dict))
+    sections = {noun: content.get(noun) for noun, (_, one) in nouns().items() if one.counts_names}
+    tables = ((noun, table) for noun, table in sections.items() if isinstance(table, dict))
     return tuple(f"{noun}/{name}" for noun, table in tables for name in table)
 
 

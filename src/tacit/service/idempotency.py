@@ -107,8 +107,8 @@ async def step(
     repetition is not counted, nor what the ledger refused: nothing was stored.
     """
 
-    def draw(source: Source, kept: bytes | None) -> tuple[bytes, bytes | None]:
-        answer, new = take(source, kept)
+    def draw(source: Source, before: bytes | None) -> tuple[bytes, bytes | None]:
+        answer, new = take(source, before)
         if len(answer.body) > MOST_STORED:
             answer, new = refusal(409, _TOO_LARGE), None
         return salted(source, answer.encode()), new
@@ -147,8 +147,8 @@ def _request(service: Service, caller: Caller, operation: str, key: str, payload
 def salting(take: Step) -> Step:
     """The same step, for a state that is kept with its salt."""
 
-    def step(source: Source, kept: bytes | None) -> tuple[Reply, bytes | None]:
-        answer, new = take(source, unsalted(kept))
+    def step(source: Source, before: bytes | None) -> tuple[Reply, bytes | None]:
+        answer, new = take(source, unsalted(before))
         return answer, None if new is None else salted(source, new)
 
     return step

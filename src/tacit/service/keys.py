@@ -85,12 +85,12 @@ class KeyRing:
                 seal.encode(), self._seal(name).encode()
             )
             return Caller(self._tenant, Role.SUBJECT, name) if right else None
-        found = _KEY.fullmatch(key)
-        if found is None:
+        parts = _KEY.fullmatch(key)
+        if parts is None:
             return None
         self._refresh()
-        entry = self._entries.get(found[1])
-        digest = hashlib.sha256(found[2].encode()).hexdigest()
+        entry = self._entries.get(parts[1])
+        digest = hashlib.sha256(parts[2].encode()).hexdigest()
         known = entry.sha256 if entry is not None else "0" * 64
         if not hmac.compare_digest(digest, known) or entry is None:
             return None
@@ -114,11 +114,11 @@ class KeyRing:
     def _refresh(self) -> None:
         """A file that cannot be read now lets nobody in: a revoked key stays revoked."""
         try:
-            found = self._path.stat()
+            file = self._path.stat()
         except FileNotFoundError:
             self._entries, self._stamp = {}, None
             return
-        stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+        stamp = (file.st_mtime_ns, file.st_size, file.st_ino)
         if stamp != self._stamp:
             self._entries, self._stamp = {}, None
             self._entries, self._stamp = {e.name: e for e in read_keys(self._path)}, stamp

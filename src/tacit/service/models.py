@@ -149,9 +149,9 @@ class ServedModel:
 
     def known(self, ratings: Mapping[str, float]) -> dict[str, float]:
         """Those of an item of the catalogue, with stars on the scale: what a list is made from."""
-        found = {item: stars for item, stars in ratings.items() if item in self.ids}
-        fits = self.scale.holds(np.array(list(found.values()), dtype=float))
-        return {item: found[item] for item, good in zip(found, fits, strict=True) if good}
+        rated = {item: stars for item, stars in ratings.items() if item in self.ids}
+        fits = self.scale.holds(np.array(list(rated.values()), dtype=float))
+        return {item: rated[item] for item, good in zip(rated, fits, strict=True) if good}
 
     def recommend(self, known: Mapping[str, float], n: int) -> tuple[Recommendation, ...]:
         """The n best for a person with ratings as `known` gives them; n is 1 to `LONGEST_LIST`."""

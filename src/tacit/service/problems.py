@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
@@ -29,36 +28,40 @@ ADDRESS = "/api/problems"
 """Where all kinds are listed; a problem's `type` is this with the kind's name behind a #."""
 
 
-@dataclass(frozen=True)
-class Kind:
-    """One kind of problem. do: what who asked can do about it."""
+class KindBody(BaseModel):
+    """One kind of problem."""
 
-    name: str
+    type: str
     status: int
     title: str
     do: str
 
 
+def _kind(name: str, status: int, title: str, do: str) -> KindBody:
+    """do: what who asked can do about it."""
+    return KindBody(type=f"{ADDRESS}#{name}", status=status, title=title, do=do)
+
+
 KINDS = (
-    Kind("unreadable", 400, "The request cannot be read", "Mend what the detail names."),
-    Kind("unknown-key", 401, "Nobody is known by this key", "Send a key that is in use."),
-    Kind("not-this-role", 403, "Not for this role", "Use a key whose role may do this."),
-    Kind("nothing-here", 404, "Nothing here", "Check the address; what exists is in the lists."),
-    Kind("not-this-method", 405, "Not with this method", "See the header Allow."),
-    Kind("too-slow", 408, "The request took too long to arrive", "Send it again."),
-    Kind("not-now", 409, "Not now, or not any more", "See the detail."),
-    Kind("budget-exhausted", 409, "A budget is spent", "Ask for earlier answers by their keys."),
-    Kind("no-length", 411, "The request does not say how long it is", "Send Content-Length."),
-    Kind("too-large", 413, "The request is too large", "Send less at once."),
-    Kind("unknown-content", 415, "Not a kind of content that is read here", "See the detail."),
-    Kind("not-sound", 422, "The request does not hold together", "See /api/openapi.json."),
-    Kind("key-reused", 422, "This Idempotency-Key was used before", "Use a new one."),
-    Kind("too-many", 429, "Too many requests", "Wait as long as Retry-After says."),
-    Kind("head-too-large", 431, "The request's head is too large", "Send fewer headers."),
-    Kind("fault", 500, "A fault of the service", "Tell the operator the header X-Request-Id."),
-    Kind("not-available", 503, "Not available now", "Ask again with the same Idempotency-Key."),
+    _kind("unreadable", 400, "The request cannot be read", "Mend what the detail names."),
+    _kind("unknown-key", 401, "Nobody is known by this key", "Send a key that is in use."),
+    _kind("not-this-role", 403, "Not for this role", "Use a key whose role may do this."),
+    _kind("nothing-here", 404, "Nothing here", "Check the address; what exists is in the lists."),
+    _kind("not-this-method", 405, "Not with this method", "See the header Allow."),
+    _kind("too-slow", 408, "The request took too long to arrive", "Send it again."),
+    _kind("not-now", 409, "Not now, or not any more", "See the detail."),
+    _kind("budget-exhausted", 409, "A budget is spent", "Ask for earlier answers by their keys."),
+    _kind("no-length", 411, "The request does not say how long it is", "Send Content-Length."),
+    _kind("too-large", 413, "The request is too large", "Send less at once."),
+    _kind("unknown-content", 415, "Not a kind of content that is read here", "See the detail."),
+    _kind("not-sound", 422, "The request does not hold together", "See /api/openapi.json."),
+    _kind("key-reused", 422, "This Idempotency-Key was used before", "Use a new one."),
+    _kind("too-many", 429, "Too many requests", "Wait as long as Retry-After says."),
+    _kind("head-too-large", 431, "The request's head is too large", "Send fewer headers."),
+    _kind("fault", 500, "A fault of the service", "Tell the operator the header X-Request-Id."),
+    _kind("not-available", 503, "Not available now", "Ask again with the same Idempotency-Key."),
 )
-_BY_NAME = {kind.name: kind for kind in KINDS}
+_BY_TYPE = {kind.type: kind for kind in KINDS}
 _BY_STATUS = {kind.status: kind for kind in reversed(KINDS)}
 TITLES = {kind.status: kind.title for kind in reversed(KINDS)}
 
@@ -110,9 +113,8 @@ class ProblemBody(BaseModel):
 
 
 def body(status: int, detail: str, kind: str | None = None) -> dict[str, Any]:
-    known = _BY_NAME[kind] if kind is not None else _BY_STATUS[status]
-    public = {"type": f"{ADDRESS}#{known.name}", "title": known.title}
-    return {**public, "status": status, "detail": detail}
+    known = _BY_STATUS[status] if kind is None else _BY_TYPE[f"{ADDRESS}#{kind}"]
+    return {"type": known.type, "title": known.title, "status": status, "detail": detail}
 
 
 def response_of(problem: Problem) -> Response:

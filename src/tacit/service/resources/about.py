@@ -28,8 +28,8 @@ from tacit.ledger.opening import together
 from tacit.service.access import Here, Operation, allow, at_once
 from tacit.service.keys import Role
 from tacit.service.monitoring import CONTENT_TYPE
-from tacit.service.problems import ADDRESS, KINDS, Problem
-from tacit.service.resources.privacy import COUNTED_IN, millionths
+from tacit.service.problems import ADDRESS, KINDS, KindBody, Problem
+from tacit.service.resources.privacy import COUNTED_IN, decimal
 
 router = APIRouter(route_class=Operation, tags=["health"])
 
@@ -58,15 +58,6 @@ def metrics(request: Request) -> Response:
     return Response(text, media_type=CONTENT_TYPE)
 
 
-class KindBody(BaseModel):
-    """One kind of problem."""
-
-    type: str
-    status: int
-    title: str
-    do: str
-
-
 class Kinds(BaseModel):
     """All of them."""
 
@@ -77,12 +68,7 @@ class Kinds(BaseModel):
 @at_once
 def problems() -> Kinds:
     """Every kind of problem an answer may name, and what to do about it."""
-    return Kinds(
-        problems=[
-            KindBody(type=f"{ADDRESS}#{one.name}", status=one.status, title=one.title, do=one.do)
-            for one in KINDS
-        ]
-    )
+    return Kinds(problems=list(KINDS))
 
 
 document_router = APIRouter(route_class=Operation, include_in_schema=False)
@@ -222,11 +208,11 @@ def log(
     """The log, page by page: requests, charges and hashes of answers, and no answer. Anyone checks
     it with SHA-256: see docs/ledger.md."""
     tenant = service.deployment.tenant
-    found = [Entry(**row) for row in service.ledger.entries(after, limit)]
-    for entry in found:
+    entries = [Entry(**row) for row in service.ledger.entries(after, limit)]
+    for entry in entries:
         if json.loads(entry.body or "{}").get("tenant", tenant) != tenant:
             entry.body = None
-    return Entries(entries=found, next=found[-1].sequence if len(found) == limit else None)
+    return Entries(entries=entries, next=entries[-1].sequence if len(entries) == limit else None)
 
 
 def _place(address: str) -> str:
@@ -260,7 +246,7 @@ class _Book:
                 for day, count in sorted(self.requests.items())
             }
             for (day, kind, unit), count in sorted(self.charges.items()):
-                amount = millionths(self.amounts[day, kind, unit])
+                amount = decimal(self.amounts[day, kind, unit])
                 spent = Spent(kind=kind, counted_in=unit, charges=count, amount=amount)
                 days[day].spent.append(spent)
             return list(days.values())

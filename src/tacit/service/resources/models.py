@@ -200,7 +200,7 @@ def check_ratings(served: ServedModel, ratings: Mapping[str, float]) -> None:
 
 def _listed(served: ServedModel, ratings: Mapping[str, float], n: int) -> Response:
     """A `Listed`, as bytes."""
-    kept = served.known(ratings)
+    known = served.known(ratings)
     lines = [
         {
             "rank": row.rank,
@@ -208,7 +208,7 @@ def _listed(served: ServedModel, ratings: Mapping[str, float], n: int) -> Respon
             "score": float(row.score),
             "title": served.title(item),
         }
-        for row in served.recommend(kept, n)
+        for row in served.recommend(known, n)
     ]
-    found = {"model": served.name, "personal": bool(kept), "items": lines}
-    return Response(json.dumps(found), media_type=JSON)
+    content = {"model": served.name, "personal": bool(known), "items": lines}
+    return Response(json.dumps(content), media_type=JSON)

@@ -118,8 +118,8 @@ async def rate(service: Here, caller: Asking, key: IdempotencyKey, rating: Ratin
         else:
             after = before.rated(rating.model, rating.item, rating.stars)
         if after is None:
-            said = f"At most {MOST} ratings of one person are kept. Take one back first."
-            return refusal(409, said), None
+            full = f"At most {MOST} ratings of one person are kept. Take one back first."
+            return refusal(409, full), None
         return reply({"done": True}), after.encode(source)
 
     asked = (service, caller, "feedback", key, canonical(rating.model_dump()))
@@ -149,9 +149,9 @@ def kept(service: Here, caller: Asking) -> KeptRatings:
 @feedback_router.delete("/api/feedback", name="forget", response_model=Done, **allow(Role.SUBJECT))
 async def forget_ratings(service: Here, caller: Asking, key: IdempotencyKey) -> Response:
     """Forget all ratings that one gave; `DELETE /api/users/{user}` forgets everything else too."""
-    kept = forget_feedback(caller.name)
+    ratings = forget_feedback(caller.name)
     asked = (service, caller, "forget feedback", key, b"all")
-    return await step(*asked, state=kept.state, take=_without(kept))
+    return await step(*asked, state=ratings.state, take=_without(ratings))
 
 
 users_router = APIRouter(route_class=Operation, tags=["users"])
