@@ -161,14 +161,9 @@ Number = int | str | Decimal | Fraction | float
 class Unit(StrEnum):
     """What a budget counts."""
 
-    PURE = "pure"
-    """Epsilon of pure differential privacy, in millionths of a nat."""
-
-    ZCDP = "zcdp"
-    """Rho of zero-concentrated differential privacy, in millionths."""
-
-    APPROXIMATE = "approximate"
-    """Epsilon in millionths of a nat, and delta in steps of 1e-18, each summed by itself."""
+    PURE = "pure"  # epsilon of pure differential privacy, in millionths of a nat
+    ZCDP = "zcdp"  # rho of zero-concentrated differential privacy, in millionths
+    APPROXIMATE = "approximate"  # epsilon in millionths, delta in steps of 1e-18, each by itself
 
 
 @dataclass(frozen=True)

@@ -83,26 +83,24 @@ _TABLES = (
     ) {strict}""",
 )
 
-_STATES = (
-    """CREATE TABLE ledger_states (
+_STATES = """CREATE TABLE ledger_states (
         name TEXT PRIMARY KEY,
         sequence {big} NOT NULL REFERENCES ledger_requests (sequence),
         state {bytes} NOT NULL
-    ) {strict}""",
-)
+    ) {strict}"""
 
-_CHECKPOINTS = (  # without guards: it may be emptied at any time, and then a start takes longer
-    """CREATE TABLE ledger_checkpoints (
+# Without guards: it may be emptied at any time, and then a start takes longer.
+_CHECKPOINTS = """CREATE TABLE ledger_checkpoints (
         sequence {big} PRIMARY KEY,
         state TEXT NOT NULL
-    ) {strict}""",
-)
+    ) {strict}"""
 
 _GUARDED = {
     "UPDATE": ("ledger_requests", "ledger_answers", "ledger_log"),
     "DELETE": ("ledger_requests", "ledger_answers", "ledger_log", "ledger_budgets", "ledger_head"),
 }
 _REFUND = "NEW.spent < OLD.spent OR NEW.delta_spent < OLD.delta_spent OR NEW.epoch < OLD.epoch"
+_BACK = "NEW.sequence <= OLD.sequence"
 _FUNCTION = """CREATE FUNCTION ledger_only_added_to() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION 'a ledger is only added to'; END $$"""
 
@@ -138,16 +136,14 @@ _WORDS = {
 
 def steps(dialect: str) -> tuple[tuple[str, ...], ...]:
     """The statements of every step, oldest first; their number is the schema's version."""
-    made, kept, checked = (
-        tuple(line.format(**_WORDS[dialect]) for line in tables)
-        for tables in (_TABLES, _STATES, _CHECKPOINTS)
-    )
-    back = "NEW.sequence <= OLD.sequence"
-    forward = (  # a state goes forward only
+    spelled = _WORDS[dialect]
+    made = tuple(table.format(**spelled) for table in _TABLES)
+    states = (
+        _STATES.format(**spelled),  # a state goes forward only
         _guard(dialect, "ledger_states_delete", "DELETE", "ledger_states"),
-        _guard(dialect, "ledger_states_back", "UPDATE", "ledger_states", back),
+        _guard(dialect, "ledger_states_back", "UPDATE", "ledger_states", _BACK),
     )
-    return (made, _guards(dialect), (*kept, *forward), checked)
+    return made, _guards(dialect), states, (_CHECKPOINTS.format(**spelled),)
 
 
 STATES_SINCE = 3  # the version that brought kept states

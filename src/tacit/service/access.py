@@ -22,7 +22,7 @@ from fastapi.routing import APIRoute
 from starlette.datastructures import QueryParams
 
 from tacit.errors import ConfigError
-from tacit.service.deployment import Service, running
+from tacit.service.deployment import Service
 from tacit.service.http_bodies import MISSING
 from tacit.service.idempotency import JSON, OCTETS, unsalted
 from tacit.service.keys import NAME, Caller, Role
@@ -193,7 +193,7 @@ def find(operations: Iterable[Operation], scope: MutableMapping[str, Any]) -> Op
     raise refused
 
 
-Here = Annotated[Service, From(running)]
+Here = Annotated[Service, From(lambda request: request.app.state.service)]
 """The service, in a resource's signature."""
 
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$")]

@@ -22,8 +22,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from fastapi import Request
-
 from tacit.design import nouns
 from tacit.errors import ConfigError
 from tacit.ledger import CapChanged, Ledger, open_ledger
@@ -180,8 +178,3 @@ class Service:
     def close(self) -> None:
         self.commits.close()
         self.ledger.close()
-
-
-def running(request: Request) -> Service:
-    service: Service = request.app.state.service
-    return service

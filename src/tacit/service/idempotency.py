@@ -33,9 +33,7 @@ from tacit.service import problems
 from tacit.service.deployment import Service
 from tacit.service.keys import Caller, Role
 
-SALT = 16
-"""Random bytes at the start of a state that is one person's alone: the log keeps the SHA-256 of
-every state for ever, and without them what they said could be guessed from it."""
+SALT = 16  # random bytes at the start of an answer, and of a state that is one person's alone
 _LONGEST = 128
 MOST_STORED = 256 * 1024
 """Bytes of an answer: it is stored for as long as the ledger. No operation comes near it by what

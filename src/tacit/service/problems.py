@@ -182,15 +182,12 @@ _ERRORS: tuple[tuple[type[TacitError], int, str, str | None], ...] = (
 def where(errors: Iterable[Mapping[str, Any]], names: Collection[str]) -> str:
     """Which fields are wrong, by the names they have in the OpenAPI document. A place may also hold
     what the sender made up, such as a key of an object: not repeated."""
-    places = {_place(one, names) for one in errors}
+    places = set()
+    for one in errors:
+        named = [part for part in one["loc"][1:] if isinstance(part, str) and part in names]
+        unknown = one["type"] == "extra_forbidden"
+        places.add("a field that is not known" if unknown else next(iter(named), "the body"))
     return f"Wrong or missing: {', '.join(sorted(places))}. See /api/openapi.json."
-
-
-def _place(one: Mapping[str, Any], names: Collection[str]) -> str:
-    if one["type"] == "extra_forbidden":
-        return "a field that is not known"
-    named = [part for part in one["loc"][1:] if isinstance(part, str) and part in names]
-    return named[0] if named else "the body"
 
 
 def names_of(part: Any) -> frozenset[str]:
