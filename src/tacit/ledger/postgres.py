@@ -1,10 +1,7 @@
 """PostgreSQL as a store, with the settings that make a commit survive a power cut.
 
-The second place of a head in PostgreSQL: on a server that a restored disk or machine does not bring
-back.
-
-One row in the table `tacit_second_place`. A server of its own, or a database that is backed up by
-itself, is what makes it worth something.
+As the second place of a head it keeps one row, in the table `tacit_second_place`, on a server that
+a restored disk or machine does not bring back: its own server, or a database backed up by itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The road from a charge to the disk, inside a transaction that holds the writer's place.
+"""From a charge to the disk, inside a transaction that holds the writer's place.
 
 `take_place` locks the head's row; `open_budget` opens budgets; `settle` takes the key, pays, draws
 and stores each request; `append` adds to the chain; `leave_place` writes where the chain stands.

@@ -100,7 +100,7 @@ class Operation(APIRoute):
         for part, one in self._parameters:
             place: tuple[str, ...] = (part,)
             if part == "body":
-                value = request.state.body.value
+                value = request.state.value
             else:
                 place, value = (part, one.alias), parts[part].get(one.alias, MISSING)
             if value is not MISSING:
@@ -227,7 +227,7 @@ def allow(*roles: Role) -> dict[str, Any]:
 
 
 Asking = Annotated[Caller, From(lambda request: request.state.caller)]
-"""Who asks, in a resource's signature; found at the door."""
+"""Who asks, in a resource's signature."""
 
 
 @asynccontextmanager
@@ -267,7 +267,7 @@ def _octets(request: Request) -> bytes:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != OCTETS:
         raise Problem(415, f"Content of this address is {OCTETS}.")
-    body: bytes = request.state.body.octets
+    body: bytes = request.state.octets
     return body
 
 

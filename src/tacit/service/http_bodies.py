@@ -12,7 +12,6 @@ import json
 import math
 import sys
 import unicodedata
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.types import Receive, Scope
@@ -28,16 +27,9 @@ MISSING: Any = object()
 """In place of what a request left out."""
 
 
-@dataclass(frozen=True)
-class Body:
-    """octets: as they came. value: what they say in JSON; of another content the octets."""
-
-    octets: bytes = b""
-    value: Any = MISSING
-
-
-async def body_of(scope: Scope, receive: Receive, most: int) -> Body:
-    """The body, whole, and read once: nobody parses it again. Problem otherwise."""
+async def body_of(scope: Scope, receive: Receive, most: int) -> tuple[bytes, Any]:
+    """The whole body, and what it says in JSON; of another content the bytes again. It is read and
+    parsed once. Problem otherwise."""
     if scope["http_version"] not in ("1.0", "1.1"):
         raise Problem(400, "This is not a request of HTTP/1.1.", last=True)
     headers = _headers(scope)
@@ -49,13 +41,13 @@ async def body_of(scope: Scope, receive: Receive, most: int) -> Body:
     if length.isdigit() and int(length) > most:
         raise _too_large(most)
     if not length:  # in HTTP/1.1, a request that states no length has no body
-        return Body()
+        return b"", MISSING
     try:
         async with asyncio.timeout(ARRIVES_WITHIN):
             body = await _read(receive, most)
     except TimeoutError:
         raise Problem(408, "The request did not arrive in time.", last=True) from None
-    return Body(body, _checked(headers, body)) if body else Body()
+    return body, _checked(headers, body) if body else MISSING
 
 
 def head_too_large() -> Problem:

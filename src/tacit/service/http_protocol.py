@@ -1,4 +1,4 @@
-"""HTTP as it comes from the wire: what is no request at all, or does not come to an end.
+"""HTTP as it comes from a connection: what is no request at all, or does not come to an end.
 
 uvicorn reads with httptools (llhttp, the reader of Node), which refuses what has two meanings.
 Added here: a head has a bound, a request has one host, it arrives in time or its connection ends,
@@ -8,7 +8,6 @@ there is a bound on connections, and a refusal has the form of every other.
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -28,7 +27,7 @@ MOST_OF_ONE_ADDRESS = 200
 MOST_AHEAD = 16
 """Requests that wait on a connection behind the one that is answered. What comes in one piece could
 be thousands, and each takes memory before anybody counts it."""
-_UNREADABLE = Problem(400, "This is not a request of HTTP/1.1.")
+_UNREADABLE = Problem(400, "This is not a request of HTTP/1.1.", last=True)
 
 
 class Wire(HttpToolsProtocol):
@@ -105,9 +104,6 @@ class Wire(HttpToolsProtocol):
 
 
 def _refused(problem: Problem) -> bytes:
-    body = json.dumps(problems.body(problem.status, problem.detail)).encode()
-    head = (
-        f"content-type: {problems.MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\n"
-        "connection: close\r\n\r\n"
-    )
-    return STATUS_LINE[problem.status] + head.encode() + body
+    response = problems.response_of(problem)
+    head = b"".join(b"%b: %b\r\n" % header for header in response.raw_headers)
+    return bytes(STATUS_LINE[problem.status] + head + b"\r\n" + response.body)

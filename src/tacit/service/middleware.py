@@ -1,4 +1,4 @@
-"""The door: what happens to every request before and after the resource that it is for.
+"""What happens to every request before and after the resource that it is for.
 
 Bounded reading, strict JSON, who asks, how often, how long it may take, one line of log. Nothing
 of the request's content passes into a log, a metric or an error.
@@ -102,10 +102,11 @@ class Middleware:
 
     async def _answered(self, scope: Scope, receive: Receive) -> Response:
         caller = self._admitted(scope)
-        body = await http_bodies.body_of(scope, receive, self.settings.most_body)
+        octets, value = await http_bodies.body_of(scope, receive, self.settings.most_body)
         operation = access.find(self._operations, scope)
         operation.check_role(caller)
-        scope.setdefault("state", {}).update(caller=caller, body=body, place=self.room)
+        asked = {"caller": caller, "octets": octets, "value": value, "place": self.room}
+        scope.setdefault("state", {}).update(asked)
         return await self._within(operation, Request(scope))
 
     def _admitted(self, scope: Scope) -> Caller:

@@ -1,4 +1,4 @@
-"""The application, one list of resources behind one door, and its process under uvicorn."""
+"""The application with its list of resources, and its processes under uvicorn."""
 
 from __future__ import annotations
 
