@@ -60,13 +60,13 @@ class Spending:
 class Place:
     """The writer's place: where the chain and the epoch stand in this transaction."""
 
+    states: KeptStates
     connection: sa.Connection
     ledger: str
     operator: str | None
     epoch: int
     sequence: int
     hash: str
-    states: KeptStates
 
     @property
     def head(self) -> Head:
@@ -75,9 +75,8 @@ class Place:
 
 def take_place(connection: sa.Connection, remembered: Remembered) -> Place:
     """Lock the row that every writer locks first; others wait until this transaction ends."""
-    states = KeptStates(connection, remembered)
-    ((ledger, operator, epoch, sequence, digest),) = _PLACE.run(connection).rows()
-    return Place(connection, ledger, operator, epoch, sequence, digest, states)
+    (row,) = _PLACE.run(connection).rows()
+    return Place(KeptStates(connection, remembered), connection, *row)
 
 
 def leave_place(place: Place) -> None:

@@ -65,7 +65,11 @@ class Operation(APIRoute):
             "header": asked.header_params,
             "body": [self.body_field] if self.body_field else [],
         }
-        self._parameters = [(place, one) for place, fields in parts.items() for one in fields]
+        self._parameters = [  # looked up once: fields make these anew each time
+            (place, one.name, one.alias, one.validate, one.field_info.is_required(), one.default)
+            for place, fields in parts.items()
+            for one in fields
+        ]
         self._queries = {one.alias for one in asked.query_params}
 
     def check_role(self, caller: Caller) -> None:
@@ -97,19 +101,19 @@ class Operation(APIRoute):
         parts = {"path": scope["path_params"], "query": queries, "header": request.headers}
         values: dict[str, Any] = {}
         errors: list[Any] = []
-        for part, one in self._parameters:
+        for part, name, alias, check, required, default in self._parameters:
             place: tuple[str, ...] = (part,)
             if part == "body":
                 value = request.state.value
             else:
-                place, value = (part, one.alias), parts[part].get(one.alias, MISSING)
+                place, value = (part, alias), parts[part].get(alias, MISSING)
             if value is not MISSING:
-                values[one.name], wrong = one.validate(value, {}, loc=place)
+                values[name], wrong = check(value, {}, loc=place)
                 errors += wrong
-            elif one.field_info.is_required():
+            elif required:
                 errors.append({"type": "missing", "loc": place})
             else:
-                values[one.name] = one.default
+                values[name] = default
         if errors:
             raise Invalid(errors)
         return values

@@ -92,9 +92,8 @@ class KeyRing:
         entry = self._entries.get(parts[1])
         digest = hashlib.sha256(parts[2].encode()).hexdigest()
         known = entry.sha256 if entry is not None else "0" * 64
-        if not hmac.compare_digest(digest, known) or entry is None:
-            return None
-        if entry.revoked or entry.tenant != self._tenant:
+        right = hmac.compare_digest(digest, known)
+        if entry is None or not right or entry.revoked or entry.tenant != self._tenant:
             return None
         return Caller(entry.tenant, Role(entry.role), entry.name)
 

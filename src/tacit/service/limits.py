@@ -46,29 +46,26 @@ class Limits:
         """Count one; Problem 429 if the bucket is empty. `address/IP` stands for its network."""
         if name.startswith(_ADDRESS):
             name = _ADDRESS + network_of(name.removeprefix(_ADDRESS))
-        with self._lock:
-            left = self._left(name)
-            self._keep(name, left - 1 if left >= 1 else left)
+        left = self._change(name, -1)
         if left < 1:
             wait = math.ceil((1 - left) / self._per_second)
             raise Problem(429, self._sentence, retry_after=max(wait, 1))
 
     def give_back(self, name: str) -> None:
         """One that was taken and turned out to be nothing new."""
+        self._change(name, 1)
+
+    def _change(self, name: str, by: int) -> float:
+        """What the bucket held before. It is the newest now; where it holds too little it stays."""
         with self._lock:
-            self._keep(name, self._left(name) + 1)
-
-    def _left(self, name: str) -> float:
-        """Inside the lock; the bucket is out of its place."""
-        now = self._clock()
-        left, since = self._buckets.pop(name, (float(self._burst), now))
-        return min(self._burst, left + (now - since) * self._per_second)
-
-    def _keep(self, name: str, left: float) -> None:
-        """Inside the lock, as the newest."""
-        self._buckets[name] = (min(self._burst, left), self._clock())
-        if len(self._buckets) > MOST_BUCKETS:
-            self._buckets.popitem(last=False)
+            now = self._clock()
+            left, since = self._buckets.pop(name, (float(self._burst), now))
+            left = min(self._burst, left + (now - since) * self._per_second)
+            after = min(self._burst, left + by)
+            self._buckets[name] = (after if after >= 0 else left, now)
+            if len(self._buckets) > MOST_BUCKETS:
+                self._buckets.popitem(last=False)
+        return left
 
 
 class Newcomers:

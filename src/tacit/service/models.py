@@ -109,8 +109,7 @@ class ServedModel:
     @cached_property
     def ids(self) -> Mapping[str, Any]:
         """Item ids as the model has them, by how they are written."""
-        every = dict.fromkeys(self.model.history_ids_.tolist())
-        every.update(dict.fromkeys(self.model.item_ids_.tolist()))
+        every = (*self.model.history_ids_.tolist(), *self.model.item_ids_.tolist())
         return {str(item): item for item in every}
 
     @cached_property
