@@ -16,19 +16,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from tacit.errors import ConfigError, TacitError
-from tacit.ledger import refusals
+from tacit.ledger import refusals, statements
 from tacit.ledger.chain import Head, body_of, fingerprint, link
 from tacit.ledger.refusals import DrawFailed
 from tacit.ledger.requests import Balance, Cap, Charge, Holder, Release, Request, Unit
 from tacit.ledger.schema import answers, budgets, head, log, requests
-from tacit.ledger.statements import (
-    LARGEST_STATE,
-    Asked,
-    KeptStates,
-    Remembered,
-    Statement,
-    check_state_name,
-)
+from tacit.ledger.statements import Asked, KeptStates, Remembered, Statement
 from tacit.randomness import Source, secure
 
 Draw = Callable[[Source], bytes]
@@ -53,7 +46,7 @@ class Spending:
         if any(holder.tenant != self.request.tenant for holder in holders):
             raise ConfigError("A release charges budgets of the request's own tenant only.")
         if self.state is not None:
-            check_state_name(self.state)
+            statements.check_state_name(self.state)
 
 
 @dataclass
@@ -229,7 +222,7 @@ def _drawn(draw: StatefulDraw, before: bytes | None) -> tuple[bytes | None, byte
         answer, after = draw(secure(), before)
     except Exception:
         return None, None
-    keepable = after is None or (type(after) is bytes and len(after) <= LARGEST_STATE)
+    keepable = after is None or (type(after) is bytes and len(after) <= statements.LARGEST_STATE)
     return (answer, after) if type(answer) is bytes and keepable else (None, None)
 
 

@@ -22,7 +22,7 @@ from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from tacit.errors import ConfigError, PrivacyError, TacitError
-from tacit.ledger import spending, sqlite
+from tacit.ledger import spending, sqlite, statements
 from tacit.ledger.chain import Head, HeadStore, follows
 from tacit.ledger.checkpoints import Keeping
 from tacit.ledger.postgres import give_back
@@ -37,13 +37,6 @@ from tacit.ledger.replaying import LogState, Verification, hash_at, reading, rep
 from tacit.ledger.requests import Balance, Cap, Charge, Holder, Release, Request
 from tacit.ledger.schema import head, log
 from tacit.ledger.spending import Draw, Place, Spending, StatefulDraw
-from tacit.ledger.statements import (
-    MOST_REMEMBERED,
-    Remembered,
-    check_state_name,
-    queued,
-    read_state,
-)
 from tacit.randomness import replay as replayed_source
 
 T = TypeVar("T")
@@ -65,7 +58,7 @@ class Ledger:
         self._keeping = Keeping(self.reading, self._write, lambda: self._known)
         in_a_file = engine.dialect.name == "sqlite"
         self._emptying = sqlite.Emptying(self.empty_log) if in_a_file else None
-        self._remembered = Remembered(MOST_REMEMBERED if in_a_file else 0)
+        self._remembered = statements.Remembered(statements.MOST_REMEMBERED if in_a_file else 0)
 
     @property
     def head(self) -> Head:
@@ -112,20 +105,20 @@ class Ledger:
         def settled(place: Place) -> list[Release | TacitError]:
             for charge in (charge for one in asked for charge in one.charges):
                 spending.open_missing(place, charge)
-            with queued(place.connection):
+            with statements.queued(place.connection):
                 return [spending.settle(place, one) for one in asked]
 
         return self._write(settled)
 
     def state(self, name: str) -> bytes | None:
         """A kept state as it stands; None if nothing was kept under that name."""
-        check_state_name(name)
+        statements.check_state_name(name)
         self._check_usable()
         remembered = self._remembered.known(name)
         if remembered is not None:
             return remembered[0]
         with self.reading() as connection:
-            state = read_state(connection, name)
+            state = statements.read_state(connection, name)
             self._remembered.note({name: state})
             return state
 

@@ -13,15 +13,8 @@ from typing import Any
 from pydantic import BaseModel
 from starlette.responses import Response
 
+from tacit import ledger
 from tacit.errors import ConfigError, DataError, PrivacyError, TacitError
-from tacit.ledger import (
-    BudgetExhausted,
-    DrawFailed,
-    KeyReused,
-    LedgerFailed,
-    LedgerRefused,
-    LedgerUnavailable,
-)
 
 MEDIA_TYPE = "application/problem+json"
 ADDRESS = "/api/problems"
@@ -141,7 +134,7 @@ LATE = (
 def of_error(error: Exception) -> Problem:
     """What an error becomes, of the library or not; its own sentence may name things and stays
     inside."""
-    if isinstance(error, LedgerUnavailable) and not isinstance(error, LedgerFailed):
+    if isinstance(error, ledger.LedgerUnavailable) and not isinstance(error, ledger.LedgerFailed):
         return not_now(UNAVAILABLE)
     for known, status, detail, kind in _ERRORS:
         if isinstance(error, known):
@@ -150,15 +143,20 @@ def of_error(error: Exception) -> Problem:
 
 
 _ERRORS: tuple[tuple[type[TacitError], int, str, str | None], ...] = (
-    (LedgerRefused, 503, "The record of budgets is not used any more: tell the operator.", None),
     (
-        LedgerFailed,
+        ledger.LedgerRefused,
+        503,
+        "The record of budgets is not used any more: tell the operator.",
+        None,
+    ),
+    (
+        ledger.LedgerFailed,
         503,
         "The disk under the record of budgets failed. Nothing was released: tell the operator.",
         None,
     ),
     (
-        BudgetExhausted,
+        ledger.BudgetExhausted,
         409,
         (
             "A budget of this request does not cover its cost. Nothing was spent. Earlier answers "
@@ -167,12 +165,12 @@ _ERRORS: tuple[tuple[type[TacitError], int, str, str | None], ...] = (
         "budget-exhausted",
     ),
     (
-        KeyReused,
+        ledger.KeyReused,
         422,
         "This Idempotency-Key was used for another request. Use a new one for a new request.",
         "key-reused",
     ),
-    (DrawFailed, 409, "This could not be done. Asking again with a new key may help.", None),
+    (ledger.DrawFailed, 409, "This could not be done. Asking again with a new key may help.", None),
     (PrivacyError, 409, "Doing this would break a stated guarantee.", None),
     (DataError, 422, "The content of the request does not fit what is served here.", None),
     (ConfigError, 422, "The request does not fit what is served here.", None),

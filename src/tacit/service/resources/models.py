@@ -9,17 +9,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
-from tacit.service.access import (
-    Asking,
-    Here,
-    Name,
-    Operation,
-    allow,
-    allow_octets,
-    at_once,
-    named,
-    own,
-)
+from tacit.service import access
+from tacit.service.access import Asking, Here, Name, Operation, allow, at_once, named, own
 from tacit.service.http_bodies import PRINTABLE
 from tacit.service.idempotency import JSON, OCTETS
 from tacit.service.keys import NAME, Role
@@ -99,7 +90,7 @@ def items(
 
 @router.get(
     "/api/models/{model}/device",
-    **allow_octets(Role.ANONYMOUS, gives="The released model, as devices make lists of it."),
+    **access.allow_octets(Role.ANONYMOUS, gives="The released model, as devices make lists of it."),
 )
 @at_once
 def device(service: Here, model: Name) -> Response:
