@@ -22,17 +22,11 @@ from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from tacit.errors import ConfigError, PrivacyError, TacitError
-from tacit.ledger import spending, sqlite, statements
+from tacit.ledger import refusals, spending, sqlite, statements
 from tacit.ledger.chain import Head, HeadStore, follows
 from tacit.ledger.checkpoints import Keeping
 from tacit.ledger.postgres import give_back
-from tacit.ledger.refusals import (
-    LedgerFailed,
-    LedgerRefused,
-    LedgerUnavailable,
-    UnknownBudget,
-    explained,
-)
+from tacit.ledger.refusals import LedgerFailed, LedgerRefused, LedgerUnavailable
 from tacit.ledger.replaying import LogState, Verification, hash_at, reading, replay
 from tacit.ledger.requests import Balance, Cap, Charge, Holder, Release, Request
 from tacit.ledger.schema import head, log
@@ -127,7 +121,7 @@ class Ledger:
         with self.reading() as connection:
             balance = next(spending.balances(connection, holder), None)
         if balance is None:
-            raise UnknownBudget
+            raise refusals.UnknownBudget
         return balance
 
     def balances(self) -> tuple[Balance, ...]:
@@ -264,7 +258,7 @@ class Ledger:
         try:
             yield
         except SQLAlchemyError as error:
-            reason = explained(error)
+            reason = refusals.explained(error)
             if isinstance(reason, LedgerRefused | LedgerFailed):
                 self._stopped = self._stopped or reason
             raise reason from None

@@ -27,7 +27,7 @@ from tacit.ledger import Cap, Holder
 from tacit.privacy import Basis, Guarantee
 from tacit.randomness import Source
 from tacit.recommenders import Recommendation, load_model
-from tacit.service.deployment import Section
+from tacit.service.deployment import Section, Service
 from tacit.service.idempotency import Kept, salted, state_of, unsalted
 from tacit.service.settings import setting
 
@@ -214,6 +214,13 @@ class Feedback:
         """What `encode` gave; nothing where nothing was kept."""
         content = unsalted(state)
         return cls(json.loads(content) if content else {})
+
+    @classmethod
+    def of_user(cls, service: Service, user: str) -> Self:
+        """As it is kept now."""
+        return cls.decode(
+            service.ledger.state(f"{service.deployment.tenant}/{feedback_state(user)}")
+        )
 
     def encode(self, source: Source) -> bytes:
         """Always with new random bytes in front."""

@@ -14,14 +14,7 @@ from tacit.service.access import Asking, Here, Name, Operation, allow, at_once, 
 from tacit.service.http_bodies import PRINTABLE
 from tacit.service.idempotency import JSON, OCTETS
 from tacit.service.keys import NAME, Role
-from tacit.service.models import (
-    LONGEST_LIST,
-    MOST,
-    CatalogueItem,
-    Feedback,
-    ServedModel,
-    feedback_state,
-)
+from tacit.service.models import LONGEST_LIST, MOST, CatalogueItem, Feedback, ServedModel
 from tacit.service.problems import Problem
 
 router = APIRouter(route_class=Operation, tags=["models"])
@@ -166,8 +159,7 @@ def recommend(
     own(caller, user)
     first = next(iter(service.deployment.all(ServedModel)), "")
     served = named(service, ServedModel, first if model is None else model)
-    state = service.ledger.state(f"{service.deployment.tenant}/{feedback_state(user)}")
-    return _listed(served, Feedback.decode(state).of.get(served.name, {}), n)
+    return _listed(served, Feedback.of_user(service, user).of.get(served.name, {}), n)
 
 
 @lists_router.post("/api/recommend", response_model=Listed, **allow(Role.SUBJECT, Role.OPERATOR))

@@ -130,7 +130,6 @@ async def rate(service: Here, caller: Asking, key: IdempotencyKey, rating: Ratin
 def kept(service: Here, caller: Asking) -> KeptRatings:
     """Everything that the service keeps of what one rated."""
     models = service.deployment.all(ServedModel)
-    state = service.ledger.state(f"{caller.tenant}/{feedback_state(caller.name)}")
     return KeptRatings(
         ratings=[
             KeptRating(
@@ -139,7 +138,7 @@ def kept(service: Here, caller: Asking) -> KeptRatings:
                 title=models[model].title(item) if model in models else None,
                 stars=stars,
             )
-            for model, ratings in sorted(Feedback.decode(state).of.items())
+            for model, ratings in sorted(Feedback.of_user(service, caller.name).of.items())
             for item, stars in sorted(ratings.items())
         ],
         most=MOST,
