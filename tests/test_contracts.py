@@ -18,10 +18,10 @@ OUTSIDE = {name for one in CONTRACTS for name in one.get("protected_modules", ()
 PLANTED = {
     "designs/prec/voters.py": (
         *sorted(name for name in OUTSIDE if not name.startswith("tacit.")),
-        *("tacit.service.people", "tacit.designs.xmap.model"),
+        *("tacit.service.limits", "tacit.designs.xmap.model"),
         *("tacit.designs.prec.audit", "tacit.designs.prec.serve.rounds"),
     ),
-    "service/people.py": ("tacit.designs.prec.voters",),
+    "service/limits.py": ("tacit.designs.prec.voters",),
     "designs/sketches/server.py": ("tacit.designs.sketches.device",),
     "designs/sketches/device.py": ("numpy",),
     "client/__init__.py": ("numpy",),

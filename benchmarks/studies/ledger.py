@@ -37,7 +37,7 @@ from postgres_server import Server, programs, server
 
 from tacit.errors import TacitError
 from tacit.ledger import Cap, Charge, Cost, Holder, Ledger, Request, Unit, open_ledger, sqlite
-from tacit.ledger.history import Budget, LogState
+from tacit.ledger.replaying import Budget, LogState
 from tacit.ledger.spending import Spending
 
 Opened = Callable[[], Ledger]

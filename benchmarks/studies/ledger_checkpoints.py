@@ -20,8 +20,8 @@ from sqlalchemy import text
 from tacit.ledger import Cap, Holder, Ledger, LedgerRefused, checkpoints, open_ledger
 from tacit.ledger import replaying as replaying_
 from tacit.ledger.chain import body_of, link
-from tacit.ledger.history import CHECKPOINT, LogState, digest_of
 from tacit.ledger.opening import found_at
+from tacit.ledger.replaying import CHECKPOINT, LogState, digest_of
 
 TOM = Holder.subject("shop", "tom")
 
@@ -162,7 +162,7 @@ def forged_end(place: Place) -> str:
     told = LogState(ledger=ledger, sequence=last, hash=before, releases=releases)
     with place.open() as found:
         replay = LogState()
-        replaying_.follow(found.reading, replay)
+        replaying_.replay(found.reading, replay)
     told.budgets, told.states = replay.budgets, replay.states
     told.budgets[1].spent -= 1
     told.budgets[1].epoch_spent -= 1

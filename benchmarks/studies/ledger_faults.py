@@ -31,14 +31,13 @@ from tacit.ledger import (
     Verification,
     chain,
     checkpoints,
-    history,
     opening,
     postgres,
     replaying,
     spending,
     store,
 )
-from tacit.ledger.history import LogState
+from tacit.ledger.replaying import LogState
 from tacit.ledger.schema import budgets, head
 from tacit.ledger.spending import Place, Spending
 from tacit.ledger.statements import Asked, KeptStates, Statement
@@ -248,7 +247,7 @@ def acknowledged_before_commit(plant: Plant) -> None:
         ready.wait(5)
         return list(early)
 
-    plant(store, "settle", settled)
+    plant(spending, "settle", settled)
     plant(Ledger, "release_all", served)
 
 
@@ -270,7 +269,7 @@ def synchronous_commit_off(plant: Plant) -> None:
 def checkpoint_without_the_chain(plant: Plant) -> None:
     """A checkpoint is believed as it stands in its table."""
     plant(checkpoints, "is_in_log", lambda *_: True)
-    plant(history, "_STEPS", {**history._STEPS, history.CHECKPOINT: lambda *_: ""})
+    plant(replaying, "_STEPS", {**replaying._STEPS, replaying.CHECKPOINT: lambda *_: ""})
 
 
 def checkpoint_without_the_second_place(plant: Plant) -> None:
@@ -313,7 +312,7 @@ def verify_from_a_checkpoint(plant: Plant) -> None:
     def replayed(ledger: Ledger) -> Verification:
         with ledger.reading() as connection:
             told = checkpoints.newest(connection, ledger.head)
-        return replaying.follow(ledger.reading, told or LogState())
+        return replaying.replay(ledger.reading, told or LogState())
 
     plant(Ledger, "verify", replayed)
 

@@ -22,8 +22,7 @@ from sqlalchemy import event
 
 from tacit.ledger import Cap, open_ledger
 from tacit.ledger.checkpoints import newest
-from tacit.ledger.history import LogState
-from tacit.ledger.replaying import follow, reading, replay
+from tacit.ledger.replaying import LogState, reading, replay
 from tacit.ledger.sqlite import engine
 
 SECTOR = 512
@@ -223,7 +222,7 @@ def _restarted(files: dict[str, bytearray], folder: Path) -> _Restart | None:
         with reading(store) as connection:
             told = newest(connection, found.head) or LogState()
         quick = told.begun > 0
-        whole = whole and follow(lambda: reading(store), told) == found
+        whole = whole and replay(lambda: reading(store), told) == found
     except Exception:  # whatever a broken file makes of it
         return None
     finally:

@@ -40,8 +40,7 @@ from tacit.ledger import (
     open_ledger,
     sqlite,
 )
-from tacit.ledger.history import Budget, LogState
-from tacit.ledger.replaying import entries, entries_at_once
+from tacit.ledger.replaying import Budget, LogState, entries, entries_at_once
 from tacit.ledger.schema import answers, log, migrate, requests
 from tacit.ledger.statements import Statement
 

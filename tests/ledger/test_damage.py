@@ -32,7 +32,7 @@ from tacit.ledger import (
     inspect_ledger,
     open_ledger,
     replaying,
-    store,
+    spending,
 )
 from tacit.ledger import sqlite as sqlite_store
 from tacit.ledger.chain import START, link
@@ -341,7 +341,7 @@ def test_a_guard_that_stops_the_ledger_itself_is_final(postgres, ledger_at, tmp_
         ledger.open_budget(FILMS, Cap.pure("0.00001"))
         deletion = text("DELETE FROM ledger_log")
         monkeypatch.setattr(
-            store, "open_budget", lambda place, *_: place.connection.execute(deletion)
+            spending, "open_budget", lambda place, *_: place.connection.execute(deletion)
         )
         with pytest.raises(LedgerRefused, match="guard"):
             ledger.open_budget(FILMS, Cap.pure("0.00001"))

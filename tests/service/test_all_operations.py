@@ -12,7 +12,7 @@ import time
 from decimal import Decimal
 
 from tacit.service.access import Operation
-from tacit.service.http_bodies import HEADERS
+from tacit.service.middleware import HEADERS
 
 ALWAYS = "GET /healthz"
 """Not limited: whoever asks whether the process lives must hear it."""

@@ -64,7 +64,7 @@ def test_what_was_too_late_to_begin_is_not_counted(shop, monkeypatch):
     """A busy service that gives a change up before the ledger is asked stores nothing."""
 
     async def late(*_):
-        raise problems.late()
+        raise problems.not_now(problems.LATE)
 
     with monkeypatch.context() as patch:
         patch.setattr(type(shop.service.commits), "release", late)
@@ -141,7 +141,7 @@ def test_a_day_brings_a_days_worth():
 def test_a_days_worth_is_enough_for_a_day(demo, folder, shops):
     """By default everything that a person may keep can be rated in one sitting, and again."""
     from tacit.service import Settings
-    from tacit.service.people import MOST
+    from tacit.service.models import MOST
 
     assert Settings(folder).changes_per_day >= 2 * MOST
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from service_process import store_of
 
 from tacit.randomness import secure
-from tacit.service import people
-from tacit.service.people import Feedback, feedback_state, forget_feedback
+from tacit.service import models
+from tacit.service.models import Feedback, feedback_state, forget_feedback
 
 SLOW = settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -115,7 +115,7 @@ def test_two_people_may_use_one_key(shop):
 
 def test_how_many_are_kept_is_bounded(shop, monkeypatch):
     """One rating more than is kept is refused, a change of one that is kept is not."""
-    monkeypatch.setattr(people, "MOST", 2)
+    monkeypatch.setattr(models, "MOST", 2)
     for item in ("1", "2"):
         assert rate(shop, "subject", item).is_success
     refused = rate(shop, "subject", "3", key="one-too-many")

@@ -20,11 +20,11 @@ from tacit.ledger import (
     LedgerUnavailable,
     UnknownBudget,
 )
-from tacit.service import http_bodies
+from tacit.service import middleware
 from tacit.service.access import Operation
 from tacit.service.deployment import Deployment
-from tacit.service.http_bodies import HEADERS
 from tacit.service.limits import Limits
+from tacit.service.middleware import HEADERS
 from tacit.service.monitoring import Logger, adopt
 from tacit.service.problems import KINDS, Problem, body, of_error
 
@@ -304,9 +304,10 @@ def test_answers_on_a_grid(demo, shops, folder, monkeypatch):
         waits.append(seconds)
         await sleep(0, *rest)
 
-    monkeypatch.setattr(http_bodies, "asyncio", SimpleNamespace(sleep=noted))
+    sleeping = {**vars(asyncio), "sleep": noted}
+    monkeypatch.setattr(middleware, "asyncio", SimpleNamespace(**sleeping))
     clock = iter(i * 0.037 for i in range(10**6))
-    monkeypatch.setattr(http_bodies, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    monkeypatch.setattr(middleware, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     with shops(demo, folder, grid=0.1) as shop:
         for path in ("/api/models", "/nothing", "/metrics"):
             shop.get(None, path)

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tacit.service.models import ServedModel
-from tacit.service.people import feedback_state
+from tacit.service.models import ServedModel, feedback_state
 
 SLOW = settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from tacit.ledger import Cap, Charge, Cost, Holder, LedgerUnavailable, Request
-from tacit.service.models import ServedModel
-from tacit.service.people import Kept, feedback_state
+from tacit.service.idempotency import Kept
+from tacit.service.models import ServedModel, feedback_state
 from tacit.service.resources import people
 
 RATING = {"model": "films", "item": "1", "stars": 5}

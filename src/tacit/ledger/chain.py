@@ -25,8 +25,7 @@ from typing import Any, Protocol
 from tacit.errors import ConfigError
 from tacit.ledger.refusals import LedgerRefused, explained_second
 
-START = "0" * 64
-"""The hash before the first entry."""
+START = "0" * 64  # the hash before the first entry
 
 
 @dataclass(frozen=True)
@@ -53,11 +52,9 @@ def link(before: str, sequence: int, kind: str, body: str) -> str:
     return hashlib.sha256(f"{before}\n{sequence}\n{kind}\n{body}".encode()).hexdigest()
 
 
-MOST = 10_000
-"""Epochs in the life of one key; a key serves one ledger."""
+MOST = 10_000  # epochs in the life of one key; a key serves one ledger
 
-SHORTEST_KEY = 32
-"""Bytes, from the operating system's generator:  secrets.token_bytes(32)."""
+SHORTEST_KEY = 32  # bytes, from the operating system's generator:  secrets.token_bytes(32)
 
 
 def anchor_of(key: bytes) -> str:
@@ -78,7 +75,6 @@ def token_of(key: bytes, epoch: int) -> str:
 
 
 def follows(token: str, before: str) -> bool:
-    """Whether `token` is the one that comes after `before`."""
     return hmac.compare_digest(_next(token).encode(), before.encode())
 
 
@@ -89,10 +85,8 @@ def _next(token: str) -> str:
 HashAt = Callable[[int], str | None]
 """The hash of the store's own entry of that number, or None where it has none."""
 
-_SLOT = 512
-"""Bytes, one sector: what a disk writes whole or not at all."""
-_APART = 4096
-"""Bytes between the slots, so that tearing one page leaves the other."""
+_SLOT = 512  # bytes, one sector: what a disk writes whole or not at all
+_APART = 4096  # bytes between the slots, so that tearing one page leaves the other
 
 
 class HeadStore(Protocol):
@@ -102,17 +96,13 @@ class HeadStore(Protocol):
         """What was last recorded, or None if nothing ever was."""
 
     def advance(self, head: Head, hash_at: HashAt) -> None:
-        """Record `head` unless a newer one is there; return when it is on disk.
-
-        LedgerRefused if what is there is not on the store's chain.
-        """
+        """Record `head` unless a newer one is there; return when it is on disk. LedgerRefused if
+        what is there is not on the store's chain."""
 
 
 class FileHead:
-    """A file of two slots, written in turn, so that one is whole at every moment.
-
-    Keep it where a restored backup of the store does not bring back an older one.
-    """
+    """A file of two slots, written in turn, so that one is whole at every moment. Keep it where a
+    restored backup of the store does not bring back an older one."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -140,9 +130,7 @@ class FileHead:
                 if known is None or known.sequence < head.sequence or unsure:
                     os.pwrite(file, _slot(head), _APART * (head.sequence % 2))
                     os.fsync(file)
-            if (
-                known is None or not self._named
-            ):  # another process made it: its sync may have failed
+            if known is None or not self._named:  # who made it may have failed to sync it
                 sync_folder(self.path.parent)
                 self._named = True
         except OSError as error:
@@ -165,14 +153,14 @@ def check_known(known: Head, head: Head, hash_at: HashAt) -> None:
         raise LedgerRefused(
             "The second place of the head belongs to another ledger. Name this ledger's own."
         )
-    found = hash_at(known.sequence)
-    if found is None:
+    stored = hash_at(known.sequence)
+    if stored is None:
         raise LedgerRefused(
             "This store is older than what the second place of the head remembers: it was "
             "restored from a copy, and spending that was acknowledged is missing from it. It is "
             "not used. Bring back the newest store."
         )
-    if found != known.hash:
+    if stored != known.hash:
         raise LedgerRefused(
             "This store and the second place of the head tell different histories: two copies "
             "were spent from, or entries were changed. It is not used."
@@ -197,12 +185,10 @@ def _newest(file: int) -> Head:
 
 def _parsed(raw: bytes) -> Head | None:
     words = raw.decode("ascii", "replace").split()
-    if len(words) != 7 or words[:3] != ["tacit", "head", "1"]:
+    try:
+        head = Head(words[3], int(words[4]), words[5])
+    except (IndexError, ValueError):
         return None
-    ledger, number, digest = words[3:6]
-    if not number.isdecimal() or len(number) > 19:
-        return None
-    head = Head(ledger, int(number), digest)
     return head if _slot(head) == raw else None
 
 

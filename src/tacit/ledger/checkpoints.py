@@ -21,9 +21,8 @@ from sqlalchemy import Connection, delete, insert, select
 
 from tacit.errors import TacitError
 from tacit.ledger.chain import Head
-from tacit.ledger.history import CHECKPOINT, LogState, digest_of
 from tacit.ledger.refusals import LedgerRefused
-from tacit.ledger.replaying import Read, entries_at_once
+from tacit.ledger.replaying import CHECKPOINT, LogState, Read, digest_of, entries_at_once
 from tacit.ledger.schema import checkpoints, log
 from tacit.ledger.spending import Place, append
 
@@ -32,10 +31,8 @@ _TRIED = 2
 
 
 def newest(connection: Connection, known: Head) -> LogState | None:
-    """The newest checkpoint that `known`, a head of the second place, covers; None without one.
-
-    It is believed for the time being: the replay that begins with it has to pass `known`.
-    """
+    """The newest checkpoint that `known`, a head of the second place, covers; None without one. It
+    is believed for the time being: the replay that begins with it has to pass `known`."""
     rows = connection.execute(
         select(checkpoints)
         .where(checkpoints.c.sequence <= known.sequence)
@@ -54,13 +51,10 @@ def newest(connection: Connection, known: Head) -> LogState | None:
 
 def is_in_log(connection: Connection, number: int, text: str) -> bool:
     """Whether the entry of that number is in the log, and holds the hash of the text."""
-    row = connection.execute(select(log).where(log.c.sequence == number)).first()
+    entry = (log.c.sequence == number) & (log.c.kind == CHECKPOINT)
+    body = connection.scalar(select(log.c.body).where(entry))
     try:
-        return (
-            row is not None
-            and row.kind == CHECKPOINT
-            and bool(json.loads(row.body)["replayed"] == digest_of(text))
-        )
+        return body is not None and bool(json.loads(body)["replayed"] == digest_of(text))
     except (KeyError, TypeError, ValueError, RecursionError):
         return False
 
@@ -72,21 +66,17 @@ def store(place: Place, replayed: LogState) -> None:
     """
     text = replayed.text()
     append(place, CHECKPOINT, {"replayed": digest_of(text)})
-    kept = replayed.begun + 1 if replayed.begun else 0
-    place.connection.execute(delete(checkpoints).where(checkpoints.c.sequence != kept))
+    base = replayed.begun + 1 if replayed.begun else 0
+    place.connection.execute(delete(checkpoints).where(checkpoints.c.sequence != base))
     place.connection.execute(insert(checkpoints).values(sequence=place.sequence, state=text))
 
 
-LEAST = 1_000
-"""Entries that are worth a checkpoint at a start or a stop."""
-OFTEN = 10_000
-"""Entries after which a process that goes on spending writes one."""
-PORTION = 100
-"""Entries read at once beside spending, which waits meanwhile."""
+LEAST = 1_000  # entries that are worth a checkpoint at a start or a stop
+OFTEN = 10_000  # entries after which a process that goes on spending writes one
+PORTION = 100  # entries read at once beside spending, which waits meanwhile
 _REST = 3
 """Times as long as a portion needs nothing is read, so that spending gets most of the time."""
-STOPS_WITHIN = 1.0
-"""Seconds that a calm stop may take for it."""
+STOPS_WITHIN = 1.0  # seconds that a calm stop may take for it
 
 Write = Callable[[Callable[[Place], bool]], bool]
 """Does work in the writer's place, and returns when it is on disk."""
@@ -188,10 +178,10 @@ class Keeping:
                 for row in rows:
                     replayed.entry(row)
             at_its_end = (replayed.sequence, replayed.hash) == (place.sequence, place.hash)
-            worth = _sound(replayed) and at_its_end and pays()
-            if worth:
+            due = _sound(replayed) and at_its_end and pays()
+            if due:
                 store(place, replayed)
-            return worth
+            return due
 
         written = False
         if pays():

@@ -88,16 +88,16 @@ def _inspected(engine: Engine, remembered: Head | None, problem: str) -> Inspect
     with reading(engine) as connection:
         if version(connection) == 0:
             raise ConfigError("There is no ledger here. Check the path or the address.")
-    found = replay(lambda: reading(engine))
+    result = replay(lambda: reading(engine))
     with reading(engine) as connection:
         if remembered is not None:
             try:
-                check_known(remembered, found.head, lambda number: hash_at(connection, number))
+                check_known(remembered, result.head, lambda number: hash_at(connection, number))
             except LedgerRefused as refused:
                 problem = str(refused)
-        question = select(log).where(log.c.sequence <= found.entries).order_by(log.c.sequence)
+        question = select(log).where(log.c.sequence <= result.entries).order_by(log.c.sequence)
         return Inspection(
-            replace(found, problems=(*found.problems, *([problem] if problem else ()))),
+            replace(result, problems=(*result.problems, *([problem] if problem else ()))),
             tuple(balances(connection)),
             list_states(connection),
             tuple(dict(row) for row in connection.execute(question).mappings()),
@@ -139,11 +139,11 @@ def restore(
                 f"{there}: is there already. Move it away first, and keep it. A ledger's file and "
                 "its -wal or -journal belong together: move them to one place."
             )
-    found = inspect_ledger(copy, second=beside(path) if second is None else second)
-    if problems := found.verification.problems:
+    inspection = inspect_ledger(copy, second=beside(path) if second is None else second)
+    if problems := inspection.verification.problems:
         raise LedgerRefused(f"{problems[0]} Nothing was restored.")
     backup(copy, path)
-    return found
+    return inspection
 
 
 def _path(where: str | Path) -> Path:
@@ -156,10 +156,8 @@ def _path(where: str | Path) -> Path:
     return path
 
 
-_PATIENCE = 300.0
-"""Seconds for a copy, on either side."""
-_LONGEST_ADDRESS = 100
-"""Of a Unix socket: the systems have 104 or 108 bytes for it."""
+_PATIENCE = 300.0  # seconds for a copy, on either side
+_LONGEST_ADDRESS = 100  # of a Unix socket: the systems have 104 or 108 bytes for it
 
 
 @contextmanager
@@ -188,12 +186,10 @@ def copies_of(
             except (TacitError, OSError) as error:
                 failed(error)
 
-    class Server(ThreadingUnixStreamServer):
-        daemon_threads = True
-
     shutil.rmtree(folder, ignore_errors=True)  # of a process that was killed
     folder.mkdir(mode=0o700)
-    with _address(folder) as address, Server(address, Asked) as server:
+    with _address(folder) as address, ThreadingUnixStreamServer(address, Asked) as server:
+        server.daemon_threads = True
         threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
         try:
             yield

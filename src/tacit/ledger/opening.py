@@ -6,7 +6,6 @@ Where a ledger and the second place of its head are, and whether one restore mov
 
 from __future__ import annotations
 
-import os
 import secrets
 from pathlib import Path
 
@@ -17,15 +16,13 @@ from tacit.errors import ConfigError
 from tacit.ledger import postgres, sqlite
 from tacit.ledger.chain import START, FileHead, HeadStore, body_of, check_known, link
 from tacit.ledger.checkpoints import newest
-from tacit.ledger.history import LogState
 from tacit.ledger.postgres import PostgresHead, give_back
 from tacit.ledger.refusals import LedgerRefused, LedgerUnavailable, explained
-from tacit.ledger.replaying import follow, hash_at, reading
+from tacit.ledger.replaying import LogState, hash_at, reading, replay
 from tacit.ledger.schema import head, log, migrate, steps, version
 from tacit.ledger.store import Ledger
 
-_MIGRATING = 0x7AC17
-"""Any number: PostgreSQL's lock that makers of tables take."""
+_MIGRATING = 0x7AC17  # any number: PostgreSQL's lock that makers of tables take
 
 
 def open_ledger(
@@ -49,19 +46,17 @@ def open_ledger(
     try:
         if path is not None and not path.exists():
             _check_new(heads, create=create)
-            try:  # readable by its user only; SQLite gives its log the same mode
-                os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+            try:
+                path.touch(0o600)  # SQLite gives its log the same mode
             except OSError as error:
-                raise LedgerUnavailable(
-                    f"The ledger's file cannot be made: {error.strerror}."
-                ) from None
+                reason = f"The ledger's file cannot be made: {error.strerror}."
+                raise LedgerUnavailable(reason) from None
         _bring_up(engine, heads, operator=operator, create=create)
         return _opened(engine, heads)
-    except SQLAlchemyError as error:
+    except BaseException as error:
         give_back(engine, heads)
-        raise explained(error) from None
-    except BaseException:
-        give_back(engine, heads)
+        if isinstance(error, SQLAlchemyError):
+            raise explained(error) from None
         raise
 
 
@@ -94,24 +89,24 @@ def _opened(engine: Engine, heads: HeadStore) -> Ledger:
     if remembered is not None:
         with reading(engine) as connection:
             replayed = newest(connection, remembered) or replayed
-    found = follow(lambda: reading(engine), replayed)
-    if replayed.begun and not found.sound:  # the checkpoint may be what is wrong
+    result = replay(lambda: reading(engine), replayed)
+    if replayed.begun and not result.sound:  # the checkpoint may be what is wrong
         replayed = LogState()
-        found = follow(lambda: reading(engine), replayed)
-    if not found.sound:
+        result = replay(lambda: reading(engine), replayed)
+    if not result.sound:
         raise LedgerRefused(
-            f"{found.problems[0]} The ledger is not used. All that is wrong:  tacit ledger verify."
+            f"{result.problems[0]} The ledger is not used. All that is wrong:  tacit ledger verify."
         )
     with reading(engine) as connection:
         if remembered is not None:
-            check_known(remembered, found.head, lambda number: hash_at(connection, number))
-        elif found.entries > 1:
+            check_known(remembered, result.head, lambda number: hash_at(connection, number))
+        elif result.entries > 1:
             raise LedgerRefused(
                 "The second place of the ledger's head is missing, so nobody can tell whether this "
                 "store is the newest. It is not used. Bring the second place back, or name it."
             )
-    ledger = Ledger(engine, heads, found.head)
-    heads.advance(found.head, ledger._hash_at)
+    ledger = Ledger(engine, heads, result.head)
+    heads.advance(result.head, ledger._hash_at)
     ledger._begin(replayed, before=remembered)
     return ledger
 
@@ -120,8 +115,8 @@ def _bring_up(engine: Engine, heads: HeadStore, *, operator: str | None, create:
     """Tables of this version and a first entry. Waits for the writer's place only if it must."""
     with reading(engine) as connection:
         done = version(connection)
-        newest = done == len(steps(connection.dialect.name))
-        if newest and connection.execute(select(head.c.id)).first() is not None:
+        current = done == len(steps(connection.dialect.name))
+        if current and connection.execute(select(head.c.id)).first() is not None:
             return
     if done == 0:
         _check_new(heads, create=create)

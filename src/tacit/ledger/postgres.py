@@ -1,10 +1,7 @@
 """PostgreSQL as a store, with the settings that make a commit survive a power cut.
 
-The second place of a head in PostgreSQL: on a server that a restored disk or machine does not bring
-back.
-
-One row in the table `tacit_second_place`. A server of its own, or a database that is backed up by
-itself, is what makes it worth something.
+As the second place of a head it keeps one row, in the table `tacit_second_place`, on a server that
+a restored disk or machine does not bring back: its own server, or a database backed up by itself.
 """
 
 from __future__ import annotations
@@ -23,10 +20,8 @@ from tacit.ledger.chain import HashAt, Head, HeadStore, check_known
 from tacit.ledger.refusals import LedgerRefused, LedgerUnavailable, explained
 
 T = TypeVar("T")
-_LONGER = 7 / 6
-"""Silence, in patiences: the server's own refusal of a lock comes before it."""
-OLDEST = 130000
-"""The server's version as a number: 13."""
+_LONGER = 7 / 6  # silence, in patiences: the server's own refusal of a lock comes before it
+OLDEST = 130000  # the server's version as a number: 13
 
 _SAFE = {
     "fsync": ("on",),
@@ -37,11 +32,9 @@ _SAFE = {
 
 
 def engine(url: URL, *, patience: float) -> Engine:
-    """Connections whose server settings were checked. patience: seconds to wait for a connection
-    or for the writer's place; a server that is silent for a little longer is given up.
-
-    MissingExtra without psycopg; LedgerRefused where the server does not keep what it commits.
-    """
+    """Connections whose server settings were checked. patience: seconds to wait for a connection or
+    for the writer's place; a server that is silent for a little longer is given up. MissingExtra
+    without psycopg; LedgerRefused where the server does not keep what it commits."""
     try:
         import psycopg
     except ImportError:
@@ -96,10 +89,10 @@ def _settle(patience: float, raw: Any, _record: object) -> None:
         raise LedgerRefused("A ledger needs PostgreSQL 13 or newer.")
     with raw.cursor() as cursor:
         for name, safe in _SAFE.items():
-            found = cursor.execute(f"SHOW {name}").fetchone()[0]
-            if found not in safe:
+            value = cursor.execute(f"SHOW {name}").fetchone()[0]
+            if value not in safe:
                 raise LedgerRefused(
-                    f"PostgreSQL runs with {name} = {found}, so spending could be lost or not be "
+                    f"PostgreSQL runs with {name} = {value}, so spending could be lost or not be "
                     f"recorded. Set it to {safe[0]}. The ledger is not used."
                 )
         cursor.execute(f"SET lock_timeout = {max(1, int(patience * 1000))}")
@@ -123,10 +116,8 @@ _WRITE = """INSERT INTO tacit_second_place VALUES (1, :ledger, :sequence, :hash)
 
 
 class PostgresHead:
-    """The newest head in one row. patience: seconds to wait for the server.
-
-    LedgerRefused where the server does not keep what it commits.
-    """
+    """The newest head in one row. patience: seconds to wait for the server. LedgerRefused where the
+    server does not keep what it commits."""
 
     def __init__(self, url: URL, *, patience: float) -> None:
         self._engine = engine(url, patience=patience)
@@ -159,7 +150,6 @@ class PostgresHead:
             raise _explained(error) from None
 
     def close(self) -> None:
-        """Give the connections back."""
         self._engine.dispose()
 
 

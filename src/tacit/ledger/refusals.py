@@ -78,17 +78,13 @@ class LedgerRefused(PrivacyError):
 
 
 class LedgerUnavailable(TacitError):
-    """The store cannot be reached or written now.
-
-    What was asked may or may not have been recorded; nothing was released. Asking again with the
-    same key and payload is safe.
-    """
+    """The store cannot be reached or written now. What was asked may or may not have been recorded;
+    nothing was released. Asking again with the same key and payload is safe."""
 
 
 class LedgerFailed(LedgerUnavailable):
     """A disk failed under the store or its second place. This process does not write any more:
-    after a failed sync a second attempt proves nothing. Mend the disk and start again.
-    """
+    after a failed sync a second attempt proves nothing. Mend the disk and start again."""
 
 
 class LedgerHeld(LedgerUnavailable):
@@ -151,9 +147,10 @@ def explained(error: SQLAlchemyError) -> TacitError:
         return LedgerRefused(_GUARD)
     if isinstance(error, PoolTimeout):
         return LedgerUnavailable(_BUSY)
-    known = _POSTGRESQL.get(getattr(_driver_error(error), "sqlstate", None) or "")
+    driver = error.orig if isinstance(error, DBAPIError) else None
+    known = _POSTGRESQL.get(getattr(driver, "sqlstate", None) or "")
     if known is None:
-        known = _SQLITE.get(getattr(_driver_error(error), "sqlite_errorcode", 0) & 0xFF)
+        known = _SQLITE.get(getattr(driver, "sqlite_errorcode", 0) & 0xFF)
     return LedgerUnavailable(_AWAY) if known is None else type(known)(str(known))
 
 
@@ -171,7 +168,3 @@ def explained_second(error: OSError) -> TacitError:
     return LedgerUnavailable(
         f"The second place of the ledger's head cannot be used ({error.strerror}). {_SAME_KEY}"
     )
-
-
-def _driver_error(error: SQLAlchemyError) -> BaseException | None:
-    return error.orig if isinstance(error, DBAPIError) else None

@@ -14,7 +14,7 @@ import hashlib
 import json
 import math
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
@@ -24,8 +24,7 @@ from typing import Any, Literal, Self
 from tacit.accounting import Event, PureAccountant, ZCDPAccountant
 from tacit.errors import ConfigError
 
-LONGEST_NAME = 200
-"""Signs of a tenant, a subject, an operation, a key."""
+LONGEST_NAME = 200  # signs of a tenant, a subject, an operation, a key
 
 
 @dataclass(frozen=True)
@@ -88,15 +87,6 @@ class Request:
         return hashlib.sha256(self.payload).hexdigest()
 
 
-def check_charges(request: Request, charges: Sequence[Charge]) -> None:
-    """ConfigError for one budget twice, or one of another tenant."""
-    holders = [charge.holder for charge in charges]
-    if len(set(holders)) != len(holders):
-        raise ConfigError("A release charges each of its budgets once.")
-    if any(holder.tenant != request.tenant for holder in holders):
-        raise ConfigError("A release charges budgets of the request's own tenant only.")
-
-
 @dataclass(frozen=True)
 class Release:
     """An answer that was paid for and is on disk.
@@ -146,27 +136,23 @@ def canonical(payload: Mapping[str, Any]) -> bytes:
 
 def check_name(text: str, what: str) -> None:
     """A short text in Unicode's composed form (NFC) without control signs; never echoed."""
-    good = (
-        isinstance(text, str)
-        and 1 <= len(text) <= LONGEST_NAME
-        and unicodedata.is_normalized("NFC", text)
-        and all(unicodedata.category(sign)[0] != "C" for sign in text)
-    )
-    if not good:
+    if (
+        not isinstance(text, str)
+        or not 1 <= len(text) <= LONGEST_NAME
+        or not unicodedata.is_normalized("NFC", text)
+        or any(unicodedata.category(sign)[0] == "C" for sign in text)
+    ):
         raise ConfigError(
             f"The name of a {what} is 1 to {LONGEST_NAME} signs in Unicode's composed form (NFC), "
             "without control signs."
         )
 
 
-MICRO = 10**6
-"""Steps of one nat of epsilon, or of one unit of rho."""
+MICRO = 10**6  # steps of one nat of epsilon, or of one unit of rho
 
-ATTO = 10**18
-"""Steps of a delta of one."""
+ATTO = 10**18  # steps of a delta of one
 
-LARGEST = 10**18
-"""Of any amount: two of them still add up in 64 bits."""
+LARGEST = 10**18  # of any amount: two of them still add up in 64 bits
 
 Number = int | str | Decimal | Fraction | float
 """A float counts at its exact value, so 0.1 costs a step more than "0.1"."""
@@ -175,14 +161,9 @@ Number = int | str | Decimal | Fraction | float
 class Unit(StrEnum):
     """What a budget counts."""
 
-    PURE = "pure"
-    """Epsilon of pure differential privacy, in millionths of a nat."""
-
-    ZCDP = "zcdp"
-    """Rho of zero-concentrated differential privacy, in millionths."""
-
-    APPROXIMATE = "approximate"
-    """Epsilon in millionths of a nat, and delta in steps of 1e-18, each summed by itself."""
+    PURE = "pure"  # epsilon of pure differential privacy, in millionths of a nat
+    ZCDP = "zcdp"  # rho of zero-concentrated differential privacy, in millionths
+    APPROXIMATE = "approximate"  # epsilon in millionths, delta in steps of 1e-18, each by itself
 
 
 @dataclass(frozen=True)

@@ -83,26 +83,24 @@ _TABLES = (
     ) {strict}""",
 )
 
-_STATES = (
-    """CREATE TABLE ledger_states (
+_STATES = """CREATE TABLE ledger_states (
         name TEXT PRIMARY KEY,
         sequence {big} NOT NULL REFERENCES ledger_requests (sequence),
         state {bytes} NOT NULL
-    ) {strict}""",
-)
+    ) {strict}"""
 
-_CHECKPOINTS = (  # without guards: it may be emptied at any time, and then a start takes longer
-    """CREATE TABLE ledger_checkpoints (
+# Without guards: it may be emptied at any time, and then a start takes longer.
+_CHECKPOINTS = """CREATE TABLE ledger_checkpoints (
         sequence {big} PRIMARY KEY,
         state TEXT NOT NULL
-    ) {strict}""",
-)
+    ) {strict}"""
 
 _GUARDED = {
     "UPDATE": ("ledger_requests", "ledger_answers", "ledger_log"),
     "DELETE": ("ledger_requests", "ledger_answers", "ledger_log", "ledger_budgets", "ledger_head"),
 }
 _REFUND = "NEW.spent < OLD.spent OR NEW.delta_spent < OLD.delta_spent OR NEW.epoch < OLD.epoch"
+_BACK = "NEW.sequence <= OLD.sequence"
 _FUNCTION = """CREATE FUNCTION ledger_only_added_to() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION 'a ledger is only added to'; END $$"""
 
@@ -121,13 +119,13 @@ def _guard(dialect: str, name: str, verb: str, table: str, when: str = "") -> st
 
 def _guards(dialect: str) -> tuple[str, ...]:
     """Rows stay as they are, and nothing is refunded."""
-    kept = (
+    fixed = (
         _guard(dialect, f"{table}_{verb.lower()}", verb, table)
         for verb, tables in _GUARDED.items()
         for table in tables
     )
     refund = _guard(dialect, "ledger_refund", "UPDATE", "ledger_budgets", _REFUND)
-    return (*(() if dialect == "sqlite" else (_FUNCTION,)), *kept, refund)
+    return (*(() if dialect == "sqlite" else (_FUNCTION,)), *fixed, refund)
 
 
 _WORDS = {
@@ -138,27 +136,22 @@ _WORDS = {
 
 def steps(dialect: str) -> tuple[tuple[str, ...], ...]:
     """The statements of every step, oldest first; their number is the schema's version."""
-    made, kept, checked = (
-        tuple(line.format(**_WORDS[dialect]) for line in tables)
-        for tables in (_TABLES, _STATES, _CHECKPOINTS)
-    )
-    back = "NEW.sequence <= OLD.sequence"
-    forward = (  # a state goes forward only
+    spelled = _WORDS[dialect]
+    made = tuple(table.format(**spelled) for table in _TABLES)
+    states = (
+        _STATES.format(**spelled),  # a state goes forward only
         _guard(dialect, "ledger_states_delete", "DELETE", "ledger_states"),
-        _guard(dialect, "ledger_states_back", "UPDATE", "ledger_states", back),
+        _guard(dialect, "ledger_states_back", "UPDATE", "ledger_states", _BACK),
     )
-    return (made, _guards(dialect), (*kept, *forward), checked)
+    return made, _guards(dialect), states, (_CHECKPOINTS.format(**spelled),)
 
 
-STATES_SINCE = 3
-"""The version that brought kept states."""
+STATES_SINCE = 3  # the version that brought kept states
 
 
 def migrate(connection: sa.Connection) -> None:
-    """Bring the tables to this version, in the caller's transaction.
-
-    LedgerRefused if they were made by a newer version.
-    """
+    """Bring the tables to this version, in the caller's transaction. LedgerRefused if they were
+    made by a newer version."""
     dialect = connection.dialect.name
     wanted = steps(dialect)
     done = version(connection)
@@ -177,11 +170,11 @@ def version(connection: sa.Connection) -> int:
     """Of the tables that are there; 0 where there are none. LedgerRefused if it is unknown."""
     if not sa.inspect(connection).has_table(versions.name):
         return 0
-    found = sorted(connection.scalars(sa.select(versions.c.version)))
+    applied = sorted(connection.scalars(sa.select(versions.c.version)))
     known = len(steps(connection.dialect.name))
-    if found != list(range(1, len(found) + 1)) or len(found) > known:
+    if applied != list(range(1, len(applied) + 1)) or len(applied) > known:
         raise LedgerRefused(
             "This store was made by a newer version of tacit, or its list of versions is damaged. "
             "It is not used. Install the version that wrote it."
         )
-    return len(found)
+    return len(applied)

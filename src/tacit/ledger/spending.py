@@ -1,4 +1,4 @@
-"""The road from a charge to the disk, inside a transaction that holds the writer's place.
+"""From a charge to the disk, inside a transaction that holds the writer's place.
 
 `take_place` locks the head's row; `open_budget` opens budgets; `settle` takes the key, pays, draws
 and stores each request; `append` adds to the chain; `leave_place` writes where the chain stands.
@@ -15,35 +15,13 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from tacit.errors import TacitError
+from tacit.errors import ConfigError, TacitError
+from tacit.ledger import refusals, statements
 from tacit.ledger.chain import Head, body_of, fingerprint, link
-from tacit.ledger.refusals import (
-    BudgetExhausted,
-    CapChanged,
-    DrawFailed,
-    KeyReused,
-    UnitsDiffer,
-    UnknownBudget,
-)
-from tacit.ledger.requests import (
-    Balance,
-    Cap,
-    Charge,
-    Holder,
-    Release,
-    Request,
-    Unit,
-    check_charges,
-)
+from tacit.ledger.refusals import DrawFailed
+from tacit.ledger.requests import Balance, Cap, Charge, Holder, Release, Request, Unit
 from tacit.ledger.schema import answers, budgets, head, log, requests
-from tacit.ledger.statements import (
-    LARGEST_STATE,
-    Asked,
-    KeptStates,
-    Remembered,
-    Statement,
-    check_state_name,
-)
+from tacit.ledger.statements import Asked, KeptStates, Remembered, Statement
 from tacit.randomness import Source, secure
 
 Draw = Callable[[Source], bytes]
@@ -54,9 +32,7 @@ StatefulDraw = Callable[[Source, bytes | None], tuple[bytes, bytes | None]]
 @dataclass(frozen=True)
 class Spending:
     """One request with what it costs, how its answer is drawn, and the state that this changes.
-
-    ConfigError for a budget twice, one of another tenant, and a name that no state has.
-    """
+    ConfigError for a budget twice, one of another tenant, and a name that no state has."""
 
     request: Request
     charges: tuple[Charge, ...]
@@ -64,34 +40,36 @@ class Spending:
     state: str | None = None
 
     def __post_init__(self) -> None:
-        check_charges(self.request, self.charges)
+        holders = {charge.holder for charge in self.charges}
+        if len(holders) != len(self.charges):
+            raise ConfigError("A release charges each of its budgets once.")
+        if any(holder.tenant != self.request.tenant for holder in holders):
+            raise ConfigError("A release charges budgets of the request's own tenant only.")
         if self.state is not None:
-            check_state_name(self.state)
+            statements.check_state_name(self.state)
 
 
 @dataclass
 class Place:
     """The writer's place: where the chain and the epoch stand in this transaction."""
 
+    states: KeptStates
     connection: sa.Connection
     ledger: str
     operator: str | None
     epoch: int
     sequence: int
     hash: str
-    states: KeptStates
 
     @property
     def head(self) -> Head:
-        """The last entry of the chain."""
         return Head(self.ledger, self.sequence, self.hash)
 
 
 def take_place(connection: sa.Connection, remembered: Remembered) -> Place:
     """Lock the row that every writer locks first; others wait until this transaction ends."""
-    states = KeptStates(connection, remembered)
-    ((ledger, operator, epoch, sequence, digest),) = _PLACE.run(connection).rows()
-    return Place(connection, ledger, operator, epoch, sequence, digest, states)
+    (row,) = _PLACE.run(connection).rows()
+    return Place(KeptStates(connection, remembered), connection, *row)
 
 
 def leave_place(place: Place) -> None:
@@ -112,19 +90,14 @@ def append(place: Place, kind: str, facts: dict[str, Any]) -> None:
 
 def open_budget(place: Place, holder: Holder, cap: Cap) -> None:
     """Open a budget for life; CapChanged where it is open with another cap."""
-    known = number_of(place.connection, holder)
+    known = next(balances(place.connection, holder), None)
     if known is not None:
-        if next(balances(place.connection, known[0])).cap != cap:
-            raise CapChanged
+        if known.cap != cap:
+            raise refusals.CapChanged
         return
     number = (_LAST.run(place.connection).rows()[0][0] or 0) + 1
-    facts = {
-        **vars(holder),
-        "unit": cap.unit.value,
-        "cap": cap.amount,
-        "delta_cap": cap.delta,
-        "epoch_cap": cap.per_epoch,
-    }
+    caps = {"cap": cap.amount, "delta_cap": cap.delta, "epoch_cap": cap.per_epoch}
+    facts = {**vars(holder), "unit": cap.unit.value, **caps}
     empty = {"spent": 0, "delta_spent": 0, "epoch": 0, "epoch_spent": 0}
     _OPEN.run(place.connection, {"id": number, **facts, **empty})
     append(place, "budget", {"number": number, **facts})
@@ -150,10 +123,8 @@ def settle(place: Place, spending: Spending) -> Release | TacitError:
 
 
 def spend(place: Place, spending: Spending) -> Release | DrawFailed:
-    """Key, charges, draw, answer, entry: the caller undoes what was written if this raises.
-
-    Key and charges are sent together; without the key no charge is taken.
-    """
+    """Key, charges, draw, answer, entry: the caller undoes what was written if this raises. Key and
+    charges are sent together; without the key no charge is taken."""
     request = spending.request
     number = place.sequence + 1
     row = {"sequence": number, **_scope(request), "payload": request.digest}
@@ -169,16 +140,8 @@ def spend(place: Place, spending: Spending) -> Release | DrawFailed:
     before = None if spending.state is None else place.states.read(spending.state)
     answer, after = _drawn(spending.draw, before)
     _ANSWER.run(place.connection, {"sequence": number, "answer": answer})
-    facts = {
-        "tenant": request.tenant,
-        "subject": request.subject,
-        "operation": request.operation,
-        "key": request.key,
-        "payload": request.digest,
-        "charges": paid,
-        "epoch": place.epoch,
-        "answer": fingerprint(answer),
-    }
+    spent = {"charges": paid, "epoch": place.epoch, "answer": fingerprint(answer)}
+    facts = {**vars(request), "payload": request.digest, **spent}
     if spending.state is None or after is None:
         append(place, "release", facts)
     else:
@@ -191,7 +154,7 @@ def find(connection: sa.Connection, request: Request) -> Release | DrawFailed:
     """What is stored under a key that is taken; KeyReused if that was for another payload."""
     ((payload, sequence, answer),) = _STORED.run(connection, _scope(request)).rows()
     if payload != request.digest:
-        raise KeyReused
+        raise refusals.KeyReused
     return _told(answer, sequence, repeated=True)
 
 
@@ -200,11 +163,11 @@ def _told(answer: bytes | None, sequence: int, *, repeated: bool) -> Release | D
     return DrawFailed() if answer is None else Release(bytes(answer), repeated, sequence)
 
 
-def balances(connection: sa.Connection, number: int | None = None) -> Iterator[Balance]:
-    """All budgets, or the one of that number."""
+def balances(connection: sa.Connection, holder: Holder | None = None) -> Iterator[Balance]:
+    """All budgets, or the one of a holder."""
     ((now,),) = _EPOCH.run(connection).rows()
-    found = _EVERY.run(connection) if number is None else _ONE.run(connection, {"number": number})
-    for row in found.rows():
+    asked = _EVERY.run(connection) if holder is None else _ONE.run(connection, vars(holder))
+    for row in asked.rows():
         one = dict(zip(budgets.c.keys(), row, strict=True))
         yield Balance(
             number=one["id"],
@@ -223,7 +186,6 @@ def number_of(connection: sa.Connection, holder: Holder) -> tuple[int, str] | No
 
 
 def _scope(request: Request) -> dict[str, str]:
-    """What a key is known by."""
     return {
         "tenant": request.tenant,
         "subject": request.subject,
@@ -247,30 +209,28 @@ def _paid(place: Place, charge: Charge, rows: list[Any]) -> list[int]:
         return [rows[0][0], cost.amount, cost.delta]
     known = number_of(place.connection, charge.holder)
     if known is None:
-        raise UnknownBudget
-    raise UnitsDiffer if known[1] != cost.unit.value else BudgetExhausted
+        raise refusals.UnknownBudget
+    if known[1] != cost.unit.value:
+        raise refusals.UnitsDiffer
+    raise refusals.BudgetExhausted
 
 
 def _drawn(draw: StatefulDraw, before: bytes | None) -> tuple[bytes | None, bytes | None]:
     """Answer and new state. No answer if drawing failed: what it raised may hold data, so it goes
-    no further, and the state stays.
-    """
+    no further, and the state stays."""
     try:
         answer, after = draw(secure(), before)
     except Exception:
         return None, None
-    keepable = after is None or (type(after) is bytes and len(after) <= LARGEST_STATE)
+    keepable = after is None or (type(after) is bytes and len(after) <= statements.LARGEST_STATE)
     return (answer, after) if type(answer) is bytes and keepable else (None, None)
 
 
 def _payment() -> ReturningUpdate[tuple[int]]:
     """The condition and the addition are one statement, so that nothing comes between them."""
     row = budgets.c
-    amount, delta = (
-        sa.bindparam("amount", type_=sa.BigInteger),
-        sa.bindparam("delta", type_=sa.BigInteger),
-    )
-    now = sa.bindparam("now", type_=sa.BigInteger)
+    names = ("amount", "delta", "now")
+    amount, delta, now = (sa.bindparam(name, type_=sa.BigInteger) for name in names)
     in_epoch = sa.case((row.epoch == now, row.epoch_spent), else_=sa.literal_column("0")) + amount
     added = {"spent": row.spent + amount, "delta_spent": row.delta_spent + delta}
     covered = (
@@ -311,7 +271,7 @@ _LAST = Statement(sa.select(sa.func.max(budgets.c.id)))
 _OPEN = Statement(sa.insert(budgets))
 _EPOCH = Statement(sa.select(head.c.epoch))
 _EVERY = Statement(sa.select(budgets).order_by(budgets.c.id))
-_ONE = Statement(sa.select(budgets).where(budgets.c.id == sa.bindparam("number")))
+_ONE = Statement(sa.select(budgets).where(*_same(_WHOSE)))
 _PART = Statement(sa.text("SAVEPOINT one_request"))
 _UNDO = Statement(sa.text("ROLLBACK TO SAVEPOINT one_request"))
 _KEEP = Statement(sa.text("RELEASE SAVEPOINT one_request"))

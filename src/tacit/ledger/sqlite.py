@@ -42,10 +42,8 @@ OLDEST = (3, 37, 0)
 LINGERS = 1.0
 """Seconds after a commit in which the write-ahead log is emptied. Until then it also holds what
 later commits of that second replaced."""
-_ENDS_WITHIN = 30.0
-"""Seconds that a disk may take for what has begun when the ledger is closed."""
-COPIED_AT_ONCE = 256
-"""Pages of 4 KiB: a commit waits for so many."""
+_ENDS_WITHIN = 30.0  # seconds that a disk may take for what has begun when the ledger is closed
+COPIED_AT_ONCE = 256  # pages of 4 KiB: a commit waits for so many
 _NETWORK = (
     "9p", "afs", "beegfs", "ceph", "cifs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4",
     "orangefs", "smb2", "smb3", "smbfs",
@@ -132,10 +130,10 @@ _ALL: WeakSet[_Owned] = WeakSet()
 
 def _looks(path: Path) -> tuple[int, ...]:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return ()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _log_of(path: Path) -> tuple[int, ...]:
@@ -172,16 +170,16 @@ def check_local(path: Path, mounts: str | None = None) -> None:
 
 def _kind_of(path: Path, mounts: str) -> str:
     """The file system type of the deepest mount above `path`; of two on one place the later."""
-    found = (-1, "")
+    deepest, kind = -1, ""
     for line in mounts.splitlines():
         left, _, right = line.partition(" - ")
         words = left.split()
         if len(words) < 5 or not right:
             continue
         place = Path(words[4].replace("\\040", " "))
-        if path.is_relative_to(place) and len(place.parts) >= found[0]:
-            found = (len(place.parts), right.split()[0])
-    return found[1]
+        if path.is_relative_to(place) and len(place.parts) >= deepest:
+            deepest, kind = len(place.parts), right.split()[0]
+    return kind
 
 
 def _settle(raw: _Owned, path: Path, settings: dict[str, Any]) -> None:
@@ -221,7 +219,6 @@ def _begin(connection: Connection) -> None:
 
 
 def empty(engine: Engine) -> None:
-    """Empty the write-ahead log of the store."""
     taken = engine.raw_connection()
     try:
         cast("_Owned", taken.driver_connection).empty()
@@ -241,10 +238,8 @@ def returned(engine: Engine) -> None:
 
 def copy(engine: Engine, target: Path) -> None:
     """The store as it is when the copy ends, in a new file of the plain kind. Commits go on between
-    its steps: SQLite writes what the copied connection changes into the copy as well.
-
-    OutputError if it cannot be written: then no file is left.
-    """
+    its steps: SQLite writes what the copied connection changes into the copy as well. OutputError
+    if it cannot be written: then no file is left."""
     taken = engine.raw_connection()
     source = cast("sqlite3.Connection", taken.driver_connection)
 

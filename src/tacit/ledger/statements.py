@@ -42,12 +42,10 @@ class Asked:
             self._read = cursor.fetchall()
 
     def rows(self) -> list[Any]:
-        """All of them, as tuples."""
         if self._read is not None:
             return self._read
         with _translated(self._connection):
-            found: list[Any] = self._cursor.fetchall()
-        return found
+            return list(self._cursor.fetchall())
 
 
 class Statement:
@@ -63,16 +61,13 @@ class Statement:
 
     def run(self, connection: sa.Connection, values: Mapping[str, Any] = _NONE) -> Asked:
         """Inside `queued` it may fail later, at the latest at the end of the queue."""
-        text = self._text(connection)
-        with _translated(connection):
-            return Asked(connection, _driver(connection).execute(text, values))
-
-    def _text(self, connection: sa.Connection) -> str:
         dialect = connection.dialect
         if dialect.name not in self._texts:
             core = self._postgresql if dialect.name == "postgresql" else self._core
             self._texts[dialect.name] = str(core.compile(dialect=dialect))
-        return self._texts[dialect.name]
+        with _translated(connection):
+            driver = _driver(connection)
+            return Asked(connection, driver.execute(self._texts[dialect.name], values))
 
 
 @contextmanager
@@ -104,8 +99,7 @@ def _translated(connection: sa.Connection) -> Iterator[None]:
         raise translated from None
 
 
-LARGEST_STATE = 64 * 2**20
-"""Bytes of one state."""
+LARGEST_STATE = 64 * 2**20  # bytes of one state
 
 _NAME = re.compile(r"[a-z0-9/_-]{1,128}")
 
@@ -145,10 +139,8 @@ def list_states(connection: sa.Connection) -> tuple[KeptState, ...]:
     return tuple(KeptState(*row) for row in rows)
 
 
-MOST_REMEMBERED = 64 * 2**20
-"""Bytes of states in memory; the one that rested longest goes first."""
-_OF_ONE = 200
-"""Bytes that each takes beside its name and content: many people left nothing."""
+MOST_REMEMBERED = 64 * 2**20  # bytes of states in memory; the one that rested longest goes first
+_OF_ONE = 200  # bytes that each takes beside its name and content: many people left nothing
 
 
 class Remembered:
@@ -173,21 +165,18 @@ class Remembered:
             return (self._states[name],)
 
     def note(self, states: Mapping[str, bytes | None]) -> None:
-        """As they stand from now on."""
         self.forget(states)
         with self._lock:
-            for name, state in states.items():
-                self._states[name] = state
-                self._bytes += _size(name, state)
+            self._states.update(states)
+            self._bytes += sum(_size(*item) for item in states.items())
             while self._bytes > self._most:
                 self._bytes -= _size(*self._states.popitem(last=False))
 
     def forget(self, names: Iterable[str]) -> None:
         """Of what may be otherwise: the store is asked."""
         with self._lock:
-            for name in names:
-                if name in self._states:
-                    self._bytes -= _size(name, self._states.pop(name))
+            for name in self._states.keys() & set(names):
+                self._bytes -= _size(name, self._states.pop(name))
 
 
 def _size(name: str, state: bytes | None) -> int:
@@ -196,10 +185,8 @@ def _size(name: str, state: bytes | None) -> int:
 
 @dataclass
 class KeptStates:
-    """The states of one transaction: each is read once, and written once at its end.
-
-    Several requests of the transaction see each other's new states.
-    """
+    """The states of one transaction: each is read once, and written once at its end. Several
+    requests of the transaction see each other's new states."""
 
     connection: sa.Connection
     remembered: Remembered
@@ -209,8 +196,8 @@ class KeptStates:
     def read(self, name: str) -> bytes | None:
         """As the requests before this one left it."""
         if name not in self._known:
-            found = self.remembered.known(name)
-            self._known[name] = read_state(self.connection, name) if found is None else found[0]
+            known = self.remembered.known(name)
+            self._known[name] = read_state(self.connection, name) if known is None else known[0]
         return self._known[name]
 
     def change(self, name: str, state: bytes, sequence: int) -> None:
@@ -237,7 +224,7 @@ class KeptStates:
 
 
 _READ = Statement(sa.select(states.c.state).where(states.c.name == sa.bindparam("of")))
-_NEW: dict[str, sa.ColumnElement[Any]] = {
+_NEW: dict[str, Any] = {
     name: sa.literal_column(f"excluded.{name}") for name in ("sequence", "state")
 }
 _WRITE = Statement(

@@ -22,55 +22,25 @@ from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from tacit.errors import ConfigError, PrivacyError, TacitError
-from tacit.ledger import sqlite
+from tacit.ledger import refusals, spending, sqlite, statements
 from tacit.ledger.chain import Head, HeadStore, follows
 from tacit.ledger.checkpoints import Keeping
-from tacit.ledger.history import LogState
 from tacit.ledger.postgres import give_back
-from tacit.ledger.refusals import (
-    LedgerFailed,
-    LedgerRefused,
-    LedgerUnavailable,
-    UnknownBudget,
-    explained,
-)
-from tacit.ledger.replaying import Verification, hash_at, reading, replay
+from tacit.ledger.refusals import LedgerFailed, LedgerRefused, LedgerUnavailable
+from tacit.ledger.replaying import LogState, Verification, hash_at, reading, replay
 from tacit.ledger.requests import Balance, Cap, Charge, Holder, Release, Request
 from tacit.ledger.schema import head, log
-from tacit.ledger.spending import (
-    Draw,
-    Place,
-    Spending,
-    StatefulDraw,
-    append,
-    balances,
-    leave_place,
-    number_of,
-    open_budget,
-    open_missing,
-    settle,
-    take_place,
-)
-from tacit.ledger.statements import (
-    MOST_REMEMBERED,
-    Remembered,
-    check_state_name,
-    queued,
-    read_state,
-)
+from tacit.ledger.spending import Draw, Place, Spending, StatefulDraw
 from tacit.randomness import replay as replayed_source
 
 T = TypeVar("T")
 
-_PAUSE = 0.001
-"""Seconds."""
+_PAUSE = 0.001  # seconds
 
 
 class Ledger:
-    """Budgets of data sets and of persons, and the answers that were paid from them.
-
-    Made by `open_ledger`. Threads may share one; of a ledger in a file one process is the owner.
-    """
+    """Budgets of data sets and of persons, and the answers that were paid from them. Made by
+    `open_ledger`. Threads may share one; of a ledger in a file one process is the owner."""
 
     def __init__(self, engine: Engine, heads: HeadStore, known: Head) -> None:
         self._engine = engine
@@ -82,7 +52,7 @@ class Ledger:
         self._keeping = Keeping(self.reading, self._write, lambda: self._known)
         in_a_file = engine.dialect.name == "sqlite"
         self._emptying = sqlite.Emptying(self.empty_log) if in_a_file else None
-        self._remembered = Remembered(MOST_REMEMBERED if in_a_file else 0)
+        self._remembered = statements.Remembered(statements.MOST_REMEMBERED if in_a_file else 0)
 
     @property
     def head(self) -> Head:
@@ -91,7 +61,7 @@ class Ledger:
 
     def open_budget(self, holder: Holder, cap: Cap) -> None:
         """Open a budget for life. Again with the same cap changes nothing; CapChanged otherwise."""
-        self._write(lambda place: open_budget(place, holder, cap))
+        self._write(lambda place: spending.open_budget(place, holder, cap))
 
     def release(
         self,
@@ -116,8 +86,8 @@ class Ledger:
         if state is None:
             plain = cast("Draw", draw)
             draw = lambda source, _: (plain(source), None)  # noqa: E731
-        spending = Spending(request, tuple(charges), cast("StatefulDraw", draw), state)
-        (outcome,) = self.release_all([spending])
+        asked = Spending(request, tuple(charges), cast("StatefulDraw", draw), state)
+        (outcome,) = self.release_all([asked])
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
@@ -128,36 +98,36 @@ class Ledger:
 
         def settled(place: Place) -> list[Release | TacitError]:
             for charge in (charge for one in asked for charge in one.charges):
-                open_missing(place, charge)
-            with queued(place.connection):
-                return [settle(place, one) for one in asked]
+                spending.open_missing(place, charge)
+            with statements.queued(place.connection):
+                return [spending.settle(place, one) for one in asked]
 
         return self._write(settled)
 
     def state(self, name: str) -> bytes | None:
         """A kept state as it stands; None if nothing was kept under that name."""
-        check_state_name(name)
+        statements.check_state_name(name)
         self._check_usable()
-        found = self._remembered.known(name)
-        if found is not None:
-            return found[0]
+        remembered = self._remembered.known(name)
+        if remembered is not None:
+            return remembered[0]
         with self.reading() as connection:
-            state = read_state(connection, name)
+            state = statements.read_state(connection, name)
             self._remembered.note({name: state})
             return state
 
     def balance(self, holder: Holder) -> Balance:
         """One budget as it stands; UnknownBudget. Show it to its holder and the operator only."""
         with self.reading() as connection:
-            known = number_of(connection, holder)
-            if known is None:
-                raise UnknownBudget
-            return next(balances(connection, known[0]))
+            balance = next(spending.balances(connection, holder), None)
+        if balance is None:
+            raise refusals.UnknownBudget
+        return balance
 
     def balances(self) -> tuple[Balance, ...]:
         """All budgets in the order they were opened, for the operator."""
         with self.reading() as connection:
-            return tuple(balances(connection))
+            return tuple(spending.balances(connection))
 
     def entries(self, after: int, limit: int) -> tuple[dict[str, Any], ...]:
         """Entries of the log after a number, oldest first, for the operator and auditors."""
@@ -176,10 +146,8 @@ class Ledger:
         return self._write(lambda place: _advance(place, token))
 
     def verify(self) -> Verification:
-        """Replay the whole log against all tables, whatever checkpoints there are.
-
-        Changes nothing, and writers go on meanwhile.
-        """
+        """Replay the whole log against all tables, whatever checkpoints there are. Changes nothing,
+        and writers go on meanwhile."""
 
         @contextmanager
         def in_turn() -> Iterator[Connection]:
@@ -191,9 +159,7 @@ class Ledger:
 
     def copy(self, to: Path) -> None:
         """Copy a ledger in a file, as it is at one moment, to a new file; commits go on meanwhile.
-
-        OutputError if it cannot be written: then no file is left.
-        """
+        OutputError if it cannot be written: then no file is left."""
         self._check_usable()
         with self._failures():
             sqlite.copy(self._engine, to)
@@ -236,7 +202,7 @@ class Ledger:
             connection.begin() as transaction,
             self._failures(),  # notes a failed disk before another thread gets the place
         ):
-            place = take_place(connection, self._remembered)
+            place = spending.take_place(connection, self._remembered)
             self._check_usable()
             known, entered = self._known, place.head
             if entered.sequence < known.sequence or entered.ledger != known.ledger:
@@ -246,7 +212,7 @@ class Ledger:
                 )
             result = work(place)
             if place.sequence > entered.sequence:
-                leave_place(place)
+                spending.leave_place(place)
             with place.states.noted():
                 transaction.commit()
         if self._emptying is not None:
@@ -272,8 +238,7 @@ class Ledger:
         if newest.sequence > self._known.sequence:
             self._heads.advance(newest, hash_of)
             with self._lock:
-                if newest.sequence > self._known.sequence:
-                    self._known = newest
+                self._known = max(self._known, newest, key=lambda head: head.sequence)
 
     def _hash_at(self, sequence: int) -> str | None:
         """By the store: what this process remembers says nothing about what lies there now."""
@@ -293,7 +258,7 @@ class Ledger:
         try:
             yield
         except SQLAlchemyError as error:
-            reason = explained(error)
+            reason = refusals.explained(error)
             if isinstance(reason, LedgerRefused | LedgerFailed):
                 self._stopped = self._stopped or reason
             raise reason from None
@@ -321,7 +286,7 @@ def _advance(place: Place, token: str) -> int:
         )
     place.epoch += 1
     place.operator = token
-    append(place, "epoch", {"epoch": place.epoch, "token": token})
+    spending.append(place, "epoch", {"epoch": place.epoch, "token": token})
     return place.epoch
 
 

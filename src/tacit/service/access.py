@@ -11,18 +11,18 @@ from __future__ import annotations
 import inspect
 import json
 from asyncio import Future, Semaphore, create_task, get_running_loop
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Callable, Iterable, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args
 
 from fastapi import Header, Path, Request, Response
 from fastapi.routing import APIRoute
 from starlette.datastructures import QueryParams
 
 from tacit.errors import ConfigError
-from tacit.service.deployment import Service, running
+from tacit.service.deployment import Service
 from tacit.service.http_bodies import MISSING
 from tacit.service.idempotency import JSON, OCTETS, unsalted
 from tacit.service.keys import NAME, Caller, Role
@@ -35,22 +35,14 @@ EXTENSION = "x-tacit-roles"
 """In the OpenAPI document: the roles of an operation. The test matrix is made from it."""
 
 
+Take = Callable[[Request], Any]
+
+
 @dataclass(frozen=True)
 class From:
     """In a signature, as Annotated[T, From(take)]: what `take` finds in the request."""
 
-    take: Callable[[Request], Any]
-
-
-class Parameter(NamedTuple):
-    """One parameter of a request: where it stands, what checks it, and what it is if left out."""
-
-    place: str
-    name: str
-    alias: str
-    check: Any
-    required: bool
-    otherwise: Any
+    take: Take
 
 
 class Operation(APIRoute):
@@ -61,11 +53,11 @@ class Operation(APIRoute):
         if roles is None:
             raise ConfigError(f"{path} names no roles: add `**allow(...)` to its route.")
         self._roles = frozenset(map(Role, roles))
-        self._takes = _takes_of(endpoint)
+        self._takes, described = _taken(endpoint)
         self._does = endpoint
         self._waits = inspect.iscoroutinefunction(endpoint)
         self.at_once: bool = getattr(endpoint, "at_once", False)
-        super().__init__(path, _described(endpoint, self._takes), **options)
+        super().__init__(path, described, **options)
         asked = self.dependant
         parts: dict[str, list[Any]] = {
             "path": asked.path_params,
@@ -73,15 +65,12 @@ class Operation(APIRoute):
             "header": asked.header_params,
             "body": [self.body_field] if self.body_field else [],
         }
-        self._parameters = [
-            Parameter(
-                *(place, one.name, one.alias, one.validate),
-                *(one.field_info.is_required(), one.default),
-            )
+        self._parameters = [  # looked up once: fields make these anew each time
+            (place, one.name, one.alias, one.validate, one.field_info.is_required(), one.default)
             for place, fields in parts.items()
             for one in fields
         ]
-        self._queries = {one.alias for one in self._parameters if one.place == "query"}
+        self._queries = {one.alias for one in asked.query_params}
 
     def check_role(self, caller: Caller) -> None:
         """Problem 401 or 403 unless they may do this."""
@@ -107,29 +96,24 @@ class Operation(APIRoute):
         return in_thread(request, lambda: self.response(call()))
 
     def _given(self, request: Request) -> dict[str, Any]:
-        """The values of all parameters."""
         scope = request.scope
         queries = _queries(scope["query_string"], self._queries) if scope["query_string"] else {}
-        parts: dict[str, Mapping[str, Any]] = {
-            "path": scope["path_params"],
-            "query": queries,
-            "header": request.headers,
-        }
+        parts = {"path": scope["path_params"], "query": queries, "header": request.headers}
         values: dict[str, Any] = {}
         errors: list[Any] = []
-        for one in self._parameters:
-            if one.place == "body":
-                place: tuple[str, ...] = ("body",)
-                value = request.state.body.value
+        for part, name, alias, check, required, default in self._parameters:
+            place: tuple[str, ...] = (part,)
+            if part == "body":
+                value = request.state.value
             else:
-                place, value = (one.place, one.alias), parts[one.place].get(one.alias, MISSING)
+                place, value = (part, alias), parts[part].get(alias, MISSING)
             if value is not MISSING:
-                values[one.name], wrong = one.check(value, {}, loc=place)
+                values[name], wrong = check(value, {}, loc=place)
                 errors += wrong
-            elif one.required:
+            elif required:
                 errors.append({"type": "missing", "loc": place})
             else:
-                values[one.name] = one.otherwise
+                values[name] = default
         if errors:
             raise Invalid(errors)
         return values
@@ -162,40 +146,35 @@ def at_once(endpoint: E) -> E:
 def _queries(text: bytes, known: set[str]) -> dict[str, str]:
     """What is not known is not passed over: it would be taken for something that had an effect."""
     given = QueryParams(text).multi_items()
-    found = dict(given)
-    if len(found) != len(given):
+    queries = dict(given)
+    if len(queries) != len(given):
         raise Problem(400, "A parameter of the query is given once.")
-    if not known.issuperset(found):
+    if not known.issuperset(queries):
         raise Problem(422, "Wrong or missing: a parameter of the query that is not known.")
-    return found
+    return queries
 
 
-def _takes_of(endpoint: Callable[..., Any]) -> dict[str, Callable[[Request], Any]]:
-    """What its signature takes `From` a request, by name."""
-    found: dict[str, Callable[[Request], Any]] = {}
-    for name, parameter in inspect.signature(endpoint, eval_str=True).parameters.items():
-        if parameter.annotation is Request:
-            found[name] = lambda request: request
-        elif get_origin(parameter.annotation) is Annotated:
-            for mark in get_args(parameter.annotation)[1:]:
-                if isinstance(mark, From):
-                    found[name] = mark.take
-    return found
-
-
-def _described(endpoint: Callable[..., Any], takes: Mapping[str, Any]) -> Callable[..., Any]:
-    """The endpoint as FastAPI describes it: with the parameters of a request alone."""
+def _taken(endpoint: Callable[..., Any]) -> tuple[dict[str, Take], Callable[..., Any]]:
+    """What its signature takes `From` a request, by name; and the endpoint as FastAPI describes it:
+    with the other parameters alone."""
 
     @wraps(endpoint)
     def described(**_: Any) -> Any:
         raise AssertionError(f"{endpoint.__name__} runs as an operation")
 
+    takes: dict[str, Take] = {}
+    rest = []
     signature = inspect.signature(endpoint, eval_str=True)
-    rest = [one for name, one in signature.parameters.items() if name not in takes]
-    described.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in rest]
-    )
-    return described
+    for name, parameter in signature.parameters.items():
+        marks = get_args(parameter.annotation)[1:]
+        if parameter.annotation is Request:
+            takes[name] = lambda request: request
+        elif found := [mark.take for mark in marks if isinstance(mark, From)]:
+            takes[name] = found[0]
+        else:
+            rest.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    described.__signature__ = signature.replace(parameters=rest)  # type: ignore[attr-defined]
+    return takes, described
 
 
 def find(operations: Iterable[Operation], scope: MutableMapping[str, Any]) -> Operation:
@@ -203,11 +182,11 @@ def find(operations: Iterable[Operation], scope: MutableMapping[str, Any]) -> Op
     Problem 404, or 405 with the methods."""
     allowed: set[str] = set()
     for one in operations:
-        if (found := one.path_regex.match(scope["path"])) is None:
+        if (match := one.path_regex.match(scope["path"])) is None:
             continue
         methods = one.methods or set()
         if scope["method"] in methods:
-            scope["path_params"], scope["route"] = found.groupdict(), one
+            scope["path_params"], scope["route"] = match.groupdict(), one
             return one
         allowed |= methods
     if not allowed:
@@ -218,7 +197,7 @@ def find(operations: Iterable[Operation], scope: MutableMapping[str, Any]) -> Op
     raise refused
 
 
-Here = Annotated[Service, From(running)]
+Here = Annotated[Service, From(lambda request: request.app.state.service)]
 """The service, in a resource's signature."""
 
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$")]
@@ -252,7 +231,7 @@ def allow(*roles: Role) -> dict[str, Any]:
 
 
 Asking = Annotated[Caller, From(lambda request: request.state.caller)]
-"""Who asks, in a resource's signature; found at the door."""
+"""Who asks, in a resource's signature."""
 
 
 @asynccontextmanager
@@ -268,10 +247,10 @@ async def outside(request: Request) -> AsyncIterator[None]:
 
 def named(service: Service, kind: type[S], name: str) -> S:
     """What is served of one noun under this name; Problem 404 if there is nothing."""
-    found = service.deployment.all(kind).get(name)
-    if found is None:
+    served = service.deployment.all(kind).get(name)
+    if served is None:
         raise Problem(404, "There is nothing at this address.")
-    return found
+    return served
 
 
 def kept(service: Service, state: str) -> bytes | None:
@@ -292,7 +271,7 @@ def _octets(request: Request) -> bytes:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != OCTETS:
         raise Problem(415, f"Content of this address is {OCTETS}.")
-    body: bytes = request.state.body.octets
+    body: bytes = request.state.octets
     return body
 
 

@@ -20,15 +20,12 @@ from tacit.ledger import Ledger, Release
 from tacit.ledger.spending import Spending
 from tacit.service import problems
 
-LARGEST = 64
-"""Changes in one commit."""
-DELAY = 0.02
-"""Seconds that the first of a group waits for others, at most."""
+LARGEST = 64  # changes in one commit
+DELAY = 0.02  # seconds that the first of a group waits for others, at most
 TOGETHER = 0.2
 """Share of the changes that found another one in hand, from which on waiting is worth it: a client
 that asks one thing after the other is never waited for."""
-_OF = 16
-"""Changes that the share and the mean time between changes are of, about."""
+_OF = 16  # changes that the share and the mean time between changes are of, about
 _LONGEST = 1.0
 """Seconds between two changes, at most, in that mean: after a pause the past does not count."""
 
@@ -91,21 +88,19 @@ class Commits:
             group, self._waiting = self._waiting[:LARGEST], self._waiting[LARGEST:]
             for one in group:
                 if one.until <= loop.time() and not one.answer.done():
-                    one.answer.set_exception(problems.late())
+                    one.answer.set_exception(problems.not_now(problems.LATE))
             await self._commit([one for one in group if not one.answer.done()])
         self._task = None
 
     async def _commit(self, group: list[_Change]) -> None:
         asked = [one.spending for one in group]
+        loop = asyncio.get_running_loop()
         outcomes: list[Release | BaseException]
         try:
-            outcomes = [
-                *await asyncio.get_running_loop().run_in_executor(
-                    self._thread, self._ledger.release_all, asked
-                )
-            ]
+            outcomes = [*await loop.run_in_executor(self._thread, self._ledger.release_all, asked)]
         except (Exception, asyncio.CancelledError) as error:
-            outcomes = [problems.unavailable() if self._closed else error] * len(group)
+            failure = problems.not_now(problems.UNAVAILABLE) if self._closed else error
+            outcomes = [failure] * len(group)
         for one, outcome in zip(group, outcomes, strict=True):
             if one.answer.done():
                 continue

@@ -92,22 +92,19 @@ def make_demo(folder: Path) -> Demo:
 
 
 def serve_model(model: Path) -> tuple[Path, dict[str, str]]:
-    """The folder beside a model file, and the keys made for it, which are known here alone.
-
-    It is made the first time. Later the model is copied again, and nothing else is changed.
-    """
+    """The folder beside a model file, and the keys made for it, which are known here alone. It is
+    made the first time. Later the model is copied again, and nothing else is changed."""
     load_model(model)  # what is no model is refused before a folder is made
     name = re.sub(r"[^a-z0-9_-]+", "-", model.stem.lower()).strip("-_") or "model"
     folder = model.with_name(f"{model.stem}-service")
     settings = folder / FILE
-    if folder.exists() and not settings.is_file():
+    made = settings.is_file()
+    if folder.exists() and not made:
         raise ConfigError(f"{folder}: is there and holds no {FILE}. Rename it, or the model.")
-    content = model.read_bytes()
-    if settings.is_file():
-        write_whole(folder / "model.tacit", content)
+    folder.mkdir(exist_ok=made)
+    write_whole(folder / "model.tacit", model.read_bytes())
+    if made:
         return folder, {}
-    folder.mkdir()
-    write_whole(folder / "model.tacit", content)
     key = add_key(folder / "keys.json", "operator", Role.OPERATOR, LOCAL)
     write_whole(
         settings,

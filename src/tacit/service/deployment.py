@@ -2,8 +2,15 @@
 
 Each section is read by the class of its noun: `SETTINGS` is its class of settings,
 `from_section(section)` makes it, `budgets()` gives the budgets of data sets that it spends from,
-and `guarantees()` its cards. What it may offer besides: `people.py`. A name stands in an address,
-so it is short and plain; a file is named relative to the folder and lies in it.
+and `guarantees()` its cards. A name stands in an address, so it is short and plain; a file is named
+relative to the folder and lies in it.
+
+A served thing keeps what it knows of people in kept states of the ledger. It may offer
+`forget(user) -> Iterable[Kept]`, which names them, also of a person it never heard of; `DELETE
+/api/users/{user}` then takes them out of each, one transaction after the other, and gives a
+receipt. It may say what cannot be taken back, `released() -> str`, and which budgets are theirs
+alone, `holders(user) -> Iterable[Holder]`. Everything reported here is the same whether there is
+anything of them or not: receipts are stored for ever, and must not say what they forgot.
 """
 
 from __future__ import annotations
@@ -14,8 +21,6 @@ from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Self, TypeVar
-
-from fastapi import Request
 
 from tacit.design import nouns
 from tacit.errors import ConfigError
@@ -79,7 +84,6 @@ class Deployment:
         return made
 
     def all(self, kind: type[S]) -> dict[str, S]:
-        """What is served of one noun, by name."""
         served = self.served.items()
         return {at.partition("/")[2]: thing for at, thing in served if isinstance(thing, kind)}
 
@@ -103,8 +107,8 @@ def charged_by_name(folder: Path) -> tuple[str, ...]:
     """What a folder's tacit.toml serves that counts names, by noun and name; nothing is loaded,
     and nothing is checked."""
     content = content_of(folder)
-    found = {noun: content.get(noun) for noun, (_, one) in nouns().items() if one.counts_names}
-    tables = ((noun, table) for noun, table in found.items() if isinstance(table, dict))
+    sections = {noun: content.get(noun) for noun, (_, one) in nouns().items() if one.counts_names}
+    tables = ((noun, table) for noun, table in sections.items() if isinstance(table, dict))
     return tuple(f"{noun}/{name}" for noun, table in tables for name in table)
 
 
@@ -172,12 +176,5 @@ class Service:
         return cls(settings, deployment, keys, ledger, newcomers, changes, Commits(ledger))
 
     def close(self) -> None:
-        """Give everything back."""
         self.commits.close()
         self.ledger.close()
-
-
-def running(request: Request) -> Service:
-    """The service that a request came to."""
-    service: Service = request.app.state.service
-    return service

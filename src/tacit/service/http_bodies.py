@@ -1,9 +1,8 @@
-"""What is refused of a request before its operation is looked for, and how an answer leaves.
+"""What is refused of a request before its operation is looked for.
 
-JSON that has one meaning: no NaN, no infinity, no repeated keys, bounded in every direction.
-
-Plain parsers let through `NaN`, which passes a clip; of two equal keys the last wins silently; a
-number of five thousand digits or a deep nesting raises errors that nobody catches.
+JSON has one meaning: no NaN, no infinity, no repeated keys, bounded in every direction. Plain
+parsers let through `NaN`, which passes a clip; of two equal keys the last wins silently; a number
+of five thousand digits or a deep nesting raises errors that nobody catches.
 """
 
 from __future__ import annotations
@@ -11,41 +10,26 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import secrets
 import sys
-import time
 import unicodedata
-from dataclasses import dataclass
 from typing import Any
 
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from tacit.service.problems import Problem
 
-ARRIVES_WITHIN = 10.0
-"""Seconds for the whole body of a request."""
-LONGEST_HEAD = 16 * 1024
-"""Bytes of a request's line and headers together."""
+ARRIVES_WITHIN = 10.0  # seconds for the whole body of a request
+LONGEST_HEAD = 16 * 1024  # bytes of a request's line and headers together
 READ = ("application/json", "application/octet-stream")
 _ONCE = (b"authorization", b"content-encoding", b"content-type", b"idempotency-key")
 """Headers that two of would have two meanings."""
-
-
 MISSING: Any = object()
 """In place of what a request left out."""
 
 
-@dataclass(frozen=True)
-class Body:
-    """octets: as they came. value: what they say in JSON; of another content the octets."""
-
-    octets: bytes = b""
-    value: Any = MISSING
-
-
-async def body_of(scope: Scope, receive: Receive, most: int) -> Body:
-    """The body, whole, and read once: nobody parses it again. Problem otherwise."""
+async def body_of(scope: Scope, receive: Receive, most: int) -> tuple[bytes, Any]:
+    """The whole body, and what it says in JSON; of another content the bytes again. It is read and
+    parsed once. Problem otherwise."""
     if scope["http_version"] not in ("1.0", "1.1"):
         raise Problem(400, "This is not a request of HTTP/1.1.", last=True)
     headers = _headers(scope)
@@ -57,13 +41,13 @@ async def body_of(scope: Scope, receive: Receive, most: int) -> Body:
     if length.isdigit() and int(length) > most:
         raise _too_large(most)
     if not length:  # in HTTP/1.1, a request that states no length has no body
-        return Body()
+        return b"", MISSING
     try:
         async with asyncio.timeout(ARRIVES_WITHIN):
             body = await _read(receive, most)
     except TimeoutError:
         raise Problem(408, "The request did not arrive in time.", last=True) from None
-    return Body(body, _checked(headers, body)) if body else Body()
+    return body, _checked(headers, body) if body else MISSING
 
 
 def head_too_large() -> Problem:
@@ -73,23 +57,21 @@ def head_too_large() -> Problem:
 
 def _headers(scope: Scope) -> dict[bytes, bytes]:
     """By name, the first of each; Problem for too many bytes, and for two where one has a meaning.
-
-    The size is that of the line and the headers, as they were sent.
-    """
-    found: dict[bytes, bytes] = {}
+    The size is that of the line and the headers, as they were sent."""
+    first: dict[bytes, bytes] = {}
     twice = None
     size = len(scope.get("raw_path") or b"") + len(scope["query_string"])
     for name, value in scope["headers"]:
         size += len(name) + len(value) + 4
-        if name not in found:
-            found[name] = value
+        if name not in first:
+            first[name] = value
         elif name in _ONCE:
             twice = name
     if size > LONGEST_HEAD:
         raise head_too_large()
     if twice is not None:
         raise Problem(400, f"The header {twice.decode()} is given once.")
-    return found
+    return first
 
 
 async def _read(receive: Receive, most: int) -> bytes:
@@ -123,64 +105,11 @@ def _checked(headers: dict[bytes, bytes], body: bytes) -> Any:
         raise Problem(400, f"The body is not read: {refused}.") from None
 
 
-HEADERS = {
-    "cache-control": "no-store",
-    "content-security-policy": (
-        "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        "connect-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; "
-        "form-action 'self'"
-    ),
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), geolocation=(), microphone=()",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-}
-"""Of every answer that does not say otherwise."""
-_ENCODED = [(name.encode(), text.encode()) for name, text in HEADERS.items()]
-
-
-class Answer:
-    """Sends one answer, and remembers its status. grid: seconds, or 0 for at once.
-    bodiless: the answer to HEAD, which is that to GET without its body.
-
-    With a grid an answer starts at a multiple of it after the request began, so that how long the
-    work took shows in these steps only.
-    """
-
-    def __init__(self, send: Send, grid: float, *, bodiless: bool = False) -> None:
-        self._send = send
-        self._bodiless = bodiless
-        self._grid = grid
-        self.started = time.perf_counter()
-        self.request_id = secrets.token_hex(8)
-        self.status = 0
-
-    @property
-    def seconds(self) -> float:
-        """Since the request began."""
-        return time.perf_counter() - self.started
-
-    async def send(self, response: Response) -> None:
-        """With the headers of every answer."""
-        if self._grid:
-            await asyncio.sleep(self._grid - self.seconds % self._grid)
-        self.status, own = response.status_code, response.raw_headers
-        present = {name for name, _ in own}
-        more = [header for header in _ENCODED if header[0] not in present]
-        headers = [*own, *more, (b"x-request-id", self.request_id.encode())]
-        start = {"type": "http.response.start", "status": self.status, "headers": headers}
-        await self._send(start)
-        body = b"" if self._bodiless else response.body
-        await self._send({"type": "http.response.body", "body": body})
-
-
 DEEPEST = 32
 _TOO_DEEP = f"JSON is at most {DEEPEST} levels deep"
 MOST_DIGITS = 300
 LARGEST = 2**63 - 1
-SMALLEST = sys.float_info.min
-"""Of full precision; nearer to zero is zero."""
+SMALLEST = sys.float_info.min  # of full precision; nearer to zero is zero
 LONGEST_TEXT = 4096
 PRINTABLE = r"^[^\x00-\x1f\x7f-\x9f]*$"
 """What the interface's document says of a text: no control characters. More is refused here."""
@@ -222,10 +151,10 @@ def spelled(value: Any) -> bytes:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    value = dict(pairs)
+    if len(value) != len(pairs):
         raise Refused("an object names a key twice")
-    return found
+    return value
 
 
 def _short(digits: str) -> str:

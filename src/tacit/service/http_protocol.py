@@ -1,4 +1,4 @@
-"""HTTP as it comes from the wire: what is no request at all, or does not come to an end.
+"""HTTP as it comes from a connection: what is no request at all, or does not come to an end.
 
 uvicorn reads with httptools (llhttp, the reader of Node), which refuses what has two meanings.
 Added here: a head has a bound, a request has one host, it arrives in time or its connection ends,
@@ -8,7 +8,6 @@ there is a bound on connections, and a refusal has the form of every other.
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -28,12 +27,10 @@ MOST_OF_ONE_ADDRESS = 200
 MOST_AHEAD = 16
 """Requests that wait on a connection behind the one that is answered. What comes in one piece could
 be thousands, and each takes memory before anybody counts it."""
-_UNREADABLE = Problem(400, "This is not a request of HTTP/1.1.")
+_UNREADABLE = Problem(400, "This is not a request of HTTP/1.1.", last=True)
 
 
 class Wire(HttpToolsProtocol):
-    """One connection."""
-
     _deadline: asyncio.TimerHandle | None = None
     _in_head = True
     _head = 0
@@ -87,10 +84,8 @@ class Wire(HttpToolsProtocol):
         self._wait_no_more()
 
     def send_400_response(self, msg: str) -> None:
-        """In the form of every problem; `msg` is uvicorn's own and says less.
-
-        What is answered now is answered, and then the connection ends.
-        """
+        """In the form of every problem; `msg` is uvicorn's own and says less. What is answered now
+        is answered, and then the connection ends."""
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.keep_alive = False
             self.flow.pause_reading()
@@ -109,9 +104,6 @@ class Wire(HttpToolsProtocol):
 
 
 def _refused(problem: Problem) -> bytes:
-    body = json.dumps(problems.body(problem.status, problem.detail)).encode()
-    head = (
-        f"content-type: {problems.MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\n"
-        "connection: close\r\n\r\n"
-    )
-    return STATUS_LINE[problem.status] + head.encode() + body
+    response = problems.response_of(problem)
+    head = b"".join(b"%b: %b\r\n" % header for header in response.raw_headers)
+    return bytes(STATUS_LINE[problem.status] + head + b"\r\n" + response.body)

@@ -33,13 +33,12 @@ from tacit.service import problems
 from tacit.service.deployment import Service
 from tacit.service.keys import Caller, Role
 
-SALT = 16
-"""Random bytes at the start of a state that is one person's alone: the log keeps the SHA-256 of
-every state for ever, and without them what they said could be guessed from it."""
+SALT = 16  # random bytes at the start of an answer, and of a state that is one person's alone
 _LONGEST = 128
 MOST_STORED = 256 * 1024
 """Bytes of an answer: it is stored for as long as the ledger. No operation comes near it by what
 its request may hold; one that does changes nothing, and says so to every retry."""
+_TOO_LARGE = "The answer to this is too large to be stored. Ask for less."
 OCTETS = "application/octet-stream"
 JSON = "application/json"
 
@@ -80,34 +79,8 @@ def refusal(status: int, detail: str, kind: str | None = None) -> Reply:
     return Reply(status, problems.MEDIA_TYPE, text.encode("ascii"))
 
 
-Draw = Callable[[Source], Reply]
-"""Makes the answer of a change that keeps no state."""
 Step = Callable[[Source, bytes | None], tuple[Reply, bytes | None]]
 """Takes what was kept; gives the answer and what to keep now, None for no change."""
-
-
-async def once(
-    service: Service,
-    caller: Caller,
-    operation: str,
-    key: str,
-    payload: bytes,
-    *,
-    charges: Sequence[Charge] = (),
-    draw: Draw,
-    apart: bool = False,
-) -> Response:
-    """Charge, draw and store in one transaction, then answer; see `Ledger.release`.
-
-    apart: counted apart from a person's other changes, which cannot use up what is left of it.
-    """
-    return await step(
-        *(service, caller, operation, key, payload),
-        state=None,
-        charges=charges,
-        take=lambda source, _: (draw(source), None),
-        apart=apart,
-    )
 
 
 async def step(
@@ -117,22 +90,26 @@ async def step(
     key: str,
     payload: bytes,
     *,
-    state: str | None,
-    charges: Sequence[Charge] = (),
     take: Step,
+    state: str | None = None,
+    charges: Sequence[Charge] = (),
     apart: bool = False,
     paid: bool = False,
 ) -> Response:
-    """The same for what keeps state between requests; `state` names it within the tenant.
+    """Charge, draw and store in one transaction, then answer; see `Ledger.release`.
 
-    paid: a later step of what was charged before, under the same key: a budget bounds it already.
-
+    state: its name within the tenant; None keeps none. apart: counted apart from a person's other
+    changes, which cannot use up what is left of it. paid: a later step of what was charged before,
+    under the same key: a budget bounds it already.
     Problem 429, and nothing is released, where a person changed as much as they may for free. A
     repetition is not counted, nor what the ledger refused: nothing was stored.
     """
 
-    def draw(source: Source, kept: bytes | None) -> tuple[bytes, bytes | None]:
-        return _stored(source, *take(source, kept))
+    def draw(source: Source, before: bytes | None) -> tuple[bytes, bytes | None]:
+        answer, new = take(source, before)
+        if len(answer.body) > MOST_STORED:
+            answer, new = refusal(409, _TOO_LARGE), None
+        return salted(source, answer.encode()), new
 
     request = _request(service, caller, operation, key, payload)
     place = None if state is None else f"{caller.tenant}/{state}"
@@ -153,15 +130,6 @@ async def step(
     return _response(given)
 
 
-def _stored(source: Source, answer: Reply, new: bytes | None) -> tuple[bytes, bytes | None]:
-    if len(answer.body) > MOST_STORED:
-        answer, new = (
-            refusal(409, "The answer to this is too large to be stored. Ask for less."),
-            None,
-        )
-    return salted(source, answer.encode()), new
-
-
 def _response(release: Release) -> Response:
     return Reply.decode(release.answer[SALT:]).response(repeated=release.repeated)
 
@@ -177,8 +145,8 @@ def _request(service: Service, caller: Caller, operation: str, key: str, payload
 def salting(take: Step) -> Step:
     """The same step, for a state that is kept with its salt."""
 
-    def step(source: Source, kept: bytes | None) -> tuple[Reply, bytes | None]:
-        answer, new = take(source, unsalted(kept))
+    def step(source: Source, before: bytes | None) -> tuple[Reply, bytes | None]:
+        answer, new = take(source, unsalted(before))
         return answer, None if new is None else salted(source, new)
 
     return step
@@ -190,10 +158,8 @@ def state_of(kind: str, user: str) -> str:
 
 
 def state_named(noun: str, tenant: str, name: str) -> str:
-    """The name of a served thing's state within the tenant: a digest where the names are long.
-
-    In the ledger it has at most `_LONGEST` signs, with the tenant's name before it.
-    """
+    """The name of a served thing's state within the tenant: a digest where the names are long. In
+    the ledger it has at most `_LONGEST` signs, with the tenant's name before it."""
     plain = f"{noun}/{name}"
     if len(f"{tenant}/{plain}") <= _LONGEST:
         return plain
@@ -208,3 +174,16 @@ def salted(source: Source, content: bytes) -> bytes:
 def unsalted(state: bytes | None) -> bytes | None:
     """What `salted` was given."""
     return None if state is None else state[SALT:]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Something of one person in one kept state.
+
+    state: its name within the tenant, as `step` takes it. what: text for the receipt.
+    without: takes a source and the state, gives the state without the person; None changes nothing.
+    """
+
+    state: str
+    what: str
+    without: Callable[[Source, bytes | None], bytes | None]

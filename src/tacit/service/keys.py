@@ -51,8 +51,6 @@ class Caller:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the keys' file."""
-
     name: str
     role: str
     tenant: str
@@ -87,16 +85,15 @@ class KeyRing:
                 seal.encode(), self._seal(name).encode()
             )
             return Caller(self._tenant, Role.SUBJECT, name) if right else None
-        found = _KEY.fullmatch(key)
-        if found is None:
+        parts = _KEY.fullmatch(key)
+        if parts is None:
             return None
         self._refresh()
-        entry = self._entries.get(found[1])
-        digest = hashlib.sha256(found[2].encode()).hexdigest()
+        entry = self._entries.get(parts[1])
+        digest = hashlib.sha256(parts[2].encode()).hexdigest()
         known = entry.sha256 if entry is not None else "0" * 64
-        if not hmac.compare_digest(digest, known) or entry is None:
-            return None
-        if entry.revoked or entry.tenant != self._tenant:
+        right = hmac.compare_digest(digest, known)
+        if entry is None or not right or entry.revoked or entry.tenant != self._tenant:
             return None
         return Caller(entry.tenant, Role(entry.role), entry.name)
 
@@ -116,11 +113,11 @@ class KeyRing:
     def _refresh(self) -> None:
         """A file that cannot be read now lets nobody in: a revoked key stays revoked."""
         try:
-            found = self._path.stat()
+            file = self._path.stat()
         except FileNotFoundError:
             self._entries, self._stamp = {}, None
             return
-        stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+        stamp = (file.st_mtime_ns, file.st_size, file.st_ino)
         if stamp != self._stamp:
             self._entries, self._stamp = {}, None
             self._entries, self._stamp = {e.name: e for e in read_keys(self._path)}, stamp
@@ -165,7 +162,6 @@ def add_key(path: Path, name: str, role: Role, tenant: str) -> str:
 
 
 def revoke_key(path: Path, name: str) -> None:
-    """Nobody is known by this key any more."""
     entries = read_keys(path)
     if all(entry.name != name for entry in entries):
         raise ConfigError("No key of this name is in the file.")

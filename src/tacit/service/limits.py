@@ -27,56 +27,53 @@ class Limits:
         burst: int,
         clock: Callable[[], float] = time.monotonic,
         *,
-        said: str = "Too many requests. Wait, then go on.",
+        sentence: str = "Too many requests. Wait, then go on.",
     ) -> None:
         self._clock = clock
         self._per_second = per_second
         self._burst = burst
-        self._said = said
+        self._sentence = sentence
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._lock = threading.Lock()
 
     @classmethod
     def daily(cls, changes: int, clock: Callable[[], float] = time.monotonic) -> Limits:
         """Of changes that cost nothing and are stored for ever."""
-        said = "This is as much as one person may change in a day without its costing anything."
-        return cls(changes / DAY, changes, clock, said=f"{said} Wait, then go on.")
+        sentence = "This is as much as one person may change in a day without its costing anything."
+        return cls(changes / DAY, changes, clock, sentence=f"{sentence} Wait, then go on.")
 
     def take(self, name: str) -> None:
         """Count one; Problem 429 if the bucket is empty. `address/IP` stands for its network."""
         if name.startswith(_ADDRESS):
             name = _ADDRESS + network_of(name.removeprefix(_ADDRESS))
-        with self._lock:
-            left = self._left(name)
-            self._keep(name, left - 1 if left >= 1 else left)
+        left = self._change(name, -1)
         if left < 1:
             wait = math.ceil((1 - left) / self._per_second)
-            raise Problem(429, self._said, retry_after=max(wait, 1))
+            raise Problem(429, self._sentence, retry_after=max(wait, 1))
 
     def give_back(self, name: str) -> None:
         """One that was taken and turned out to be nothing new."""
+        self._change(name, 1)
+
+    def _change(self, name: str, by: int) -> float:
+        """What the bucket held before. It is the newest now; where it holds too little it stays."""
         with self._lock:
-            self._keep(name, self._left(name) + 1)
-
-    def _left(self, name: str) -> float:
-        """Inside the lock; the bucket is out of its place."""
-        now = self._clock()
-        left, since = self._buckets.pop(name, (float(self._burst), now))
-        return min(self._burst, left + (now - since) * self._per_second)
-
-    def _keep(self, name: str, left: float) -> None:
-        """Inside the lock, as the newest."""
-        self._buckets[name] = (min(self._burst, left), self._clock())
-        if len(self._buckets) > MOST_BUCKETS:
-            self._buckets.popitem(last=False)
+            now = self._clock()
+            left, since = self._buckets.pop(name, (float(self._burst), now))
+            left = min(self._burst, left + (now - since) * self._per_second)
+            after = min(self._burst, left + by)
+            self._buckets[name] = (after if after >= 0 else left, now)
+            if len(self._buckets) > MOST_BUCKETS:
+                self._buckets.popitem(last=False)
+        return left
 
 
 class Newcomers:
     """How many new names one address may take; who comes back with theirs is not counted again."""
 
     def __init__(self, per_hour: int, clock: Callable[[], float] = time.monotonic) -> None:
-        said = "Too many visitors came from this address. Wait, then go on."
-        self._limits = Limits(per_hour / HOUR, per_hour, clock, said=said)
+        sentence = "Too many visitors came from this address. Wait, then go on."
+        self._limits = Limits(per_hour / HOUR, per_hour, clock, sentence=sentence)
         self._known: OrderedDict[str, None] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -96,9 +93,9 @@ def network_of(address: str) -> str:
     if ":" not in address:
         return address
     try:
-        found = ipaddress.IPv6Address(address.partition("%")[0])
+        parsed = ipaddress.IPv6Address(address.partition("%")[0])
     except ValueError:
         return address
-    if found.ipv4_mapped is not None:
-        return str(found.ipv4_mapped)
-    return str(ipaddress.IPv6Network((found, _NETWORK), strict=False))
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.IPv6Network((parsed, _NETWORK), strict=False))

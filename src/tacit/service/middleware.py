@@ -1,4 +1,4 @@
-"""The door: what happens to every request before and after the resource that it is for.
+"""What happens to every request before and after the resource that it is for.
 
 Bounded reading, strict JSON, who asks, how often, how long it may take, one line of log. Nothing
 of the request's content passes into a log, a metric or an error.
@@ -7,6 +7,8 @@ of the request's content passes into a log, a metric or an error.
 from __future__ import annotations
 
 import asyncio
+import secrets
+import time
 from collections.abc import Awaitable, Collection, Sequence
 
 from starlette.requests import Request
@@ -18,7 +20,6 @@ from tacit.service import access, http_bodies, problems
 from tacit.service.access import Operation
 from tacit.service.commits import UNTIL
 from tacit.service.deployment import Service
-from tacit.service.http_bodies import Answer
 from tacit.service.keys import Caller
 from tacit.service.limits import Limits
 from tacit.service.monitoring import Logger, Metrics
@@ -27,6 +28,21 @@ from tacit.service.problems import Invalid, Problem
 ALWAYS = "/healthz"
 """Answered however many wait: who asks whether the process lives must not hear that it is dead
 because it is busy."""
+HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": (
+        "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; "
+        "form-action 'self'"
+    ),
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+"""Of every answer that does not say otherwise."""
+_ENCODED = [(name.encode(), text.encode()) for name, text in HEADERS.items()]
 
 
 class Middleware:
@@ -50,17 +66,24 @@ class Middleware:
         self._waiting = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = Answer(send, self.settings.grid, bodiless=scope["method"] == "HEAD")
-        if scope["method"] == "HEAD":  # the server's own scope stays: its answer has no body
+        began, request_id, status = time.perf_counter(), secrets.token_hex(8), 0
+        bodiless, grid = scope["method"] == "HEAD", self.settings.grid
+        if bodiless:  # the server's own scope stays: its answer has no body
             scope = {**scope, "method": "GET"}
-        scope.setdefault("state", {})["request_id"] = answer.request_id
         try:
-            answered = self._answered(scope, receive)
-            await answer.send(await self._response(answered, answer.request_id))
+            response = await self._response(self._answered(scope, receive), request_id)
+            if grid:  # how long the work took shows in these steps only
+                await asyncio.sleep(grid - (time.perf_counter() - began) % grid)
+            status, headers = response.status_code, _headers_of(response, request_id)
+            await send({"type": "http.response.start", "status": status, "headers": headers})
+            body = b"" if bodiless else response.body
+            await send({"type": "http.response.body", "body": body})
         finally:
-            operation = _operation(scope)
-            self._metrics.observe(operation, answer.status, answer.seconds)
-            self._log.request(answer.request_id, operation, answer.status, answer.seconds)
+            # The route as it is written in the code, never the address that was sent.
+            route, seconds = scope.get("route"), time.perf_counter() - began
+            operation = f"{scope['method']} {route.path}" if route else "none"
+            self._metrics.observe(operation, status, seconds)
+            self._log.request(request_id, operation, status, seconds)
 
     async def _response(self, answered: Awaitable[Response], request_id: str) -> Response:
         """What an operation answers, or a problem: nothing else may leave, with the data in it."""
@@ -72,17 +95,18 @@ class Middleware:
             detail = problems.where(invalid.errors, self._names)
             return problems.response_of(Problem(422, detail))
         except Exception as error:
-            found = problems.of_error(error)
-            if found.status == 500:
+            refused = problems.of_error(error)
+            if refused.status == 500:
                 self._log.fault(request_id, error)
-            return problems.response_of(found)
+            return problems.response_of(refused)
 
     async def _answered(self, scope: Scope, receive: Receive) -> Response:
         caller = self._admitted(scope)
-        body = await http_bodies.body_of(scope, receive, self.settings.most_body)
+        octets, value = await http_bodies.body_of(scope, receive, self.settings.most_body)
         operation = access.find(self._operations, scope)
         operation.check_role(caller)
-        scope["state"].update(caller=caller, body=body, place=self.room)
+        asked = {"caller": caller, "octets": octets, "value": value, "place": self.room}
+        scope.setdefault("state", {}).update(asked)
         return await self._within(operation, Request(scope))
 
     def _admitted(self, scope: Scope) -> Caller:
@@ -93,17 +117,15 @@ class Middleware:
         if scope["path"] != ALWAYS:
             self._limits.take(_counted(scope, caller))
             if self._waiting >= self.settings.most_waiting:
-                raise problems.busy()
+                raise problems.not_now(problems.BUSY)
         if caller is None:
             raise Problem(401, "Nobody is known by this key.")
         return caller
 
     async def _within(self, operation: Operation, request: Request) -> Response:
-        """The operation's answer, or 503 when it takes too long.
-
-        What has not begun by then does not begin. What a thread already does it does to its end,
-        and its answer is stored for the retry.
-        """
+        """The operation's answer, or 503 when it takes too long. What has not begun by then does
+        not begin. What a thread already does it does to its end, and its answer is stored for the
+        retry."""
         loop = asyncio.get_running_loop()
         end = loop.time() + self.settings.answer_within
         call = operation.prepare(request)
@@ -118,7 +140,7 @@ class Middleware:
         if done:
             return work.result()
         work.add_done_callback(self._late)
-        raise problems.late()
+        raise problems.not_now(problems.LATE)
 
     async def _place(self, end: float) -> None:
         """One of those that may run at a time; Problem 503 where none is free in time."""
@@ -126,13 +148,13 @@ class Middleware:
             await self.room.acquire()
             return
         if self._waiting >= self.settings.most_waiting:
-            raise problems.busy()
+            raise problems.not_now(problems.BUSY)
         self._waiting += 1
         try:
             async with asyncio.timeout_at(end):
                 await self.room.acquire()
         except TimeoutError:
-            raise problems.busy() from None
+            raise problems.not_now(problems.BUSY) from None
         finally:
             self._waiting -= 1
 
@@ -144,6 +166,13 @@ class Middleware:
         error = None if work.cancelled() else work.exception()
         if error is not None and not isinstance(error, Problem | TacitError):
             self._log.fault("late", error)  # the others are answered to a retry
+
+
+def _headers_of(response: Response, request_id: str) -> list[tuple[bytes, bytes]]:
+    own = response.raw_headers
+    present = {name for name, _ in own}
+    more = [header for header in _ENCODED if header[0] not in present]
+    return [*own, *more, (b"x-request-id", request_id.encode())]
 
 
 def _key(scope: Scope) -> str | None:
@@ -162,9 +191,3 @@ def _counted(scope: Scope, caller: Caller | None) -> str:
         return f"{caller.role}/{caller.name}"
     client = scope.get("client")
     return f"address/{client[0]}" if client else "address"
-
-
-def _operation(scope: Scope) -> str:
-    """The route as it is written in the code: never the address or the method that was sent."""
-    route = scope.get("route")
-    return "none" if route is None else f"{scope['method']} {route.path}"

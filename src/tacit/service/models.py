@@ -6,11 +6,13 @@
     without_guarantee = false       # true serves a model that promises no privacy
 
 A model file holds items and no people: lists are made from the ratings that a person keeps here, or
-sends with their question.
+sends with their question. What a person keeps lies in a state of the ledger that is theirs alone,
+one for all models. No model learns from it, so it costs no budget; how many there are is bounded.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,8 +25,10 @@ from tacit.data.ratings import RatingScale
 from tacit.errors import ConfigError, DataError
 from tacit.ledger import Cap, Holder
 from tacit.privacy import Basis, Guarantee
+from tacit.randomness import Source
 from tacit.recommenders import Recommendation, load_model
-from tacit.service.deployment import Section
+from tacit.service.deployment import Section, Service
+from tacit.service.idempotency import Kept, salted, state_of, unsalted
 from tacit.service.settings import setting
 
 LONGEST_LIST = 100
@@ -32,8 +36,6 @@ LONGEST_LIST = 100
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
-    """The lines of [models.NAME]."""
-
     file: str = setting(
         "a model file of `tacit fit`", refused="outside of the folder, unreadable, or refuted"
     )
@@ -63,9 +65,7 @@ class CatalogueItem:
 @dataclass(frozen=True, eq=False)
 class ServedModel:
     """kind, variant: as the model file names them. Ids are texts outside, and the model's inside.
-
-    Threads share one: nothing changes after it is made.
-    """
+    Threads share one: nothing changes after it is made."""
 
     SETTINGS: ClassVar = ModelSettings
 
@@ -98,11 +98,9 @@ class ServedModel:
         return iter(())
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """What the model file says."""
         return tuple(self.model.guarantees())
 
     def released(self) -> str:
-        """For a receipt."""
         return (
             f"the model '{self.name}', and lists that others got from it: it was fitted before, on "
             "ratings that its makers had; what you rated here never went into it"
@@ -111,8 +109,7 @@ class ServedModel:
     @cached_property
     def ids(self) -> Mapping[str, Any]:
         """Item ids as the model has them, by how they are written."""
-        every = dict.fromkeys(self.model.history_ids_.tolist())
-        every.update(dict.fromkeys(self.model.item_ids_.tolist()))
+        every = (*self.model.history_ids_.tolist(), *self.model.item_ids_.tolist())
         return {str(item): item for item in every}
 
     @cached_property
@@ -151,9 +148,9 @@ class ServedModel:
 
     def known(self, ratings: Mapping[str, float]) -> dict[str, float]:
         """Those of an item of the catalogue, with stars on the scale: what a list is made from."""
-        found = {item: stars for item, stars in ratings.items() if item in self.ids}
-        fits = self.scale.holds(np.array(list(found.values()), dtype=float))
-        return {item: found[item] for item, good in zip(found, fits, strict=True) if good}
+        rated = {item: stars for item, stars in ratings.items() if item in self.ids}
+        fits = self.scale.holds(np.array(list(rated.values()), dtype=float))
+        return {item: rated[item] for item, good in zip(rated, fits, strict=True) if good}
 
     def recommend(self, known: Mapping[str, float], n: int) -> tuple[Recommendation, ...]:
         """The n best for a person with ratings as `known` gives them; n is 1 to `LONGEST_LIST`."""
@@ -201,3 +198,57 @@ def _scale(where: str, model: Any, text: str | None) -> RatingScale:
     if own is not None and own != given:
         raise ConfigError(f"{where}.scale is {given}, and the model's own is {own}.")
     return given
+
+
+MOST = 1000  # ratings that are kept of one person, of all models together
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """of: model to item to stars; names and ids as texts."""
+
+    of: Mapping[str, Mapping[str, float]]
+
+    @classmethod
+    def decode(cls, state: bytes | None) -> Self:
+        """What `encode` gave; nothing where nothing was kept."""
+        content = unsalted(state)
+        return cls(json.loads(content) if content else {})
+
+    @classmethod
+    def of_user(cls, service: Service, user: str) -> Self:
+        """As it is kept now."""
+        return cls.decode(
+            service.ledger.state(f"{service.deployment.tenant}/{feedback_state(user)}")
+        )
+
+    def encode(self, source: Source) -> bytes:
+        """Always with new random bytes in front."""
+        text = json.dumps(self.of, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return salted(source, text.encode())
+
+    def rated(self, model: str, item: str, stars: float) -> Self | None:
+        """With one rating more or changed; None if there are too many."""
+        mine = self.of.get(model, {})
+        if item not in mine and len(self) >= MOST:
+            return None
+        return type(self)({**self.of, model: {**mine, item: stars}})
+
+    def taken_back(self, model: str, item: str) -> Self:
+        """Without one rating, whether it was there or not."""
+        rest = {one: stars for one, stars in self.of.get(model, {}).items() if one != item}
+        others = {name: ratings for name, ratings in self.of.items() if name != model}
+        return type(self)({**others, model: rest} if rest else others)
+
+    def __len__(self) -> int:
+        return sum(len(ratings) for ratings in self.of.values())
+
+
+def feedback_state(user: str) -> str:
+    return state_of("feedback", user)
+
+
+def forget_feedback(user: str) -> Kept:
+    """Everything that a person rated. What stays is a state that says: nothing."""
+    what = "the ratings that you gave, of every model"
+    return Kept(feedback_state(user), what, lambda source, _: Feedback({}).encode(source))

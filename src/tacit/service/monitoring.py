@@ -24,7 +24,6 @@ class Logger:
         self._stream = sys.stderr if stream is None else stream
 
     def request(self, request_id: str, operation: str, status: int, seconds: float) -> None:
-        """One request that was answered."""
         facts = {"operation": operation, "request_id": request_id, "status": status}
         self.event("request", milliseconds=round(1000 * seconds, 1), **facts)
 
@@ -90,7 +89,6 @@ class Metrics:
         )
 
     def observe(self, operation: str, status: int, seconds: float) -> None:
-        """Count one request."""
         self._requests.labels(operation, str(status)).inc()
         self._seconds.labels(operation).observe(seconds)
 

@@ -1,4 +1,4 @@
-"""The application, one list of resources behind one door, and its process under uvicorn."""
+"""The application with its list of resources, and its processes under uvicorn."""
 
 from __future__ import annotations
 
@@ -34,15 +34,13 @@ from tacit.service.http_protocol import Wire
 from tacit.service.middleware import Middleware
 from tacit.service.monitoring import METRICS, Logger, Metrics, adopt
 from tacit.service.problems import ProblemBody, names_of
-from tacit.service.resources import about, models, operations, people, privacy
+from tacit.service.resources import about, models, people, privacy
 from tacit.service.settings import FILE, PINNED, Settings
 
-STOPS_WITHIN = 2
-"""Seconds that requests in hand get when the service has to stop."""
+STOPS_WITHIN = 2  # seconds that requests in hand get when the service has to stop
 LEAVES_WITHIN = 0.4
 """Seconds more for whatever a thread still does, such as wait for a store that does not answer."""
-_RESTS = 1.0
-"""Seconds before a worker that ended is replaced."""
+_RESTS = 1.0  # seconds before a worker that ended is replaced
 _ARENAS, _LARGE = -8, -3
 """M_ARENA_MAX and M_MMAP_THRESHOLD of malloc.h."""
 READ = (
@@ -53,6 +51,8 @@ READ = (
     "document is refused with 422. HEAD is answered wherever GET is."
 )
 """For all operations, in the OpenAPI document."""
+Ready = Callable[[], object]
+Stopped = Callable[[], bool]
 
 
 def create_app(service: Service, *, log: Logger | None = None) -> Application:
@@ -88,7 +88,6 @@ def create_app(service: Service, *, log: Logger | None = None) -> Application:
     app.state.metrics = metrics
     for router in _routers():
         app.router.routes.extend(router.routes)
-    _describe(app)
     operations = [one for one in app.routes if isinstance(one, Operation)]
     app.answers = Middleware(operations, service, metrics, logger, names_of(app.openapi()))
     return app
@@ -98,6 +97,14 @@ class Application(FastAPI):
     """FastAPI describes the operations and begins and ends with the process; requests go by it."""
 
     answers: Middleware
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document, with keys and problems."""
+        document = super().openapi()
+        parts = document.setdefault("components", {})
+        parts.setdefault("schemas", {})["ProblemBody"] = ProblemBody.model_json_schema()
+        parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        return document
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -111,32 +118,16 @@ def _routers() -> Iterator[APIRouter]:
     """The page's comes last: what is at no other address may be one of its files."""
     yield from (about.router, models.router, models.lists_router, people.feedback_router)
     yield from (privacy.promises_router, privacy.router)
-    yield operations.router
+    yield about.operations_router
     yield from (people.users_router, people.router, about.document_router)
     for owner, one in nouns().values():
         yield owner.load(one.router)
     yield about.page_router
 
 
-def _describe(app: FastAPI) -> None:
-    """The OpenAPI document, with keys and problems."""
-    made = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        document = made()
-        parts = document.setdefault("components", {})
-        parts.setdefault("schemas", {})["ProblemBody"] = ProblemBody.model_json_schema()
-        parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-        return document
-
-    app.openapi = openapi  # type: ignore[method-assign]
-
-
 def serve(settings: Settings, ready: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT. ready: called once with the address that is listened on.
-
-    ConfigError where the address cannot be taken, or what is served cannot be read.
-    """
+    ConfigError where the address cannot be taken, or what is served cannot be read."""
     _spare_memory()
     with _listening(settings) as bound, _stopping_quietly() as stopped:
         host, port = bound.getsockname()[:2]
@@ -146,25 +137,14 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
     leave()
 
 
-def _work(
-    settings: Settings,
-    bound: socket.socket,
-    ready: Callable[[], object],
-    stopped: Callable[[], bool],
-) -> None:
-    """In this process."""
+def _work(settings: Settings, bound: socket.socket, ready: Ready, stopped: Stopped) -> None:
     log = Logger()
     adopt(log)
     app = create_app(Service.open(settings), log=log)
     _Server(config_of(settings, app), ready, stopped).run(sockets=[bound])
 
 
-def _run_workers(
-    settings: Settings,
-    bound: socket.socket,
-    ready: Callable[[], object],
-    stopped: Callable[[], bool],
-) -> None:
+def _run_workers(settings: Settings, bound: socket.socket, ready: Ready, stopped: Stopped) -> None:
     """In several, each with a socket of its own at the port; who ends is replaced."""
     Service.open(settings).close()  # an error is reported once, and no worker makes the ledger
     context = get_context("spawn")
@@ -215,7 +195,7 @@ def _worker(settings: Settings, place: tuple[socket.AddressFamily, Any], up: Sem
     threading.Thread(target=watch, daemon=True).start()
     os.environ[PINNED] = os.environ[METRICS]
     try:
-        _work(settings, _port(*place), up.release, lambda: False)
+        _work(settings, _port(*place, shared=True), up.release, lambda: False)
     except TacitError as error:
         Logger().fault("worker", error)
         os._exit(1)
@@ -242,9 +222,7 @@ def leave() -> None:
 class _Server(uvicorn.Server):
     """Tells when it is up, and ends at once where it was stopped before."""
 
-    def __init__(
-        self, config: uvicorn.Config, ready: Callable[[], object], stopped: Callable[[], bool]
-    ) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Ready, stopped: Stopped) -> None:
         super().__init__(config)
         self._ready, self._stopped = ready, stopped
 
@@ -256,7 +234,6 @@ class _Server(uvicorn.Server):
 
 
 def config_of(settings: Settings, app: FastAPI) -> uvicorn.Config:
-    """Of one worker."""
     return uvicorn.Config(
         app,
         http=Wire,
@@ -276,13 +253,9 @@ def config_of(settings: Settings, app: FastAPI) -> uvicorn.Config:
 @contextmanager
 def _listening(settings: Settings) -> Iterator[socket.socket]:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # Named TCP, or asyncio would not know it for TCP and let each answer's body wait 40 ms (Nagle).
-    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        bound.bind((settings.host, settings.port))
+        bound = _port(family, (settings.host, settings.port))
     except (OSError, UnicodeError) as error:
-        bound.close()
         raise ConfigError(
             f"{settings.host} port {settings.port} cannot be listened on "
             f"({getattr(error, 'strerror', None) or 'no such address'}). Take another one with "
@@ -291,20 +264,24 @@ def _listening(settings: Settings) -> Iterator[socket.socket]:
     if settings.workers > 1:
         name = bound.getsockname()
         bound.close()
-        bound = _port(family, name)
-    try:
+        bound = _port(family, name, shared=True)
+    with bound:
         yield bound
-    finally:
-        bound.close()
 
 
-def _port(family: socket.AddressFamily, name: Any) -> socket.socket:
-    """One of many at a port: from one socket of all, a worker that happens to be awake would take
-    every connection that waits."""
+def _port(family: socket.AddressFamily, name: Any, *, shared: bool = False) -> socket.socket:
+    """shared: one of many at a port, for each worker. From one socket of all, a worker that happens
+    to be awake would take every connection that waits."""
+    # Named TCP, or asyncio would not know it for TCP and let each answer's body wait 40 ms (Nagle).
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    bound.bind(name)
+    if shared:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    try:
+        bound.bind(name)
+    except BaseException:
+        bound.close()
+        raise
     return bound
 
 

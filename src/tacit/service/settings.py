@@ -23,7 +23,10 @@ PINNED = "TACIT_PINNED"
 """In the environment of a service's workers: a folder with tacit.toml as it was at the start. One
 that takes another's place goes on with it, whatever was edited since."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+_SWITCH = {
+    **dict.fromkeys(("1", "true", "yes", "on"), True),
+    **dict.fromkeys(("0", "false", "no", "off"), False),
+}
 
 
 def setting(
@@ -146,9 +149,7 @@ class Settings:
     @classmethod
     def gather(cls, folder: Path, given: Mapping[str, Any], environment: Mapping[str, str]) -> Self:
         """From flags (`given`; None is not given), the environment, tacit.toml and defaults.
-
-        ConfigError for a value of the wrong kind or a setting that does not exist.
-        """
+        ConfigError for a value of the wrong kind or a setting that does not exist."""
         flags = {name: value for name, value in given.items() if value is not None}
         if not folder.is_dir():
             return cls(folder)
@@ -183,13 +184,13 @@ class Settings:
 def kinds_of(settings: type[Any]) -> dict[str, type]:
     """The kind of each line of a class of settings, by name; an optional one's without None."""
     hints = get_type_hints(settings)
-    found = {}
+    kinds = {}
     for one in fields(settings):
         if "meaning" in one.metadata:
             parts = (hints[one.name], *get_args(hints[one.name]))
-            kinds = (get_origin(part) or part for part in parts)
-            found[one.name] = next(kind for kind in kinds if kind in _WRONG)
-    return found
+            origins = (get_origin(part) or part for part in parts)
+            kinds[one.name] = next(kind for kind in origins if kind in _WRONG)
+    return kinds
 
 
 _WRONG = {
@@ -206,10 +207,8 @@ T = TypeVar("T")
 
 
 def read(settings: type[T], where: str, values: Mapping[str, Any]) -> T:
-    """A table of tacit.toml as its class of settings.
-
-    ConfigError for a setting that does not exist, one that is missing, and a value of another kind.
-    """
+    """A table of tacit.toml as its class of settings. ConfigError for a setting that does not
+    exist, one that is missing, and a value of another kind."""
     needed = [one.name for one in fields(settings) if one.default is MISSING]  # type: ignore[arg-type]
     return settings(**_checked(settings, where, {**dict.fromkeys(needed), **values}))
 
@@ -220,13 +219,13 @@ def _checked(settings: type[Any], where: str, values: Mapping[str, Any]) -> dict
         raise ConfigError(
             f"{FILE}: {where} has no setting '{unknown[0]}'. There are: {', '.join(sorted(kinds))}."
         )
-    found = {}
+    checked = {}
     for name, value in values.items():
         kind = kinds[name]
-        found[name] = float(value) if kind is float and type(value) is int else value
-        if type(found[name]) is not kind or (isinstance(value, int) and value < 0):
+        checked[name] = float(value) if kind is float and type(value) is int else value
+        if type(checked[name]) is not kind or (isinstance(value, int) and value < 0):
             raise ConfigError(f"{FILE}: {where}.{name} is missing or is {_WRONG[kind]}.")
-    return found
+    return checked
 
 
 def content_of(folder: Path) -> dict[str, Any]:
@@ -247,26 +246,23 @@ def _in_file(folder: Path) -> dict[str, Any]:
     section = content_of(folder).get(SECTION, {})
     if not isinstance(section, dict):
         raise ConfigError(f"{FILE}: [{SECTION}] is a section of settings.")
-    found = _checked(Settings, SECTION, section)
+    values = _checked(Settings, SECTION, section)
     for name in ("database", "second"):
-        if "://" not in found.get(name, "://"):
-            found[name] = str(folder / found[name])
-    return found
+        if "://" not in values.get(name, "://"):
+            values[name] = str(folder / values[name])
+    return values
 
 
 def _in_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    texts = {name: environment.get(PREFIX + name.upper()) for name in _KINDS}
-    return {
-        name: _parsed(name, _KINDS[name], text) for name, text in texts.items() if text is not None
-    }
-
-
-def _parsed(name: str, kind: type, text: str) -> Any:
-    try:
-        if kind is not bool:
-            return kind(text)
-        if text.lower() in (*_TRUE, *_FALSE):
-            return text.lower() in _TRUE
-    except ValueError:
-        pass
-    raise ConfigError(f"{PREFIX}{name.upper()} in the environment is {_WRONG[kind]}.")
+    values: dict[str, Any] = {}
+    for name, kind in _KINDS.items():
+        text = environment.get(PREFIX + name.upper())
+        if text is None:
+            continue
+        try:
+            values[name] = _SWITCH[text.lower()] if kind is bool else kind(text)
+        except (KeyError, ValueError):
+            raise ConfigError(
+                f"{PREFIX}{name.upper()} in the environment is {_WRONG[kind]}."
+            ) from None
+    return values

@@ -7,24 +7,14 @@ from collections.abc import Mapping
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from tacit.service.access import (
-    Asking,
-    Here,
-    Name,
-    Operation,
-    allow,
-    allow_octets,
-    at_once,
-    named,
-    own,
-)
+from tacit.service import access
+from tacit.service.access import Asking, Here, Name, Operation, allow, at_once, named, own
 from tacit.service.http_bodies import PRINTABLE
 from tacit.service.idempotency import JSON, OCTETS
 from tacit.service.keys import NAME, Role
-from tacit.service.models import LONGEST_LIST, CatalogueItem, ServedModel
-from tacit.service.people import MOST, Feedback, feedback_state
+from tacit.service.models import LONGEST_LIST, MOST, CatalogueItem, Feedback, ServedModel
 from tacit.service.problems import Problem
 
 router = APIRouter(route_class=Operation, tags=["models"])
@@ -93,7 +83,7 @@ def items(
 
 @router.get(
     "/api/models/{model}/device",
-    **allow_octets(Role.ANONYMOUS, gives="The released model, as devices make lists of it."),
+    **access.allow_octets(Role.ANONYMOUS, gives="The released model, as devices make lists of it."),
 )
 @at_once
 def device(service: Here, model: Name) -> Response:
@@ -144,10 +134,8 @@ class Listed(BaseModel):
     items: list[Line]
 
 
-class History(BaseModel):
+class History(BaseModel, extra="forbid", strict=True):
     """history: item to stars. Nothing of it is kept."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     model: Annotated[str, Field(pattern=PATTERN)]
     history: Annotated[dict[ItemId, Stars], Field(max_length=MOST)]
@@ -171,8 +159,7 @@ def recommend(
     own(caller, user)
     first = next(iter(service.deployment.all(ServedModel)), "")
     served = named(service, ServedModel, first if model is None else model)
-    state = service.ledger.state(f"{service.deployment.tenant}/{feedback_state(user)}")
-    return _listed(served, Feedback.decode(state).of.get(served.name, {}), n)
+    return _listed(served, Feedback.of_user(service, user).of.get(served.name, {}), n)
 
 
 @lists_router.post("/api/recommend", response_model=Listed, **allow(Role.SUBJECT, Role.OPERATOR))
@@ -196,7 +183,7 @@ def check_ratings(served: ServedModel, ratings: Mapping[str, float]) -> None:
 
 def _listed(served: ServedModel, ratings: Mapping[str, float], n: int) -> Response:
     """A `Listed`, as bytes."""
-    kept = served.known(ratings)
+    known = served.known(ratings)
     lines = [
         {
             "rank": row.rank,
@@ -204,7 +191,7 @@ def _listed(served: ServedModel, ratings: Mapping[str, float], n: int) -> Respon
             "score": float(row.score),
             "title": served.title(item),
         }
-        for row in served.recommend(kept, n)
+        for row in served.recommend(known, n)
     ]
-    found = {"model": served.name, "personal": bool(kept), "items": lines}
-    return Response(json.dumps(found), media_type=JSON)
+    content = {"model": served.name, "personal": bool(known), "items": lines}
+    return Response(json.dumps(content), media_type=JSON)

@@ -6,28 +6,24 @@ import hashlib
 from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from tacit.ledger import canonical
 from tacit.randomness import Source
 from tacit.service.access import Asking, Here, IdempotencyKey, Name, Operation, allow, named, own
-from tacit.service.idempotency import Reply, Step, once, refusal, reply, step
+from tacit.service.idempotency import Kept, Reply, Step, refusal, reply, step
 from tacit.service.keys import Role
-from tacit.service.models import ServedModel
-from tacit.service.people import MOST, Feedback, Kept, feedback_state, forget_feedback
+from tacit.service.models import MOST, Feedback, ServedModel, feedback_state, forget_feedback
 from tacit.service.problems import Problem
 from tacit.service.resources.models import PATTERN, ItemId, Stars, check_ratings
 from tacit.service.resources.privacy import Bound, bounds_of
 
 router = APIRouter(route_class=Operation, tags=["people"])
 
-VISITOR = "visitor-"
-"""How the names of people begin who asked for a key themselves."""
+VISITOR = "visitor-"  # how the names of people begin who asked for a key themselves
 
 
-class Person(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class Person(BaseModel, extra="forbid", strict=True):
     name: Annotated[
         str,
         Field(
@@ -47,9 +43,7 @@ class PersonKey(BaseModel):
     key: str
 
 
-class Visitor(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class Visitor(BaseModel, extra="forbid", strict=True):
     token: Annotated[
         str,
         Field(
@@ -80,10 +74,8 @@ def visitor(service: Here, request: Request, visitor: Visitor) -> PersonKey:
 feedback_router = APIRouter(route_class=Operation, tags=["feedback"])
 
 
-class Rating(BaseModel):
+class Rating(BaseModel, extra="forbid", strict=True):
     """stars: null takes a rating back."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     model: Annotated[str, Field(pattern=PATTERN)]
     item: ItemId
@@ -126,8 +118,8 @@ async def rate(service: Here, caller: Asking, key: IdempotencyKey, rating: Ratin
         else:
             after = before.rated(rating.model, rating.item, rating.stars)
         if after is None:
-            said = f"At most {MOST} ratings of one person are kept. Take one back first."
-            return refusal(409, said), None
+            full = f"At most {MOST} ratings of one person are kept. Take one back first."
+            return refusal(409, full), None
         return reply({"done": True}), after.encode(source)
 
     asked = (service, caller, "feedback", key, canonical(rating.model_dump()))
@@ -138,7 +130,6 @@ async def rate(service: Here, caller: Asking, key: IdempotencyKey, rating: Ratin
 def kept(service: Here, caller: Asking) -> KeptRatings:
     """Everything that the service keeps of what one rated."""
     models = service.deployment.all(ServedModel)
-    state = service.ledger.state(f"{caller.tenant}/{feedback_state(caller.name)}")
     return KeptRatings(
         ratings=[
             KeptRating(
@@ -147,7 +138,7 @@ def kept(service: Here, caller: Asking) -> KeptRatings:
                 title=models[model].title(item) if model in models else None,
                 stars=stars,
             )
-            for model, ratings in sorted(Feedback.decode(state).of.items())
+            for model, ratings in sorted(Feedback.of_user(service, caller.name).of.items())
             for item, stars in sorted(ratings.items())
         ],
         most=MOST,
@@ -157,9 +148,9 @@ def kept(service: Here, caller: Asking) -> KeptRatings:
 @feedback_router.delete("/api/feedback", name="forget", response_model=Done, **allow(Role.SUBJECT))
 async def forget_ratings(service: Here, caller: Asking, key: IdempotencyKey) -> Response:
     """Forget all ratings that one gave; `DELETE /api/users/{user}` forgets everything else too."""
-    kept = forget_feedback(caller.name)
+    ratings = forget_feedback(caller.name)
     asked = (service, caller, "forget feedback", key, b"all")
-    return await step(*asked, state=kept.state, take=_without(kept))
+    return await step(*asked, state=ratings.state, take=_without(ratings))
 
 
 users_router = APIRouter(route_class=Operation, tags=["users"])
@@ -204,7 +195,7 @@ async def forget(service: Here, caller: Asking, user: Name, key: IdempotencyKey)
     payload = canonical({"user": user})
     # First of all: a key that was used for another person is refused before anything is gone.
     begun = f"{OPERATION}: begun"
-    await once(*asked, begun, key, payload, draw=lambda _: reply({}), apart=True)
+    await step(*asked, begun, key, payload, take=lambda *_: (reply({}), None), apart=True)
     served = service.deployment.served.values()
     keeping = [thing for thing in served if hasattr(thing, "forget")]
     parts = [forget_feedback(user), *(part for one in keeping for part in one.forget(user))]
@@ -225,8 +216,8 @@ async def forget(service: Here, caller: Asking, user: Name, key: IdempotencyKey)
         bounded_by=list(bounds_of(service.deployment)),
         kept=list(STAYS),
     )
-    told = reply(receipt.model_dump())
-    return await once(*asked, OPERATION, key, payload, draw=lambda _: told, apart=True)
+    answer = reply(receipt.model_dump()), None
+    return await step(*asked, OPERATION, key, payload, take=lambda *_: answer, apart=True)
 
 
 def _without(part: Kept) -> Step:

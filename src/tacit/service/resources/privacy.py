@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from decimal import Decimal
 from threading import Lock
 from typing import Annotated, Any
@@ -15,7 +16,7 @@ from pydantic import BaseModel
 from tacit.ledger import Balance, Holder, Ledger, Unit, UnknownBudget, Verification
 from tacit.privacy import Guarantee
 from tacit.service.access import Asking, Here, Name, Operation, allow, at_once
-from tacit.service.deployment import Deployment, Service
+from tacit.service.deployment import Deployment
 from tacit.service.keys import Role
 from tacit.service.problems import Problem
 
@@ -47,8 +48,8 @@ def bounds_of(deployment: Deployment) -> Iterator[Bound]:
             nothing = dict.fromkeys(_OF_A_CARD)
             yield Bound(of=place, sentence=NOTHING, unit=None, **nothing)
         for card in cards:
-            found = {name: getattr(card, name) for name in _OF_A_CARD}
-            yield Bound(of=place, sentence=card.sentence, unit=str(card.adjacency), **found)
+            numbers = {name: getattr(card, name) for name in _OF_A_CARD}
+            yield Bound(of=place, sentence=card.sentence, unit=str(card.adjacency), **numbers)
 
 
 COUNTED_IN = {
@@ -77,27 +78,22 @@ class Budget(BaseModel):
 
     @classmethod
     def of(cls, balance: Balance) -> Budget:
-        """A balance of the ledger."""
         cap = balance.cap
         return cls(
             counted_in=COUNTED_IN[cap.unit],
-            cap=millionths(cap.amount),
-            spent=millionths(balance.spent),
-            left=millionths(cap.amount - balance.spent),
-            delta_cap=_decimal(cap.delta, -18),
-            delta_spent=_decimal(balance.delta_spent, -18),
-            delta_left=_decimal(cap.delta - balance.delta_spent, -18),
-            per_epoch=None if cap.per_epoch is None else millionths(cap.per_epoch),
-            spent_in_epoch=millionths(balance.epoch_spent),
+            cap=decimal(cap.amount),
+            spent=decimal(balance.spent),
+            left=decimal(cap.amount - balance.spent),
+            delta_cap=decimal(cap.delta, -18),
+            delta_spent=decimal(balance.delta_spent, -18),
+            delta_left=decimal(cap.delta - balance.delta_spent, -18),
+            per_epoch=None if cap.per_epoch is None else decimal(cap.per_epoch),
+            spent_in_epoch=decimal(balance.epoch_spent),
         )
 
 
-def millionths(steps: int) -> str:
-    """As the ledger counts epsilon and rho."""
-    return _decimal(steps, -6)
-
-
-def _decimal(steps: int, exponent: int) -> str:
+def decimal(steps: int, exponent: int = -6) -> str:
+    """Of what the ledger counts: epsilon and rho in millionths, delta in steps of 1e-18."""
     return f"{Decimal(steps).scaleb(exponent).normalize():f}" if steps else "0"
 
 
@@ -122,8 +118,8 @@ class Promises(BaseModel):
 @promises_router.get("/api/guarantees", **allow(Role.ANONYMOUS))
 def guarantees(service: Here) -> Promises:
     """The guarantees of everything that is served."""
-    found = service.deployment.cards.items()
-    return Promises(guarantees=[_promise(place, cards) for place, cards in found])
+    every = service.deployment.cards.items()
+    return Promises(guarantees=[_promise(place, cards) for place, cards in every])
 
 
 @promises_router.get("/api/guarantees/{noun}/{name}", **allow(Role.ANONYMOUS))
@@ -151,8 +147,7 @@ def _promise(place: str, cards: tuple[Guarantee, ...]) -> Promise:
 
 router = APIRouter(route_class=Operation, tags=["privacy"])
 
-WAIT = 1.0
-"""Seconds that an answer waits for a replay of the log."""
+WAIT = 1.0  # seconds that an answer waits for a replay of the log
 
 
 class OwnBudget(BaseModel):
@@ -209,7 +204,16 @@ class Log(BaseModel):
 @router.get("/api/privacy/budget", **allow(Role.SUBJECT))
 def budget(service: Here, caller: Asking) -> Own:
     """What was spent on oneself, of what at most, and what is left."""
-    own = list(_own(service, caller.name))
+    holders = {
+        Holder.subject(caller.tenant, caller.name): "everything that is charged to you alone"
+    }
+    for at, thing in service.deployment.served.items():
+        for holder in thing.holders(caller.name) if hasattr(thing, "holders") else ():
+            holders.setdefault(holder, at)
+    own = []
+    for holder, of in holders.items():
+        with suppress(UnknownBudget):  # none was opened
+            own.append(OwnBudget(of=of, budget=Budget.of(service.ledger.balance(holder))))
     return Own(budgets=own, statements=list(bounds_of(service.deployment)))
 
 
@@ -221,7 +225,7 @@ def budgets(
 ) -> Budgets:
     """Every budget, page by page."""
     tenant = service.deployment.tenant
-    found = [
+    later = [
         balance
         for balance in service.ledger.balances()
         if balance.number > after and balance.holder.tenant == tenant
@@ -233,9 +237,9 @@ def budgets(
             name=balance.holder.name,
             budget=Budget.of(balance),
         )
-        for balance in found[:limit]
+        for balance in later[:limit]
     ]
-    return Budgets(budgets=page, next=page[-1].number if len(found) > limit else None)
+    return Budgets(budgets=page, next=page[-1].number if len(later) > limit else None)
 
 
 @router.get("/api/privacy/ledger", **allow(Role.AUDITOR, Role.OPERATOR))
@@ -245,32 +249,10 @@ def ledger(service: Here) -> Log:
     A long log takes longer to replay than an answer may: then it goes on, and the next answer has
     the result.
     """
-    found = _replayed(service.ledger)
-    head = service.ledger.head
-    replayed = None
-    if found is not None:
-        replayed = Replayed(
-            entries=found.entries,
-            head=found.head.hash,
-            releases=found.releases,
-            epoch=found.epoch,
-            sound=found.sound,
-            problems=list(found.problems),
-        )
+    result, head, replayed = _replayed(service.ledger), service.ledger.head, None
+    if result is not None:
+        replayed = Replayed(**{**vars(result), "head": result.head.hash, "sound": result.sound})
     return Log(ledger=head.ledger, entries=head.sequence, head=head.hash, replayed=replayed)
-
-
-def _own(service: Service, user: str) -> Iterator[OwnBudget]:
-    tenant = service.deployment.tenant
-    holders = {Holder.subject(tenant, user): "everything that is charged to you alone"}
-    for at, thing in service.deployment.served.items():
-        for holder in thing.holders(user) if hasattr(thing, "holders") else ():
-            holders.setdefault(holder, at)
-    for holder, of in holders.items():
-        try:
-            yield OwnBudget(of=of, budget=Budget.of(service.ledger.balance(holder)))
-        except UnknownBudget:
-            continue
 
 
 def _replayed(ledger: Ledger) -> Verification | None:

@@ -32,8 +32,7 @@ from tacit.privacy import Guarantee
 from tacit.randomness import Source, secure
 from tacit.service import http_bodies
 from tacit.service.deployment import Section, Service
-from tacit.service.idempotency import salted, state_named, unsalted
-from tacit.service.people import Kept
+from tacit.service.idempotency import Kept, salted, state_named, unsalted
 from tacit.service.problems import Problem
 from tacit.service.settings import FILE, setting
 

@@ -32,9 +32,8 @@ from tacit.randomness import Source
 from tacit.service import access, idempotency
 from tacit.service.access import Asking, Here, IdempotencyKey, Octets, allow, allow_octets
 from tacit.service.deployment import Section, Service
-from tacit.service.idempotency import OCTETS, Reply, Step, refusal, reply, salted, unsalted
+from tacit.service.idempotency import OCTETS, Kept, Reply, Step, refusal, reply, salted, unsalted
 from tacit.service.keys import NAME, Role
-from tacit.service.people import Kept
 from tacit.service.problems import Problem
 
 _UNREAD = Problem(422, "This is not a letter for this disclosure. Fetch the disclosure again.")
