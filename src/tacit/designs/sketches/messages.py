@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 
 VERSION = 1
 CLUSTERS_VERSION = 2
@@ -44,6 +44,7 @@ _PAIR = struct.Struct(">II")
 _CLUSTERS = struct.Struct(">4sBBBx32s32sI")
 _MAGIC = b"tcit"
 _KIND_CAMPAIGN, _KIND_REPORT, _KIND_CLUSTERS = 1, 2, 3
+REPORT_HEAD = bytes([VERSION, _KIND_REPORT])
 REPORT_BYTES, RATED_REPORT_BYTES = _REPORT.size, _REPORT.size + _PAIR.size
 _EXACT = Context(prec=60)
 _NUMBERS = {
@@ -146,6 +147,11 @@ class Campaign:
     def set_size(self) -> int:
         """Places in a sensed set; 0 for pairs."""
         return set_size(self.modulus, self.theta, self.rated) if self.senses else 0
+
+    @property
+    def places(self) -> int:
+        """How many there are to count: places on the wheel of sensed sets, or pairs."""
+        return self.modulus if self.senses else self.items * (self.items - 1) // 2
 
     @property
     def asked_share(self) -> float:
@@ -298,6 +304,7 @@ def is_integer(value: object, lowest: int, highest: int) -> bool:
     return type(value) is int and lowest <= value <= highest
 
 
+@cache
 def wheel_size(items: int) -> int:
     """The smallest prime that is at least `items`."""
     while any(items % divisor == 0 for divisor in range(2, math.isqrt(items) + 1)):

@@ -18,19 +18,15 @@ from numpy.typing import NDArray
 from tacit.designs.sketches.campaigns import cards, new_campaign
 from tacit.designs.sketches.clustering import Clustering, pair_clusters, score_clusters
 from tacit.designs.sketches.device import Device, Limits, new_secret
-from tacit.designs.sketches.messages import VERSION, WHOLE, Campaign, ItemId, Report
+from tacit.designs.sketches.messages import WHOLE, Campaign, ItemId, Report
 from tacit.designs.sketches.sensing import halves
-from tacit.designs.sketches.server import Server, item_counts, pair_counts
+from tacit.designs.sketches.server import Server, head_of, item_counts, pair_counts, record
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
 from tacit.randomness import Source, happens
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
-_REPORT = [("head", "u1", 2), ("campaign", "S8"), ("ticket", ">u8"), ("bits", ">u4")]
-_PAIR = ("pair", ">u4", 2)
-_HEAD = (VERSION, 2)
-"""The version and kind of a report."""
 
 
 class Sketches:
@@ -102,11 +98,10 @@ def answer(
         starts, likes = _capped(starts, likes, campaign.likes_cap, source)
     people = len(starts) - 1
     tickets = np.maximum(source.words(people), np.uint64(1))
+    records = np.empty(people, dtype=record(campaign))
     if chosen is None:
-        records = np.empty(people, dtype=_REPORT)
         bits = true_bits(campaign, tickets, starts, likes)
     else:
-        records = np.empty(people, dtype=[*_REPORT, _PAIR])
         records["pair"] = np.sort(chosen, axis=1)
         liked = np.repeat(np.arange(people), np.diff(starts)) * campaign.items + likes
         asked = np.arange(people)[:, None] * campaign.items + chosen
@@ -115,7 +110,7 @@ def answer(
         truth = np.full(people, campaign.truth, dtype=np.int64)
         for question in range(campaign.questions):
             bits ^= (~happens(source, truth, WHOLE)).astype(np.uint32) << np.uint32(question)
-    records["head"], records["campaign"] = _HEAD, campaign.id
+    records["head"], records["campaign"] = head_of(campaign)
     records["ticket"], records["bits"] = tickets, bits
     return records.tobytes()
 

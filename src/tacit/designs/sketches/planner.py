@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,6 @@ THETAS = np.geomspace(0.02, 8, 121)
 moved to what a set of whole items comes to, so that what is planned can be asked."""
 LEAST_EPSILON, MOST_EPSILON = 1 / MICRO, (NO_NOISE - 1) / MICRO
 """Campaigns state epsilon in millionths below 2^31."""
-_wheel = lru_cache(maxsize=64)(wheel_size)
 BOUNDS = ("ldp", "scarce", "adaptive")
 
 
@@ -168,7 +166,7 @@ def _sensing(
         share = float(world.items @ theory.maxsense_chances(items, rated, eps, theta, *kinds))
         return theory.clt_users(items, rated, eps, theta, D, share, eta, questions)
 
-    modulus = _wheel(items)
+    modulus = wheel_size(items)
     sizes = {max(1, round(modulus * float(theta) / rated)) for theta in THETAS}
     # Sets of one person are disjoint: all of them have to fit into the catalogue.
     possible = [size * rated / modulus for size in sorted(sizes) if size * questions <= modulus]
@@ -184,6 +182,6 @@ def _written(theta: float, size: int, items: int, rated: int) -> float:
     """With as few decimals, at most 6, as leave a campaign's sets of this size."""
     for decimals in range(1, 6):
         short = round(theta, decimals)
-        if short > 0 and set_size(_wheel(items), round(short * MICRO), rated) == size:
+        if short > 0 and set_size(wheel_size(items), round(short * MICRO), rated) == size:
             return short
     return round(theta, 6)

@@ -229,11 +229,10 @@ def _campaign(section: Section) -> Campaign:
             f"{FILE}: {name} has people name pairs of items they rated, which no budget can count. "
             "It is not served: take 'multi-maxsense' or 'pairwise-preference'."
         )
-    places = campaign.modulus if campaign.senses else campaign.items * (campaign.items - 1) // 2
-    if 16 * places > LARGEST_STATE:
+    if 16 * campaign.places > LARGEST_STATE:
         raise ConfigError(
-            f"{FILE}: {name} counts {places} places, and at most {LARGEST_STATE // 16} are served."
-            " Sense sets, or ask about fewer items."
+            f"{FILE}: {name} counts {campaign.places} places, and at most {LARGEST_STATE // 16} "
+            "are served. Sense sets, or ask about fewer items."
         )
     return campaign
 
@@ -279,16 +278,12 @@ class CampaignCounts:
         counts = Server(campaign, keep_tickets=False)  # the ledger takes one report of each person
         if kept is None:
             return cls(counts)
-        at = 1
-        for array in (counts.ones, counts.totals):
-            array[:] = np.frombuffer(kept, _COUNT, array.size, at).reshape(array.shape)
-            at += array.nbytes
-        return cls(counts, kept[:1] == _CLOSED, kept[at:])
+        counts.cells[:] = np.frombuffer(kept, _COUNT, counts.cells.size, 1)
+        return cls(counts, kept[:1] == _CLOSED, kept[1 + counts.cells.nbytes :])
 
     def encode(self) -> bytes:
         """For the ledger."""
-        arrays = (self.counts.ones, self.counts.totals)
-        numbers = b"".join(array.astype(_COUNT).tobytes() for array in arrays)
+        numbers = self.counts.cells.astype(_COUNT).tobytes()
         return (_CLOSED if self.closed else _OPEN) + numbers + self.clusters
 
     def clustered(self) -> bytes:
