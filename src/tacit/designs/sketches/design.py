@@ -105,7 +105,7 @@ DESIGN = Design(
         "simulate": "commands:SIMULATE",
         "evaluate": "commands:EVALUATE",
         "tour": "experiment:tour",
-        "compare": "experiment.contenders:contenders",
+        "compare": "experiment:contenders",
         "reproduce": "design:ITEMS",
     },
     "Works from about a million people at epsilon 1, and on MovieLens 100K a list of "

@@ -12,7 +12,7 @@ from scipy import sparse
 from tacit.data.synthetic import generate
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import Device
-from tacit.designs.sketches.experiment.contenders import reported
+from tacit.designs.sketches.experiment import reported
 from tacit.designs.sketches.experiment.ratings import (
     drawn,
     evaluate_ratings,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import gammaln
+from scipy.stats import hypergeom
 
 from tacit.data.ratings import Ratings
 from tacit.data.splits import random_per_user
@@ -268,27 +268,13 @@ def hit_chances(campaign: Campaign, likes: sparse.csr_array) -> Floats:
     liked = np.diff(likes.indptr).astype(np.int64)
     cap = campaign.likes_cap
     used = liked if cap is None else np.minimum(liked, cap)
-    others = _some(campaign.modulus - 1, used, campaign.set_size - 1)
+    none = hypergeom.logpmf(0, campaign.modulus - 1, used, campaign.set_size - 1)
+    others = -np.expm1(np.minimum(none, 0))  # rounding must not make a chance negative
     # For who likes the item itself: used for sure with this share, and else as for all others.
     share = used / np.maximum(liked, 1)
     own = likes.T.astype(bool).astype(np.float64) @ (share * (1 - others))
     chances: Floats = others.mean() + np.asarray(own) / len(liked)
     return chances
-
-
-def _some(places: int, marked: Ints, chosen: int) -> Floats:
-    """Chance that some of the chosen places is marked: 1 - C(p - k, m) / C(p, m)."""
-    left = places - marked
-    possible = left >= chosen
-    left = np.where(possible, left, chosen)
-    none = (
-        gammaln(left + 1)
-        - gammaln(left - chosen + 1)
-        - gammaln(places + 1)
-        + gammaln(places - chosen + 1)
-    )
-    found: Floats = np.where(possible, -np.expm1(none), 1.0)
-    return found
 
 
 def lists_at_home(
@@ -300,19 +286,12 @@ def lists_at_home(
     """
     labels = np.frombuffer(clusters.labels, dtype=np.uint8).astype(np.int64)
     scores = np.asarray(clusters.scores, dtype=np.int64)
-    items = len(labels)
-    member = np.zeros((items, int(labels.max()) + 1))
-    member[np.arange(items), labels] = 1.0
+    member = np.eye(int(labels.max()) + 1)[labels]
     shares = (1 + (likes != 0).astype(float) @ member) / (2 + (rated != 0).astype(float) @ member)
-    by_score = np.empty(items, dtype=np.int64)
-    by_score[np.lexsort((np.arange(items), -scores))] = np.arange(items)
     lists = np.full((rated.shape[0], n), -1, dtype=np.int64)
     for person in range(rated.shape[0]):
-        # Equal shares get equal ranks, so that the score decides among their clusters.
-        _, rank = np.unique(-shares[person], return_inverse=True)
-        order = rank[labels] * items + by_score
-        order[rated.indices[rated.indptr[person] : rated.indptr[person + 1]]] = items * items
-        best = np.argsort(order)[:n]
-        best = best[order[best] < items * items]
+        order = np.lexsort((-scores, -shares[person, labels]))  # equal ones stay in their order
+        seen = rated.indices[rated.indptr[person] : rated.indptr[person + 1]]
+        best = order[~np.isin(order, seen)][:n]
         lists[person, : len(best)] = best
     return lists
