@@ -10,7 +10,6 @@ import atexit
 import os
 import shutil
 import tempfile
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,18 +82,14 @@ that item and of each neighbour alone. It is called where the rows are."""
 Pairs = Sequence[tuple[Numbers, Numbers]]
 
 
-@dataclass(frozen=True, eq=False)
-class StoredTable(Table, ABC):
-    """A table whose rows are elsewhere. values, likes: without people."""
-
-    @abstractmethod
-    def neighbours(self, pairs: Pairs, find: Find, k: int) -> list[Neighbours]:
-        """`find` of each pair `of, among`, which need not be made at once; k: length of lists."""
-
-
 def nearest(table: Table, pairs: Pairs, find: Find, k: int) -> list[Neighbours]:
-    """`find` of each pair `of, among`, where the table's rows are; together, as that is cheaper."""
-    if isinstance(table, StoredTable):
+    """`find` of each pair `of, among`, where the table's rows are; together, as that is cheaper.
+
+    k: length of lists.
+    """
+    from tacit.engine.item_item import TiledTable
+
+    if isinstance(table, TiledTable):
         return table.neighbours(pairs, find, k)
     return [find(table, of, among) for of, among in pairs]
 

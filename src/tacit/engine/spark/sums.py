@@ -1,23 +1,35 @@
-"""Tables that a cluster's tasks make, added up: each task's once, which is checked."""
+"""Tables that a cluster's tasks make, added up or joined: each task's once, which is checked.
+
+Where items are joined, strips of people's rows meet in tiles. `strips`, `tiled`, `one_line` and
+`arrays` run at workers, which see raw ratings; a tile refuses a person who is in it twice.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from io import BytesIO
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
+from scipy import sparse
 
-from tacit.data.ratings import Ratings
+from tacit.data.ratings import Ratings, RatingScale
 from tacit.data.stored import Arrays, Block, Cut, Lines, Merge, StoredRatings, Tiles, Work
 from tacit.engine.item_item import NOT_ONCE
-from tacit.engine.spark import joins, workers
+from tacit.engine.spark import workers
+from tacit.engine.spark.workers import batch_of, each_block, flat, ids_in, streamed
 from tacit.errors import ClusterError, DataError
+
+STRIPS = "tile long, counts binary, items binary, stars binary, numbers binary, people binary"
+LINES = "line long, tile long, cells binary"
+_STRIP = {"counts": np.int64, "items": np.int32, "stars": np.float64, "numbers": np.float64}
 
 
 class SparkRatings(StoredRatings):
@@ -55,13 +67,13 @@ class SparkRatings(StoredRatings):
         known = self.catalogue
         width = cut(Block.empty().ratings(known.n_items, known.scale))[0].shape[1]
         with answering():
-            strips = partial(
-                joins.strips, cut=cut, tiles=tiles, n_items=known.n_items, scale=known.scale
+            work_of_block = partial(
+                strips, cut=cut, tiles=tiles, n_items=known.n_items, scale=known.scale
             )
-            found = self._blocks.mapInArrow(strips, joins.STRIPS)
-            own = partial(joins.tiled, work=work, width=width)
+            found = self._blocks.mapInArrow(work_of_block, STRIPS)
+            own = partial(tiled, work=work, width=width)
             lines = _meeting(found, "tile", own, len(tiles))
-            merged = _meeting(lines, "line", partial(joins.one_line, merge=merge), len(tiles))
+            merged = _meeting(lines, "line", partial(one_line, merge=merge), len(tiles))
             rows = merged.toArrow()
         self.advance(1.0)
         return _by_line(rows)
@@ -72,8 +84,8 @@ class SparkRatings(StoredRatings):
             some = parts[start : start + _AT_ONCE]
             with answering():
                 numbers = self._session.range(0, len(some), 1, len(some))
-                own = partial(joins.spread, work=partial(_of_part, work=work, parts=some))
-                rows = numbers.mapInArrow(own, joins.LINES).toArrow()
+                own = partial(arrays, work=partial(_of_part, work=work, parts=some))
+                rows = numbers.mapInArrow(own, LINES).toArrow()
             found = _by_line(rows)
             if len(found) < len(some):
                 raise ClusterError(_NOT_ONCE)
@@ -127,7 +139,72 @@ def _meeting(frame: Any, key: str, work: Callable[[Any], Any], tasks: int) -> An
     def alone(table: Any) -> Any:  # pyspark counts the parameters, those of a partial, too
         return work(table)
 
-    return frame.repartition(tasks, key).groupBy(key).applyInArrow(alone, joins.LINES)
+    return frame.repartition(tasks, key).groupBy(key).applyInArrow(alone, LINES)
+
+
+def strips(
+    batches: Iterable[Any], *, cut: Cut, tiles: Tiles, n_items: int, scale: RatingScale
+) -> Iterator[Any]:
+    """Of each tile the people and ratings that a task's blocks have."""
+    for block, row in each_block(batches):
+        stars, numbers = cut(block.ratings(n_items, scale))
+        users = flat(streamed([row["people"].as_buffer()])["id"])
+        rows = np.repeat(np.arange(stars.shape[0]), np.diff(stars.indptr))
+        for tile, members in enumerate(tiles):
+            mask = np.zeros(stars.shape[1], np.bool_)
+            mask[members] = True
+            kept = mask[stars.indices]
+            counts = np.bincount(rows[kept], minlength=stars.shape[0])
+            there = np.flatnonzero(counts)
+            if there.size:
+                items = stars.indices[kept].astype(np.int32, copy=False)
+                cells = (counts[there], items, stars.data[kept], numbers[there])
+                whose = ids_in(users.take(pa.array(there)))
+                yield batch_of(STRIPS, tile, *(each.tobytes() for each in cells), whose)
+
+
+def tiled(table: Any, *, work: Work, width: int) -> Any:
+    """Lines of a tile, made of its strips, with the people in the order of their ids."""
+    users = flat(streamed(table["people"].to_pylist())["id"])
+    order = pc.sort_indices(users).to_numpy()
+    if len(users.unique()) < len(users):
+        raise ClusterError(NOT_ONCE)
+    counts, items, stars, numbers = (
+        np.concatenate([np.frombuffer(raw, kind) for raw in table[name].to_pylist()])
+        for name, kind in _STRIP.items()
+    )
+    starts, sizes = (np.cumsum(counts) - counts)[order], counts[order]
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    places = np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])
+    rows = sparse.csr_array((stars[places], items[places], offsets), shape=(len(users), width))
+    tile = int(table["tile"][0].as_py())
+    del table, places, stars, items  # the kernel needs room
+    return lines([(line, tile, cells) for line, cells in work(tile, rows, numbers[order])])
+
+
+def one_line(table: Any, *, merge: Merge) -> Any:
+    """The answers of all tiles to one line, and how many they are."""
+    if len(table["tile"].unique()) < len(table):
+        raise ClusterError(NOT_ONCE)
+    cells = merge(table["cells"].to_pylist())
+    return lines([(table["line"][0].as_py(), len(table), cells)])
+
+
+def arrays(batches: Iterable[Any], *, work: Callable[[int], NDArray[Any]]) -> Iterator[Any]:
+    """Of each number in the batches the array that `work` gives."""
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            file = BytesIO()
+            np.save(file, work(number), allow_pickle=False)
+            yield batch_of(LINES, number, 1, file.getvalue())
+
+
+def lines(found: Sequence[tuple[int, int, bytes]]) -> Any:
+    """A table of lines, numbers and cells, as Arrow carries it."""
+    columns = zip(*found, strict=True) if found else ((), (), ())
+    kinds = (pa.int64(), pa.int64(), pa.binary())
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.table(arrays, ["line", "tile", "cells"])
 
 
 def kept(session: Any, frame: Any) -> Any:
