@@ -75,19 +75,13 @@ _MAGNITUDE, _INFINITE = np.int64(2**63 - 1), np.int64(0x7FF << 52)
 """Of a float64 as a whole number: all but the sign, and the least that is not finite."""
 
 
-@_jit  # type: ignore[untyped-decorator, unused-ignore]
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc"})  # type: ignore[untyped-decorator, unused-ignore]
 def _squares(values: Any, size: int) -> float:
-    """Sum of squares of whole numbers, below 2^53 in all, so exact in any order."""
-    one, two, three, four = 0.0, 0.0, 0.0, 0.0
-    until = size // 4 * 4
-    for j in range(0, until, 4):
-        one += values[j] * values[j]
-        two += values[j + 1] * values[j + 1]
-        three += values[j + 2] * values[j + 2]
-        four += values[j + 3] * values[j + 3]
-    for j in range(until, size):
-        one += values[j] * values[j]
-    return one + two + three + four
+    """Sum of squares of whole numbers, below 2^53 in all: exact, so the compiler may reorder it."""
+    square = 0.0
+    for j in range(size):
+        square += values[j] * values[j]
+    return square
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
