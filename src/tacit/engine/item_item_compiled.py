@@ -221,18 +221,12 @@ def _walk(
                     strength = abs(similarity)
                     if strength == 0.0:
                         continue
-                    if strength >= floor[line]:
-                        room = np.uintp(sizes[line])
-                        numbers[line, room], similarities[line, room] = other, similarity
-                        if counts:
-                            kept[line, room] = tally
-                        sizes[line] += 1
-                        if sizes[line] == full:
-                            _shrink(numbers, similarities, kept, sizes, floor, line, k)
-                    if both and strength >= floor[there + step]:
-                        listed = there + step
+                    for side in range(1 + both):  # the list of the item, and of the other
+                        listed, number = (there + step, item) if side else (line, other)
+                        if strength < floor[listed]:
+                            continue
                         room = np.uintp(sizes[listed])
-                        numbers[listed, room], similarities[listed, room] = item, similarity
+                        numbers[listed, room], similarities[listed, room] = number, similarity
                         if counts:
                             kept[listed, room] = tally
                         sizes[listed] += 1
