@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit.designs.sketches.campaigns import cards, new_campaign
 from tacit.designs.sketches.clustering import Clustering, pair_clusters, score_clusters
@@ -84,6 +85,22 @@ def true_bits(campaign: Campaign, tickets: Words, starts: Ints, likes: Ints) -> 
     else:
         pair_hits(*asked, campaign.questions, np.uint64(campaign.items), hits)
     return hits
+
+
+def likes_of(matrix: sparse.csr_array, liked_from: float) -> sparse.csr_array:
+    """1 where a rating is a like; no other entry."""
+    likes = matrix.copy()
+    likes.data = (likes.data >= liked_from).astype(float)
+    likes.eliminate_zeros()
+    return likes
+
+
+def reported(campaign: Campaign, likes: sparse.csr_array, source: Source) -> Server:
+    """A server that counted one report from each row of `likes`."""
+    server = Server(campaign, keep_tickets=False)
+    starts, items = likes.indptr.astype(np.int64), likes.indices.astype(np.int64)
+    server.fold(answer(campaign, starts, items, source), now=0)
+    return server
 
 
 def answer(

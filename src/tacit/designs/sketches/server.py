@@ -13,7 +13,7 @@ take some of the tickets can be merged. Tickets that answered are kept (at most 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,10 +44,15 @@ _CHECKPOINT = "sketch-counts"
 
 @dataclass(frozen=True, eq=False)
 class Receipt:
-    """What became of a batch. codes: (n,) uint8, places in REASONS; counts: by reason."""
+    """What became of a batch. codes: (n,) uint8, places in REASONS."""
 
     codes: Bytes
-    counts: Mapping[str, int]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """By reason."""
+        counts = np.bincount(self.codes, minlength=len(REASONS)).tolist()
+        return dict(zip(REASONS, counts, strict=True))
 
     @property
     def accepted(self) -> int:
@@ -70,9 +75,14 @@ class Server:
             raise ConfigError(f"A shard is a number below how many there are; got {shard}.")
         self.campaign = campaign
         self.shards, self.shard_count = {shard[0]}, shard[1]
-        width, places = campaign.questions + 1, _places(campaign)
-        self.cells = np.zeros(width + 2 * places, dtype=np.int64)
-        self.ones, self.totals = self.cells[:width], self.cells[width:].reshape(2, places)
+        if not campaign.senses and campaign.items > MOST_PAIR_ITEMS:
+            raise ConfigError(
+                f"Pairs are counted for at most {MOST_PAIR_ITEMS} items; there are "
+                f"{campaign.items}. Sense sets."
+            )
+        width = campaign.questions + 1
+        self.cells = np.zeros(width + 2 * campaign.places, dtype=np.int64)
+        self.ones, self.totals = self.cells[:width], self.cells[width:].reshape(2, -1)
         self.rejected = dict.fromkeys(REASONS[1:], 0)
         self.keep_tickets = keep_tickets
         self._seen = Seen()
@@ -97,14 +107,14 @@ class Server:
         """
         if len(data) % self._record.itemsize:
             self.rejected["malformed"] += 1
-            return _receipt(np.full(1, _MALFORMED, dtype=np.uint8))
+            return Receipt(np.full(1, _MALFORMED, dtype=np.uint8))
         records = np.frombuffer(data, dtype=self._record)
         codes = np.empty(len(records), dtype=np.uint8)
         with self._busy:
             for start in range(0, len(records), _BLOCK):
                 part = slice(start, start + _BLOCK)
                 self._fold(records[part], now, codes[part])
-        return _receipt(codes)
+        return Receipt(codes)
 
     def fold_each(self, messages: Sequence[bytes], *, now: int) -> Receipt:
         """Count reports as they came, one from each device; codes are in their order.
@@ -117,7 +127,7 @@ class Server:
         whole = [place for place, message in enumerate(messages) if len(message) == width]
         self.rejected["malformed"] += len(messages) - len(whole)
         codes[whole] = self.fold(b"".join(messages[place] for place in whole), now=now).codes
-        return _receipt(codes)
+        return Receipt(codes)
 
     def merge(self, other: Server) -> None:
         """Take in the counts of another shard, which ends with it; ConfigError if they overlap."""
@@ -153,7 +163,7 @@ class Server:
                 "tickets": self._seen.tickets().view(np.int64),
             }
             try:  # held against itself: this checkpoint may replace the last good one
-                check_counts(header, arrays, self.campaign, _places(self.campaign))
+                check_counts(header, arrays, self.campaign)
             except MessageError as error:
                 raise ConfigError(
                     f"These counts are not whole ({error}): a batch was interrupted. Load the last "
@@ -170,7 +180,7 @@ class Server:
         try:
             campaign = Campaign.decode(bytes.fromhex(header["campaign"]))
             # Before a server is made: a file must not claim more memory than it has itself.
-            check_counts(header, arrays, campaign, _places(campaign))
+            check_counts(header, arrays, campaign)
             server = cls(campaign, keep_tickets=header["keep_tickets"])
             server.shards, server.shard_count = {*header["shards"]}, header["shard_count"]
             # Files of a time when a server counted alone lack one of the reasons.
@@ -192,7 +202,7 @@ class Server:
             codes[retained[~new]] = _DUPLICATE
             retained = retained[new]
         self._count(records if len(retained) == len(records) else records[retained])
-        for reason, count in _receipt(codes).counts.items():
+        for reason, count in Receipt(codes).counts.items():
             if reason != "accepted":
                 self.rejected[reason] += count
 
@@ -225,11 +235,6 @@ class Server:
             one, other = records["pair"].T.astype(np.int64)
             place = one * (2 * asks.items - one - 1) // 2 + other - one - 1
             np.add.at(self.totals, (bits.astype(np.int64), place), 1)
-
-
-def _receipt(codes: Bytes) -> Receipt:
-    counts = np.bincount(codes, minlength=len(REASONS)).tolist()
-    return Receipt(codes, dict(zip(REASONS, counts, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,16 +301,6 @@ def record(campaign: Campaign) -> np.dtype[Any]:
 def head_of(campaign: Campaign) -> tuple[int, int]:
     """The fields `head` and `campaign` of its reports."""
     return int.from_bytes(REPORT_HEAD, "big"), int.from_bytes(campaign.id, "big")
-
-
-def _places(campaign: Campaign) -> int:
-    """`Campaign.places`, unless they are too many."""
-    if not campaign.senses and campaign.items > MOST_PAIR_ITEMS:
-        raise ConfigError(
-            f"Pairs are counted for at most {MOST_PAIR_ITEMS} items; there are {campaign.items}. "
-            "Sense sets."
-        )
-    return campaign.places
 
 
 def counts_of(messages: Sequence[bytes], campaign: bytes, now: int) -> NDArray[np.int64]:

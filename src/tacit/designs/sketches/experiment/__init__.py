@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic_worlds import Blocks, draw, example
@@ -19,12 +18,11 @@ from tacit.design import Comparison, Entry, Tour
 from tacit.designs.sketches.campaigns import cards, new_campaign
 from tacit.designs.sketches.clustering import publish, score_clusters
 from tacit.designs.sketches.device import Device, new_secret
-from tacit.designs.sketches.experiment.ratings import campaign_of, likes_of, lists_at_home
-from tacit.designs.sketches.messages import Campaign
-from tacit.designs.sketches.model import answer, cluster
+from tacit.designs.sketches.experiment.ratings import campaign_of, lists_at_home
+from tacit.designs.sketches.model import answer, cluster, likes_of, reported
 from tacit.designs.sketches.planner import plan
 from tacit.designs.sketches.sensing import pairs
-from tacit.designs.sketches.server import ItemCounts, Server, item_counts
+from tacit.designs.sketches.server import Server, item_counts
 from tacit.errors import ConfigError
 from tacit.evaluation.metrics import adjusted_rand, label_accuracy
 from tacit.randomness import replay, simulation
@@ -162,7 +160,9 @@ class OnDevices:
             clusters=_CLUSTERS,
         )
         campaign = campaign_of(ratings.item_ids.tolist(), advice, self.epsilon, liked_from, 0)
-        found = score_clusters(reported(campaign, likes, seed=0), _CLUSTERS)
+        with simulation():
+            counts = item_counts(reported(campaign, likes, replay("crowd 0")))
+        found = score_clusters(counts, _CLUSTERS)
         self.lists_ = lists_at_home(publish(campaign, found), seen, likes, n=_N)
         self.ratings_ = ratings
         return self
@@ -176,15 +176,6 @@ class OnDevices:
         return Recommendations(
             tuple(Recommendation(user, item, -rank, rank) for rank, item in items)
         )
-
-
-def reported(campaign: Campaign, likes: sparse.csr_array, *, seed: int) -> ItemCounts:
-    """Counts of one report from each row of `likes`."""
-    server = Server(campaign, keep_tickets=False)
-    starts, items = likes.indptr.astype(np.int64), likes.indices.astype(np.int64)
-    with simulation():
-        server.fold(answer(campaign, starts, items, replay(f"crowd {seed}")), now=0)
-    return item_counts(server)
 
 
 def contenders(asked: Comparison) -> tuple[Entry, ...] | str:

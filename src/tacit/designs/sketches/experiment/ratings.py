@@ -31,6 +31,7 @@ from tacit.designs.sketches.clustering import (
     spectral_coclusters,
 )
 from tacit.designs.sketches.messages import WHOLE, Campaign, Clusters
+from tacit.designs.sketches.model import likes_of
 from tacit.designs.sketches.planner import MethodPlan, Plan, plan
 from tacit.designs.sketches.server import ItemCounts
 from tacit.errors import ConfigError, DataError
@@ -219,14 +220,6 @@ def _sentence(need: Row, items: int, people: int, rated: int) -> str:
         f"questions fixed beforehand; the planner says about {planned:,.0f} for this design. "
         f"These ratings have {people:,}. {near}"
     )
-
-
-def likes_of(matrix: sparse.csr_array, liked_from: float) -> sparse.csr_array:
-    """1 where a rating is a like; no other entry."""
-    kept = matrix.copy()
-    kept.data = (kept.data >= liked_from).astype(float)
-    kept.eliminate_zeros()
-    return kept
 
 
 def campaign_of(

@@ -40,7 +40,7 @@ from tacit.designs.sketches import (
 )
 from tacit.designs.sketches.campaigns import NEVER
 from tacit.designs.sketches.messages import MICRO, NO_NOISE, UNITS, WHOLE, ItemId, catalogue_digest
-from tacit.designs.sketches.model import cluster
+from tacit.designs.sketches.model import cluster, likes_of, reported
 from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder
 from tacit.privacy import Guarantee
@@ -313,19 +313,14 @@ def make_demo(folder: Path) -> str:
     campaign that trusts nobody: each bit tells little. What they said is as noisy as what any
     device says.
     """
-    from tacit.designs.sketches.model import answer
     from tacit.service.demo import population
 
     people = population()
     items = people.item_ids.tolist()
     campaign = new_campaign(items, rated=_DEMO_RATED, epsilon=1.0, liked_from=_DEMO_LIKED)
-    likes = people.matrix.copy()
-    likes.data = likes.data >= _DEMO_LIKED
-    likes.eliminate_zeros()
+    likes = likes_of(people.matrix, _DEMO_LIKED)
     copies = likes[np.random.default_rng(3).integers(0, likes.shape[0], _DEMO_PEOPLE)]
-    starts, liked = copies.indptr.astype(np.int64), copies.indices.astype(np.int64)
-    counts = Server(campaign, keep_tickets=False)
-    counts.fold(answer(campaign, starts, liked, secure()), now=0)
+    counts = reported(campaign, copies, secure())
     (folder / "taste.campaign").write_bytes(campaign.encode())
     (folder / "taste.items.json").write_text(json.dumps(items))
     counts.save(folder / "taste.counts")
