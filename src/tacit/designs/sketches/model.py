@@ -145,8 +145,5 @@ def _capped(starts: Ints, likes: Ints, cap: int, source: Source) -> tuple[Ints, 
 
 @cache
 def _inverses(prime: int) -> Ints:
-    """(prime,) 1 / a modulo the prime, at place a; 1 / a = -(p // a) / (p % a)."""
-    found = [0, 1]
-    for a in range(2, prime):
-        found.append((prime - prime // a) * found[prime % a] % prime)
-    return np.array(found, dtype=np.int64)
+    """(prime,) 1 / a modulo the prime, at place a."""
+    return np.array([0, *(pow(a, -1, prime) for a in range(1, prime))], dtype=np.int64)
