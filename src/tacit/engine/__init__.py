@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,17 +184,3 @@ def blocks(shape: tuple[int, int], cells: int) -> list[slice]:
     """Runs of rows of at most `cells` cells together, one row at least."""
     height = max(1, cells // max(1, shape[1]))
     return [slice(start, start + height) for start in range(0, shape[0], height)]
-
-
-def as_stage(
-    offsets: Any, targets: Any, similarities: Any, agreements: Any, shares: Any, width: int
-) -> Stage:
-    """A stage from anything array-like."""
-    return Stage(
-        np.asarray(offsets, dtype=np.int64),
-        np.asarray(targets, dtype=np.int32),
-        np.asarray(similarities, dtype=np.float64),
-        np.asarray(agreements, dtype=np.float64),
-        np.asarray(shares, dtype=np.float64),
-        int(width),
-    )

@@ -177,12 +177,22 @@ def tastes(people: Any, centre: Any, features: Any, everybody: bool, rows: Any) 
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
-def _mapped(shares: Any, onto: Any, image: Any) -> None:
+def _image(
+    people: Any, u: int, damping: Any, context: Any, onto: Any, shares: Any, image: Any
+) -> float:
+    """Fills image (d,) with what the map makes of the person's shares; gives the sum of weights.
+
+    0: the person adds nothing.
+    """
+    total = _shares(people, u, damping, context, shares)
+    if people.like_offsets[u] == people.like_offsets[u + 1] and not people.joint:
+        return 0.0
     image[:] = 0.0
     for c in range(len(shares)):
         if shares[c] != 0.0:
             for d in range(len(image)):
                 image[d] += shares[c] * onto.matrix[c, d]
+    return total
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
@@ -207,10 +217,9 @@ def products(
     flat = table.ravel()
     for u in range(len(people.offsets) - 1):
         start, end = people.like_offsets[u], people.like_offsets[u + 1]
-        weights = _shares(people, u, centre.damping, context, shares)
-        if weights <= 0.0 or (start == end and not people.joint):
+        weights = _image(people, u, centre.damping, context, onto, shares, image)
+        if weights <= 0.0:
             continue
-        _mapped(shares, onto, image)
         for c in range(width):
             for d in range(width):
                 table[c, d] = -usual[c] * (image[d] - onto.mean[d])
@@ -240,10 +249,9 @@ def items(
     values, places = np.empty(len(total) * k), np.empty(len(total), np.int64)
     for u in range(len(people.offsets) - 1):
         start, end = people.like_offsets[u], people.like_offsets[u + 1]
-        weights = _shares(people, u, centre.damping, context, shares)
-        if weights <= 0.0 or (start == end and not people.joint):
+        weights = _image(people, u, centre.damping, context, onto, shares, image)
+        if weights <= 0.0:
             continue
-        _mapped(shares, onto, image)
         rows = 0
         for j in range(start, end):
             item, rest = people.likes[j], _without(people, j, weights, centre.damping, least)

@@ -69,6 +69,9 @@ class Plan:
         """The method that needs the fewest people."""
         return self.methods[0]
 
+    def of(self, method: str) -> MethodPlan:
+        return next(own for own in self.methods if own.method == method)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; None for infinity and for bounds that are not known."""
         plain = asdict(self)
@@ -111,15 +114,11 @@ def plan(
         if wrong == 0:
             bounds["adaptive"] = theory.adaptive_bound(items, rated, epsilon, eta)
     # The best number where all questions share epsilon, or more where they need not share.
-    numbers = {1, shared} | {
-        number
-        for number in (2, 4, 8, 16, MOST_QUESTIONS)
-        if exposed_bits("multi-maxsense", unit, number, rated) < number
+    exposed = {
+        n: exposed_bits("multi-maxsense", unit, n, rated) for n in range(1, MOST_QUESTIONS + 1)
     }
-    sensing = [
-        _sensing(number, bit_epsilon(epsilon, number, unit, rated), items, rated, eta, world)
-        for number in sorted(numbers)
-    ]
+    numbers = {1, shared, *(n for n in (2, 4, 8, 16, MOST_QUESTIONS) if exposed[n] < n)}
+    sensing = [_sensing(n, epsilon / exposed[n], items, rated, eta, world) for n in sorted(numbers)]
     kinds = world.people, world.items, world.likes
     pairs = theory.pairwise_users(items, rated, epsilon, *kinds, eta)
     methods = [
@@ -146,11 +145,6 @@ def _check(items: int, rated: int, epsilon: float, eta: float, wrong: float, uni
         raise ConfigError(f"The share of wrong labels is 0 or more and below 1/2; got {wrong}.")
     if unit not in UNITS:
         raise ConfigError(f"A unit is one of {', '.join(UNITS)}; got {unit!r}.")
-
-
-def bit_epsilon(epsilon: float, questions: int, unit: str, rated: int) -> float:
-    """What one bit may cost so that the whole report costs epsilon for the unit."""
-    return epsilon / exposed_bits("multi-maxsense", unit, questions, rated)
 
 
 def _sensing(

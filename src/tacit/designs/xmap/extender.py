@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.engine import Engine, Neighbours, Numbers, Stage, Table, as_stage, blocks, nearest
+from tacit.engine import Engine, Neighbours, Numbers, Stage, Table, blocks, nearest
 
 Floats = NDArray[np.float64]
 _CELLS = 1 << 22  # pairs of items held at once
@@ -204,8 +204,8 @@ def _turned(edges: _Edges) -> _Edges:
 
 def _stage(edges: _Edges, layer: Numbers, following: Numbers) -> Stage:
     counts = np.bincount(np.searchsorted(layer, edges.left), minlength=len(layer))
-    offsets, places = np.concatenate([[0], np.cumsum(counts)]), following.searchsorted(edges.right)
-    return as_stage(offsets, places, *edges[2:], len(following))
+    places = following.searchsorted(edges.right).astype(np.int32)
+    return Stage(np.concatenate([[0], np.cumsum(counts)]), places, *edges[2:], len(following))
 
 
 def _places(starts: Numbers, layer: Numbers) -> tuple[NDArray[np.intp], Numbers]:

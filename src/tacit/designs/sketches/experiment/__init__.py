@@ -107,8 +107,7 @@ def _advised(method: str, world: Blocks, **setting: Any) -> tuple[float, int]:
         raise ConfigError(f"A method is one of {known}; got {method!r}.")
     # Without noise there is nothing to share: planned as for a large epsilon.
     setting["epsilon"] = min(setting["epsilon"], 1e3 if method == "maxsense" else 20.0)
-    advice = plan(**setting, clusters=len(world.items), blocks=world)
-    own = next(row for row in advice.methods if row.method == method)
+    own = plan(**setting, clusters=len(world.items), blocks=world).of(method)
     return own.theta or 0.0, own.questions
 
 

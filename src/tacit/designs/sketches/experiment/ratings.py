@@ -32,7 +32,7 @@ from tacit.designs.sketches.clustering import (
 )
 from tacit.designs.sketches.messages import WHOLE, Campaign, Clusters
 from tacit.designs.sketches.model import likes_of
-from tacit.designs.sketches.planner import MethodPlan, Plan, plan
+from tacit.designs.sketches.planner import Plan, plan
 from tacit.designs.sketches.server import ItemCounts
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import grouped, mean_interval
@@ -85,7 +85,7 @@ def evaluate_ratings(
         rows += [trial.row(found, name, None, None) for name, found in trial.in_the_clear(clusters)]
         for epsilon, advice in plans.items():
             campaign = campaign_of(trial.catalogue, advice, epsilon, liked_from, seed)
-            own = advised(advice).users_clt
+            own = advice.of(METHOD).users_clt
             planned = [round(own)] if math.isfinite(epsilon) and own < _MOST else []
             for size in (*sorted({*users, *planned}), math.inf):
                 found = _learned(campaign, trial.likes, clusters, size, seed)
@@ -200,7 +200,7 @@ def _needed(epsilon: float, planned: Plan, rows: Sequence[Row]) -> Row:
     return {
         "epsilon": epsilon,
         "lower_bound": max(planned.lower_bounds.values()),
-        "users_clt": advised(planned).users_clt,
+        "users_clt": planned.of(METHOD).users_clt,
         "users_near": near,
     }
 
@@ -226,7 +226,7 @@ def campaign_of(
     items: Sequence[Any], advice: Plan, epsilon: float, liked_from: float, seed: int
 ) -> Campaign:
     """As the planner advises for a catalogue."""
-    own = advised(advice)
+    own = advice.of(METHOD)
     return new_campaign(
         items,
         rated=advice.rated,
@@ -236,11 +236,6 @@ def campaign_of(
         liked_from=liked_from,
         seed=np.random.default_rng((seed, 3)).bytes(16),
     )
-
-
-def advised(planned: Plan) -> MethodPlan:
-    """Of Multi-MaxSense."""
-    return next(method for method in planned.methods if method.method == METHOD)
 
 
 def drawn(campaign: Campaign, likes: sparse.csr_array, *, users: int, seed: int) -> ItemCounts:
