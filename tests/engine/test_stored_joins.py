@@ -10,6 +10,7 @@ import pytest
 from stored_world import blocks_of, local, public
 
 import tacit
+from tacit.data.stored import Block
 from tacit.data.tables.buckets import open_parquet
 from tacit.engine import item_item
 from tacit.errors import ClusterError, ConfigError
@@ -93,11 +94,13 @@ def test_a_fit_without_noise_is_equal_to_the_bit(files, remote, monkeypatch):
 def test_blocks_are_kept_where_the_engine_has_a_place_for_them(remote):
     """What is kept is made once, though it is used twice; what is not kept is made again."""
     from tacit.engine.spark import connect, workers
-    from tacit.engine.spark.sums import kept
+    from tacit.engine.spark.sums import persisted
 
     session = connect(remote)
     made = session.range(1).mapInArrow(workers.token, "token string")
-    again, once = ([frame.toArrow() for _ in range(2)] for frame in (made, kept(session, made)))
+    again, once = (
+        [frame.toArrow() for _ in range(2)] for frame in (made, persisted(session, made))
+    )
     session.stop()
     assert again[0] != again[1]
     assert once[0] == once[1]
@@ -142,7 +145,8 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
     known = np.arange(2)
     blocks = blocks_of(rows, known)
     cut = lambda block: (block.matrix, np.zeros(2))  # noqa: E731
-    strips = [*sums.strips(blocks, cut=cut, tiles=[known], n_items=2, scale=local_scale())]
+    to_ratings = item_item.partial(Block.ratings, n_items=2, scale=local_scale())
+    strips = [*sums.strips(blocks, cut=cut, tiles=[known], to_ratings=to_ratings)]
     work = item_item.partial(
         item_item.on_tile, make=lambda *_: None, raters=np.array([1, 2 if lost else 1]),
         tiles=[known], couples=[(0, 0)], joins=[(5, 0, 0)], parts=[known],

@@ -20,11 +20,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.data.ratings import Ratings, RatingScale
+from tacit.data.ratings import Ratings
 from tacit.data.stored import Arrays, Block, Cut, Lines, Merge, StoredRatings, Tiles, Work
 from tacit.engine.item_item import NOT_ONCE
 from tacit.engine.spark import workers
-from tacit.engine.spark.workers import batch_of, each_block, flat, ids_in, streamed
+from tacit.engine.spark.workers import ToRatings, batch_of, each_block, flat, ids_in, streamed
 from tacit.errors import ClusterError, DataError
 
 STRIPS = "tile long, counts binary, items binary, stars binary, numbers binary, people binary"
@@ -40,6 +40,7 @@ class SparkRatings(StoredRatings):
 
     def __init__(self, session: Any, blocks: Any, catalogue: Ratings, tasks: int) -> None:
         self.catalogue, self.tasks = catalogue, tasks
+        self._to_ratings = partial(Block.ratings, n_items=catalogue.n_items, scale=catalogue.scale)
         self._session, self._blocks = session, blocks
         self._seen: NDArray[np.int64] | None = None
 
@@ -52,10 +53,8 @@ class SparkRatings(StoredRatings):
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
         """The sum, of add's shape, in one pass over the cluster's blocks; pieces of it are merged
         there."""
-        known = self.catalogue
-        zero = add(Block.empty().ratings(known.n_items, known.scale))
-        work = partial(workers.summed, add=add, n_items=known.n_items, scale=known.scale)
-        total, seen = gathered(self._blocks, work, zero, self.tasks)
+        work = partial(workers.summed, add=add, to_ratings=self._to_ratings)
+        total, seen = gathered(self._blocks, work, add(self._to_ratings(Block.empty())), self.tasks)
         if self._seen is not None and not np.array_equal(seen, self._seen):
             raise ClusterError(_NOT_ONCE)
         self._seen = seen
@@ -64,16 +63,13 @@ class SparkRatings(StoredRatings):
 
     def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> Lines:
         """Strips of all blocks meet in their tile, and answers in their line."""
-        known = self.catalogue
-        width = cut(Block.empty().ratings(known.n_items, known.scale))[0].shape[1]
+        width = cut(self._to_ratings(Block.empty()))[0].shape[1]
         with answering():
-            work_of_block = partial(
-                strips, cut=cut, tiles=tiles, n_items=known.n_items, scale=known.scale
-            )
-            found = self._blocks.mapInArrow(work_of_block, STRIPS)
-            own = partial(tiled, work=work, width=width)
-            lines = _meeting(found, "tile", own, len(tiles))
-            merged = _meeting(lines, "line", partial(one_line, merge=merge), len(tiles))
+            in_strips = partial(strips, cut=cut, tiles=tiles, to_ratings=self._to_ratings)
+            of_tiles = partial(tiled, work=work, width=width)
+            made = self._blocks.mapInArrow(in_strips, STRIPS)
+            made = _meeting(made, "tile", of_tiles, len(tiles))
+            merged = _meeting(made, "line", partial(one_line, merge=merge), len(tiles))
             rows = merged.toArrow()
         self.advance(1.0)
         return _by_line(rows)
@@ -143,22 +139,22 @@ def _meeting(frame: Any, key: str, work: Callable[[Any], Any], tasks: int) -> An
 
 
 def strips(
-    batches: Iterable[Any], *, cut: Cut, tiles: Tiles, n_items: int, scale: RatingScale
+    batches: Iterable[Any], *, cut: Cut, tiles: Tiles, to_ratings: ToRatings
 ) -> Iterator[Any]:
     """Of each tile the people and ratings that a task's blocks have."""
     for block, row in each_block(batches):
-        stars, numbers = cut(block.ratings(n_items, scale))
+        stars, numbers = cut(to_ratings(block))
         users = flat(streamed([row["people"].as_buffer()])["id"])
         rows = np.repeat(np.arange(stars.shape[0]), np.diff(stars.indptr))
         for tile, members in enumerate(tiles):
             mask = np.zeros(stars.shape[1], np.bool_)
             mask[members] = True
-            kept = mask[stars.indices]
-            counts = np.bincount(rows[kept], minlength=stars.shape[0])
+            inside = mask[stars.indices]
+            counts = np.bincount(rows[inside], minlength=stars.shape[0])
             there = np.flatnonzero(counts)
             if there.size:
-                items = stars.indices[kept].astype(np.int32, copy=False)
-                cells = (counts[there], items, stars.data[kept], numbers[there])
+                items = stars.indices[inside].astype(np.int32, copy=False)
+                cells = (counts[there], items, stars.data[inside], numbers[there])
                 whose = ids_in(users.take(pa.array(there)))
                 yield batch_of(STRIPS, tile, *(each.tobytes() for each in cells), whose)
 
@@ -199,15 +195,15 @@ def arrays(batches: Iterable[Any], *, work: Callable[[int], NDArray[Any]]) -> It
             yield batch_of(LINES, number, 1, file.getvalue())
 
 
-def lines(found: Sequence[tuple[int, int, bytes]]) -> Any:
+def lines(rows: Sequence[tuple[int, int, bytes]]) -> Any:
     """A table of lines, numbers and cells, as Arrow carries it."""
-    columns = zip(*found, strict=True) if found else ((), (), ())
+    columns = zip(*rows, strict=True) if rows else ((), (), ())
     kinds = (pa.int64(), pa.int64(), pa.binary())
     arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
     return pa.table(arrays, ["line", "tile", "cells"])
 
 
-def kept(session: Any, frame: Any) -> Any:
+def persisted(session: Any, frame: Any) -> Any:
     """The frame, which later jobs do not make again, if the engine can keep it: persisted, or as a
     checkpoint of the engine's own (pysail), if it has a place for them."""
     probe = session.range(0, 1, 1, 1).mapInArrow(workers.token, "token string").persist()
@@ -223,11 +219,11 @@ def kept(session: Any, frame: Any) -> Any:
         return frame
 
 
-def close(*ways: Callable[[], object]) -> None:
+def close(*actions: Callable[[], object]) -> None:
     """All of them, whatever fails: a cluster that is gone must not hide what it broke off."""
-    for way in ways:
+    for action in actions:
         with suppress(Exception):
-            way()
+            action()
 
 
 _NOT_ONCE = (

@@ -32,7 +32,7 @@ METHODS = ("maxsense", "multi-maxsense", "pairwise-preference")
 RATED = "pairwise-rated"
 """Asks about two items that a person rated, which is then public; simulated, not planned."""
 _TOUR: dict[str, Any] = {"items": 40, "rated": 40, "epsilon": 1.0}
-_N, _RATED, _CLUSTERS = 10, 50, 2
+_N, _RATED, _CLUSTERS, _SEED = 10, 50, 2, 0
 _TOURED, _FEW, _MANY, _DEVICES = "pairwise-preference", 1000, 20_000, 2000
 
 
@@ -160,7 +160,7 @@ class OnDevices:
         )
         campaign = campaign_of(ratings.item_ids.tolist(), advice, self.epsilon, liked_from, 0)
         with simulation():
-            counts = item_counts(reported(campaign, likes, replay("crowd 0")))
+            counts = item_counts(reported(campaign, likes, replay(f"crowd {_SEED}")))
         found = score_clusters(counts, _CLUSTERS)
         self.lists_ = lists_at_home(publish(campaign, found), seen, likes, n=_N)
         self.ratings_ = ratings

@@ -153,9 +153,9 @@ class ServedCampaign:
     def _cards(self) -> dict[str, Guarantee]:
         return dict(zip(UNITS, cards(self.campaign), strict=True))
 
-    def described(self, kept: bytes | None) -> dict[str, Any]:
+    def described(self, saved: bytes | None) -> dict[str, Any]:
         """For the list, in JSON's values."""
-        asks, now = self.campaign, self.counts(kept)
+        asks, now = self.campaign, self.counts(saved)
         shown = ("method", "unit", "items", "questions")
         return {
             "name": self.name,
@@ -169,9 +169,9 @@ class ServedCampaign:
             "guarantee": self.guarantees()[0].sentence,
         }
 
-    def counts(self, kept: bytes | None) -> CampaignCounts:
-        """The state that was kept."""
-        return CampaignCounts.decode(self.campaign, self.earlier if kept is None else kept)
+    def counts(self, saved: bytes | None) -> CampaignCounts:
+        """Of the saved state."""
+        return CampaignCounts.decode(self.campaign, self.earlier if saved is None else saved)
 
     def check(self, data: bytes) -> None:
         """Problem 422 unless these bytes are a report that counts for this campaign."""
@@ -188,24 +188,24 @@ class ServedCampaign:
         holder = Holder.subject(self.tenant, user)
         return Charge(holder, self.cost, opens=Cap.pure(self.lifetime))
 
-    # Steps: each takes what was kept and gives the answer and what to keep
+    # Steps: each takes the saved state and gives the answer and the next state
 
-    def take(self, report: bytes, kept: bytes | None) -> tuple[Reply, bytes | None]:
+    def take(self, report: bytes, saved: bytes | None) -> tuple[Reply, bytes | None]:
         """Count a report that was checked. The clock refuses late ones and does nothing else."""
-        now = self.counts(kept)
+        now = self.counts(saved)
         if now.closed or not now.counts.fold_each([report], now=int(time.time())).accepted:
             return refusal(409, "This campaign takes no more reports."), None
         return reply({"counted": True}), now.encode()
 
-    def close(self, kept: bytes | None) -> tuple[Reply, bytes | None]:
+    def close(self, saved: bytes | None) -> tuple[Reply, bytes | None]:
         """Take no more reports; closed again, the same."""
-        now = self.counts(kept)
+        now = self.counts(saved)
         closed = CampaignCounts(now.counts, True, now.clusters).encode()
         return reply({"reports": now.counts.reports}), closed
 
-    def keep_clusters(self, made: bytes, kept: bytes | None) -> tuple[Reply, bytes | None]:
+    def keep_clusters(self, made: bytes, saved: bytes | None) -> tuple[Reply, bytes | None]:
         """Put the clusters of a closed campaign beside its counts, unless they are there."""
-        now = self.counts(kept)
+        now = self.counts(saved)
         clusters = now.clusters or made
         labels = np.frombuffer(Clusters.decode(clusters).labels, dtype=np.uint8)
         sizes = np.bincount(labels).tolist()  # by label, how many items
@@ -273,13 +273,13 @@ class CampaignCounts:
     clusters: bytes = b""
 
     @classmethod
-    def decode(cls, campaign: Campaign, kept: bytes | None) -> Self:
-        """What `encode` gave; no reports yet where nothing was kept."""
+    def decode(cls, campaign: Campaign, saved: bytes | None) -> Self:
+        """What `encode` gave; no reports yet where nothing was saved."""
         counts = Server(campaign, keep_tickets=False)  # the ledger takes one report of each person
-        if kept is None:
+        if saved is None:
             return cls(counts)
-        counts.cells[:] = np.frombuffer(kept, _COUNT, counts.cells.size, 1)
-        return cls(counts, kept[:1] == _CLOSED, kept[1 + counts.cells.nbytes :])
+        counts.cells[:] = np.frombuffer(saved, _COUNT, counts.cells.size, 1)
+        return cls(counts, saved[:1] == _CLOSED, saved[1 + counts.cells.nbytes :])
 
     def encode(self) -> bytes:
         """For the ledger."""
