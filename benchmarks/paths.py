@@ -69,7 +69,7 @@ def measure(shape: str, rounds: int) -> dict[str, Any]:
 def stages(width: int) -> list[Any]:
     import numpy as np
 
-    from tacit.engine import as_stage
+    from tacit.engine import Stage
 
     generator = np.random.default_rng(1)
     made = []
@@ -80,11 +80,11 @@ def stages(width: int) -> list[Any]:
         targets = np.sort(np.argpartition(keys, K, axis=1)[:, :K], axis=1).ravel()
         edges = len(targets)
         made.append(
-            as_stage(
+            Stage(
                 np.arange(0, edges + 1, K),
-                targets,
+                targets.astype(np.int32),
                 generator.uniform(-1, 1, edges),
-                generator.integers(1, 200, edges),
+                generator.integers(1, 200, edges).astype(np.float64),
                 generator.uniform(0.01, 1, edges),
                 width,
             )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from readable_engine import LocalEngine
 from scipy import sparse
 
-from tacit.engine import Engine, Floats, Numbers, Stage, Table, as_stage
+from tacit.engine import Engine, Floats, Numbers, Stage, Table
 from tacit.errors import ConfigError
 
 Generator = np.random.Generator
@@ -116,10 +116,10 @@ class EngineConformance:
         """X-SIM of two paths, one of (S, s, F) = (4, .5, .4), (1, -.2, .1) and one of (2, .3, .2),
         is .31: the mean of their similarities weighted by their certainties."""
         longer = [
-            as_stage([0, 1], [0], [0.5], [4], [0.4], 1),
-            as_stage([0, 1], [0], [-0.2], [1], [0.1], 1),
+            stage_of([0, 1], [0], [0.5], [4], [0.4], 1),
+            stage_of([0, 1], [0], [-0.2], [1], [0.1], 1),
         ]
-        direct = [as_stage([0, 1], [0], [0.3], [2], [0.2], 1)]
+        direct = [stage_of([0, 1], [0], [0.3], [2], [0.2], 1)]
         start = np.zeros(1, dtype=np.int32)
         pairs = [self.make(10).paths(stages, starts=start) for stages in (longer, direct)]
         weighted, certain = (sum(float(pair[part][0, 0]) for pair in pairs) for part in (0, 1))
@@ -148,7 +148,7 @@ class EngineConformance:
         values = sparse.csr_array(np.eye(3))
         table = Table(values, np.ones(3, dtype=np.bool_))
         three, four = np.arange(3, dtype=np.int32), np.arange(4, dtype=np.int32)
-        stage = as_stage([0, 1], [0], [1], [1], [1], 1)
+        stage = stage_of([0, 1], [0], [1], [1], [1], 1)
         for call in (
             lambda: engine.neighbours(table, of=three, among=three, k=0),
             lambda: engine.neighbours(table, of=four, among=three, k=1),
@@ -162,8 +162,8 @@ class EngineConformance:
             ),
             lambda: engine.paths([], starts=three),
             lambda: engine.paths([stage], starts=three),
-            lambda: engine.paths([as_stage([0, 1], [1], [1], [1], [1], 1)], starts=three[:1]),
-            lambda: engine.paths([stage, as_stage([0, 0, 0], [], [], [], [], 1)], starts=three[:1]),
+            lambda: engine.paths([stage_of([0, 1], [1], [1], [1], [1], 1)], starts=three[:1]),
+            lambda: engine.paths([stage, stage_of([0, 0, 0], [], [], [], [], 1)], starts=three[:1]),
             lambda: engine.predictions(values, values, sparse.csr_array(np.eye(4))),
             lambda: engine.predictions(values, sparse.csr_array(np.ones((3, 3))), values),
             lambda: engine.predictions(values, -values, values),
@@ -215,7 +215,7 @@ def some_stages(generator: Generator, count: int) -> list[Stage]:
         degrees = generator.integers(0, 4, here)
         edges = int(degrees.sum())
         stages.append(
-            as_stage(
+            stage_of(
                 np.concatenate([[0], np.cumsum(degrees)]),
                 generator.integers(0, there, edges),
                 generator.uniform(-1, 1, edges),
@@ -254,3 +254,13 @@ def _refuses(call: Callable[[], object]) -> None:
             raise AssertionError("the refusal says nothing") from None
     else:
         raise AssertionError("nonsense was answered")
+
+
+def stage_of(
+    offsets: Any, targets: Any, similarities: Any, agreements: Any, shares: Any, width: int
+) -> Stage:
+    """From anything array-like."""
+    edges = (np.asarray(each, dtype=np.float64) for each in (similarities, agreements, shares))
+    return Stage(
+        np.asarray(offsets, dtype=np.int64), np.asarray(targets, dtype=np.int32), *edges, width
+    )

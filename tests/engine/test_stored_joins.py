@@ -10,6 +10,7 @@ import pytest
 from stored_world import blocks_of, local, public
 
 import tacit
+from tacit.data.stored import Block
 from tacit.data.tables.buckets import open_parquet
 from tacit.engine import item_item
 from tacit.errors import ClusterError, ConfigError
@@ -93,11 +94,13 @@ def test_a_fit_without_noise_is_equal_to_the_bit(files, remote, monkeypatch):
 def test_blocks_are_kept_where_the_engine_has_a_place_for_them(remote):
     """What is kept is made once, though it is used twice; what is not kept is made again."""
     from tacit.engine.spark import connect, workers
-    from tacit.engine.spark.sums import kept
+    from tacit.engine.spark.sums import persisted
 
     session = connect(remote)
     made = session.range(1).mapInArrow(workers.token, "token string")
-    again, once = ([frame.toArrow() for _ in range(2)] for frame in (made, kept(session, made)))
+    again, once = (
+        [frame.toArrow() for _ in range(2)] for frame in (made, persisted(session, made))
+    )
     session.stop()
     assert again[0] != again[1]
     assert once[0] == once[1]
@@ -135,22 +138,22 @@ def test_the_command_and_what_is_not_supported(files, remote, tmp_path, capsys):
 def test_a_strip_that_comes_twice_or_never_is_refused(lost):
     """A tile counts the raters of each item, and a person's strips; the reason reaches the user
     without the person."""
-    from tacit.engine.spark import joins
-    from tacit.engine.spark.sums import answering
+    from tacit.engine.spark import sums
 
     pa = pytest.importorskip("pyarrow")
     rows = pa.record_batch({"user": ["ann", "bob"], "item": [0, 1], "rating": [1.0, 5.0]})
     known = np.arange(2)
     blocks = blocks_of(rows, known)
     cut = lambda block: (block.matrix, np.zeros(2))  # noqa: E731
-    strips = [*joins.strips(blocks, cut=cut, tiles=[known], n_items=2, scale=local_scale())]
+    to_ratings = item_item.partial(Block.ratings, n_items=2, scale=local_scale())
+    strips = [*sums.strips(blocks, cut=cut, tiles=[known], to_ratings=to_ratings)]
     work = item_item.partial(
         item_item.on_tile, make=lambda *_: None, raters=np.array([1, 2 if lost else 1]),
         tiles=[known], couples=[(0, 0)], joins=[(5, 0, 0)], parts=[known],
         find=lambda _, of, __: item_item.empty(of, 1),
     )  # fmt: skip
     if not lost:
-        good = joins.tiled(pa.Table.from_batches(strips), work=work, width=2)
+        good = sums.tiled(pa.Table.from_batches(strips), work=work, width=2)
         assert [(row["line"], row["tile"]) for row in good.to_pylist()] == [(5, 0)]
     given = pa.Table.from_batches(strips if lost else 2 * strips)
 
@@ -159,11 +162,11 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
 
     def failing():
         try:
-            joins.tiled(given, work=work, width=2)
+            sums.tiled(given, work=work, width=2)
         except ClusterError as error:
             raise PythonException(f"{error} ann") from None
 
-    with pytest.raises(ClusterError, match="each person once") as caught, answering():
+    with pytest.raises(ClusterError, match="each person once") as caught, sums.answering():
         failing()
     assert "ann" not in str(caught.value)
 
@@ -171,12 +174,12 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
 def test_an_answer_that_comes_twice_or_never_is_refused():
     """Of a tile to a line: a list would be too short, or have an item twice."""
     from tacit.data.stored import StoredRatings
-    from tacit.engine.spark import joins
+    from tacit.engine.spark import sums
 
     pa = pytest.importorskip("pyarrow")
-    answer = joins.lines([(5, 0, b"a")])
+    answer = sums.lines([(5, 0, b"a")])
     with pytest.raises(ClusterError, match="was not there once"):
-        joins.one_line(pa.concat_tables([answer, answer]), merge=b"".join)
+        sums.one_line(pa.concat_tables([answer, answer]), merge=b"".join)
 
     class Lossy(StoredRatings):
         catalogue = local_world()

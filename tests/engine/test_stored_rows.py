@@ -11,6 +11,7 @@ from stored_world import ODD, SCALE, facts, same_as_in_memory, write_odd
 
 from tacit.cli.stored import bytes_in, ending
 from tacit.data.stored import Public
+from tacit.data.synthetic import generate
 from tacit.data.tables import buckets
 from tacit.data.tables.buckets import open_parquet
 from tacit.engine.spark.sums import SparkRatings
@@ -162,7 +163,7 @@ def test_a_cluster_that_is_gone_does_not_hide_what_failed():
         unpersist = stop
 
     def failing():
-        with SparkRatings(Gone(), Gone(), None, 1):
+        with SparkRatings(Gone(), Gone(), generate(users=5, items=5, ratings=10, seed=0), 1):
             raise PrivacyError("it stays charged")
 
     with pytest.raises(PrivacyError, match="stays charged"):

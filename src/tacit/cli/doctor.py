@@ -97,9 +97,8 @@ def kernel() -> Check:
     from scipy import sparse
 
     from tacit import engine
-    from tacit.engine.ridge import solve
-    from tacit.engine.ridge_compiled import LANES
-    from tacit.engine.ridge_compiled import kernel as compiled
+    from tacit.engine.ridge import LANES, solve
+    from tacit.engine.ridge import kernel as compiled
 
     factors = np.eye(LANES)
     answer = solve(sparse.csr_array(np.ones((1, LANES))), factors, 1.0)

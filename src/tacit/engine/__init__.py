@@ -10,11 +10,9 @@ import atexit
 import os
 import shutil
 import tempfile
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,18 +81,14 @@ that item and of each neighbour alone. It is called where the rows are."""
 Pairs = Sequence[tuple[Numbers, Numbers]]
 
 
-@dataclass(frozen=True, eq=False)
-class StoredTable(Table, ABC):
-    """A table whose rows are elsewhere. values, likes: without people."""
-
-    @abstractmethod
-    def neighbours(self, pairs: Pairs, find: Find, k: int) -> list[Neighbours]:
-        """`find` of each pair `of, among`, which need not be made at once; k: length of lists."""
-
-
 def nearest(table: Table, pairs: Pairs, find: Find, k: int) -> list[Neighbours]:
-    """`find` of each pair `of, among`, where the table's rows are; together, as that is cheaper."""
-    if isinstance(table, StoredTable):
+    """`find` of each pair `of, among`, where the table's rows are; together, as that is cheaper.
+
+    k: length of lists.
+    """
+    from tacit.engine.item_item import TiledTable
+
+    if isinstance(table, TiledTable):
         return table.neighbours(pairs, find, k)
     return [find(table, of, among) for of, among in pairs]
 
@@ -190,17 +184,3 @@ def blocks(shape: tuple[int, int], cells: int) -> list[slice]:
     """Runs of rows of at most `cells` cells together, one row at least."""
     height = max(1, cells // max(1, shape[1]))
     return [slice(start, start + height) for start in range(0, shape[0], height)]
-
-
-def as_stage(
-    offsets: Any, targets: Any, similarities: Any, agreements: Any, shares: Any, width: int
-) -> Stage:
-    """A stage from anything array-like."""
-    return Stage(
-        np.asarray(offsets, dtype=np.int64),
-        np.asarray(targets, dtype=np.int32),
-        np.asarray(similarities, dtype=np.float64),
-        np.asarray(agreements, dtype=np.float64),
-        np.asarray(shares, dtype=np.float64),
-        int(width),
-    )

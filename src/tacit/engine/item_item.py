@@ -25,7 +25,7 @@ from scipy import sparse
 
 from tacit.data.ratings import Ratings
 from tacit.data.stored import Block, Cut, StoredRatings, known_of
-from tacit.engine import Find, Floats, Neighbours, Numbers, Pairs, StoredTable, Table
+from tacit.engine import Find, Floats, Neighbours, Numbers, Pairs, Table
 from tacit.errors import ClusterError, ConfigError
 
 _PART = 2**16  # ratings squared at a time
@@ -89,9 +89,12 @@ _LIST = np.dtype([*zip(_FIELDS, ("<i4", "<f8", "<i4", "<i4"), strict=True)])
 
 
 @dataclass(frozen=True, eq=False)
-class TiledTable(StoredTable):
-    """cut: from a block to its part of the rows, and a number beside each; make: a table of them.
-    raters: (items,) people who rated each."""
+class TiledTable(Table):
+    """A table whose rows are elsewhere. values, likes: without people.
+
+    cut: from a block to its part of the rows, and a number beside each; make: a table of them.
+    raters: (items,) people who rated each.
+    """
 
     ratings: StoredRatings
     cut: Cut

@@ -142,7 +142,7 @@ def _walk(
     items: Any, first_line: Any, lengths: Any,
     others: Any, first_other: Any, other_lengths: Any,
     meets: Any, both: Any, significance: Any, counts: Any, sums: Any, tallies: Any,
-    numbers: Any, similarities: Any, kept: Any, sizes: Any, floor: Any, k: Any,
+    numbers: Any, similarities: Any, packed: Any, sizes: Any, floor: Any, k: Any,
 ) -> None:  # fmt: skip
     full = numbers.shape[1]
     near_words = np.zeros(TESTED // EIGHT, np.uint64)
@@ -221,23 +221,17 @@ def _walk(
                     strength = abs(similarity)
                     if strength == 0.0:
                         continue
-                    if strength >= floor[line]:
-                        room = np.uintp(sizes[line])
-                        numbers[line, room], similarities[line, room] = other, similarity
-                        if counts:
-                            kept[line, room] = tally
-                        sizes[line] += 1
-                        if sizes[line] == full:
-                            _shrink(numbers, similarities, kept, sizes, floor, line, k)
-                    if both and strength >= floor[there + step]:
-                        listed = there + step
+                    for side in range(1 + both):  # the list of the item, and of the other
+                        listed, number = (there + step, item) if side else (line, other)
+                        if strength < floor[listed]:
+                            continue
                         room = np.uintp(sizes[listed])
-                        numbers[listed, room], similarities[listed, room] = item, similarity
+                        numbers[listed, room], similarities[listed, room] = number, similarity
                         if counts:
-                            kept[listed, room] = tally
+                            packed[listed, room] = tally
                         sizes[listed] += 1
                         if sizes[listed] == full:
-                            _shrink(numbers, similarities, kept, sizes, floor, listed, k)
+                            _shrink(numbers, similarities, packed, sizes, floor, listed, k)
             sums[low:high] = 0.0
             high = low
         if counts:
@@ -246,7 +240,7 @@ def _walk(
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _shrink(
-    numbers: Any, similarities: Any, kept: Any, sizes: Any, floor: Any, line: Any, k: Any
+    numbers: Any, similarities: Any, packed: Any, sizes: Any, floor: Any, line: Any, k: Any
 ) -> None:
     """Of a list keep the nearest k, in any order but for the weakest, which is the last."""
     low, high = 0, sizes[line] - 1
@@ -260,7 +254,7 @@ def _shrink(
             while _weaker(similarities[line, right], numbers[line, right], similarity, number):
                 right -= 1
             if left <= right:
-                _swap(numbers, similarities, kept, line, left, right)
+                _swap(numbers, similarities, packed, line, left, right)
                 left += 1
                 right -= 1
         if k - 1 <= right:
@@ -273,11 +267,15 @@ def _shrink(
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _swap(numbers: Any, similarities: Any, kept: Any, line: Any, one: Any, other: Any) -> None:
-    number, similarity, tally = numbers[line, one], similarities[line, one], kept[line, one]
+def _swap(numbers: Any, similarities: Any, packed: Any, line: Any, one: Any, other: Any) -> None:
+    number, similarity, tally = numbers[line, one], similarities[line, one], packed[line, one]
     numbers[line, one], similarities[line, one] = numbers[line, other], similarities[line, other]
-    kept[line, one] = kept[line, other]
-    numbers[line, other], similarities[line, other], kept[line, other] = number, similarity, tally
+    packed[line, one] = packed[line, other]
+    numbers[line, other], similarities[line, other], packed[line, other] = (
+        number,
+        similarity,
+        tally,
+    )
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
@@ -288,7 +286,7 @@ def _weaker(similarity: Any, number: Any, than: Any, than_number: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _sort(
-    numbers: Any, similarities: Any, kept: Any, sizes: Any, floor: Any, lines: Any,
+    numbers: Any, similarities: Any, packed: Any, sizes: Any, floor: Any, lines: Any,
     items: Any, strengths: Any, co_counts: Any, agreements: Any,
 ) -> None:  # fmt: skip
     """Lists to answers, best first: that of `lines[row]` to each row."""
@@ -296,7 +294,7 @@ def _sort(
     for row in range(len(lines)):
         line, size = lines[row], sizes[lines[row]]
         if size > k:
-            _shrink(numbers, similarities, kept, sizes, floor, line, k)
+            _shrink(numbers, similarities, packed, sizes, floor, line, k)
             size = k
         gap = size // 2
         while gap > 0:  # Shell's sort
@@ -306,10 +304,10 @@ def _sort(
                     similarities[line, at - gap], numbers[line, at - gap],
                     similarities[line, at], numbers[line, at],
                 ):  # fmt: skip
-                    _swap(numbers, similarities, kept, line, at - gap, at)
+                    _swap(numbers, similarities, packed, line, at - gap, at)
                     at -= gap
             gap //= 2
         for at in range(size):
             items[row, at], strengths[row, at] = numbers[line, at], similarities[line, at]
-            co_counts[row, at] = kept[line, at] & 0xFFFFFFFF
-            agreements[row, at] = kept[line, at] >> 32
+            co_counts[row, at] = packed[line, at] & 0xFFFFFFFF
+            agreements[row, at] = packed[line, at] >> 32

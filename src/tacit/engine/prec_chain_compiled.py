@@ -29,7 +29,7 @@ def _telling(others: int, objects: int) -> Any:
     """The fewest and the most votes of the others for b with which a round can tell anything.
 
     With fewer, b is at or below rho with and without them; between two objects, with more the other
-    one is. Then both chances are alike, and what remains is worth no more than one voter leaving.
+    one is. Then both chances are alike, and what remains is value no more than one voter leaving.
     """
     few = (others + 1) // (2 * objects)
     return few, others - few if objects == 2 else others
@@ -75,12 +75,12 @@ def _leaks(
 
 
 @_compile
-def _next(leaks: Any, side: int, others: int, k: int, least: int, promise: bool, worth: Any) -> Any:
-    """The most from this round on, b having k of the others' votes; worth: of what is left."""
+def _next(leaks: Any, side: int, others: int, k: int, least: int, promise: bool, value: Any) -> Any:
+    """The most from this round on, b having k of the others' votes; value: of what is left."""
     agrees, differs = leaks[side, 0, k], leaks[side, 1, k]
     rest = others - k
-    liked = worth[k] if k >= least else 0.0
-    disliked = worth[rest] if rest >= least else 0.0
+    liked = value[k] if k >= least else 0.0
+    disliked = value[rest] if rest >= least else 0.0
     if not promise:
         return max(agrees + liked, differs + disliked)
     most = max(leaks[side, 2, k], leaks[side, 3, k] + disliked)  # b is not what the peers vote for
@@ -99,20 +99,20 @@ def worst(
     `least` of the others agree in every round on the only object that is liked; else any counts
     and any answers. Others may leave at any time.
     """
-    worth = np.zeros((2, rounds + 1, most + 1))
+    value = np.zeros((2, rounds + 1, most + 1))
     leaks = np.empty((2, 4, most + 1))
-    back = 1 if rounds > 0 else 0  # without a limit, fewer survivors are worth what they are
+    back = 1 if rounds > 0 else 0  # without a limit, fewer survivors are value what they are
     for others in range(max(least, 1), most + 1):
         first, last = _telling(others, objects)
         _leaks(others, log_ratio, gamma, objects, least, 4 if promise else 2, leaks)
         for side in range(2):
             for left in range(back, rounds + 1):
-                after = worth[side, left - back]
-                best = max(worth[side, left, others - 1], after[others])
+                after = value[side, left - back]
+                best = max(value[side, left, others - 1], after[others])
                 for k in range(first, last + 1):
                     best = max(best, _next(leaks, side, others, k, least, promise, after))
-                worth[side, left, others] = best
-    return worth[:, rounds, most].copy()
+                value[side, left, others] = best
+    return value[:, rounds, most].copy()
 
 
 @_compile
@@ -125,7 +125,7 @@ def worst_with_credits(log_ratio: float, gamma: float, floor: int, most: int, fa
     comes after is known.
     """
     size = most + 1
-    worth = np.zeros((2, 4, size, size, size))
+    value = np.zeros((2, 4, size, size, size))
     leaks = np.zeros((size, 2, 4, size))
     for others in range(1, size):
         _leaks(others, log_ratio, gamma, 2, 0, 2, leaks[others, :, :, : others + 1])
@@ -135,7 +135,7 @@ def worst_with_credits(log_ratio: float, gamma: float, floor: int, most: int, fa
                 for one in range(size - three - two):
                     others, total = one + two + three, one + 2 * two + 3 * three + own
                     for side in range(2):
-                        table, leak = worth[side], leaks[others, side]
+                        table, leak = value[side], leaks[others, side]
                         best = max(
                             table[own, three, two, one - 1] if one > 0 else 0.0,  # a voter left
                             table[own, three, two - 1, one] if two > 0 else 0.0,
@@ -144,7 +144,7 @@ def worst_with_credits(log_ratio: float, gamma: float, floor: int, most: int, fa
                         if others > 0 and total >= floor:
                             best = max(best, _best_split(leak, table, own, three, two, one, fatal))
                         table[own, three, two, one] = best
-    return worth[:, 3, most, 0, 0].copy()
+    return value[:, 3, most, 0, 0].copy()
 
 
 @_compile

@@ -75,19 +75,13 @@ _MAGNITUDE, _INFINITE = np.int64(2**63 - 1), np.int64(0x7FF << 52)
 """Of a float64 as a whole number: all but the sign, and the least that is not finite."""
 
 
-@_jit  # type: ignore[untyped-decorator, unused-ignore]
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc"})  # type: ignore[untyped-decorator, unused-ignore]
 def _squares(values: Any, size: int) -> float:
-    """Sum of squares of whole numbers, below 2^53 in all, so exact in any order."""
-    one, two, three, four = 0.0, 0.0, 0.0, 0.0
-    until = size // 4 * 4
-    for j in range(0, until, 4):
-        one += values[j] * values[j]
-        two += values[j + 1] * values[j + 1]
-        three += values[j + 2] * values[j + 2]
-        four += values[j + 3] * values[j + 3]
-    for j in range(until, size):
-        one += values[j] * values[j]
-    return one + two + three + four
+    """Sum of squares of whole numbers, below 2^53 in all: exact, so the compiler may reorder it."""
+    square = 0.0
+    for j in range(size):
+        square += values[j] * values[j]
+    return square
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
@@ -183,12 +177,22 @@ def tastes(people: Any, centre: Any, features: Any, everybody: bool, rows: Any) 
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
-def _mapped(shares: Any, onto: Any, image: Any) -> None:
+def _image(
+    people: Any, u: int, damping: Any, context: Any, onto: Any, shares: Any, image: Any
+) -> float:
+    """Fills image (d,) with what the map makes of the person's shares; gives the sum of weights.
+
+    0: the person adds nothing.
+    """
+    total = _shares(people, u, damping, context, shares)
+    if people.like_offsets[u] == people.like_offsets[u + 1] and not people.joint:
+        return 0.0
     image[:] = 0.0
     for c in range(len(shares)):
         if shares[c] != 0.0:
             for d in range(len(image)):
                 image[d] += shares[c] * onto.matrix[c, d]
+    return total
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
@@ -213,10 +217,9 @@ def products(
     flat = table.ravel()
     for u in range(len(people.offsets) - 1):
         start, end = people.like_offsets[u], people.like_offsets[u + 1]
-        weights = _shares(people, u, centre.damping, context, shares)
-        if weights <= 0.0 or (start == end and not people.joint):
+        weights = _image(people, u, centre.damping, context, onto, shares, image)
+        if weights <= 0.0:
             continue
-        _mapped(shares, onto, image)
         for c in range(width):
             for d in range(width):
                 table[c, d] = -usual[c] * (image[d] - onto.mean[d])
@@ -246,10 +249,9 @@ def items(
     values, places = np.empty(len(total) * k), np.empty(len(total), np.int64)
     for u in range(len(people.offsets) - 1):
         start, end = people.like_offsets[u], people.like_offsets[u + 1]
-        weights = _shares(people, u, centre.damping, context, shares)
-        if weights <= 0.0 or (start == end and not people.joint):
+        weights = _image(people, u, centre.damping, context, onto, shares, image)
+        if weights <= 0.0:
             continue
-        _mapped(shares, onto, image)
         rows = 0
         for j in range(start, end):
             item, rest = people.likes[j], _without(people, j, weights, centre.damping, least)

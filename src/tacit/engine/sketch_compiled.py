@@ -184,34 +184,6 @@ def pair_hits(
 
 
 @_compile
-def read_reports(raw: Any, head: Any, questions: int, tickets: Any, bits: Any, codes: Any) -> None:
-    """Tickets and bits of (n, width) uint8 records; a code of 0, or what is wrong with a record.
-
-    head: (10,) uint8, the version, kind and campaign that a record begins with. 1: not a report of
-    this version, a ticket of 0, or more bits than questions. 2: of another campaign. Numbers are
-    big-endian.
-    """
-    room = np.uint64(questions)
-    for n in range(len(raw)):
-        record = raw[n]
-        ticket = np.uint64(0)
-        for place in range(10, 18):
-            ticket = ticket << np.uint64(8) | np.uint64(record[place])
-        answers = np.uint64(0)
-        for place in range(18, 22):
-            answers = answers << np.uint64(8) | np.uint64(record[place])
-        same = True
-        for place in range(2, 10):
-            same &= record[place] == head[place]
-        tickets[n], bits[n] = ticket, np.uint32(answers)
-        known = record[0] == head[0] and record[1] == head[1]
-        if not known or ticket == 0 or answers >> room != 0:
-            codes[n] = 1
-        else:
-            codes[n] = 0 if same else 2
-
-
-@_compile
 def remember(table: Any, used: int, tickets: Any, key: Any, new: Any) -> int:
     """Put tickets (uint64, none 0) into an open table (uint64, 0 = free); how many are in it then.
 

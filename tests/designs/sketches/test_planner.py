@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tacit.data.synthetic_worlds import Blocks, example
 from tacit.designs.sketches import theory
 from tacit.designs.sketches.campaigns import new_campaign
-from tacit.designs.sketches.planner import bit_epsilon, plan
+from tacit.designs.sketches.messages import exposed_bits
+from tacit.designs.sketches.planner import plan
 from tacit.errors import ConfigError
 
 
@@ -87,9 +88,9 @@ def test_questions_for_a_person():
 
 def test_questions_for_a_rating():
     """One rating touches one set: no bit has to share, and many questions pay."""
-    assert bit_epsilon(1.0, 8, "rating", 20) == 1.0
-    assert bit_epsilon(1.0, 8, "moved rating", 20) == 0.5
-    assert bit_epsilon(1.0, 8, "user", 2) == 0.25
+    assert exposed_bits("multi-maxsense", "rating", 8, 20) == 1
+    assert exposed_bits("multi-maxsense", "moved rating", 8, 20) == 2
+    assert exposed_bits("multi-maxsense", "user", 8, 2) == 4
     found = plan(items=200, rated=20, epsilon=1.0, unit="rating")
     assert method(found, "multi-maxsense").questions > 4
 
@@ -179,7 +180,7 @@ def test_what_is_planned_can_be_asked(sizes, epsilon, unit):
             questions=row.questions,
         )
         theta, world = made.set_size * rated / made.modulus, example(2)
-        eps = bit_epsilon(epsilon, row.questions, unit, rated)
+        eps = epsilon / exposed_bits("multi-maxsense", unit, row.questions, rated)
         blocks = (world.people, world.items, world.likes)
         chance = float(world.items @ theory.maxsense_chances(items, rated, eps, theta, *blocks))
         gap = theory.separation(theta, *blocks)

@@ -17,7 +17,7 @@ MaxSense and come from an affine permutation; scores are divided by how often an
 about; the number of questions is the best one and not ceil(epsilon). Added to the paper:
 constants of the bounds, choice of L, confidence of labels, limits that a device pins.
 
-What runs on a device needs the standard library alone; the other names load on first use.
+Names load on first use; what runs on a device needs the standard library alone.
 """
 
 from __future__ import annotations
@@ -25,57 +25,43 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tacit.designs.sketches.device import Device, Limits, Refused, explain, new_secret
-from tacit.designs.sketches.messages import Campaign, Clusters, MessageError, Report
-
 if TYPE_CHECKING:
-    from tacit.designs.sketches.campaigns import cards, new_campaign
-    from tacit.designs.sketches.clustering import (
-        Clustering,
-        confidence,
-        pair_clusters,
-        publish,
-        score_clusters,
-    )
-    from tacit.designs.sketches.fake_devices import inspect, manipulation
-    from tacit.designs.sketches.planner import Plan, plan
-    from tacit.designs.sketches.server import Receipt, Server, item_counts, pair_counts
+    from tacit.designs.sketches.campaigns import cards as cards
+    from tacit.designs.sketches.campaigns import new_campaign as new_campaign
+    from tacit.designs.sketches.clustering import Clustering as Clustering
+    from tacit.designs.sketches.clustering import confidence as confidence
+    from tacit.designs.sketches.clustering import pair_clusters as pair_clusters
+    from tacit.designs.sketches.clustering import publish as publish
+    from tacit.designs.sketches.clustering import score_clusters as score_clusters
+    from tacit.designs.sketches.device import Device as Device
+    from tacit.designs.sketches.device import Limits as Limits
+    from tacit.designs.sketches.device import Refused as Refused
+    from tacit.designs.sketches.device import explain as explain
+    from tacit.designs.sketches.device import new_secret as new_secret
+    from tacit.designs.sketches.fake_devices import inspect as inspect
+    from tacit.designs.sketches.fake_devices import manipulation as manipulation
+    from tacit.designs.sketches.messages import Campaign as Campaign
+    from tacit.designs.sketches.messages import Clusters as Clusters
+    from tacit.designs.sketches.messages import MessageError as MessageError
+    from tacit.designs.sketches.messages import Report as Report
+    from tacit.designs.sketches.planner import Plan as Plan
+    from tacit.designs.sketches.planner import plan as plan
+    from tacit.designs.sketches.server import Receipt as Receipt
+    from tacit.designs.sketches.server import Server as Server
+    from tacit.designs.sketches.server import item_counts as item_counts
+    from tacit.designs.sketches.server import pair_counts as pair_counts
 
 _HOMES = {
     "campaigns": ("cards", "new_campaign"),
     "clustering": ("Clustering", "confidence", "pair_clusters", "publish", "score_clusters"),
+    "device": ("Device", "Limits", "Refused", "explain", "new_secret"),
     "fake_devices": ("inspect", "manipulation"),
+    "messages": ("Campaign", "Clusters", "MessageError", "Report"),
     "planner": ("Plan", "plan"),
     "server": ("Receipt", "Server", "item_counts", "pair_counts"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
-
-__all__ = [
-    "Campaign",
-    "Clustering",
-    "Clusters",
-    "Device",
-    "Limits",
-    "MessageError",
-    "Plan",
-    "Receipt",
-    "Refused",
-    "Report",
-    "Server",
-    "cards",
-    "confidence",
-    "explain",
-    "inspect",
-    "item_counts",
-    "manipulation",
-    "new_campaign",
-    "new_secret",
-    "pair_clusters",
-    "pair_counts",
-    "plan",
-    "publish",
-    "score_clusters",
-]
+__all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> Any:

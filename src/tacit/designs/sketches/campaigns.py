@@ -131,14 +131,12 @@ def changed_bits(campaign: Campaign, unit: str) -> int:
 
     Where the number of likes is capped, one rating more can push another one out.
     """
-    if campaign.method != "multi-maxsense":
+    cap, most = campaign.likes_cap, {"user": campaign.questions, "rating": 1, "moved rating": 2}
+    if not campaign.senses:
         return campaign.questions
-    cap = campaign.likes_cap
-    if unit == "user":
-        return campaign.questions if cap is None else min(campaign.questions, 2 * cap)
-    if unit == "rating" and cap is None:
-        return 1
-    return min(campaign.questions, 2)
+    if cap is not None:
+        most |= {"user": 2 * cap, "rating": 2}
+    return min(campaign.questions, most[unit])
 
 
 def bit_loss(campaign: Campaign) -> float:

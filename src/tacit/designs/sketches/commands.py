@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from operator import itemgetter
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,8 @@ import numpy as np
 from tacit.data.synthetic_worlds import Blocks, example
 from tacit.design import Command, Run, option
 from tacit.errors import ConfigError
-from tacit.evaluation import SEED, Result, Table, grouped, manifest
+from tacit.evaluation import SEED, WORKERS, Result, Table, grouped, manifest
+from tacit.evaluation.runner import Runner
 
 if TYPE_CHECKING:
     from tacit.designs.sketches.planner import Plan
@@ -140,6 +142,7 @@ class SimulateSettings:
     likes: str | None = option(LIKES, default=None)
     unit: str = option(UNIT, default="user")
     seeds: int = option("How many populations.", default=5, least=1)
+    workers: int = option(WORKERS, default=1, least=0)
 
 
 def simulate(settings: SimulateSettings, run: Run) -> Result:
@@ -149,39 +152,40 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
 
     accuracy: share of right labels. ari: adjusted Rand index, 0 for labels at random.
     """
-    from tacit.designs.sketches.experiment import simulate as simulated
-
-    names = ("method", "items", "rated", "epsilon")
-    asked = [getattr(settings, name) for name in names]
+    asked = (settings.method, settings.items, settings.rated, settings.epsilon)
     tasks = list(product(*asked, range(settings.seeds)))
-    kept: dict[str, Any] = {
+    population = {
         "users": settings.people,
         "blocks": world(settings.likes, settings.clusters),
         "unit": settings.unit,
     }
-    rows: list[dict[str, Any]] = []
-    with run.progress("Simulating", len(tasks)) as advance:
-        for task in tasks:
-            rows += simulated(**kept, **dict(zip((*names, "seed"), task, strict=True)))
-            advance(1)
-    cells = [
-        (
-            *key[:3],
-            "inf" if key[3] is None else f"{key[3]:g}",
-            f"{key[4]:,}",
-            sum(row["accuracy"] for row in found) / len(found),
-            sum(row["ari"] for row in found) / len(found),
-        )
-        for key, found in grouped(rows, itemgetter(*names, "users")).items()
-    ]
+    with (
+        run.progress("Simulating", len(tasks)) as advance,
+        Runner(population, workers=settings.workers) as runner,
+    ):
+        rows = [*chain.from_iterable(runner.run(_simulated, tasks, advance))]
+    columns = {
+        "method": lambda same: same[0]["method"],
+        "items": lambda same: same[0]["items"],
+        "rated": lambda same: same[0]["rated"],
+        "epsilon": lambda same: "inf" if same[0]["epsilon"] is None else f"{same[0]['epsilon']:g}",
+        "people": lambda same: f"{same[0]['users']:,}",
+        "labels right": lambda same: fmean(row["accuracy"] for row in same),
+        "adjusted Rand": lambda same: fmean(row["ari"] for row in same),
+    }
+    by_setting = grouped(rows, itemgetter("method", "items", "rated", "epsilon", "users")).values()
     return Result(
         {"rows": rows},
-        (
-            Table("", (*names, "people", "labels right", "adjusted Rand"), cells),
-            "Means over seeds; --json prints every one.",
-        ),
+        (Table.of("", columns, by_setting), "Means over seeds; --json prints every one."),
         "tacit plan sketches  says how many people it takes.",
     )
+
+
+def _simulated(population: dict[str, Any], *task: Any) -> list[dict[str, Any]]:
+    from tacit.designs.sketches.experiment import simulate as simulated
+
+    names = ("method", "items", "rated", "epsilon", "seed")
+    return simulated(**population, **dict(zip(names, task, strict=True)))
 
 
 @dataclass(frozen=True)

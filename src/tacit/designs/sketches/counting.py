@@ -78,18 +78,17 @@ class Seen:
         while (self._used[home] + more) > _FULL * size:
             size = int(size * _GROWTH)
         if size > len(table):
-            kept, larger = table[table != 0], np.zeros(size, dtype=np.uint64)
-            remember(larger, 0, kept, self._key, np.empty(len(kept), dtype=np.bool_))
+            retained, larger = table[table != 0], np.zeros(size, dtype=np.uint64)
+            remember(larger, 0, retained, self._key, np.empty(len(retained), dtype=np.bool_))
             self._tables[home] = larger
         return self._tables[home]
 
 
 def check_counts(
-    header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], campaign: Campaign, places: int
+    header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], campaign: Campaign
 ) -> None:
-    """MessageError unless a server can have saved these; places: how many items or pairs."""
-    shards, keeps = header["shards"], header["keep_tickets"]
-    count = header["shard_count"]
+    """MessageError unless a server can have saved these."""
+    shards, count, keeps = header["shards"], header["shard_count"], header["keep_tickets"]
     known = is_integer(count, 1, (1 << 64) - 1) and all(is_integer(k, 0, count - 1) for k in shards)
     require(
         known and len(shards) > 0 and shards == sorted({*shards}),
@@ -102,7 +101,7 @@ def check_counts(
     totals, ones, tickets = arrays["totals"], arrays["ones"], arrays["tickets"]
     integers = all(array.dtype == np.int64 for array in arrays.values())
     shapes = (totals.shape, ones.shape, tickets.ndim)
-    fits = integers and shapes == ((2, places), (campaign.questions + 1,), 1)
+    fits = integers and shapes == ((2, campaign.places), (campaign.questions + 1,), 1)
     require(fits, "counts and tickets are 64-bit integers, as many as the campaign asks for")
     for counts in (totals, ones):
         require(counts.min() >= 0 and counts.max() <= _MOST_COUNTED, "a count is out of bounds")
@@ -110,8 +109,7 @@ def check_counts(
     yes = sum(times * number for times, number in enumerate(ones.tolist()))
     size = campaign.set_size if campaign.senses else 1
     expected = [(reports * campaign.questions - yes) * size, yes * size]
-    adds_up = totals.sum(axis=1).tolist() == expected
-    require(adds_up, "the totals are not those of so many reports")
+    require(totals.sum(axis=1).tolist() == expected, "the totals are not those of so many reports")
     words = tickets.view(np.uint64)
     require(
         len(words) == reports if keeps else len(words) <= reports,
@@ -119,8 +117,7 @@ def check_counts(
     )
     ascend = bool(np.all(words[1:] > words[:-1])) and (len(words) == 0 or words[0] > 0)
     require(ascend, "tickets are above 0, each once, in ascending order")
-    own = bool(of_shards(words, shards, count).all())
-    require(own, "a ticket belongs to another shard")
+    require(of_shards(words, shards, count).all(), "a ticket belongs to another shard")
 
 
 def of_shards(tickets: Words, shards: Collection[int], count: int) -> NDArray[np.bool_]:

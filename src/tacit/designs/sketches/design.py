@@ -45,57 +45,46 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     return cards_of(campaign)
 
 
-_PLAN = "tacit plan sketches --items 1682 --rated 50 --epsilon 1 --json"
+def _bound(item: str, reason: str, options: str = "") -> Printed:
+    command = f"tacit plan sketches --items 1682 --rated 50 --epsilon 1 --json{options}"
+    return Printed(item, "bound", command, reason)
+
+
+def _measured(item: str, options: str, reason: str) -> Printed:
+    return Printed(item, "measured", f"tacit simulate sketches {options}", reason)
+
+
 ITEMS = (
     Printed(
-        "Propositions 2.2 to 2.4, Lemma 2.5",
-        "exact",
-        "tacit audit sketches",
+        *("Propositions 2.2 to 2.4, Lemma 2.5", "exact", "tacit audit sketches"),
         "composition and privacy of reports, by enumeration",
     ),
-    Printed("Lemma 3.1, Theorem 3.3", "bound", _PLAN, "least number of people"),
-    Printed(
+    _bound("Lemma 3.1, Theorem 3.3", "least number of people"),
+    _measured(
         "Figure 1, Theorem 3.5",
-        "measured",
-        "tacit simulate sketches --items 60 --rated 20 --people 10000,100000,1000000 "
-        "--likes 0.9,0.1 --method pairwise-preference,pairwise-rated",
+        "--items 60 --rated 20 --people 10000,100000,1000000 --likes 0.9,0.1 "
+        "--method pairwise-preference,pairwise-rated",
         "pairwise preferences, ratings private and rated items public: labels right by population",
     ),
-    Printed(
-        "Appendix A",
-        "bound",
-        f"{_PLAN} --wrong 0.1",
-        "least number of people where a share of the labels may be wrong",
+    _bound(
+        *("Appendix A", "least number of people where a share of the labels may be wrong"),
+        " --wrong 0.1",
     ),
-    Printed(
-        "Lemmas 4.1 to 4.7, Theorem 4.3",
-        "bound",
-        _PLAN,
-        "information of a report, sharper than printed",
-    ),
-    Printed(
-        "Theorems 4.8 and 4.10",
-        "bound",
-        _PLAN,
-        "one explicit bound implies both, at every w and epsilon",
-    ),
-    Printed(
+    _bound("Lemmas 4.1 to 4.7, Theorem 4.3", "information of a report, sharper than printed"),
+    _bound("Theorems 4.8 and 4.10", "one explicit bound implies both, at every w and epsilon"),
+    _measured(
         "Figure 2, Theorem 5.1",
-        "measured",
-        "tacit simulate sketches --likes 0.9,0.1 --items 100,200 --rated 20 --epsilon 1 "
-        "--people 25000,50000,100000,200000",
+        "--likes 0.9,0.1 --items 100,200 --rated 20 --epsilon 1 --people 25000,50000,100000,200000",
         "MaxSense: labels right by population; twice the items take four times the people",
     ),
-    Printed(
+    _measured(
         "Figure 3, Theorem 5.3",
-        "measured",
-        "tacit simulate sketches --likes 0.9,0.1 --items 200 --rated 20 --epsilon 6 "
-        "--people 4000,8000,16000 --method maxsense,multi-maxsense",
+        "--likes 0.9,0.1 --items 200 --rated 20 --epsilon 6 --people 4000,8000,16000 "
+        "--method maxsense,multi-maxsense",
         "labels right by population: Multi-MaxSense needs fewer people",
     ),
     Printed(
-        "Lemmas 6.2 and 6.4, Theorem 6.1",
-        "bound",
+        *("Lemmas 6.2 and 6.4, Theorem 6.1", "bound"),
         "tacit plan sketches --items 1682 --rated 1 --epsilon 1 --json",
         "adaptive questions",
     ),
@@ -116,7 +105,7 @@ DESIGN = Design(
         "simulate": "commands:SIMULATE",
         "evaluate": "commands:EVALUATE",
         "tour": "experiment:tour",
-        "compare": "experiment.contenders:contenders",
+        "compare": "experiment:contenders",
         "reproduce": "design:ITEMS",
     },
     "Works from about a million people at epsilon 1, and on MovieLens 100K a list of "

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 
 VERSION = 1
 CLUSTERS_VERSION = 2
@@ -44,6 +44,7 @@ _PAIR = struct.Struct(">II")
 _CLUSTERS = struct.Struct(">4sBBBx32s32sI")
 _MAGIC = b"tcit"
 _KIND_CAMPAIGN, _KIND_REPORT, _KIND_CLUSTERS = 1, 2, 3
+REPORT_HEAD = bytes([VERSION, _KIND_REPORT])
 REPORT_BYTES, RATED_REPORT_BYTES = _REPORT.size, _REPORT.size + _PAIR.size
 _EXACT = Context(prec=60)
 _NUMBERS = {
@@ -120,15 +121,12 @@ class Campaign:
         for name, (least, most) in _NUMBERS.items():
             require(is_integer(getattr(self, name), least, most), f"{name} is out of bounds")
         require(self.rated <= self.items, "nobody rates more items than there are")
-        require(type(self.seed) is bytes and len(self.seed) == 16, "a seed has 16 bytes")
-        require(
-            type(self.catalogue) is bytes and len(self.catalogue) == 32,
-            "a catalogue is named by 32 bytes",
-        )
+        require(is_bytes(self.seed, 16), "a seed has 16 bytes")
+        require(is_bytes(self.catalogue, 32), "a catalogue is named by 32 bytes")
         require((self.theta > 0) == self.senses, "theta is for sensed sets, and they need one")
         once = self.method != "pairwise-rated" or self.questions == 1
         require(once, "about one pair of rated items there is one question")
-        room = self.questions * self.set_size <= self.modulus if self.senses else True
+        room = not self.senses or self.questions * self.set_size <= self.modulus
         require(room, "the sensed sets of one person do not fit into the catalogue")
         require(self._keeps_epsilon(), "the chance of the truth is higher than epsilon allows")
 
@@ -146,6 +144,11 @@ class Campaign:
     def set_size(self) -> int:
         """Places in a sensed set; 0 for pairs."""
         return set_size(self.modulus, self.theta, self.rated) if self.senses else 0
+
+    @property
+    def places(self) -> int:
+        """How many there are to count: places on the wheel of sensed sets, or pairs."""
+        return self.modulus if self.senses else self.items * (self.items - 1) // 2
 
     @property
     def asked_share(self) -> float:
@@ -214,8 +217,7 @@ class Report:
     pair: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        named = type(self.campaign) is bytes and len(self.campaign) == 8
-        require(named, "a report names its campaign in 8 bytes")
+        require(is_bytes(self.campaign, 8), "a report names its campaign in 8 bytes")
         require(is_integer(self.ticket, 0, (1 << 64) - 1), "a ticket has 64 bits")
         require(is_integer(self.bits, 0, (1 << MOST_QUESTIONS) - 1), "a report has 32 bits")
         if self.pair is not None:
@@ -253,9 +255,8 @@ class Clusters:
     scores: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        for name in (self.campaign, self.catalogue):
-            named = type(name) is bytes and len(name) == 32
-            require(named, "clusters name their campaign and catalogue in 32 bytes each")
+        named = is_bytes(self.campaign, 32) and is_bytes(self.catalogue, 32)
+        require(named, "clusters name their campaign and catalogue in 32 bytes each")
         require(type(self.labels) is bytes and len(self.labels) > 1, "a label is a byte")
         fits = type(self.scores) is tuple and len(self.scores) == len(self.labels)
         require(fits and all(is_integer(score, -MOST, MOST) for score in self.scores), "no scores")
@@ -270,8 +271,8 @@ class Clusters:
         require(len(data) >= _CLUSTERS.size, "clusters are cut short")
         magic, version, kind, spare, campaign, catalogue, items = _CLUSTERS.unpack_from(data)
         require(magic == _MAGIC and kind == _KIND_CLUSTERS, "expected clusters")
-        expected = CLUSTERS_VERSION
-        require(version == expected, f"expected version {expected}, found {version}")
+        known = version == CLUSTERS_VERSION
+        require(known, f"expected version {CLUSTERS_VERSION}, found {version}")
         whole = len(data) == _CLUSTERS.size + 5 * items and spare == data[7] == 0
         require(whole, "clusters have 5 bytes for each item")
         labels = data[_CLUSTERS.size : _CLUSTERS.size + items]
@@ -279,7 +280,7 @@ class Clusters:
         return cls(campaign, catalogue, labels, scores)
 
 
-def require(true: bool, what: str) -> None:
+def require(true: object, what: str) -> None:
     """MessageError saying `what` should be so."""
     if not true:
         raise MessageError(what)
@@ -298,6 +299,12 @@ def is_integer(value: object, lowest: int, highest: int) -> bool:
     return type(value) is int and lowest <= value <= highest
 
 
+def is_bytes(value: object, size: int) -> bool:
+    """So many bytes."""
+    return type(value) is bytes and len(value) == size
+
+
+@cache
 def wheel_size(items: int) -> int:
     """The smallest prime that is at least `items`."""
     while any(items % divisor == 0 for divisor in range(2, math.isqrt(items) + 1)):

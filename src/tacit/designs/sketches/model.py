@@ -14,23 +14,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit.designs.sketches.campaigns import cards, new_campaign
 from tacit.designs.sketches.clustering import Clustering, pair_clusters, score_clusters
 from tacit.designs.sketches.device import Device, Limits, new_secret
-from tacit.designs.sketches.messages import VERSION, WHOLE, Campaign, ItemId, Report
+from tacit.designs.sketches.messages import WHOLE, Campaign, ItemId, Report
 from tacit.designs.sketches.sensing import halves
-from tacit.designs.sketches.server import Server, item_counts, pair_counts
+from tacit.designs.sketches.server import Server, head_of, item_counts, pair_counts, record
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
 from tacit.randomness import Source, happens
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
-_REPORT = [("head", "u1", 2), ("campaign", "S8"), ("ticket", ">u8"), ("bits", ">u4")]
-_PAIR = ("pair", ">u4", 2)
-_HEAD = (VERSION, 2)
-"""The version and kind of a report."""
 
 
 class Sketches:
@@ -90,6 +87,22 @@ def true_bits(campaign: Campaign, tickets: Words, starts: Ints, likes: Ints) -> 
     return hits
 
 
+def likes_of(matrix: sparse.csr_array, liked_from: float) -> sparse.csr_array:
+    """1 where a rating is a like; no other entry."""
+    likes = matrix.copy()
+    likes.data = (likes.data >= liked_from).astype(float)
+    likes.eliminate_zeros()
+    return likes
+
+
+def reported(campaign: Campaign, likes: sparse.csr_array, source: Source) -> Server:
+    """A server that counted one report from each row of `likes`."""
+    server = Server(campaign, keep_tickets=False)
+    starts, items = likes.indptr.astype(np.int64), likes.indices.astype(np.int64)
+    server.fold(answer(campaign, starts, items, source), now=0)
+    return server
+
+
 def answer(
     campaign: Campaign, starts: Ints, likes: Ints, source: Source, chosen: Ints | None = None
 ) -> bytes:
@@ -102,11 +115,10 @@ def answer(
         starts, likes = _capped(starts, likes, campaign.likes_cap, source)
     people = len(starts) - 1
     tickets = np.maximum(source.words(people), np.uint64(1))
+    records = np.empty(people, dtype=record(campaign))
     if chosen is None:
-        records = np.empty(people, dtype=_REPORT)
         bits = true_bits(campaign, tickets, starts, likes)
     else:
-        records = np.empty(people, dtype=[*_REPORT, _PAIR])
         records["pair"] = np.sort(chosen, axis=1)
         liked = np.repeat(np.arange(people), np.diff(starts)) * campaign.items + likes
         asked = np.arange(people)[:, None] * campaign.items + chosen
@@ -115,7 +127,7 @@ def answer(
         truth = np.full(people, campaign.truth, dtype=np.int64)
         for question in range(campaign.questions):
             bits ^= (~happens(source, truth, WHOLE)).astype(np.uint32) << np.uint32(question)
-    records["head"], records["campaign"] = _HEAD, campaign.id
+    records["head"], records["campaign"] = head_of(campaign)
     records["ticket"], records["bits"] = tickets, bits
     return records.tobytes()
 
@@ -133,8 +145,5 @@ def _capped(starts: Ints, likes: Ints, cap: int, source: Source) -> tuple[Ints, 
 
 @cache
 def _inverses(prime: int) -> Ints:
-    """(prime,) 1 / a modulo the prime, at place a; 1 / a = -(p // a) / (p % a)."""
-    found = [0, 1]
-    for a in range(2, prime):
-        found.append((prime - prime // a) * found[prime % a] % prime)
-    return np.array(found, dtype=np.int64)
+    """(prime,) 1 / a modulo the prime, at place a."""
+    return np.array([0, *(pow(a, -1, prime) for a in range(1, prime))], dtype=np.int64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,6 @@ THETAS = np.geomspace(0.02, 8, 121)
 moved to what a set of whole items comes to, so that what is planned can be asked."""
 LEAST_EPSILON, MOST_EPSILON = 1 / MICRO, (NO_NOISE - 1) / MICRO
 """Campaigns state epsilon in millionths below 2^31."""
-_wheel = lru_cache(maxsize=64)(wheel_size)
 BOUNDS = ("ldp", "scarce", "adaptive")
 
 
@@ -70,6 +68,9 @@ class Plan:
     def best(self) -> MethodPlan:
         """The method that needs the fewest people."""
         return self.methods[0]
+
+    def of(self, method: str) -> MethodPlan:
+        return next(own for own in self.methods if own.method == method)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; None for infinity and for bounds that are not known."""
@@ -113,15 +114,11 @@ def plan(
         if wrong == 0:
             bounds["adaptive"] = theory.adaptive_bound(items, rated, epsilon, eta)
     # The best number where all questions share epsilon, or more where they need not share.
-    numbers = {1, shared} | {
-        number
-        for number in (2, 4, 8, 16, MOST_QUESTIONS)
-        if exposed_bits("multi-maxsense", unit, number, rated) < number
+    exposed = {
+        n: exposed_bits("multi-maxsense", unit, n, rated) for n in range(1, MOST_QUESTIONS + 1)
     }
-    sensing = [
-        _sensing(number, bit_epsilon(epsilon, number, unit, rated), items, rated, eta, world)
-        for number in sorted(numbers)
-    ]
+    numbers = {1, shared, *(n for n in (2, 4, 8, 16, MOST_QUESTIONS) if exposed[n] < n)}
+    sensing = [_sensing(n, epsilon / exposed[n], items, rated, eta, world) for n in sorted(numbers)]
     kinds = world.people, world.items, world.likes
     pairs = theory.pairwise_users(items, rated, epsilon, *kinds, eta)
     methods = [
@@ -150,11 +147,6 @@ def _check(items: int, rated: int, epsilon: float, eta: float, wrong: float, uni
         raise ConfigError(f"A unit is one of {', '.join(UNITS)}; got {unit!r}.")
 
 
-def bit_epsilon(epsilon: float, questions: int, unit: str, rated: int) -> float:
-    """What one bit may cost so that the whole report costs epsilon for the unit."""
-    return epsilon / exposed_bits("multi-maxsense", unit, questions, rated)
-
-
 def _sensing(
     questions: int, eps: float, items: int, rated: int, eta: float, world: Blocks
 ) -> MethodPlan:
@@ -168,7 +160,7 @@ def _sensing(
         share = float(world.items @ theory.maxsense_chances(items, rated, eps, theta, *kinds))
         return theory.clt_users(items, rated, eps, theta, D, share, eta, questions)
 
-    modulus = _wheel(items)
+    modulus = wheel_size(items)
     sizes = {max(1, round(modulus * float(theta) / rated)) for theta in THETAS}
     # Sets of one person are disjoint: all of them have to fit into the catalogue.
     possible = [size * rated / modulus for size in sorted(sizes) if size * questions <= modulus]
@@ -184,6 +176,6 @@ def _written(theta: float, size: int, items: int, rated: int) -> float:
     """With as few decimals, at most 6, as leave a campaign's sets of this size."""
     for decimals in range(1, 6):
         short = round(theta, decimals)
-        if short > 0 and set_size(_wheel(items), round(short * MICRO), rated) == size:
+        if short > 0 and set_size(wheel_size(items), round(short * MICRO), rated) == size:
             return short
     return round(theta, 6)

@@ -13,16 +13,17 @@ take some of the tickets can be merged. Tickets that answered are kept (at most 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit import container
 from tacit.designs.sketches.counting import Seen, check_counts, of_shards
-from tacit.designs.sketches.messages import REPORT_BYTES, Campaign, MessageError, Report
+from tacit.designs.sketches.messages import REPORT_HEAD, Campaign, MessageError
 from tacit.designs.sketches.sensing import halves
 from tacit.errors import ConfigError, ModelFileError
 
@@ -32,8 +33,9 @@ Bytes = NDArray[np.uint8]
 
 REASONS = ("accepted", "malformed", "another campaign", "another shard", "late", "duplicate")
 """What became of a report, by its code in `Receipt.codes`."""
-_ACCEPTED, _MALFORMED, _, _SHARD, _LATE, _DUPLICATE = range(6)
+_ACCEPTED, _MALFORMED, _OTHER, _SHARD, _LATE, _DUPLICATE = range(6)
 MOST_PAIR_ITEMS = 10_000
+_RECORD = [("head", ">u2"), ("campaign", ">u8"), ("ticket", ">u8"), ("bits", ">u4")]
 TICKET = (10, 8)
 """Where the ticket stands in a report, behind what is the same in all of them, and its bytes."""
 _BLOCK = 1 << 19  # reports taken at once: memory beyond the counts stays the same
@@ -42,10 +44,15 @@ _CHECKPOINT = "sketch-counts"
 
 @dataclass(frozen=True, eq=False)
 class Receipt:
-    """What became of a batch. codes: (n,) uint8, places in REASONS; counts: by reason."""
+    """What became of a batch. codes: (n,) uint8, places in REASONS."""
 
     codes: Bytes
-    counts: Mapping[str, int]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """By reason."""
+        counts = np.bincount(self.codes, minlength=len(REASONS)).tolist()
+        return dict(zip(REASONS, counts, strict=True))
 
     @property
     def accepted(self) -> int:
@@ -68,14 +75,19 @@ class Server:
             raise ConfigError(f"A shard is a number below how many there are; got {shard}.")
         self.campaign = campaign
         self.shards, self.shard_count = {shard[0]}, shard[1]
-        self.totals = np.zeros((2, _places(campaign)), dtype=np.int64)
-        self.ones = np.zeros(campaign.questions + 1, dtype=np.int64)
+        if not campaign.senses and campaign.items > MOST_PAIR_ITEMS:
+            raise ConfigError(
+                f"Pairs are counted for at most {MOST_PAIR_ITEMS} items; there are "
+                f"{campaign.items}. Sense sets."
+            )
+        width = campaign.questions + 1
+        self.cells = np.zeros(width + 2 * campaign.places, dtype=np.int64)
+        self.ones, self.totals = self.cells[:width], self.cells[width:].reshape(2, -1)
         self.rejected = dict.fromkeys(REASONS[1:], 0)
         self.keep_tickets = keep_tickets
         self._seen = Seen()
         self._busy = threading.Lock()
-        example = Report(campaign.id, 1, 0, (0, 1) if campaign.method == "pairwise-rated" else None)
-        self._head = np.frombuffer(example.encode()[: TICKET[0]], dtype=np.uint8)
+        self._record = record(campaign)
 
     @property
     def reports(self) -> int:
@@ -93,17 +105,16 @@ class Server:
         A batch that ends within a report is refused as a whole, as one malformed report: what came
         from strangers goes through `fold_each`, or is checked for its length first.
         """
-        width = self.campaign.report_bytes
-        if len(data) % width:
+        if len(data) % self._record.itemsize:
             self.rejected["malformed"] += 1
-            return _receipt(np.full(1, _MALFORMED, dtype=np.uint8))
-        records = np.frombuffer(data, dtype=np.uint8).reshape(-1, width)
+            return Receipt(np.full(1, _MALFORMED, dtype=np.uint8))
+        records = np.frombuffer(data, dtype=self._record)
         codes = np.empty(len(records), dtype=np.uint8)
         with self._busy:
             for start in range(0, len(records), _BLOCK):
                 part = slice(start, start + _BLOCK)
                 self._fold(records[part], now, codes[part])
-        return _receipt(codes)
+        return Receipt(codes)
 
     def fold_each(self, messages: Sequence[bytes], *, now: int) -> Receipt:
         """Count reports as they came, one from each device; codes are in their order.
@@ -116,7 +127,7 @@ class Server:
         whole = [place for place, message in enumerate(messages) if len(message) == width]
         self.rejected["malformed"] += len(messages) - len(whole)
         codes[whole] = self.fold(b"".join(messages[place] for place in whole), now=now).codes
-        return _receipt(codes)
+        return Receipt(codes)
 
     def merge(self, other: Server) -> None:
         """Take in the counts of another shard, which ends with it; ConfigError if they overlap."""
@@ -127,8 +138,7 @@ class Server:
         self.keep_tickets &= other.keep_tickets
         self._seen.add(other._seen.tickets())
         self.shards |= other.shards
-        self.totals += other.totals
-        self.ones += other.ones
+        self.cells += other.cells
         for reason, count in other.rejected.items():
             self.rejected[reason] += count
 
@@ -153,7 +163,7 @@ class Server:
                 "tickets": self._seen.tickets().view(np.int64),
             }
             try:  # held against itself: this checkpoint may replace the last good one
-                check_counts(header, arrays, self.campaign, _places(self.campaign))
+                check_counts(header, arrays, self.campaign)
             except MessageError as error:
                 raise ConfigError(
                     f"These counts are not whole ({error}): a batch was interrupted. Load the last "
@@ -170,7 +180,7 @@ class Server:
         try:
             campaign = Campaign.decode(bytes.fromhex(header["campaign"]))
             # Before a server is made: a file must not claim more memory than it has itself.
-            check_counts(header, arrays, campaign, _places(campaign))
+            check_counts(header, arrays, campaign)
             server = cls(campaign, keep_tickets=header["keep_tickets"])
             server.shards, server.shard_count = {*header["shards"]}, header["shard_count"]
             # Files of a time when a server counted alone lack one of the reasons.
@@ -184,42 +194,37 @@ class Server:
         server._seen.add(arrays["tickets"].view(np.uint64))
         return server
 
-    def _fold(self, records: Bytes, now: int, codes: Bytes) -> None:
-        from tacit.engine.sketch_compiled import read_reports
-
-        tickets = np.empty(len(records), dtype=np.uint64)
-        bits = np.empty(len(records), dtype=np.uint32)
-        read_reports(records, self._head, self.campaign.questions, tickets, bits, codes)
-        pairs = self._pairs(records, codes)
-        foreign = ~of_shards(tickets, self.shards, self.shard_count)
-        codes[foreign & (codes == _ACCEPTED)] = _SHARD
-        if now > self.campaign.closes:
-            codes[codes == _ACCEPTED] = _LATE
-        kept = np.flatnonzero(codes == _ACCEPTED)
+    def _fold(self, records: Any, now: int, codes: Bytes) -> None:
+        self._read(records, now, codes)
+        retained = np.flatnonzero(codes == _ACCEPTED)
         if self.keep_tickets:
-            new = self._seen.add(tickets[kept])
-            codes[kept[~new]] = _DUPLICATE
-            kept = kept[new]
-        if len(kept) < len(records):
-            tickets, bits, pairs = tickets[kept], bits[kept], pairs[kept]
-        self._count(tickets, bits, pairs)
-        for reason, count in _receipt(codes).counts.items():
+            new = self._seen.add(records["ticket"][retained].astype(np.uint64))
+            codes[retained[~new]] = _DUPLICATE
+            retained = retained[new]
+        self._count(records if len(retained) == len(records) else records[retained])
+        for reason, count in Receipt(codes).counts.items():
             if reason != "accepted":
                 self.rejected[reason] += count
 
-    def _pairs(self, records: Bytes, codes: Bytes) -> Ints:
-        """(n, 2) the items that devices chose; impossible ones are malformed. Else no columns."""
-        if self.campaign.method != "pairwise-rated":
-            return np.empty((len(records), 0), dtype=np.int64)
-        chosen = np.ascontiguousarray(records[:, REPORT_BYTES:]).view(">u4").astype(np.int64)
-        wrong = (chosen[:, 0] >= chosen[:, 1]) | (chosen[:, 1] >= self.campaign.items)
-        codes[wrong] = _MALFORMED
-        return chosen
+    def _read(self, records: Any, now: int, codes: Bytes) -> None:
+        """What is wrong with each record, but for duplicates."""
+        head, own = head_of(self.campaign)
+        tickets = records["ticket"].astype(np.uint64)
+        malformed = (records["head"] != head) | (tickets == 0)
+        malformed |= records["bits"] >= 1 << self.campaign.questions
+        if self.campaign.method == "pairwise-rated":
+            one, other = records["pair"].T
+            malformed |= (one >= other) | (other >= self.campaign.items)
+        codes[:] = _LATE if now > self.campaign.closes else _ACCEPTED
+        codes[~of_shards(tickets, self.shards, self.shard_count)] = _SHARD
+        codes[records["campaign"] != own] = _OTHER
+        codes[malformed] = _MALFORMED
 
-    def _count(self, tickets: NDArray[np.uint64], bits: NDArray[np.uint32], pairs: Ints) -> None:
+    def _count(self, records: Any) -> None:
         from tacit.engine.sketch_compiled import count_pairs, count_sets
 
         asks, (first, second) = self.campaign, map(np.uint64, halves(self.campaign.seed))
+        tickets, bits = records["ticket"].astype(np.uint64), records["bits"].astype(np.uint32)
         self.ones += np.bincount(np.bitwise_count(bits), minlength=asks.questions + 1)
         drawn = first, second, tickets, bits, asks.questions
         if asks.senses:
@@ -227,14 +232,9 @@ class Server:
         elif asks.method == "pairwise-preference":
             count_pairs(*drawn, np.uint64(asks.items), self.totals)
         else:
-            one, other = pairs[:, 0], pairs[:, 1]
+            one, other = records["pair"].T.astype(np.int64)
             place = one * (2 * asks.items - one - 1) // 2 + other - one - 1
             np.add.at(self.totals, (bits.astype(np.int64), place), 1)
-
-
-def _receipt(codes: Bytes) -> Receipt:
-    counts = np.bincount(codes, minlength=len(REASONS)).tolist()
-    return Receipt(codes, dict(zip(REASONS, counts, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,31 +292,29 @@ def pair_counts(server: Server) -> PairCounts:
     return PairCounts(server.campaign.items, totals.sum(axis=0), totals[1].copy())
 
 
-def _places(campaign: Campaign) -> int:
-    """How many there are to count: places on the wheel of sensed sets, or pairs."""
-    if campaign.senses:
-        return campaign.modulus
-    items = campaign.items
-    if items > MOST_PAIR_ITEMS:
-        raise ConfigError(
-            f"Pairs are counted for at most {MOST_PAIR_ITEMS} items; there are {items}. Sense sets."
-        )
-    return items * (items - 1) // 2
+def record(campaign: Campaign) -> np.dtype[Any]:
+    """Fields of a report in its bytes; `pair` where devices choose it."""
+    pair = [("pair", ">u4", 2)] if campaign.method == "pairwise-rated" else []
+    return np.dtype([*_RECORD, *pair])
+
+
+def head_of(campaign: Campaign) -> tuple[int, int]:
+    """The fields `head` and `campaign` of its reports."""
+    return int.from_bytes(REPORT_HEAD, "big"), int.from_bytes(campaign.id, "big")
 
 
 def counts_of(messages: Sequence[bytes], campaign: bytes, now: int) -> NDArray[np.int64]:
-    """Totals, ones and refusals of these reports, one behind the other. Of equal tickets the first
+    """Cells and refusals of these reports, one behind the other. Of equal tickets the first
     counts: all reports of a ticket belong in one part."""
     server = Server(Campaign.decode(campaign))
     server.fold_each(messages, now=now)
-    return np.concatenate([server.totals.ravel(), server.ones, [*server.rejected.values()]])
+    return np.concatenate([server.cells, [*server.rejected.values()]])
 
 
 def server_of(campaign: bytes, counts: NDArray[np.int64]) -> Server:
     """A server that has these counts, and no tickets."""
     server = Server(Campaign.decode(campaign), keep_tickets=False)
-    places, kinds = server.totals.size, len(server.ones)
-    server.totals[:] = counts[:places].reshape(server.totals.shape)
-    server.ones[:] = counts[places : places + kinds]
-    server.rejected = dict(zip(server.rejected, counts[places + kinds :].tolist(), strict=True))
+    cells, refused = np.split(counts, [server.cells.size])
+    server.cells[:] = cells
+    server.rejected = dict(zip(server.rejected, refused.tolist(), strict=True))
     return server

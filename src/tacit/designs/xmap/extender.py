@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.engine import Engine, Neighbours, Numbers, Stage, Table, as_stage, blocks, nearest
+from tacit.engine import Engine, Neighbours, Numbers, Stage, Table, blocks, nearest
 
 Floats = NDArray[np.float64]
 _CELLS = 1 << 22  # pairs of items held at once
@@ -155,8 +155,9 @@ def _stage(
     similar, both, agreed = np.concatenate([values, values_too])[first].T
     shares = agreed / np.maximum(1, base.raters[left] + base.raters[right] - both)
     counts = np.bincount(np.searchsorted(layer, left), minlength=len(layer))
-    offsets, places = np.concatenate([[0], np.cumsum(counts)]), following.searchsorted(right)
-    return as_stage(offsets, places, similar, agreed, shares, len(following))
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    places = following.searchsorted(right).astype(np.int32)
+    return Stage(offsets, places, similar, agreed, shares, len(following))
 
 
 def _flat(lists: Neighbours) -> tuple[Numbers, Numbers, Floats]:

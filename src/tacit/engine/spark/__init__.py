@@ -48,7 +48,7 @@ from tacit.engine.spark.sums import (
     answering,
     close,
     gathered,
-    kept,
+    persisted,
 )
 
 TASK_ROWS = 2_000_000
@@ -89,7 +89,7 @@ def open_spark(
         known = public.known(rated, stars)
         work = partial(workers.prepared, width=known.n_items, used=given.used)
         blocks = given.parted(known.item_ids, count).mapInArrow(work, workers.BLOCKS)
-        made = SparkRatings(session, kept(session, blocks), known, count)
+        made = SparkRatings(session, persisted(session, blocks), known, count)
         if not made.total(workers.rated).any():
             raise none_rated()
         return made

@@ -1,23 +1,35 @@
-"""Tables that a cluster's tasks make, added up: each task's once, which is checked."""
+"""Tables that a cluster's tasks make, added up or joined: each task's once, which is checked.
+
+Where items are joined, strips of people's rows meet in tiles. `strips`, `tiled`, `one_line` and
+`arrays` run at workers, which see raw ratings; a tile refuses a person who is in it twice.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from io import BytesIO
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit.data.ratings import Ratings
 from tacit.data.stored import Arrays, Block, Cut, Lines, Merge, StoredRatings, Tiles, Work
 from tacit.engine.item_item import NOT_ONCE
-from tacit.engine.spark import joins, workers
+from tacit.engine.spark import workers
+from tacit.engine.spark.workers import ToRatings, batch_of, each_block, flat, ids_in, streamed
 from tacit.errors import ClusterError, DataError
+
+STRIPS = "tile long, counts binary, items binary, stars binary, numbers binary, people binary"
+LINES = "line long, tile long, cells binary"
+_STRIP = {"counts": np.int64, "items": np.int32, "stars": np.float64, "numbers": np.float64}
 
 
 class SparkRatings(StoredRatings):
@@ -28,6 +40,7 @@ class SparkRatings(StoredRatings):
 
     def __init__(self, session: Any, blocks: Any, catalogue: Ratings, tasks: int) -> None:
         self.catalogue, self.tasks = catalogue, tasks
+        self._to_ratings = partial(Block.ratings, n_items=catalogue.n_items, scale=catalogue.scale)
         self._session, self._blocks = session, blocks
         self._seen: NDArray[np.int64] | None = None
 
@@ -40,10 +53,8 @@ class SparkRatings(StoredRatings):
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
         """The sum, of add's shape, in one pass over the cluster's blocks; pieces of it are merged
         there."""
-        known = self.catalogue
-        zero = add(Block.empty().ratings(known.n_items, known.scale))
-        work = partial(workers.summed, add=add, n_items=known.n_items, scale=known.scale)
-        total, seen = gathered(self._blocks, work, zero, self.tasks)
+        work = partial(workers.summed, add=add, to_ratings=self._to_ratings)
+        total, seen = gathered(self._blocks, work, add(self._to_ratings(Block.empty())), self.tasks)
         if self._seen is not None and not np.array_equal(seen, self._seen):
             raise ClusterError(_NOT_ONCE)
         self._seen = seen
@@ -52,16 +63,13 @@ class SparkRatings(StoredRatings):
 
     def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> Lines:
         """Strips of all blocks meet in their tile, and answers in their line."""
-        known = self.catalogue
-        width = cut(Block.empty().ratings(known.n_items, known.scale))[0].shape[1]
+        width = cut(self._to_ratings(Block.empty()))[0].shape[1]
         with answering():
-            strips = partial(
-                joins.strips, cut=cut, tiles=tiles, n_items=known.n_items, scale=known.scale
-            )
-            found = self._blocks.mapInArrow(strips, joins.STRIPS)
-            own = partial(joins.tiled, work=work, width=width)
-            lines = _meeting(found, "tile", own, len(tiles))
-            merged = _meeting(lines, "line", partial(joins.one_line, merge=merge), len(tiles))
+            in_strips = partial(strips, cut=cut, tiles=tiles, to_ratings=self._to_ratings)
+            of_tiles = partial(tiled, work=work, width=width)
+            made = self._blocks.mapInArrow(in_strips, STRIPS)
+            made = _meeting(made, "tile", of_tiles, len(tiles))
+            merged = _meeting(made, "line", partial(one_line, merge=merge), len(tiles))
             rows = merged.toArrow()
         self.advance(1.0)
         return _by_line(rows)
@@ -72,8 +80,8 @@ class SparkRatings(StoredRatings):
             some = parts[start : start + _AT_ONCE]
             with answering():
                 numbers = self._session.range(0, len(some), 1, len(some))
-                own = partial(joins.spread, work=partial(_of_part, work=work, parts=some))
-                rows = numbers.mapInArrow(own, joins.LINES).toArrow()
+                own = partial(arrays, work=partial(_of_part, work=work, parts=some))
+                rows = numbers.mapInArrow(own, LINES).toArrow()
             found = _by_line(rows)
             if len(found) < len(some):
                 raise ClusterError(_NOT_ONCE)
@@ -127,10 +135,75 @@ def _meeting(frame: Any, key: str, work: Callable[[Any], Any], tasks: int) -> An
     def alone(table: Any) -> Any:  # pyspark counts the parameters, those of a partial, too
         return work(table)
 
-    return frame.repartition(tasks, key).groupBy(key).applyInArrow(alone, joins.LINES)
+    return frame.repartition(tasks, key).groupBy(key).applyInArrow(alone, LINES)
 
 
-def kept(session: Any, frame: Any) -> Any:
+def strips(
+    batches: Iterable[Any], *, cut: Cut, tiles: Tiles, to_ratings: ToRatings
+) -> Iterator[Any]:
+    """Of each tile the people and ratings that a task's blocks have."""
+    for block, row in each_block(batches):
+        stars, numbers = cut(to_ratings(block))
+        users = flat(streamed([row["people"].as_buffer()])["id"])
+        rows = np.repeat(np.arange(stars.shape[0]), np.diff(stars.indptr))
+        for tile, members in enumerate(tiles):
+            mask = np.zeros(stars.shape[1], np.bool_)
+            mask[members] = True
+            inside = mask[stars.indices]
+            counts = np.bincount(rows[inside], minlength=stars.shape[0])
+            there = np.flatnonzero(counts)
+            if there.size:
+                items = stars.indices[inside].astype(np.int32, copy=False)
+                cells = (counts[there], items, stars.data[inside], numbers[there])
+                whose = ids_in(users.take(pa.array(there)))
+                yield batch_of(STRIPS, tile, *(each.tobytes() for each in cells), whose)
+
+
+def tiled(table: Any, *, work: Work, width: int) -> Any:
+    """Lines of a tile, made of its strips, with the people in the order of their ids."""
+    users = flat(streamed(table["people"].to_pylist())["id"])
+    order = pc.sort_indices(users).to_numpy()
+    if len(users.unique()) < len(users):
+        raise ClusterError(NOT_ONCE)
+    counts, items, stars, numbers = (
+        np.concatenate([np.frombuffer(raw, kind) for raw in table[name].to_pylist()])
+        for name, kind in _STRIP.items()
+    )
+    starts, sizes = (np.cumsum(counts) - counts)[order], counts[order]
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    places = np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])
+    rows = sparse.csr_array((stars[places], items[places], offsets), shape=(len(users), width))
+    tile = int(table["tile"][0].as_py())
+    del table, places, stars, items  # the kernel needs room
+    return lines([(line, tile, cells) for line, cells in work(tile, rows, numbers[order])])
+
+
+def one_line(table: Any, *, merge: Merge) -> Any:
+    """The answers of all tiles to one line, and how many they are."""
+    if len(table["tile"].unique()) < len(table):
+        raise ClusterError(NOT_ONCE)
+    cells = merge(table["cells"].to_pylist())
+    return lines([(table["line"][0].as_py(), len(table), cells)])
+
+
+def arrays(batches: Iterable[Any], *, work: Callable[[int], NDArray[Any]]) -> Iterator[Any]:
+    """Of each number in the batches the array that `work` gives."""
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            file = BytesIO()
+            np.save(file, work(number), allow_pickle=False)
+            yield batch_of(LINES, number, 1, file.getvalue())
+
+
+def lines(rows: Sequence[tuple[int, int, bytes]]) -> Any:
+    """A table of lines, numbers and cells, as Arrow carries it."""
+    columns = zip(*rows, strict=True) if rows else ((), (), ())
+    kinds = (pa.int64(), pa.int64(), pa.binary())
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.table(arrays, ["line", "tile", "cells"])
+
+
+def persisted(session: Any, frame: Any) -> Any:
     """The frame, which later jobs do not make again, if the engine can keep it: persisted, or as a
     checkpoint of the engine's own (pysail), if it has a place for them."""
     probe = session.range(0, 1, 1, 1).mapInArrow(workers.token, "token string").persist()
@@ -146,11 +219,11 @@ def kept(session: Any, frame: Any) -> Any:
         return frame
 
 
-def close(*ways: Callable[[], object]) -> None:
+def close(*actions: Callable[[], object]) -> None:
     """All of them, whatever fails: a cluster that is gone must not hide what it broke off."""
-    for way in ways:
+    for action in actions:
         with suppress(Exception):
-            way()
+            action()
 
 
 _NOT_ONCE = (

@@ -26,6 +26,7 @@ from tacit.data.tables import Role
 from tacit.data.tables.cleaning import arrow_of
 from tacit.errors import ClusterError, DataError
 
+ToRatings = Callable[[Block], Ratings]
 HASHES = 4096
 """Values of `marks`; far more than tasks."""
 PIECE = 1 << 16
@@ -181,16 +182,12 @@ def rated(block: Ratings) -> NDArray[np.int64]:
 
 
 def summed(
-    batches: Iterable[Any],
-    *,
-    add: Callable[[Ratings], NDArray[Any]],
-    n_items: int,
-    scale: RatingScale,
+    batches: Iterable[Any], *, add: Callable[[Ratings], NDArray[Any]], to_ratings: ToRatings
 ) -> Iterator[Any]:
     """A task's table in pieces; pieces of zeros stay away."""
     seen, total = np.zeros(3 * HASHES, np.int64), None
     for block, row in each_block(batches):
-        made = add(block.ratings(n_items, scale))
+        made = add(to_ratings(block))
         total = made if total is None else total + made
         seen += np.frombuffer(row["seen"].as_buffer(), np.int64)
     if total is None:

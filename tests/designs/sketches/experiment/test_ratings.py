@@ -12,7 +12,6 @@ from scipy import sparse
 from tacit.data.synthetic import generate
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import Device
-from tacit.designs.sketches.experiment.contenders import reported
 from tacit.designs.sketches.experiment.ratings import (
     drawn,
     evaluate_ratings,
@@ -20,7 +19,10 @@ from tacit.designs.sketches.experiment.ratings import (
     lists_at_home,
 )
 from tacit.designs.sketches.messages import WHOLE, Clusters, catalogue_digest
+from tacit.designs.sketches.model import reported
+from tacit.designs.sketches.server import item_counts
 from tacit.errors import ConfigError, DataError
+from tacit.randomness import replay, simulation
 
 ITEMS = 60
 
@@ -45,7 +47,9 @@ def test_counts_have_the_stated_chances(likes, way, unit):
     """With the likes capped and not, both ways give shares of ones as hit_chances has them."""
     made, users = campaign(unit=unit), 60_000
     if way == "reports":
-        counts = reported(made, sparse.vstack([likes] * (users // likes.shape[0])).tocsr(), seed=1)
+        people = sparse.vstack([likes] * (users // likes.shape[0])).tocsr()
+        with simulation():
+            counts = item_counts(reported(made, people, replay("crowd 1")))
     else:
         counts = drawn(made, likes, users=users, seed=1)
     truth = made.truth / WHOLE

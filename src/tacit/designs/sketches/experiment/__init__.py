@@ -1,29 +1,38 @@
-"""Sketches on generated people: how many item clusters are found by how many of them."""
+"""Sketches on generated people, and in `tacit compare`.
+
+Simulations say how many item clusters are found by how many people. In a comparison the very people
+of the ratings report, once each.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
 
+from tacit.data.ratings import Ratings
 from tacit.data.synthetic_worlds import Blocks, draw, example
-from tacit.design import Tour
+from tacit.design import Comparison, Entry, Tour
 from tacit.designs.sketches.campaigns import cards, new_campaign
+from tacit.designs.sketches.clustering import publish, score_clusters
 from tacit.designs.sketches.device import Device, new_secret
-from tacit.designs.sketches.model import answer, cluster
+from tacit.designs.sketches.experiment.ratings import campaign_of, lists_at_home
+from tacit.designs.sketches.model import answer, cluster, likes_of, reported
 from tacit.designs.sketches.planner import plan
 from tacit.designs.sketches.sensing import pairs
-from tacit.designs.sketches.server import Server
+from tacit.designs.sketches.server import Server, item_counts
 from tacit.errors import ConfigError
 from tacit.evaluation.metrics import adjusted_rand, label_accuracy
 from tacit.randomness import replay, simulation
+from tacit.recommenders.base import Recommendation, Recommendations
 
 METHODS = ("maxsense", "multi-maxsense", "pairwise-preference")
 RATED = "pairwise-rated"
 """Asks about two items that a person rated, which is then public; simulated, not planned."""
 _TOUR: dict[str, Any] = {"items": 40, "rated": 40, "epsilon": 1.0}
+_N, _RATED, _CLUSTERS, _SEED = 10, 50, 2, 0
 _TOURED, _FEW, _MANY, _DEVICES = "pairwise-preference", 1000, 20_000, 2000
 
 
@@ -98,8 +107,7 @@ def _advised(method: str, world: Blocks, **setting: Any) -> tuple[float, int]:
         raise ConfigError(f"A method is one of {known}; got {method!r}.")
     # Without noise there is nothing to share: planned as for a large epsilon.
     setting["epsilon"] = min(setting["epsilon"], 1e3 if method == "maxsense" else 20.0)
-    advice = plan(**setting, clusters=len(world.items), blocks=world)
-    own = next(row for row in advice.methods if row.method == method)
+    own = plan(**setting, clusters=len(world.items), blocks=world).of(method)
     return own.theta or 0.0, own.questions
 
 
@@ -133,3 +141,51 @@ def tour() -> Tour:
         read_on="docs/sketches.md",
         figures={"right": right / _DEVICES, "few": few, "many": many},
     )
+
+
+class OnDevices:
+    """Everybody reports once; every device makes its own list of ten."""
+
+    def __init__(self, *, epsilon: float) -> None:
+        self.epsilon = epsilon
+
+    def fit(self, ratings: Ratings) -> OnDevices:
+        liked_from = ratings.scale.liked_from
+        seen, likes = ratings.matrix, likes_of(ratings.matrix, liked_from)
+        advice = plan(
+            items=ratings.n_items,
+            rated=min(_RATED, ratings.n_items // 2),
+            epsilon=min(self.epsilon, 20.0),
+            clusters=_CLUSTERS,
+        )
+        campaign = campaign_of(ratings.item_ids.tolist(), advice, self.epsilon, liked_from, 0)
+        with simulation():
+            counts = item_counts(reported(campaign, likes, replay(f"crowd {_SEED}")))
+        found = score_clusters(counts, _CLUSTERS)
+        self.lists_ = lists_at_home(publish(campaign, found), seen, likes, n=_N)
+        self.ratings_ = ratings
+        return self
+
+    def recommend(
+        self, user: Any, *, n: int = 10, candidates: Collection[Any] | None = None
+    ) -> Recommendations:
+        """One of the lists that were made."""
+        own = self.lists_[self.ratings_.user_number(user)][:n]
+        items = enumerate(self.ratings_.item_ids[own[own >= 0]].tolist(), 1)
+        return Recommendations(
+            tuple(Recommendation(user, item, -rank, rank) for rank, item in items)
+        )
+
+
+def contenders(asked: Comparison) -> tuple[Entry, ...] | str:
+    """In one domain."""
+    if asked.source is not None:
+        return "works in one domain: leave --source and --target out"
+    return tuple(
+        Entry(
+            "sketches", "sound" if math.isfinite(epsilon) else "non-private", epsilon,
+            "one report of a device, for the whole profile", "the server and everybody else",
+            f"{__name__}:OnDevices", {"epsilon": epsilon}, attacked=False,
+        )
+        for epsilon in asked.epsilons
+    )  # fmt: skip

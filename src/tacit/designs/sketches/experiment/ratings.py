@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import gammaln
+from scipy.stats import hypergeom
 
 from tacit.data.ratings import Ratings
 from tacit.data.splits import random_per_user
@@ -31,7 +31,8 @@ from tacit.designs.sketches.clustering import (
     spectral_coclusters,
 )
 from tacit.designs.sketches.messages import WHOLE, Campaign, Clusters
-from tacit.designs.sketches.planner import MethodPlan, Plan, plan
+from tacit.designs.sketches.model import likes_of
+from tacit.designs.sketches.planner import Plan, plan
 from tacit.designs.sketches.server import ItemCounts
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import grouped, mean_interval
@@ -84,7 +85,7 @@ def evaluate_ratings(
         rows += [trial.row(found, name, None, None) for name, found in trial.in_the_clear(clusters)]
         for epsilon, advice in plans.items():
             campaign = campaign_of(trial.catalogue, advice, epsilon, liked_from, seed)
-            own = advised(advice).users_clt
+            own = advice.of(METHOD).users_clt
             planned = [round(own)] if math.isfinite(epsilon) and own < _MOST else []
             for size in (*sorted({*users, *planned}), math.inf):
                 found = _learned(campaign, trial.likes, clusters, size, seed)
@@ -199,7 +200,7 @@ def _needed(epsilon: float, planned: Plan, rows: Sequence[Row]) -> Row:
     return {
         "epsilon": epsilon,
         "lower_bound": max(planned.lower_bounds.values()),
-        "users_clt": advised(planned).users_clt,
+        "users_clt": planned.of(METHOD).users_clt,
         "users_near": near,
     }
 
@@ -221,19 +222,11 @@ def _sentence(need: Row, items: int, people: int, rated: int) -> str:
     )
 
 
-def likes_of(matrix: sparse.csr_array, liked_from: float) -> sparse.csr_array:
-    """1 where a rating is a like; no other entry."""
-    kept = matrix.copy()
-    kept.data = (kept.data >= liked_from).astype(float)
-    kept.eliminate_zeros()
-    return kept
-
-
 def campaign_of(
     items: Sequence[Any], advice: Plan, epsilon: float, liked_from: float, seed: int
 ) -> Campaign:
     """As the planner advises for a catalogue."""
-    own = advised(advice)
+    own = advice.of(METHOD)
     return new_campaign(
         items,
         rated=advice.rated,
@@ -243,11 +236,6 @@ def campaign_of(
         liked_from=liked_from,
         seed=np.random.default_rng((seed, 3)).bytes(16),
     )
-
-
-def advised(planned: Plan) -> MethodPlan:
-    """Of Multi-MaxSense."""
-    return next(method for method in planned.methods if method.method == METHOD)
 
 
 def drawn(campaign: Campaign, likes: sparse.csr_array, *, users: int, seed: int) -> ItemCounts:
@@ -268,27 +256,13 @@ def hit_chances(campaign: Campaign, likes: sparse.csr_array) -> Floats:
     liked = np.diff(likes.indptr).astype(np.int64)
     cap = campaign.likes_cap
     used = liked if cap is None else np.minimum(liked, cap)
-    others = _some(campaign.modulus - 1, used, campaign.set_size - 1)
+    none = hypergeom.logpmf(0, campaign.modulus - 1, used, campaign.set_size - 1)
+    others = -np.expm1(np.minimum(none, 0))  # rounding must not make a chance negative
     # For who likes the item itself: used for sure with this share, and else as for all others.
     share = used / np.maximum(liked, 1)
     own = likes.T.astype(bool).astype(np.float64) @ (share * (1 - others))
     chances: Floats = others.mean() + np.asarray(own) / len(liked)
     return chances
-
-
-def _some(places: int, marked: Ints, chosen: int) -> Floats:
-    """Chance that some of the chosen places is marked: 1 - C(p - k, m) / C(p, m)."""
-    left = places - marked
-    possible = left >= chosen
-    left = np.where(possible, left, chosen)
-    none = (
-        gammaln(left + 1)
-        - gammaln(left - chosen + 1)
-        - gammaln(places + 1)
-        + gammaln(places - chosen + 1)
-    )
-    found: Floats = np.where(possible, -np.expm1(none), 1.0)
-    return found
 
 
 def lists_at_home(
@@ -300,19 +274,12 @@ def lists_at_home(
     """
     labels = np.frombuffer(clusters.labels, dtype=np.uint8).astype(np.int64)
     scores = np.asarray(clusters.scores, dtype=np.int64)
-    items = len(labels)
-    member = np.zeros((items, int(labels.max()) + 1))
-    member[np.arange(items), labels] = 1.0
+    member = np.eye(int(labels.max()) + 1)[labels]
     shares = (1 + (likes != 0).astype(float) @ member) / (2 + (rated != 0).astype(float) @ member)
-    by_score = np.empty(items, dtype=np.int64)
-    by_score[np.lexsort((np.arange(items), -scores))] = np.arange(items)
     lists = np.full((rated.shape[0], n), -1, dtype=np.int64)
     for person in range(rated.shape[0]):
-        # Equal shares get equal ranks, so that the score decides among their clusters.
-        _, rank = np.unique(-shares[person], return_inverse=True)
-        order = rank[labels] * items + by_score
-        order[rated.indices[rated.indptr[person] : rated.indptr[person + 1]]] = items * items
-        best = np.argsort(order)[:n]
-        best = best[order[best] < items * items]
+        order = np.lexsort((-scores, -shares[person, labels]))  # equal ones stay in their order
+        seen = rated.indices[rated.indptr[person] : rated.indptr[person + 1]]
+        best = order[~np.isin(order, seen)][:n]
         lists[person, : len(best)] = best
     return lists

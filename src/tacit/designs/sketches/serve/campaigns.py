@@ -40,7 +40,7 @@ from tacit.designs.sketches import (
 )
 from tacit.designs.sketches.campaigns import NEVER
 from tacit.designs.sketches.messages import MICRO, NO_NOISE, UNITS, WHOLE, ItemId, catalogue_digest
-from tacit.designs.sketches.model import cluster
+from tacit.designs.sketches.model import cluster, likes_of, reported
 from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder
 from tacit.privacy import Guarantee
@@ -153,9 +153,9 @@ class ServedCampaign:
     def _cards(self) -> dict[str, Guarantee]:
         return dict(zip(UNITS, cards(self.campaign), strict=True))
 
-    def described(self, kept: bytes | None) -> dict[str, Any]:
+    def described(self, saved: bytes | None) -> dict[str, Any]:
         """For the list, in JSON's values."""
-        asks, now = self.campaign, self.counts(kept)
+        asks, now = self.campaign, self.counts(saved)
         shown = ("method", "unit", "items", "questions")
         return {
             "name": self.name,
@@ -169,9 +169,9 @@ class ServedCampaign:
             "guarantee": self.guarantees()[0].sentence,
         }
 
-    def counts(self, kept: bytes | None) -> CampaignCounts:
-        """The state that was kept."""
-        return CampaignCounts.decode(self.campaign, self.earlier if kept is None else kept)
+    def counts(self, saved: bytes | None) -> CampaignCounts:
+        """Of the saved state."""
+        return CampaignCounts.decode(self.campaign, self.earlier if saved is None else saved)
 
     def check(self, data: bytes) -> None:
         """Problem 422 unless these bytes are a report that counts for this campaign."""
@@ -188,24 +188,24 @@ class ServedCampaign:
         holder = Holder.subject(self.tenant, user)
         return Charge(holder, self.cost, opens=Cap.pure(self.lifetime))
 
-    # Steps: each takes what was kept and gives the answer and what to keep
+    # Steps: each takes the saved state and gives the answer and the next state
 
-    def take(self, report: bytes, kept: bytes | None) -> tuple[Reply, bytes | None]:
+    def take(self, report: bytes, saved: bytes | None) -> tuple[Reply, bytes | None]:
         """Count a report that was checked. The clock refuses late ones and does nothing else."""
-        now = self.counts(kept)
+        now = self.counts(saved)
         if now.closed or not now.counts.fold_each([report], now=int(time.time())).accepted:
             return refusal(409, "This campaign takes no more reports."), None
         return reply({"counted": True}), now.encode()
 
-    def close(self, kept: bytes | None) -> tuple[Reply, bytes | None]:
+    def close(self, saved: bytes | None) -> tuple[Reply, bytes | None]:
         """Take no more reports; closed again, the same."""
-        now = self.counts(kept)
+        now = self.counts(saved)
         closed = CampaignCounts(now.counts, True, now.clusters).encode()
         return reply({"reports": now.counts.reports}), closed
 
-    def keep_clusters(self, made: bytes, kept: bytes | None) -> tuple[Reply, bytes | None]:
+    def keep_clusters(self, made: bytes, saved: bytes | None) -> tuple[Reply, bytes | None]:
         """Put the clusters of a closed campaign beside its counts, unless they are there."""
-        now = self.counts(kept)
+        now = self.counts(saved)
         clusters = now.clusters or made
         labels = np.frombuffer(Clusters.decode(clusters).labels, dtype=np.uint8)
         sizes = np.bincount(labels).tolist()  # by label, how many items
@@ -229,11 +229,10 @@ def _campaign(section: Section) -> Campaign:
             f"{FILE}: {name} has people name pairs of items they rated, which no budget can count. "
             "It is not served: take 'multi-maxsense' or 'pairwise-preference'."
         )
-    places = campaign.modulus if campaign.senses else campaign.items * (campaign.items - 1) // 2
-    if 16 * places > LARGEST_STATE:
+    if 16 * campaign.places > LARGEST_STATE:
         raise ConfigError(
-            f"{FILE}: {name} counts {places} places, and at most {LARGEST_STATE // 16} are served."
-            " Sense sets, or ask about fewer items."
+            f"{FILE}: {name} counts {campaign.places} places, and at most {LARGEST_STATE // 16} "
+            "are served. Sense sets, or ask about fewer items."
         )
     return campaign
 
@@ -274,21 +273,17 @@ class CampaignCounts:
     clusters: bytes = b""
 
     @classmethod
-    def decode(cls, campaign: Campaign, kept: bytes | None) -> Self:
-        """What `encode` gave; no reports yet where nothing was kept."""
+    def decode(cls, campaign: Campaign, saved: bytes | None) -> Self:
+        """What `encode` gave; no reports yet where nothing was saved."""
         counts = Server(campaign, keep_tickets=False)  # the ledger takes one report of each person
-        if kept is None:
+        if saved is None:
             return cls(counts)
-        at = 1
-        for array in (counts.ones, counts.totals):
-            array[:] = np.frombuffer(kept, _COUNT, array.size, at).reshape(array.shape)
-            at += array.nbytes
-        return cls(counts, kept[:1] == _CLOSED, kept[at:])
+        counts.cells[:] = np.frombuffer(saved, _COUNT, counts.cells.size, 1)
+        return cls(counts, saved[:1] == _CLOSED, saved[1 + counts.cells.nbytes :])
 
     def encode(self) -> bytes:
         """For the ledger."""
-        arrays = (self.counts.ones, self.counts.totals)
-        numbers = b"".join(array.astype(_COUNT).tobytes() for array in arrays)
+        numbers = self.counts.cells.astype(_COUNT).tobytes()
         return (_CLOSED if self.closed else _OPEN) + numbers + self.clusters
 
     def clustered(self) -> bytes:
@@ -318,19 +313,14 @@ def make_demo(folder: Path) -> str:
     campaign that trusts nobody: each bit tells little. What they said is as noisy as what any
     device says.
     """
-    from tacit.designs.sketches.model import answer
     from tacit.service.demo import population
 
     people = population()
     items = people.item_ids.tolist()
     campaign = new_campaign(items, rated=_DEMO_RATED, epsilon=1.0, liked_from=_DEMO_LIKED)
-    likes = people.matrix.copy()
-    likes.data = likes.data >= _DEMO_LIKED
-    likes.eliminate_zeros()
+    likes = likes_of(people.matrix, _DEMO_LIKED)
     copies = likes[np.random.default_rng(3).integers(0, likes.shape[0], _DEMO_PEOPLE)]
-    starts, liked = copies.indptr.astype(np.int64), copies.indices.astype(np.int64)
-    counts = Server(campaign, keep_tickets=False)
-    counts.fold(answer(campaign, starts, liked, secure()), now=0)
+    counts = reported(campaign, copies, secure())
     (folder / "taste.campaign").write_bytes(campaign.encode())
     (folder / "taste.items.json").write_text(json.dumps(items))
     counts.save(folder / "taste.counts")
