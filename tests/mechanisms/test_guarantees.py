@@ -105,6 +105,11 @@ def test_a_fine_grid_is_priced_as_continuous_noise(name, epsilon):
     assert found < 0.95 * summed
 
 
+def test_any_delta_below_one_is_taken():
+    """A large delta is a weak claim, and no wrong one."""
+    assert guarantee_of("gaussian", epsilon=1.0, delta=0.9).delta == 0.9
+
+
 def test_delta_is_stated_where_there_is_one():
     """Gaussian noise states the delta that was given, everything else zero."""
     for name in NAMES:

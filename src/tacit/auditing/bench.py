@@ -1,8 +1,7 @@
 """The audit's bench: a mechanism, pairs of neighbouring inputs, and every tool on each of them.
 
-Exact losses, of mechanisms whose output distributions can be written down, lie here too. Two
-distributions with different supports have an infinite loss, which is what a branch on private data
-without randomness comes to.
+Also exact losses of mechanisms whose output distributions are known. Two distributions with
+different supports have an infinite loss; a branch on private data without randomness has one.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ from tacit.randomness import Source, secure
 
 Chance = int | float | Fraction
 Chances = Mapping[Any, Chance]
-"""Of outcomes; or weights."""
+"""Probabilities of outcomes, or weights."""
 Floats = NDArray[np.float64]
 T = TypeVar("T")
 
 
 def loss(p: Chances, q: Chances) -> float:
-    """max |ln(P / Q)| over all outcomes; infinite if one has an outcome that the other lacks.
+    """max |ln(P / Q)| over all outcomes; infinite if one side lacks an outcome of the other.
 
-    Chances or weights: each side is divided by its own sum.
+    Each side is divided by its own sum, so both may be weights.
     """
     all_p, all_q = (
         sum((Fraction(chance) for chance in side.values()), Fraction(0)) for side in (p, q)
@@ -90,14 +89,14 @@ def exponential_worst(epsilon: float, candidates: int, spread: float = 1.0) -> f
 
 def peeling(weights: Sequence[int], k: int) -> dict[Any, Fraction]:
     """k different candidates in order, each in proportion to its weight among those left."""
-    found: dict[Any, Fraction] = {}
+    lists: dict[Any, Fraction] = {}
     for chosen in permutations(range(len(weights)), k):
         left, chance = sum(weights), Fraction(1)
         for one in chosen:
             chance *= Fraction(weights[one], left)
             left -= weights[one]
-        found[chosen] = chance
-    return found
+        lists[chosen] = chance
+    return lists
 
 
 def gate(
@@ -153,7 +152,7 @@ class Pair:
     mu, sigma_in_steps: of Gaussian noise on a fine grid. rule: what the release is made of.
     untapped: noise is drawn as it is shipped, a running mechanism's in its own blocks; others draw
     theirs in bulk.
-    silent: draws may differ, because they follow from the release or are proved to tell no more.
+    silent: draws may differ, because they follow from the release or provably reveal no more.
     """
 
     name: str
@@ -204,38 +203,38 @@ def run(subject: Subject, *, samples: int = SAMPLES, alpha: float = ALPHA) -> Au
 
 
 def check(pair: Pair, delta: float = 0.0, samples: int = SAMPLES, alpha: float = ALPHA) -> Checked:
-    """One pair by every tool. An exception is a finding: whatever works does not raise here."""
+    """One pair by every tool. An exception is a fault: correct code does not raise here."""
     count = max(samples // pair.share, _FEWEST)
     bounded = None if pair.rule is None else upper_bound(pair.rule)
     try:
         seen = tuple(watched(pair))
-        found, ideal = _found(pair, delta, count, alpha)
+        lower_bound, ideal = _sampled_bound(pair, delta, count, alpha)
     except Exception as error:
         return Checked(pair.name, pair.exact, bounded, 0.0, 0.0, count, failed=where(error))
     most = pair.exact
     if pair.mu is not None and math.isfinite(most):
         # A Gaussian's error rates are those of a continuous one but for a share of mu.
         most = max(most, epsilon_of(pair.mu * (1 + pair.sigma_in_steps**-2 / 24), delta))
-    return Checked(pair.name, pair.exact, bounded, found, ideal, count, seen, most)
+    return Checked(pair.name, pair.exact, bounded, lower_bound, ideal, count, seen, most)
 
 
 def watched(pair: Pair) -> list[str]:
-    """What draws and errors tell, on the inputs and on the same inputs spoilt in one place."""
+    """Differences in draws and errors, on the inputs and with one value of both replaced."""
 
     def release(data: NDArray[Any], tape: Tape) -> object:
         return pair.call(data[None] if pair.at_once else data, tape)
 
-    found = [] if pair.silent else differences(release, pair.a, pair.b)
+    seen = [] if pair.silent else differences(release, pair.a, pair.b)
     for value in (np.nan, np.inf, 0.3):
-        spoilt = [data.astype(np.float64) for data in (pair.a, pair.b)]
-        for data in spoilt:
-            data.flat[0] = value  # where a stream looks first, so that nothing depends on a stop
-        found += differences(release, *spoilt, seeds=(0,))
-    return found
+        replaced = [data.astype(np.float64) for data in (pair.a, pair.b)]
+        for data in replaced:
+            data.flat[0] = value  # the first value, which a stream reads before it can stop
+        seen += differences(release, *replaced, seeds=(0,))
+    return seen
 
 
-def _found(pair: Pair, delta: float, samples: int, alpha: float) -> tuple[float, float]:
-    """The bound, and what an ideal auditor reaches."""
+def _sampled_bound(pair: Pair, delta: float, samples: int, alpha: float) -> tuple[float, float]:
+    """The lower bound from samples, and that of an ideal auditor."""
     a, b = (_releases(pair, data) for data in (pair.a, pair.b))
     if pair.mu is not None:
         how: dict[str, Any] = {"samples": samples, "delta": delta, "alpha": alpha}

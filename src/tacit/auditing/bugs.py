@@ -36,15 +36,15 @@ class Caught:
 
 
 @dataclass(frozen=True)
-class Quiet:
-    """The correct code of a bug; alarm: whether the same tool, or the rules, called it broken."""
+class Clean:
+    """The correct code of a bug. alarm: whether the same tool or the rules reported a violation."""
 
     mechanism: str
     alarm: bool
 
 
 class Bug(Protocol):
-    """What `examine` asks a planted bug."""
+    """A planted bug, as `examine` uses it."""
 
     @property
     def name(self) -> str: ...
@@ -83,10 +83,10 @@ class Sampled:
 
         a, b = of(self.a), of(self.b)
         if self.delta:
-            found = audit_gaussian(a, b, samples=self.samples, delta=self.delta).lower_bound
+            bound = audit_gaussian(a, b, samples=self.samples, delta=self.delta).lower_bound
         else:
-            found = audit(a, b, samples=self.samples).lower_bound
-        return found > self.epsilon, found
+            bound = audit(a, b, samples=self.samples).lower_bound
+        return bound > self.epsilon, bound
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,8 @@ class Enumerated:
     tool: Tool = "exact"
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
-        found = bench.worst_loss(lambda data: self.distribution(data, bug), self.pairs)
-        return exceeds(self.epsilon, found), found
+        loss = bench.worst_loss(lambda data: self.distribution(data, bug), self.pairs)
+        return exceeds(self.epsilon, loss), loss
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,8 @@ class OnTheBench:
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
         if self.samples:
-            found = check(self.pair(bug), samples=self.samples)
-            return bool(found.faults(self.epsilon)), found.lower_bound
+            checked = check(self.pair(bug), samples=self.samples)
+            return bool(checked.faults(self.epsilon)), checked.lower_bound
         loss = self.pair(bug).exact
         return exceeds(self.epsilon, loss), loss
 
@@ -155,15 +155,15 @@ class Watched:
         return any(differences(release, a, b) for a, b in self.pairs), None
 
 
-def examine(bug: Bug) -> tuple[Caught, Quiet]:
+def examine(bug: Bug) -> tuple[Caught, Clean]:
     """Audit the faulty mechanism and the correct one with the same tool, and by rules."""
-    caught, found = bug.alarm(True)
+    caught, bound = bug.alarm(True)
     refused = ruled_out(bug, True)
     by = "rules" if refused and not caught else bug.tool
     alarm = bug.alarm(False)[0] or bool(ruled_out(bug, False))
     return (
-        Caught(bug.name, caught or bool(refused), by, found, refused),
-        Quiet(f"{bug.name}, repaired", alarm),
+        Caught(bug.name, caught or bool(refused), by, bound, refused),
+        Clean(f"{bug.name}, repaired", alarm),
     )
 
 
@@ -177,12 +177,14 @@ def ruled_out(bug: Bug, faulty: bool) -> bool | None:
 @contextmanager
 def planted(steps: Mapping[Any, Mapping[str, Any]]) -> Iterator[None]:
     """Inside, classes and modules have these methods and functions, by name."""
-    kept = [(place, name, getattr(place, name)) for place, named in steps.items() for name in named]
+    shipped = [
+        (place, name, getattr(place, name)) for place, named in steps.items() for name in named
+    ]
     try:
         for place, named in steps.items():
             for name, step in named.items():
                 setattr(place, name, step)
         yield
     finally:
-        for place, name, shipped in kept:
-            setattr(place, name, shipped)
+        for place, name, step in shipped:
+            setattr(place, name, step)

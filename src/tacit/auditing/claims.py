@@ -1,4 +1,4 @@
-"""The bench of claims: what a line says, the checks made of it, the verdict and its words."""
+"""The bench of claims: a claim (`Line`), its checks, the verdict and the reasons for it."""
 
 from __future__ import annotations
 
@@ -45,25 +45,25 @@ class Checked:
     failed: str = ""
 
     def faults(self, epsilon: float) -> list[str]:
-        """Whatever refutes the claim, or the account that the code gives of itself."""
+        """All that refutes the claim, or what the code states about itself."""
         exact, rule, seen = self.exact, self.rule_bound, self.lower_bound
-        found = list(self.differences)
+        reasons = list(self.differences)
         if self.failed:
-            found.append(f"the audit ended early: {self.failed}")
+            reasons.append(f"the audit ended early: {self.failed}")
         if exceeds(epsilon, exact):
-            found.append(f"the exact loss {exact:.6g} is above the claim")
+            reasons.append(f"the exact loss {exact:.6g} is above the claim")
         if rule is not None and exceeds(epsilon, rule):
-            found.append(f"the rules allow {rule:.6g}, which is above the claim")
+            reasons.append(f"the rules allow {rule:.6g}, which is above the claim")
         if rule is not None and exceeds(rule, exact):
-            found.append(f"the exact loss {exact:.6g} is above {rule:.6g}, which the rules allow")
+            reasons.append(f"the exact loss {exact:.6g} is above {rule:.6g}, which the rules allow")
         if seen > epsilon:
-            found.append(f"the samples show a loss of at least {seen:.6g}, above the claim")
+            reasons.append(f"the samples show a loss of at least {seen:.6g}, above the claim")
         elif self.most is not None and exceeds(self.most, seen):
-            found.append(
+            reasons.append(
                 f"the draws are not what was asked for: the samples show a loss of at least "
                 f"{seen:.6g}, and the noise asked for has {self.most:.6g}"
             )
-        return found
+        return reasons
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ def judge(epsilon: float, pairs: Sequence[Checked]) -> Verdict:
     """Compare what was found with the claim.
 
     A bound below the ideal means that there is more noise than the parameters say, or that the
-    auditor looks in the wrong place. Such a pass is worth nothing, and is called weak; so is one
-    in which no pair is sure to show a tenth of the claim: samples or pairs are too few. Correct
-    code is called weak with a chance of at most alpha, for the second does not depend on luck.
+    auditor tests the wrong event. Such a pass shows nothing and is called weak. So is a pass in
+    which no pair is sure to show a tenth of the claim: samples or pairs are too few. Correct code
+    is called weak with a chance of at most alpha, since the second condition is not random.
     """
     if any(one.faults(epsilon) for one in pairs):
         return "violation"
@@ -131,7 +131,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Study:
-    """What an audit computes or plays besides its lines.
+    """What an audit computes or simulates besides its lines.
 
     run: rows, and what is other than expected. columns: headings with what stands below them.
     Both calls get the variant, None for all, and whether samples are few. false_alarm: of rows, the
@@ -214,7 +214,7 @@ def attempt(name: str, make: Callable[[], Line]) -> Line:
 
 
 def where(error: Exception) -> str:
-    """The kind of an exception and its place in the code; its words may repeat the data."""
+    """The kind of an exception and its place in the code; its message may contain the data."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {PurePath(last.filename).name}, line {last.lineno}"
 

@@ -1,11 +1,11 @@
 """The rule engine: an upper bound on the loss of a release, from what it is made of.
 
-A release is described by the words below. Nobody has to find the bad pair of inputs: a raw private
-value, noise whose size comes from the data, or a branch on private data is infinite whatever the
-rest does. Which branch ran is visible in time, in errors and in what is missing, so it is no excuse
-that both sides look alike. A condition is free if it is public; if it is itself released with
-noise, that release is paid for. The engine judges the description; that the code does what the
-description says is for samples to contradict.
+A release is described by the classes below. No bad pair of inputs has to be found: a raw private
+value, noise whose scale comes from the data, or a branch on private data has an infinite bound
+whatever the rest does. Which branch ran is visible in time, in errors and in what is missing, so
+both sides of it may not be treated as equal. A condition is free if it is public; if it is itself
+released with noise, that release is charged. The engine judges the description. Samples test
+whether the code does what the description says.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ Rule = Public | Private | Noised | Gauss | Answered | Chosen | FirstPast | Branc
 def upper_bound(rule: Rule) -> float:
     """Nats that the release can cost at most; infinite if no number bounds it.
 
-    The words with a delta cost that, too, and their deltas add up.
+    Parts with a delta cost that, too, and their deltas add up.
     """
     match rule:
         case Public():

@@ -1,8 +1,8 @@
 """Attacks that guess a private attribute from ratings, and how they are judged.
 
 A `Panel` holds attackers of the registry by name. Each learns from some people's releases and
-scores other people's: trained on true ratings it is the attacker of yesterday (frozen), trained on
-released ones the attacker who knows the method (retrained). What is public comes in as `Public`.
+scores other people's. Trained on true ratings an attacker does not know the method (frozen);
+trained on released ratings it does (retrained). `Public` holds what is public.
 """
 
 from tacit.auditing.attacks.base import Attacker, Public, Seen, stacked

@@ -1,4 +1,4 @@
-"""What the attackers beyond straight lines read: directions, summaries and the order of items.
+"""Features of the nonlinear attackers: directions, summaries and the order of items.
 
 Features of a person come from the person's own release and from directions learned on the training
 people, so that scores do not depend on who else is scored.

@@ -48,7 +48,7 @@ def auc(labels: Labels, scores: Floats) -> float:
 
 
 def distance(area: float) -> float:
-    """How far an AUC lies from a coin flip: 0.35 leaks as much as 0.65, the guess inverted."""
+    """Distance of an AUC from 0.5: an AUC of 0.35 leaks as much as 0.65, with inverted guesses."""
     return abs(area - 0.5)
 
 

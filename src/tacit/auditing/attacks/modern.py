@@ -1,4 +1,4 @@
-"""Attackers that bend: classifiers on directions and summaries, nearest neighbours, and a stack."""
+"""Nonlinear attackers: classifiers on directions and summaries, nearest neighbours, a stack."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def _few(blocks: Blocks) -> Floats:
     return np.hstack([blocks.mask[:, :10], blocks.residuals[:, :20]]) / blocks.root
 
 
-BENT: Mapping[str, Callable[[], Attacker]] = {
+NONLINEAR: Mapping[str, Callable[[], Attacker]] = {
     "logistic-svd": partial(OnFeatures, "logistic-svd", _everything, _logistic),
     "boosting-meta": partial(OnFeatures, "boosting-meta", Blocks.summaries, boosting),
     "boosting-svd": partial(OnFeatures, "boosting-svd", _half, boosting),

@@ -26,7 +26,7 @@ from scipy import sparse
 from tacit.auditing.attacks.base import Attacker, AttributeAttack, Floats, Labels, Learner, Seen
 from tacit.auditing.attacks.discriminant import LinearDiscriminant
 from tacit.auditing.attacks.judging import auc
-from tacit.auditing.attacks.modern import BENT, OnRatings, Stack
+from tacit.auditing.attacks.modern import NONLINEAR, OnRatings, Stack
 from tacit.errors import ConfigError
 from tacit.extensions import ATTACKERS, installed
 
@@ -174,11 +174,10 @@ ATTACKS: Mapping[str, Callable[[], AttributeAttack]] = MappingProxyType(
         LinearDiscriminant.name: LinearDiscriminant,
     }
 )
-"""The straight lines: they read released stars and nothing else."""
-
+"""The linear attackers. They read released stars alone."""
 
 SHIPPED: Mapping[str, Callable[[], Attacker]] = MappingProxyType(
-    {name: partial(OnRatings, make) for name, make in ATTACKS.items()} | dict(BENT)
+    {name: partial(OnRatings, make) for name, make in ATTACKS.items()} | dict(NONLINEAR)
 )
 STACKS: Mapping[str, Stack] = MappingProxyType(
     {

@@ -87,7 +87,7 @@ def _positive(
     """An engine ranks by |similarity|. So items with too few positive ones among the first are
     asked for again, with twice as many, until they have k or there are no more."""
     found = empty(of, k)
-    asked, width = np.arange(len(of)), min(2 * k, max(1, len(among)))
+    asked, width = np.arange(len(of)), min(2 * k, len(among))
     while asked.size:
         wide = engine.neighbours(
             table, of=of[asked], among=among, k=width, significance=significance

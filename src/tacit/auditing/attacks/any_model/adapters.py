@@ -61,12 +61,12 @@ class Answers:
 
     def ranked(self, history: History, n: int) -> Ints:
         """At most n item numbers, best first."""
-        with _blamed(self.name, "answer"):
+        with _as_config_error(self.name, "answer"):
             return self._ranked(history, n)
 
     def scores(self, history: History) -> Floats | None:
         """(items,) of all items, NaN where there is none; None if the recommender gives none."""
-        with _blamed(self.name, "answer"):
+        with _as_config_error(self.name, "answer"):
             found = self._scores(history)
             if found is not None and found.shape != (len(self.ids),):
                 raise ValueError(f"{len(self.ids)} scores were asked for, not {found.size}")
@@ -80,7 +80,7 @@ class Answers:
 
 
 @contextmanager
-def _blamed(name: str, what: str) -> Iterator[None]:
+def _as_config_error(name: str, what: str) -> Iterator[None]:
     """ConfigError with what the recommender's code says if it fails."""
     try:
         yield
@@ -103,7 +103,7 @@ class Adapted:
 
     def fit(self, ratings: Ratings) -> Answers:
         """ConfigError with what the recommender says if it fails."""
-        with _blamed(self.name, "be fitted"):
+        with _as_config_error(self.name, "be fitted"):
             answers = self._fit(ratings)
         answers.name = self.name
         return answers
@@ -114,7 +114,7 @@ def adapt(model: Any) -> Adapted:
     make = _maker(model)
     if make is None:
         return Adapted(_name(model), lambda ratings: _Function(model, ratings), fixed=True)
-    with _blamed(_name(model), "be made"):
+    with _as_config_error(_name(model), "be made"):
         made = make()
     homes = {each.__module__.partition(".")[0] for each in type(made).__mro__}
     asked, fits = getattr(made, "recommend", None), callable(getattr(made, "fit", None))
