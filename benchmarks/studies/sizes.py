@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing.claims import where
-from tacit.auditing.replays import Compared, Fit, Transcript, compared, recorded
-from tacit.auditing.sampler_spy import Answer, Asked
+from tacit.auditing.replays import Fit, ReplayComparison, Transcript, compare_replay, record_fit
+from tacit.auditing.sampler_spy import Answer, SamplerCall
 from tacit.mechanisms import samplers
 from tacit.mechanisms.running import LaplaceAhead
 
@@ -94,7 +94,7 @@ def number(generator: Generator, least: float, most: float) -> float:
 def far(generator: Generator) -> Answer:
     """Answers that noise may have, among them 13 scales away, and 10^4 of them."""
 
-    def answer(asked: Asked) -> NDArray[np.int64]:
+    def answer(asked: SamplerCall) -> NDArray[np.int64]:
         size = asked.scale * np.exp(generator.uniform(-3, 9, asked.values.shape))
         sign = generator.choice([-1, 1], asked.values.shape)
         noise: NDArray[np.int64] = np.rint(np.minimum(size, _FAR) * sign).astype(np.int64)
@@ -105,14 +105,14 @@ def far(generator: Generator) -> Answer:
 
 def replayed(release: Fit, a: Any, b: Any, noise: Answer | None = None) -> tuple[float, float]:
     """(sum of moves, root of the sum of their squares) in scales; infinite if anything differs."""
-    first = recorded(release, a, noise)
-    found = compared(release, first, b)
+    first = record_fit(release, a, noise)
+    found = compare_replay(release, first, b)
     if found.differences:
         return math.inf, math.inf
     return _sum(first, found), found.mu
 
 
-def _sum(first: Transcript, found: Compared) -> float:
+def _sum(first: Transcript, found: ReplayComparison) -> float:
     moved = zip(first.asked, found.steps, strict=True)
     return float(sum(np.abs(step).sum() / asked.scale for asked, step in moved))
 

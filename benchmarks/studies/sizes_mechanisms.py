@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sizes import Generator, far, number, replayed, whole
 
 from tacit.auditing import bench
-from tacit.auditing.output_distributions import law
-from tacit.auditing.rules import FirstPast, upper_bound
+from tacit.auditing.output_distributions import distribution
+from tacit.auditing.rules import AboveThreshold, upper_bound
 from tacit.auditing.sampler_spy import laplace_loss, moves
 from tacit.auditing.shipped import first_stop, gate_scales, one_by_one
 from tacit.mechanisms.noise import GaussianRelease, LaplaceRelease
@@ -156,7 +156,7 @@ def gate(generator: Generator) -> float:
     threshold_scale, count_scale = gate_scales(call, made, whole(generator, 1, 80))
     if not (threshold_scale and count_scale):
         return math.inf
-    rule = FirstPast(made.sensitivity, threshold_scale, count_scale, made.monotonic)
+    rule = AboveThreshold(made.sensitivity, threshold_scale, count_scale, made.monotonic)
     return upper_bound(rule) / made.epsilon
 
 
@@ -176,8 +176,8 @@ def selection(generator: Generator) -> float:
     count, monotonic = whole(generator, 1, 300), bool(generator.random() < 0.5)
     made = Selection(number(generator, 0.05, 8.0), count, 1, 0, 20, 1, monotonic)
     a, b = _scores(generator, count, monotonic)
-    laws = [law(lambda s=scores: int(made(s, secure()))) for scores in (a, b)]  # type: ignore[misc]
-    return bench.loss(*laws) / made.epsilon
+    distributions = [distribution(lambda s=scores: int(made(s, secure()))) for scores in (a, b)]  # type: ignore[misc]
+    return bench.loss(*distributions) / made.epsilon
 
 
 def top_selection(generator: Generator) -> float:
@@ -186,5 +186,8 @@ def top_selection(generator: Generator) -> float:
     count = int(generator.integers(k, int(_MOST_WAYS ** (1 / k)) + 1)) if k > 1 else 40
     made = TopSelection(k, Selection(number(generator, 0.05, 4.0), count, 1, 0, 20, 1))
     a, b = _scores(generator, count, False)
-    laws = [law(lambda s=scores: tuple(made(s, secure()).tolist())) for scores in (a, b)]  # type: ignore[misc]
-    return bench.loss(*laws) / made.epsilon
+    distributions = [
+        distribution(lambda s=scores: tuple(made(s, secure()).tolist()))  # type: ignore[misc]
+        for scores in (a, b)
+    ]
+    return bench.loss(*distributions) / made.epsilon

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tacit.auditing.claims import Checked, judge
+from tacit.auditing.claims import PairResult, judge
 from tacit.auditing.empirical import (
     audit,
     best_event,
@@ -214,12 +214,12 @@ def test_more_noise_than_claimed_is_weak():
     p = float(BitRelease(1.0).truth)
     known = best_known(({0: 1 - p, 1: p}, {0: p, 1: 1 - p}), 100_000, 1e-6)
     evidence = audit(bits(0.5, 1), bits(0.5, 0), samples=100_000, known=known)
-    one = Checked("pair", 1.0, None, evidence.lower_bound, known.ideal, 100_000)
+    one = PairResult("pair", 1.0, None, evidence.lower_bound, known.ideal, 100_000)
     assert judge(1.0, [one]) == "weak audit"
 
 
 def found(exact=1.0, lower_bound=0.97, ideal=0.96, differences=()):
-    return Checked("pair", exact, None, lower_bound, ideal, 1_000, differences)
+    return PairResult("pair", exact, None, lower_bound, ideal, 1_000, differences)
 
 
 @pytest.mark.parametrize(

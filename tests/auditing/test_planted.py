@@ -6,7 +6,7 @@ import pytest
 
 from tacit.auditing.bugs import Enumerated, examine, ruled_out
 from tacit.auditing.planted import BUGS
-from tacit.auditing.rules import Noised, Private, upper_bound
+from tacit.auditing.rules import LaplaceNoise, PrivateValue, upper_bound
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
@@ -49,7 +49,7 @@ def test_rules_alone_can_catch():
         lambda bit, bug: {0: 1},
         ((0, 1),),
         1.0,
-        described=lambda bug: Private() if bug else Noised(5, 5),
+        described=lambda bug: PrivateValue() if bug else LaplaceNoise(5, 5),
     )
     caught, twin = examine(blind)
     assert (caught.caught, caught.by, twin.alarm) == (True, "rules", False)

@@ -8,9 +8,9 @@ import pytest
 
 from tacit.auditing import bench, claims
 from tacit.auditing.bench import check, run
-from tacit.auditing.claims import Checked, judge
+from tacit.auditing.claims import PairResult, judge
 from tacit.auditing.rules import upper_bound
-from tacit.auditing.sampler_spy import as_shipped, tapped
+from tacit.auditing.sampler_spy import draw_as_shipped, intercepted
 from tacit.auditing.shipped import (
     BENCH,
     EPSILONS,
@@ -178,10 +178,10 @@ def test_a_gaussian_sampler_with_less_noise_is_a_violation():
     pair = gaussian_pair("half", release, [1.0], [0.0], share=1, at_once=True)
 
     def drawn(asked):
-        return as_shipped(replace(asked, scale=asked.scale / 2))
+        return draw_as_shipped(replace(asked, scale=asked.scale / 2))
 
     def weaker(data, source):
-        with tapped(drawn):
+        with intercepted(drawn):
             return pair.call(data, source)
 
     shipped, broken = (
@@ -194,14 +194,14 @@ def test_a_gaussian_sampler_with_less_noise_is_a_violation():
 
 def test_rules_above_the_claim_are_a_violation():
     """A description that allows more than is claimed is no proof of the claim."""
-    checked = Checked("pair", 0.5, 1.2, 0.4, 0.3, 1_000)
+    checked = PairResult("pair", 0.5, 1.2, 0.4, 0.3, 1_000)
     assert judge(1.0, [checked]) == "violation"
     assert judge(1.2, [checked]) == "no violation found"
 
 
 def test_a_loss_above_what_the_rules_allow_is_a_violation():
     """Then the description is of something else."""
-    assert judge(2.0, [Checked("pair", 1.5, 1.2, 1.0, 0.3, 1_000)]) == "violation"
+    assert judge(2.0, [PairResult("pair", 1.5, 1.2, 1.0, 0.3, 1_000)]) == "violation"
 
 
 def broken_in_the_call():

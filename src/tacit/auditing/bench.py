@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.auditing import claims
-from tacit.auditing.claims import Audit, Checked, Line, where
+from tacit.auditing.claims import Audit, Line, PairResult, where
 from tacit.auditing.empirical import ALPHA, Feature, Release, audit, best_known, itself
 from tacit.auditing.gaussian import audit_gaussian, epsilon_of, ideal_gaussian
 from tacit.auditing.rules import Rule, upper_bound
-from tacit.auditing.sampler_spy import Bulk, Tape, differences, tapped
+from tacit.auditing.sampler_spy import Bulk, Tape, differences, intercepted
 from tacit.randomness import Source, secure
 
 Chance = int | float | Fraction
@@ -150,7 +150,7 @@ class Pair:
     code draws with. chances: of values of the feature under the two inputs; at_least: of each value
     or a larger one. share: it gets samples / share.
     mu, sigma_in_steps: of Gaussian noise on a fine grid. rule: what the release is made of.
-    untapped: noise is drawn as it is shipped, a running mechanism's in its own blocks; others draw
+    own_noise: noise is drawn as it is shipped, a running mechanism's in its own blocks; others draw
     theirs in bulk.
     silent: draws may differ, because they follow from the release or provably reveal no more.
     """
@@ -168,7 +168,7 @@ class Pair:
     mu: float | None = None
     sigma_in_steps: float = 0.0
     rule: Rule | None = None
-    untapped: bool = False
+    own_noise: bool = False
     silent: bool = False
 
 
@@ -202,7 +202,9 @@ def run(subject: Subject, *, samples: int = SAMPLES, alpha: float = ALPHA) -> Au
     return claims.run(subject.line, samples=samples, alpha=alpha)
 
 
-def check(pair: Pair, delta: float = 0.0, samples: int = SAMPLES, alpha: float = ALPHA) -> Checked:
+def check(
+    pair: Pair, delta: float = 0.0, samples: int = SAMPLES, alpha: float = ALPHA
+) -> PairResult:
     """One pair by every tool. An exception is a fault: correct code does not raise here."""
     count = max(samples // pair.share, _FEWEST)
     bounded = None if pair.rule is None else upper_bound(pair.rule)
@@ -210,12 +212,12 @@ def check(pair: Pair, delta: float = 0.0, samples: int = SAMPLES, alpha: float =
         seen = tuple(watched(pair))
         lower_bound, ideal = _sampled_bound(pair, delta, count, alpha)
     except Exception as error:
-        return Checked(pair.name, pair.exact, bounded, 0.0, 0.0, count, failed=where(error))
+        return PairResult(pair.name, pair.exact, bounded, 0.0, 0.0, count, failed=where(error))
     most = pair.exact
     if pair.mu is not None and math.isfinite(most):
         # A Gaussian's error rates are those of a continuous one but for a share of mu.
         most = max(most, epsilon_of(pair.mu * (1 + pair.sigma_in_steps**-2 / 24), delta))
-    return Checked(pair.name, pair.exact, bounded, lower_bound, ideal, count, seen, most)
+    return PairResult(pair.name, pair.exact, bounded, lower_bound, ideal, count, seen, most)
 
 
 def watched(pair: Pair) -> list[str]:
@@ -251,7 +253,7 @@ def _releases(pair: Pair, data: NDArray[Any]) -> Release:
         if pair.at_once:
             copies = np.broadcast_to(data, (n, *data.shape))
             return pair.feature(np.asarray(pair.call(copies, secure())))
-        with nullcontext() if pair.untapped else tapped(Bulk(min(_BULK, n)).answer):
+        with nullcontext() if pair.own_noise else intercepted(Bulk(min(_BULK, n)).answer):
             return pair.feature(np.array([pair.call(data, secure()) for _ in range(n)]))
 
     return drawn

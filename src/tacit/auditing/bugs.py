@@ -14,7 +14,7 @@ from tacit.auditing.bench import Pair, check
 from tacit.auditing.claims import exceeds
 from tacit.auditing.empirical import Feature, Release, audit, itself
 from tacit.auditing.gaussian import audit_gaussian
-from tacit.auditing.rules import Private, Rule, upper_bound
+from tacit.auditing.rules import PrivateValue, Rule, upper_bound
 from tacit.auditing.sampler_spy import Tape, differences
 
 Tool = Literal["exact", "empirical", "grey-box", "rules"]
@@ -22,7 +22,7 @@ Described = Callable[[bool], Rule]
 
 
 @dataclass(frozen=True)
-class Caught:
+class BugResult:
     """by: the tool. lower_bound: of epsilon, nats; the exact loss if exact, None if grey-box.
 
     rules: whether the rule engine, too, finds no bound within the claim; None if not described.
@@ -124,7 +124,7 @@ class OnTheBench:
 
     @property
     def described(self) -> Described | None:
-        return None if self.samples else lambda bug: self.pair(bug).rule or Private()
+        return None if self.samples else lambda bug: self.pair(bug).rule or PrivateValue()
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
         if self.samples:
@@ -135,7 +135,7 @@ class OnTheBench:
 
 
 @dataclass(frozen=True)
-class Watched:
+class GreyBox:
     """release(input, tape, bug): one release, its randomness from the tape.
 
     pairs: of neighbouring inputs, one of which has to tell.
@@ -155,14 +155,14 @@ class Watched:
         return any(differences(release, a, b) for a, b in self.pairs), None
 
 
-def examine(bug: Bug) -> tuple[Caught, Clean]:
+def examine(bug: Bug) -> tuple[BugResult, Clean]:
     """Audit the faulty mechanism and the correct one with the same tool, and by rules."""
     caught, bound = bug.alarm(True)
     refused = ruled_out(bug, True)
     by = "rules" if refused and not caught else bug.tool
     alarm = bug.alarm(False)[0] or bool(ruled_out(bug, False))
     return (
-        Caught(bug.name, caught or bool(refused), by, bound, refused),
+        BugResult(bug.name, caught or bool(refused), by, bound, refused),
         Clean(f"{bug.name}, repaired", alarm),
     )
 

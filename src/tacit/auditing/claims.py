@@ -24,7 +24,7 @@ LEAST_SAMPLES = 1_000
 
 
 @dataclass(frozen=True)
-class Checked:
+class PairResult:
     """What was found on one pair of neighbouring inputs.
 
     exact: the pair's loss, or of all pairs where a closed form covers them. rule_bound: what the
@@ -86,7 +86,7 @@ class Audit:
     alpha: float
     verdict: Verdict
     pair: str
-    pairs: tuple[Checked, ...]
+    pairs: tuple[PairResult, ...]
 
 
 def exceeds(epsilon: float, loss: float) -> bool:
@@ -94,7 +94,7 @@ def exceeds(epsilon: float, loss: float) -> bool:
     return loss > epsilon * (1 + _ROUNDING)
 
 
-def judge(epsilon: float, pairs: Sequence[Checked]) -> Verdict:
+def judge(epsilon: float, pairs: Sequence[PairResult]) -> Verdict:
     """Compare what was found with the claim.
 
     A bound below the ideal means that there is more noise than the parameters say, or that the
@@ -111,7 +111,7 @@ def judge(epsilon: float, pairs: Sequence[Checked]) -> Verdict:
     return "no violation found"
 
 
-Check = Callable[[int, float], Checked]
+Check = Callable[[int, float], PairResult]
 """(samples, alpha) -> what was found on one pair of neighbours."""
 Advance = Callable[[int], None]
 
@@ -209,7 +209,7 @@ def attempt(name: str, make: Callable[[], Line]) -> Line:
     try:
         return make()
     except Exception as error:
-        lost = Checked("none", math.inf, None, 0.0, 0.0, 0, failed=where(error))
+        lost = PairResult("none", math.inf, None, 0.0, 0.0, 0, failed=where(error))
         return Line(name, math.nan, (lambda *_: lost,), unit="unknown", adjacency="unknown")
 
 

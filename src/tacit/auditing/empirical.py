@@ -46,7 +46,7 @@ _TAIL, _HALVINGS = 1e-4, 50
 
 
 @dataclass(frozen=True)
-class Event:
+class OutcomeSet:
     """A set of values of one feature.
 
     kind "in": the listed values. "at least": from the one listed value on. "NaN": not a number.
@@ -65,14 +65,14 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownOutcomes:
     """An event chosen from exact chances, before anything is drawn.
 
     first: whether the first neighbour makes it likelier. ideal: the bound that it shows of correct
     code, in all audits but a share of alpha.
     """
 
-    event: Event
+    event: OutcomeSet
     first: bool
     ideal: float
 
@@ -98,7 +98,7 @@ def audit(
     alpha: float = ALPHA,
     delta: float = 0.0,
     features: Mapping[str, Feature] | None = None,
-    known: Known | None = None,
+    known: KnownOutcomes | None = None,
 ) -> Evidence:
     """Bound epsilon from below with `samples` releases of each of two neighbouring inputs.
 
@@ -112,7 +112,7 @@ def audit(
     ways = features or {"release": itself}
     pilot, count = samples // 2, samples - samples // 2
 
-    def times(event: Event, parts: tuple[NDArray[Any], NDArray[Any]]) -> Ints:
+    def times(event: OutcomeSet, parts: tuple[NDArray[Any], NDArray[Any]]) -> Ints:
         way = ways[event.feature]
         return np.array([event.holds(way(part)).sum() for part in parts])
 
@@ -203,7 +203,7 @@ def best_known(
     *,
     feature: str = "release",
     at_least: bool = False,
-) -> Known | None:
+) -> KnownOutcomes | None:
     """The event with the largest bound to be expected, None if it is not sure to be above 0.
 
     chances: of values of the feature, under the two neighbours; candidates are the sets of values
@@ -224,16 +224,16 @@ def best_known(
             expected = bound(*times, samples, alpha * alpha, delta)
             if expected > most:
                 kind, upto = ("at least", [place]) if at_least else ("in", order[: place + 1])
-                found = Event(feature, kind, values[upto])
+                found = OutcomeSet(feature, kind, values[upto])
                 best, most = (found, first, p[place], q[place]), expected
     if best is None:
         return None
     event, first, p, q = best
     ideal = ideal_bound(p, q, samples=samples, alpha=alpha, delta=delta)
-    return Known(event, first, ideal) if ideal > 0 else None
+    return KnownOutcomes(event, first, ideal) if ideal > 0 else None
 
 
-def best_event(name: str, a: NDArray[Any], b: NDArray[Any], delta: float = 0.0) -> Event:
+def best_event(name: str, a: NDArray[Any], b: NDArray[Any], delta: float = 0.0) -> OutcomeSet:
     """The event with the largest estimated loss among candidates made from the samples.
 
     Candidates: NaN; each value; values whose ratio of counts passes a limit; thresholds. With more
@@ -242,13 +242,13 @@ def best_event(name: str, a: NDArray[Any], b: NDArray[Any], delta: float = 0.0) 
     if a.ndim != 1 or b.ndim != 1:
         raise ConfigError("Events are sought on one number per release: name a feature.")
     trials = len(a)
-    candidates: list[tuple[float, Event]] = []
+    candidates: list[tuple[float, OutcomeSet]] = []
 
     def add(kind: str, values: NDArray[Any], in_a: Ints, in_b: Ints) -> None:
         """The best of the values or thresholds, by how often they were seen."""
         scores = _scores(in_a, in_b, trials, delta)
         one = int(scores.argmax())
-        candidates.append((float(scores[one]), Event(name, kind, values[one : one + 1])))
+        candidates.append((float(scores[one]), OutcomeSet(name, kind, values[one : one + 1])))
 
     if a.dtype.kind == "f" or b.dtype.kind == "f":
         missing_a, missing_b = np.isnan(a.astype(np.float64)), np.isnan(b.astype(np.float64))
@@ -275,7 +275,7 @@ def _set_event(
     seen: tuple[NDArray[Any], NDArray[Any]],
     trials: int,
     delta: float,
-) -> tuple[float, Event]:
+) -> tuple[float, OutcomeSet]:
     """The values whose ratio of counts passes a limit, and the score of that set.
 
     Ordered by one half of the pilot and scored by the other: among many values some are more
@@ -286,7 +286,7 @@ def _set_event(
     of_a, of_b = (_times(values, part[len(part) // 2 :])[order].cumsum() for part in seen)
     scores = _scores(of_a, of_b, trials, delta)
     upto = int(scores.argmax())
-    return float(scores[upto]), Event(name, "in", np.sort(values[order[: upto + 1]]))
+    return float(scores[upto]), OutcomeSet(name, "in", np.sort(values[order[: upto + 1]]))
 
 
 def _times(values: NDArray[Any], seen: NDArray[Any]) -> Ints:

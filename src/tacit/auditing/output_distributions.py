@@ -1,9 +1,9 @@
-"""Every way the draws of the running code can fall, how likely each is, and checks made of that.
+"""All outcomes of the draws of the running code, the probability of each, and checks of both.
 
 Our own sampler draws an index in proportion to whole weights (`mechanisms.selection.draw_rows`). It
-is replaced by one that notes the weights and returns a fixed outcome, and the program is run once
-for every fall. Randomised responses are given their words one by one. Not for several threads at
-once: the sampler is replaced for the whole process.
+is replaced by one that records the weights and returns a fixed index, and the program is run once
+for each sequence of indices. Randomised responses get fixed random words. Not for several threads
+at once: the sampler is replaced for the whole process.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing import bench
-from tacit.auditing.claims import Check, Checked
+from tacit.auditing.claims import Check, PairResult
 from tacit.auditing.empirical import audit, best_known
 from tacit.auditing.rules import Rule, upper_bound
 from tacit.mechanisms.selection import draw_rows as shipped
@@ -29,57 +29,59 @@ T = TypeVar("T")
 Weights = tuple[int, ...]
 Counts = Callable[[str, int], bool]
 """(module, row) -> whether draws there are enumerated. Others, which must not matter to the result,
-fall on their first index."""
+give their first possible index."""
 
 _LIE = (1 << 53) - 1  # the word for which a randomised response lies, if it ever does
 _OTHER = -1
 
 
 @dataclass(frozen=True)
-class Way(Generic[T]):
-    """fallen: the weights of each draw, and which index fell."""
+class Execution(Generic[T]):
+    """draws: the weights of each draw, and the index drawn."""
 
-    fallen: tuple[tuple[Weights, int], ...]
+    draws: tuple[tuple[Weights, int], ...]
     result: T
 
     @property
     def chance(self) -> Fraction:
         return math.prod(
-            (Fraction(drawn[face], sum(drawn)) for drawn, face in self.fallen), start=Fraction(1)
+            (Fraction(drawn[index], sum(drawn)) for drawn, index in self.draws), start=Fraction(1)
         )
 
     @property
-    def faces(self) -> tuple[int, ...]:
-        return tuple(face for _, face in self.fallen)
+    def indices(self) -> tuple[int, ...]:
+        return tuple(index for _, index in self.draws)
 
 
-def every(_module: str, _row: int) -> bool:
+def all_draws(_module: str, _row: int) -> bool:
     """All draws are enumerated."""
     return True
 
 
-def ways(program: Callable[[], T], counts: Counts = every) -> Iterator[Way[T]]:
-    """Run `program` for every fall of its draws."""
-    faces: list[int] | None = []
-    while faces is not None:
-        way = thrown(program, faces, counts)
-        yield way
-        faces = _next(way.fallen)
+def executions(program: Callable[[], T], counts: Counts = all_draws) -> Iterator[Execution[T]]:
+    """Run `program` for every sequence of indices that its draws can give."""
+    indices: list[int] | None = []
+    while indices is not None:
+        each = execute(program, indices, counts)
+        yield each
+        indices = _next(each.draws)
 
 
-def thrown(program: Callable[[], T], faces: Sequence[int], counts: Counts = every) -> Way[T]:
-    """One run in which the draws fall on `faces`; where none is given, on the first that can fall.
+def execute(
+    program: Callable[[], T], indices: Sequence[int], counts: Counts = all_draws
+) -> Execution[T]:
+    """One run whose draws give `indices`; after the last of them, the first possible index.
 
     Every module that draws by weights does so with its stand-in inside.
     """
-    fallen: list[tuple[Weights, int]] = []
+    draws: list[tuple[Weights, int]] = []
 
     def one(row: NDArray[np.int64], counted: bool) -> int:
-        face = int((row > 0).argmax())
+        index = int((row > 0).argmax())
         if counted:
-            face = faces[len(fallen)] if len(fallen) < len(faces) else face
-            fallen.append((tuple(row.tolist()), face))
-        return face
+            index = indices[len(draws)] if len(draws) < len(indices) else index
+            draws.append((tuple(row.tolist()), index))
+        return index
 
     def standing_in(module: str) -> Callable[[NDArray[np.int64], Source], NDArray[np.int64]]:
         def draw(table: NDArray[np.int64], _: Source) -> NDArray[np.int64]:
@@ -102,26 +104,30 @@ def thrown(program: Callable[[], T], faces: Sequence[int], counts: Counts = ever
     finally:
         for module in held.values():
             module["draw_rows"] = shipped
-    return Way(tuple(fallen), result)
+    return Execution(tuple(draws), result)
 
 
-def _next(fallen: Sequence[tuple[Weights, int]]) -> list[int] | None:
-    """The faces of the next run, the last draw turning fastest; None when all have been seen."""
-    for place in range(len(fallen) - 1, -1, -1):
-        drawn, face = fallen[place]
-        later = [other for other in range(face + 1, len(drawn)) if drawn[other] > 0]
+def _next(draws: Sequence[tuple[Weights, int]]) -> list[int] | None:
+    """The indices of the next run, the last draw changing first; None after the last run."""
+    for place in range(len(draws) - 1, -1, -1):
+        drawn, index = draws[place]
+        later = [other for other in range(index + 1, len(drawn)) if drawn[other] > 0]
         if later:
-            return [earlier for _, earlier in fallen[:place]] + [later[0]]
+            return [earlier for _, earlier in draws[:place]] + [later[0]]
     return None
 
 
-def sampled(found: Sequence[Way[T]], count: int, source: Source) -> NDArray[np.int64]:
-    """(count,) places in `found`, the ways of ONE program, drawn by the shipped sampler.
+def sample_executions(
+    every: Sequence[Execution[T]], count: int, source: Source
+) -> NDArray[np.int64]:
+    """(count,) places in `every`, the executions of ONE program, drawn by the shipped sampler.
 
-    It is given the weights that the program drew with, many at a time.
+    It gets the weights that the program drew with, many at a time.
     """
-    leaves = {way.faces: place for place, way in enumerate(found)}
-    drawn = {way.faces[:at]: way.fallen[at][0] for way in found for at in range(len(way.fallen))}
+    leaves = {each.indices: place for place, each in enumerate(every)}
+    drawn = {
+        each.indices[:at]: each.draws[at][0] for each in every for at in range(len(each.draws))
+    }
     parts: list[NDArray[np.int64]] = []
 
     def descend(prefix: tuple[int, ...], times: int) -> None:
@@ -129,17 +135,17 @@ def sampled(found: Sequence[Way[T]], count: int, source: Source) -> NDArray[np.i
             parts.append(np.full(times, leaves[prefix]))
             return
         row = np.array(drawn[prefix], dtype=np.int64)
-        faces = shipped(np.broadcast_to(row, (times, len(row))), source)
-        for face, often in enumerate(np.bincount(faces, minlength=len(row)).tolist()):
+        indices = shipped(np.broadcast_to(row, (times, len(row))), source)
+        for index, often in enumerate(np.bincount(indices, minlength=len(row)).tolist()):
             if often:
-                descend((*prefix, face), often)
+                descend((*prefix, index), often)
 
     descend((), count)
-    # The order tells nothing: an auditor may look at one half of it and then at the other.
+    # In random order, since an auditor reads one half first and then the other.
     return np.random.default_rng().permutation(np.concatenate(parts))
 
 
-Law = Mapping[Hashable, Fraction]
+Distribution = Mapping[Hashable, Fraction]
 Program = Callable[[], Hashable]
 """One decision of the shipped code; called again it decides anew, in the same state."""
 
@@ -157,11 +163,11 @@ class Words:
         return np.array(given, dtype=np.uint64)
 
 
-def law(program: Program) -> dict[Hashable, Fraction]:
+def distribution(program: Program) -> dict[Hashable, Fraction]:
     """Of what the program returns, if it draws by weights alone."""
     found: dict[Hashable, Fraction] = {}
-    for way in ways(program):
-        found[way.result] = found.get(way.result, Fraction(0)) + way.chance
+    for each in executions(program):
+        found[each.result] = found.get(each.result, Fraction(0)) + each.chance
     return found
 
 
@@ -189,7 +195,7 @@ def coded(found: Mapping[Hashable, T], code: Mapping[Hashable, int]) -> dict[int
 
 def check_of(
     name: str,
-    laws: Callable[[], tuple[Law, Law]],
+    distributions: Callable[[], tuple[Distribution, Distribution]],
     programs: tuple[Program, Program],
     *,
     share: int = 1,
@@ -197,8 +203,8 @@ def check_of(
 ) -> Check:
     """Exact by the two laws, and by running both programs samples / share times."""
 
-    def check(samples: int, alpha: float) -> Checked:
-        p, q = laws()
+    def check(samples: int, alpha: float) -> PairResult:
+        p, q = distributions()
         code = {seen: place for place, seen in enumerate(dict.fromkeys([*p, *q]))}
 
         def release(program: Program) -> Callable[[int], NDArray[np.int64]]:
@@ -208,7 +214,7 @@ def check_of(
         first, second = map(release, programs)
         known = best_known((coded(p, code), coded(q, code)), count, alpha)
         seen = audit(first, second, samples=count, alpha=alpha, known=known)
-        return Checked(
+        return PairResult(
             name,
             bench.loss(p, q),
             None if rule is None else upper_bound(rule),
@@ -224,4 +230,6 @@ def choices(
     name: str, a: Program, b: Program, *, share: int = 1, rule: Rule | None = None
 ) -> Check:
     """Two programs that draw by weights, or not at all."""
-    return check_of(name, lambda: (law(a), law(b)), (a, b), share=share, rule=rule)
+    return check_of(
+        name, lambda: (distribution(a), distribution(b)), (a, b), share=share, rule=rule
+    )

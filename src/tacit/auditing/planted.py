@@ -19,20 +19,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.auditing import bench
 from tacit.auditing.bench import Pair
-from tacit.auditing.bugs import Bug, Described, Enumerated, OnTheBench, Sampled, Watched
+from tacit.auditing.bugs import Bug, Described, Enumerated, GreyBox, OnTheBench, Sampled
 from tacit.auditing.gaussian import epsilon_of
 from tacit.auditing.rules import (
-    Answered,
+    AboveThreshold,
     Branch,
-    Chosen,
-    FirstPast,
-    Noised,
-    Private,
-    Public,
+    Composition,
+    ExponentialMechanism,
+    LaplaceNoise,
+    PrivateValue,
+    PublicValue,
+    RandomizedResponse,
     Rule,
-    Together,
 )
-from tacit.auditing.sampler_spy import Asked, Tape, as_shipped, tapped
+from tacit.auditing.sampler_spy import SamplerCall, Tape, draw_as_shipped, intercepted
 from tacit.auditing.shipped import gate_pair
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.mechanisms.noise import LaplaceRelease
@@ -60,12 +60,12 @@ def _plant(made: Callable[..., Bug], name: str, *given: Any, **how: Any) -> Call
 _sampled = partial(_plant, Sampled)
 _on_the_bench = partial(_plant, OnTheBench)
 _enumerated = partial(_plant, Enumerated)
-_watched = partial(_plant, Watched)
+_watched = partial(_plant, GreyBox)
 
 
 def _several(one: Rule, count: int) -> Described:
     """`count` releases for the price of one; the repair makes one."""
-    return lambda bug: Together((one,) * (count if bug else 1))
+    return lambda bug: Composition((one,) * (count if bug else 1))
 
 
 def _noise(shape: int | tuple[int, ...], scale: float) -> NDArray[np.int64]:
@@ -74,7 +74,9 @@ def _noise(shape: int | tuple[int, ...], scale: float) -> NDArray[np.int64]:
     return np.asarray(_random.geometric(stop, shape) - _random.geometric(stop, shape))
 
 
-@_sampled("noise 5 % too small", 1, 0, lambda bug: Noised(1, 0.95 if bug else 1), samples=10**6)
+@_sampled(
+    "noise 5 % too small", 1, 0, lambda bug: LaplaceNoise(1, 0.95 if bug else 1), samples=10**6
+)
 def nearly_all_of_the_noise(count: int, n: int, bug: bool) -> Many:
     return count + _noise(n, 0.95 if bug else 1.0)
 
@@ -95,7 +97,7 @@ def sigma_10_percent_too_small(value: float, n: int, bug: bool) -> Many:
     "sensitivity of add/remove used with replace",
     (1, 0),
     (0, 1),
-    lambda bug: Noised(2, 1 if bug else 2),
+    lambda bug: LaplaceNoise(2, 1 if bug else 2),
     feature=lambda cells: (cells[:, 0] >= 1) & (cells[:, 1] <= 0),
 )
 def add_remove_noise_for_replace(cells: tuple[int, int], n: int, bug: bool) -> Many:
@@ -124,7 +126,7 @@ def one_seed_for_two_answers(count: int, n: int, bug: bool) -> Many:
     "ten retries drawn again",
     1,
     0,
-    _several(Answered(BitRelease(1.0).truth), 10),
+    _several(RandomizedResponse(BitRelease(1.0).truth), 10),
     feature=lambda bits: bits.sum(axis=1),
 )
 def retries_drawn_again(bit: int, n: int, bug: bool) -> Many:
@@ -144,7 +146,7 @@ def lie_may_be_the_truth(answer: int, n: int, bug: bool) -> Many:
     "threshold gate that never stops",
     (0, 2) * 30,
     (1, 1) * 30,
-    _several(FirstPast(1, 2.0, 4.0), 30),
+    _several(AboveThreshold(1, 2.0, 4.0), 30),
     feature=lambda y: y[:, 1::2].sum(axis=1) - y[:, ::2].sum(axis=1),
 )
 def gate_never_stops(counts: tuple[int, ...], n: int, bug: bool) -> Many:
@@ -158,7 +160,7 @@ def gate_never_stops(counts: tuple[int, ...], n: int, bug: bool) -> Many:
     "item listed only if present",
     True,
     False,
-    lambda bug: Chosen(1, 0.5, candidates_are_public=not bug),
+    lambda bug: ExponentialMechanism(1, 0.5, candidates_are_public=not bug),
 )
 def listed_only_if_present(present: bool, n: int, bug: bool) -> Many:
     """A sixth candidate, known from one person; the repair lists it for everybody."""
@@ -168,7 +170,7 @@ def listed_only_if_present(present: bool, n: int, bug: bool) -> Many:
     return _random.choice(6, size=n, p=chosen / chosen.sum())
 
 
-@_sampled("contribution bound missing", 10, 0, lambda bug: Noised(10 if bug else 1, 1.0))
+@_sampled("contribution bound missing", 10, 0, lambda bug: LaplaceNoise(10 if bug else 1, 1.0))
 def contribution_bound_missing(ratings: int, n: int, bug: bool) -> Many:
     """The noise is made for one rating per person."""
     return (ratings if bug else min(ratings, 1)) + _noise(n, 1.0)
@@ -178,7 +180,11 @@ def contribution_bound_missing(ratings: int, n: int, bug: bool) -> Many:
     "NaN survives",
     math.nan,
     5.0,
-    lambda bug: Branch(Private(), Public("NaN"), Noised(5, 5)) if bug else Noised(5, 5),
+    lambda bug: (
+        Branch(PrivateValue(), PublicValue("NaN"), LaplaceNoise(5, 5))
+        if bug
+        else LaplaceNoise(5, 5)
+    ),
 )
 def nan_survives(rating: float, n: int, bug: bool) -> Many:
     """A clamp lets NaN through; the repair counts it as 0 before the clamp."""
@@ -193,14 +199,14 @@ def tails_cut(count: int, n: int, bug: bool) -> Many:
 
 
 _RESPONSE = KaryResponse(1.0, 10_000)
-_ANSWERED = Answered(_RESPONSE.truth, 10_000)
+_ANSWERED = RandomizedResponse(_RESPONSE.truth, 10_000)
 
 
 @_sampled(
     "raw value once in 1,000",
     0,
     1,
-    lambda bug: Branch(Public("a die"), Private(), _ANSWERED) if bug else _ANSWERED,
+    lambda bug: Branch(PublicValue("a die"), PrivateValue(), _ANSWERED) if bug else _ANSWERED,
     samples=10**6,
 )
 def raw_once_in_a_thousand(answer: int, n: int, bug: bool) -> Many:
@@ -213,7 +219,7 @@ def raw_once_in_a_thousand(answer: int, n: int, bug: bool) -> Many:
     "k similarities charged as one",
     1,
     0,
-    lambda bug: Together((Noised(1, 1 if bug else 5),) * 5),
+    lambda bug: Composition((LaplaceNoise(1, 1 if bug else 5),) * 5),
     feature=lambda y: (y >= 1).sum(axis=1),
 )
 def similarities_charged_as_one(similarity: int, n: int, bug: bool) -> Many:
@@ -278,11 +284,11 @@ def sampler_of_90_percent(bug: bool) -> Pair:
     release = LaplaceRelease(4.0, 2.0, -8, 8, 1.0)
     pair = laplace_pair("one of two steps", release, [1], [0], distance=2, share=1, at_once=True)
 
-    def drawn(asked: Asked) -> NDArray[np.int64]:
-        return as_shipped(replace(asked, scale=0.9 * asked.scale))
+    def drawn(asked: SamplerCall) -> NDArray[np.int64]:
+        return draw_as_shipped(replace(asked, scale=0.9 * asked.scale))
 
     def called(data: NDArray[Any], source: Any) -> ArrayLike:
-        with tapped(drawn):
+        with intercepted(drawn):
             return pair.call(data, source)
 
     return replace(pair, call=called) if bug else pair
@@ -292,7 +298,9 @@ def _kept(bug: bool) -> Fraction:
     return Fraction(193 if bug else 192, 256)
 
 
-@_enumerated("bit probability off by one", ((0, 1),), math.log(3), lambda bug: Answered(_kept(bug)))
+@_enumerated(
+    "bit probability off by one", ((0, 1),), math.log(3), lambda bug: RandomizedResponse(_kept(bug))
+)
 def bit_off_by_one(bit: int, bug: bool) -> dict[int, Fraction]:
     """`<=` for `<`: one more face of the die keeps the bit. Claimed: ln 3."""
     return {bit: _kept(bug), 1 - bit: 1 - _kept(bug)}
@@ -305,7 +313,7 @@ _SCORES = tuple(bench.within(1, 4))
     "selection without the factor 2",
     _SCORES,
     2 * math.log(2),
-    lambda bug: Chosen(1, math.log(4 if bug else 2)),
+    lambda bug: ExponentialMechanism(1, math.log(4 if bug else 2)),
 )
 def selection_without_the_2(scores: tuple[int, ...], bug: bool) -> dict[int, Fraction]:
     """Each score may move, and so does the sum of weights. Claimed: 2 ln 2."""
@@ -326,7 +334,7 @@ def error_tells_the_data(ratings: list[float], tape: Tape, bug: bool) -> object:
 @_watched(
     "scale taken from the data",
     (([1.0, 2.0], [1.0, 5.0]), ([1.0, 5.0, 3.0], [1.0, 5.0, 4.0]), ([4.0], [0.0])),
-    lambda bug: Noised(5, 5, scale_is_public=not bug),
+    lambda bug: LaplaceNoise(5, 5, scale_is_public=not bug),
 )
 def scale_from_the_data(ratings: list[float], tape: Tape, bug: bool) -> object:
     scale = max(ratings) - min(ratings) if bug else 5.0

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.claims import Check, Checked
+from tacit.auditing.claims import Check, PairResult
 from tacit.auditing.gaussian import audit_gaussian, epsilon_of, ideal_gaussian
-from tacit.auditing.sampler_spy import Answer, Asked, Bulk, tapped
+from tacit.auditing.sampler_spy import Answer, Bulk, SamplerCall, intercepted
 from tacit.mechanisms import samplers
 
 Released = Mapping[str, NDArray[Any]]
@@ -37,13 +37,13 @@ _TRANSCRIPTS = 2  # of each of the two tables
 class Transcript:
     """What a fit asked its samplers for, what it was answered, and what it released."""
 
-    asked: tuple[Asked, ...]
+    asked: tuple[SamplerCall, ...]
     answers: tuple[NDArray[np.int64], ...]
     released: Released
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class ReplayComparison:
     """steps: from the first run's values to the second's, draw by draw. moves: their lengths in
     sigmas. differences: what differs without noise, in words; empty if nothing does."""
 
@@ -57,35 +57,35 @@ class Compared:
         return math.inf if self.differences else math.sqrt(sum(move**2 for move in self.moves))
 
 
-def recorded(fit: Fit, table: Any, noise: Answer | None = None) -> Transcript:
+def record_fit(fit: Fit, table: Any, noise: Answer | None = None) -> Transcript:
     """One fit. noise: what is answered; None: noise of the shipped samplers."""
     drawn, answers = noise or Bulk(1).answer, []
 
-    def answer(asked: Asked) -> NDArray[np.int64]:
+    def answer(asked: SamplerCall) -> NDArray[np.int64]:
         answers.append(drawn(asked))
         return answers[-1]
 
-    with tapped(answer) as heard:
+    with intercepted(answer) as calls:
         released = fit(table)
-    return Transcript(tuple(heard), tuple(answers), released)
+    return Transcript(tuple(calls), tuple(answers), released)
 
 
-def compared(fit: Fit, first: Transcript, table: Any) -> Compared:
+def compare_replay(fit: Fit, first: Transcript, table: Any) -> ReplayComparison:
     """The same fit on another table, with the first one's answers."""
     left = list(first.answers)
     refused: list[str] = []
 
-    def answer(asked: Asked) -> NDArray[np.int64]:
+    def answer(asked: SamplerCall) -> NDArray[np.int64]:
         if not left or left[0].shape != asked.values.shape:
             refused.append(f"a draw of {asked.values.size} numbers that the other did not make")
             return asked.values
         return left.pop(0)
 
-    with tapped(answer) as heard:
+    with intercepted(answer) as calls:
         released = fit(table)
     differences = list(dict.fromkeys(refused)) + [f"{len(left)} draws fewer"] * bool(left)
     steps, moves = [], []
-    for one, other in zip(first.asked, heard, strict=False):
+    for one, other in zip(first.asked, calls, strict=False):
         if one.values.shape != other.values.shape:
             continue
         if (one.sampler, one.scale) != (other.sampler, other.scale):
@@ -97,10 +97,10 @@ def compared(fit: Fit, first: Transcript, table: Any) -> Compared:
         for name, array in first.released.items()
         if name not in released or not np.array_equal(array, released[name], equal_nan=True)
     ]
-    return Compared(tuple(steps), tuple(moves), tuple(differences))
+    return ReplayComparison(tuple(steps), tuple(moves), tuple(differences))
 
 
-Replay = tuple[Transcript, Compared]
+Replay = tuple[Transcript, ReplayComparison]
 
 
 def replays(fit: Fit, tables: tuple[Any, Any], noise: Answer | None = None) -> list[Replay]:
@@ -108,8 +108,8 @@ def replays(fit: Fit, tables: tuple[Any, Any], noise: Answer | None = None) -> l
     found = []
     for first, other in (tables, tables[::-1]):
         for _ in range(_TRANSCRIPTS):
-            transcript = recorded(fit, first, noise)
-            found.append((transcript, compared(fit, transcript, other)))
+            transcript = record_fit(fit, first, noise)
+            found.append((transcript, compare_replay(fit, transcript, other)))
     return found
 
 
@@ -129,11 +129,11 @@ def replay_check(
     share: one sample for so many that are asked for. noise: as of `recorded`.
     """
 
-    def check(samples: int, alpha: float) -> Checked:
+    def check(samples: int, alpha: float) -> PairResult:
         transcript, moved = max(replays(fit, tables, noise), key=lambda each: each[1].mu)
         count = max(samples // share, _LEAST)
         if math.isinf(moved.mu):
-            return Checked(name, math.inf, None, 0.0, 0.0, count, moved.differences)
+            return PairResult(name, math.inf, None, 0.0, 0.0, count, moved.differences)
         sampled = _Noises(transcript.asked, moved.steps, entries)
         seen = audit_gaussian(
             lambda n: sampled.ratios(n, 0),
@@ -145,7 +145,7 @@ def replay_check(
             known=sampled.mu**2 / 2,
         )
         ideal = ideal_gaussian(sampled.mu, samples=count, delta=delta, alpha=alpha)
-        return Checked(name, epsilon_of(moved.mu, delta), None, seen.lower_bound, ideal, count)
+        return PairResult(name, epsilon_of(moved.mu, delta), None, seen.lower_bound, ideal, count)
 
     return check
 
@@ -154,7 +154,7 @@ class _Noises:
     """The largest moves of one replay, under noise of the shipped sampler at the fit's scales."""
 
     def __init__(
-        self, asked: tuple[Asked, ...], steps: tuple[NDArray[np.int64], ...], entries: int
+        self, asked: tuple[SamplerCall, ...], steps: tuple[NDArray[np.int64], ...], entries: int
     ) -> None:
         scales = np.concatenate([np.full(one.values.size, one.scale) for one in asked])
         moved = np.concatenate([step.ravel() for step in steps])

@@ -31,19 +31,19 @@ class _Described:
 
 
 @dataclass(frozen=True)
-class Public:
+class PublicValue:
     """A constant, or something computed from what is public or released."""
 
     value: object = None
 
 
 @dataclass(frozen=True)
-class Private:
+class PrivateValue:
     """A value of the data as it is, or computed from it without randomness."""
 
 
 @dataclass(frozen=True)
-class Noised(_Described):
+class LaplaceNoise(_Described):
     """Laplace noise on private numbers. distance: L1, of neighbours. scale_is_public: not from
     the data."""
 
@@ -53,7 +53,7 @@ class Noised(_Described):
 
 
 @dataclass(frozen=True)
-class Gauss(_Described):
+class GaussianNoise(_Described):
     """Gaussian noise, discrete or not. distance: L2 of neighbours, over sigma. At `delta`."""
 
     distance: float
@@ -61,7 +61,7 @@ class Gauss(_Described):
 
 
 @dataclass(frozen=True)
-class Answered:
+class RandomizedResponse:
     """Randomized response: the true one of `categories` with chance `truth`, or any other."""
 
     truth: Fraction
@@ -73,7 +73,7 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Chosen(_Described):
+class ExponentialMechanism(_Described):
     """One candidate, with chances that rise by e^rate per step of its score.
 
     distance: how far one score moves. monotonic: no two scores ever move apart.
@@ -87,7 +87,7 @@ class Chosen(_Described):
 
 
 @dataclass(frozen=True)
-class FirstPast(_Described):
+class AboveThreshold(_Described):
     """Which count is the first past a threshold, both with Laplace noise; then nothing more.
 
     distance: how far one count moves. monotonic: all counts move in the same direction.
@@ -109,13 +109,23 @@ class Branch:
 
 
 @dataclass(frozen=True)
-class Together:
+class Composition:
     """Several releases about the same data."""
 
     parts: tuple[Rule, ...]
 
 
-Rule = Public | Private | Noised | Gauss | Answered | Chosen | FirstPast | Branch | Together
+Rule = (
+    PublicValue
+    | PrivateValue
+    | LaplaceNoise
+    | GaussianNoise
+    | RandomizedResponse
+    | ExponentialMechanism
+    | AboveThreshold
+    | Branch
+    | Composition
+)
 
 
 def upper_bound(rule: Rule) -> float:
@@ -124,28 +134,28 @@ def upper_bound(rule: Rule) -> float:
     Parts with a delta cost that, too, and their deltas add up.
     """
     match rule:
-        case Public():
+        case PublicValue():
             return 0.0
-        case Private():
+        case PrivateValue():
             return math.inf
-        case Noised(distance, scale, public):
+        case LaplaceNoise(distance, scale, public):
             return distance / scale if public and scale > 0 else math.inf
-        case Gauss(distance, delta):
+        case GaussianNoise(distance, delta):
             return concentrated.epsilon_of_rho(distance**2 / 2, delta)
-        case Answered(truth, categories):
+        case RandomizedResponse(truth, categories):
             lie = (1 - truth) / (categories - 1)
             if lie == 0 or truth == 0:
                 return math.inf
             return abs(math.log(truth / lie))
-        case Chosen(distance, rate, monotonic, public):
+        case ExponentialMechanism(distance, rate, monotonic, public):
             if not public or math.isinf(rate):
                 return math.inf
             return (1 if monotonic else 2) * distance * rate
-        case FirstPast(distance, threshold, count, monotonic):
+        case AboveThreshold(distance, threshold, count, monotonic):
             if threshold == 0 or count == 0:
                 return math.inf
             return distance / threshold + (1 if monotonic else 2) * distance / count
         case Branch(condition, then, otherwise):
             return upper_bound(condition) + max(upper_bound(then), upper_bound(otherwise))
-        case Together(parts):
+        case Composition(parts):
             return sum((upper_bound(part) for part in parts), 0.0)

@@ -1,6 +1,6 @@
 """What a mechanism asks its samplers for, and what follows from it.
 
-Tap      Mechanisms run as they are shipped, and only the noise is replaced. So scales, numbers of
+Calls    Mechanisms run as they are shipped, and only the noise is replaced. So scales, numbers of
          draws and the values to which noise is added are read from the code that runs, not from
          what it says of itself. Not for several threads at once: the samplers are replaced for the
          whole process.
@@ -41,7 +41,7 @@ _ROUNDING = 1e-6  # of the least squares, in steps of a noise that is a whole nu
 
 
 @dataclass(frozen=True)
-class Asked:
+class SamplerCall:
     """One call of a sampler. values: to which noise is added. scale: sigma of a Gaussian."""
 
     sampler: Sampler
@@ -49,30 +49,30 @@ class Asked:
     scale: float
 
 
-Answer = Callable[[Asked], NDArray[np.int64]]
+Answer = Callable[[SamplerCall], NDArray[np.int64]]
 
 
-def as_shipped(asked: Asked) -> NDArray[np.int64]:
-    """What the shipped sampler answers, also inside a tap."""
+def draw_as_shipped(asked: SamplerCall) -> NDArray[np.int64]:
+    """What the shipped sampler answers, also inside `intercepted`."""
     return _SHIPPED[asked.sampler](asked.values, asked.scale)
 
 
 @contextmanager
-def tapped(answer: Answer = lambda asked: asked.values) -> Iterator[list[Asked]]:
+def intercepted(answer: Answer = lambda asked: asked.values) -> Iterator[list[SamplerCall]]:
     """Inside, every draw of a mechanism comes from `answer`, by default without noise, and stands
     in the list yielded."""
-    heard: list[Asked] = []
+    calls: list[SamplerCall] = []
 
     def standing_in(sampler: Sampler) -> Callable[[NDArray[np.int64], float], NDArray[np.int64]]:
         def draw(values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-            heard.append(Asked(sampler, np.asarray(values), scale))
-            return answer(heard[-1])
+            calls.append(SamplerCall(sampler, np.asarray(values), scale))
+            return answer(calls[-1])
 
         return draw
 
     def one(ahead: LaplaceAhead, _: int = 1) -> int:
-        heard.append(Asked("discrete_laplace", np.zeros(1, dtype=np.int64), ahead.scale))
-        return int(answer(heard[-1])[0])
+        calls.append(SamplerCall("discrete_laplace", np.zeros(1, dtype=np.int64), ahead.scale))
+        return int(answer(calls[-1])[0])
 
     stand_ins: dict[tuple[object, str], Any] = {
         (samplers, sampler): standing_in(sampler) for sampler in _SHIPPED
@@ -82,7 +82,7 @@ def tapped(answer: Answer = lambda asked: asked.values) -> Iterator[list[Asked]]
     for place, stand_in in stand_ins.items():
         setattr(*place, stand_in)
     try:
-        yield heard
+        yield calls
     finally:
         for place, shipped in kept.items():
             setattr(*place, shipped)
@@ -98,7 +98,7 @@ class Bulk:
         self._size = size
         self._kept: dict[tuple[str, float], tuple[NDArray[np.int64], int]] = {}
 
-    def answer(self, asked: Asked) -> NDArray[np.int64]:
+    def answer(self, asked: SamplerCall) -> NDArray[np.int64]:
         key, count = (asked.sampler, asked.scale), asked.values.size
         noise, used = self._kept.get(key, (np.empty(0, dtype=np.int64), 0))
         if used + count > len(noise):
@@ -128,7 +128,7 @@ class Tape:
         self.record.append(f"{count} times noise of scale {scale:g}")
         return self._noise(scale, count)
 
-    def answer(self, asked: Asked) -> NDArray[np.int64]:
+    def answer(self, asked: SamplerCall) -> NDArray[np.int64]:
         """In place of one of OpenDP's samplers; whole noise of about its size."""
         self.record.append(f"{asked.values.size} times {asked.sampler} of scale {asked.scale!r}")
         noise = np.rint(self._noise(asked.scale, asked.values.size)).reshape(asked.values.shape)
@@ -161,7 +161,7 @@ def differences(
 
 def _inside(release: Callable[[T, Tape], object], data: T, seed: int) -> tuple[str, str]:
     tape, said = Tape(seed), "none"
-    with tapped(tape.answer):
+    with intercepted(tape.answer):
         try:
             release(data, tape)
         except Exception as error:
@@ -170,7 +170,7 @@ def _inside(release: Callable[[T, Tape], object], data: T, seed: int) -> tuple[s
 
 
 Run = Callable[[NDArray[np.float64]], ArrayLike]
-"""One release of one input, its noise from the samplers that can be tapped."""
+"""One release of one input, its noise from samplers that can be intercepted."""
 
 
 @dataclass(frozen=True)
@@ -197,12 +197,12 @@ class Moves:
 
 def moves(run: Run, a: NDArray[np.float64], b: NDArray[np.float64]) -> Moves:
     """Run both inputs without noise, and one of them with a 1 in each noise."""
-    with tapped() as heard:
+    with intercepted() as calls:
         at_a = _flat(run(a))
-    sampler, scales = _asked(heard)
-    with tapped() as heard:
+    sampler, scales = _asked(calls)
+    with intercepted() as calls:
         at_b = _flat(run(b))
-    count, (other, others) = len(scales), _asked(heard)
+    count, (other, others) = len(scales), _asked(calls)
     matrix = np.zeros((at_b.size, count))  # of no rank
     if sampler == other and np.array_equal(scales, others) and at_a.shape == at_b.shape:
         for place in range(count):
@@ -225,12 +225,12 @@ def laplace_loss(moved: Moves) -> float:
     return float((np.abs(moved.steps) / moved.scales).sum())
 
 
-def _asked(heard: list[Asked]) -> tuple[str, NDArray[np.float64]]:
+def _asked(calls: list[SamplerCall]) -> tuple[str, NDArray[np.float64]]:
     """The sampler, "" if none was asked, and the scale of each noise."""
-    kinds = {asked.sampler for asked in heard}
+    kinds = {asked.sampler for asked in calls}
     if len(kinds) > 1:
         raise ConfigError("Moves are known of mechanisms that add one kind of noise.")
-    scales = [np.full(asked.values.size, asked.scale) for asked in heard]
+    scales = [np.full(asked.values.size, asked.scale) for asked in calls]
     return kinds.pop() if kinds else "", np.concatenate([*scales, np.empty(0)])
 
 
@@ -240,13 +240,13 @@ def with_one(
     """The release of `data` if noise number `place` is `noise` and all others are 0."""
     drawn = 0
 
-    def answer(asked: Asked) -> NDArray[np.int64]:
+    def answer(asked: SamplerCall) -> NDArray[np.int64]:
         nonlocal drawn
         here = np.arange(drawn, drawn + asked.values.size) == place
         drawn += asked.values.size
         return np.asarray(asked.values + noise * here.reshape(asked.values.shape))
 
-    with tapped(answer):
+    with intercepted(answer):
         return _flat(run(data))
 
 

@@ -18,8 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.auditing import bench
 from tacit.auditing.bench import Pair, Subject
-from tacit.auditing.rules import Answered, Chosen, FirstPast, Together
-from tacit.auditing.sampler_spy import tapped, with_one
+from tacit.auditing.rules import (
+    AboveThreshold,
+    Composition,
+    ExponentialMechanism,
+    RandomizedResponse,
+)
+from tacit.auditing.sampler_spy import intercepted, with_one
 from tacit.auditing.shipped_noise import (
     gaussian_release,
     gram_release,
@@ -91,7 +96,7 @@ def _response(
         feature=lambda rows: rows[:, place],
         share=share,
         at_once=True,
-        rule=Answered(truth, categories),
+        rule=RandomizedResponse(truth, categories),
     )
 
 
@@ -111,7 +116,7 @@ def selection(epsilon: float) -> Subject:
             (first, second),
             share=share,
             at_once=True,
-            rule=Chosen(1, float(choice.rate), monotonic),
+            rule=ExponentialMechanism(1, float(choice.rate), monotonic),
         )
 
     pairs = (
@@ -148,7 +153,7 @@ def top_selection(epsilon: float) -> Subject:
             feature=lambda chosen: np.asarray(chosen @ places),
             share=share,
             at_once=True,
-            rule=Together((Chosen(1, float(one.rate), monotonic),) * k),
+            rule=Composition((ExponentialMechanism(1, float(one.rate), monotonic),) * k),
         )
 
     pairs = (
@@ -174,12 +179,12 @@ def tree_counter(epsilon: float) -> Subject:
         bound: int = 1,
         share: int = 1_000,
         stream: bool = False,
-        untapped: bool = False,
+        own_noise: bool = False,
     ) -> Pair:
         counter = TreeCounter(epsilon, horizon=len(a), bound=bound)
         call = one_by_one(counter) if stream else counter
         distance = counter.levels * bound
-        return laplace_pair(name, call, a, b, distance=distance, share=share, untapped=untapped)
+        return laplace_pair(name, call, a, b, distance=distance, share=share, own_noise=own_noise)
 
     # Steps 5 and 6 end the nodes that move; their noise is of the second block and of the third.
     blocks = [0, 0, 0, 0, 3, 0, 0], [0] * 7
@@ -192,8 +197,8 @@ def tree_counter(epsilon: float) -> Subject:
         pair("clamped, bound 2", [0, 100, 0], [0, -5, 0], bound=2),
         run("stream of two", [1, 0], [0, 0], share=200),
         run("stream of four", [1, 0, 1, 0], [0, 0, 1, 0]),
-        run("as it runs", [0, 5], [0, 0], bound=5, share=2_000, untapped=True),
-        run("blocks as it runs", *blocks, bound=3, share=4_000, untapped=True),
+        run("as it runs", [0, 5], [0, 0], bound=5, share=2_000, own_noise=True),
+        run("blocks as it runs", *blocks, bound=3, share=4_000, own_noise=True),
     )
     return Subject("tree-counter", "step", "its value within the bound", epsilon, pairs)
 
@@ -224,8 +229,8 @@ def threshold_gate(epsilon: float) -> Subject:
         gate_pair("ties at the threshold", gate(1), [1, 1, 1], [1, 0, 2]),
         run("stream", gate(1), [1, 1, 0], [0, 0, 1], share=40),
         run("stream far off", gate(60), [0, 1], [1, 0], watched=True),
-        run("as it runs", gate(1), [1, 0], [0, 1], share=2_000, untapped=True),
-        run("blocks as it runs", gate(9), *blocks, untapped=True),
+        run("as it runs", gate(1), [1, 0], [0, 1], share=2_000, own_noise=True),
+        run("blocks as it runs", gate(9), *blocks, own_noise=True),
     )
     return Subject("threshold-gate", "counts", "each within the sensitivity", epsilon, pairs)
 
@@ -238,7 +243,7 @@ def gate_pair(
     *,
     share: int = 4_000,
     stream: bool = False,
-    untapped: bool = False,
+    own_noise: bool = False,
     watched: bool = False,
 ) -> Pair:
     """The exact loss is that of the scales the running gate asks for, in one call or as a stream.
@@ -263,8 +268,8 @@ def gate_pair(
         bench.loss(first, second) if all(scales) else math.inf,
         (first, second),
         share=share,
-        rule=FirstPast(gate.sensitivity, *scales, gate.monotonic),
-        untapped=untapped,
+        rule=AboveThreshold(gate.sensitivity, *scales, gate.monotonic),
+        own_noise=own_noise,
         silent=stream and not watched,
     )
 
@@ -289,14 +294,14 @@ def gate_scales(
     one noise stops it where that noise belongs: at its count, or at once.
     """
     short = np.full(length, gate.threshold - (1 if gate.stops == "above" else -1))
-    with tapped() as heard:
+    with intercepted() as calls:
         passed = call(short)
-    scales = [asked.scale for asked in heard for _ in range(asked.values.size)]
+    scales = [asked.scale for asked in calls for _ in range(asked.values.size)]
     one_each = (
         passed == length
         and len(scales) == 1 + length
         and len(set(scales[1:])) == 1
-        and all(asked.sampler == "discrete_laplace" for asked in heard)
+        and all(asked.sampler == "discrete_laplace" for asked in calls)
         and with_one(call, short, 0, -1)[0] == 0
         and all(with_one(call, short, place)[0] == place - 1 for place in range(1, 1 + length))
     )

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.accounting.concentrated import ZCDPAccountant
 from tacit.auditing.bench import Pair, Subject, laplace_at_least
 from tacit.auditing.gaussian import LEAST_STEPS, discrete_epsilon_of, tails
-from tacit.auditing.rules import Gauss, Noised, Private
+from tacit.auditing.rules import GaussianNoise, LaplaceNoise, PrivateValue
 from tacit.auditing.sampler_spy import laplace_loss, moves
 from tacit.mechanisms.noise import GaussianRelease, LaplaceRelease
 from tacit.mechanisms.sums import Contributions, GramRelease, SumRelease
@@ -43,7 +43,7 @@ def laplace_pair(
     distance: float,
     share: int,
     at_once: bool = False,
-    untapped: bool = False,
+    own_noise: bool = False,
 ) -> Pair:
     """distance: L1, of all neighbours, before noise; an input of the rule."""
     first, second = np.array(a, dtype=np.float64), np.array(b, dtype=np.float64)
@@ -70,8 +70,8 @@ def laplace_pair(
         feature=nearer,
         share=share,
         at_once=at_once,
-        untapped=untapped,
-        rule=Private() if moved.bare else Noised(distance, float(moved.scales.min())),
+        own_noise=own_noise,
+        rule=PrivateValue() if moved.bare else LaplaceNoise(distance, float(moved.scales.min())),
     )
 
 
@@ -106,7 +106,7 @@ def gaussian_pair(
         at_once=at_once,
         mu=mu if fine else None,
         sigma_in_steps=finest,
-        rule=Private() if moved.bare else Gauss(mu, DELTA),
+        rule=PrivateValue() if moved.bare else GaussianNoise(mu, DELTA),
     )
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from tacit.auditing.attacks import Attacker, Seen
+from tacit.auditing.attacks import Attacker, Releases
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
 from tacit.design import Command, Design, options_of
@@ -167,12 +167,12 @@ class DatasetConformance:
 
 
 @cache
-def _released(seed: int) -> tuple[Seen, np.ndarray[Any, Any]]:
+def _released(seed: int) -> tuple[Releases, np.ndarray[Any, Any]]:
     """What 100 people show, and a label that one item tells."""
     labels = np.arange(100) % 2
     shown = (np.random.default_rng(seed).random((100, 30)) < 0.4) * 3.0
     shown[:, 0] = 1 + 3.0 * labels
-    return Seen.of(sparse.csr_array(shown)), labels
+    return Releases.of(sparse.csr_array(shown)), labels
 
 
 @cache

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.auditing.attacks import Seen, attackers, auc, permuted
+from tacit.auditing.attacks import Releases, attackers, auc, permuted
 from tacit.errors import DataError, NotFittedError
 from tacit.evaluation import auc_interval
 
@@ -18,11 +18,11 @@ class OfRatings:
         self.attacker = attackers()[name]()
 
     def fit(self, ratings, labels):
-        self.attacker.fit(Seen.of(ratings), labels)
+        self.attacker.fit(Releases.of(ratings), labels)
         return self
 
     def score(self, ratings):
-        return self.attacker.score(Seen.of(ratings))
+        return self.attacker.score(Releases.of(ratings))
 
 
 @pytest.fixture(params=sorted(attackers()))

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from tacit import extensions
-from tacit.auditing.attacks import Panel, Seen, panel_names
+from tacit.auditing.attacks import Panel, Releases, panel_names
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "an_attacker"
 
@@ -28,6 +28,6 @@ def test_the_example_attacker_joins_the_full_panel(monkeypatch):
     shown = np.zeros((40, 10))
     shown[:, :3] = 1
     shown[labels == 1, 3:6] = 1
-    seen = Seen.of(sparse.csr_array(shown))
+    seen = Releases.of(sparse.csr_array(shown))
     scores = Panel([name]).fit(seen, labels).scores(seen)[name]
     assert scores[labels == 1].min() > scores[labels == 0].max()

@@ -16,7 +16,7 @@ from tacit.auditing.attacks import (
     STACKS,
     Panel,
     Public,
-    Seen,
+    Releases,
     attackers,
     auc,
     panel_names,
@@ -49,8 +49,8 @@ def out_of_fold(names, ratings, labels, learned=None, folds=2):
     scores = {name: np.zeros(len(labels)) for name in names}
     for fold in range(folds):
         inside = fold_of == fold
-        panel = Panel(names).fit(Seen.of(ratings[~inside]), told[~inside])
-        for name, each in panel.scores(Seen.of(ratings[inside])).items():
+        panel = Panel(names).fit(Releases.of(ratings[~inside]), told[~inside])
+        for name, each in panel.scores(Releases.of(ratings[inside])).items():
             scores[name][inside] = each
     return scores, fold_of
 
@@ -140,7 +140,7 @@ def test_packages_add_attackers(monkeypatch, stars):
     """An entry point's attacker joins the full panel and can be asked for by name."""
     registered(monkeypatch, "counts-items")
     assert panel_names("full")[-1] == "counts-items"
-    seen = Seen.of(stars[0])
+    seen = Releases.of(stars[0])
     scores = Panel(["counts-items"]).fit(seen, stars[1]).scores(seen)
     assert scores["counts-items"].sum() == stars[0].nnz
 
@@ -160,7 +160,7 @@ def test_an_unknown_name_is_refused():
 
 def test_a_stack_is_the_mean_of_ranks(stars):
     """Members are fitted although only the stack is asked for; ranks lie between 0 and 1."""
-    seen = Seen.of(stars[0])
+    seen = Releases.of(stars[0])
     scores = Panel(["stack-lite"]).fit(seen, stars[1]).scores(seen)
     assert list(scores) == ["stack-lite"]
     assert 0 < scores["stack-lite"].min() <= scores["stack-lite"].max() <= 1
@@ -177,7 +177,7 @@ def with_epochs(ratings, labels, informative):
     epochs = sparse.csr_array(
         (np.where(early, 1.0, 2.0), ratings.indices, ratings.indptr), shape=ratings.shape
     )
-    return Seen.of(ratings, epochs=epochs)
+    return Releases.of(ratings, epochs=epochs)
 
 
 def test_the_order_of_items_is_read():
@@ -192,8 +192,10 @@ def test_the_order_of_items_is_read():
     assert "svm" not in readers_of_epochs(QUICK)
     areas = []
     for view in (seen, seen.union()):
-        train = Seen.of(ratings[:400], epochs=None if view.epochs is None else view.epochs[:400])
-        test = Seen.of(ratings[400:], epochs=None if view.epochs is None else view.epochs[400:])
+        train = Releases.of(
+            ratings[:400], epochs=None if view.epochs is None else view.epochs[:400]
+        )
+        test = Releases.of(ratings[400:], epochs=None if view.epochs is None else view.epochs[400:])
         score = Panel(["logistic-svd"]).fit(train, labels[:400]).scores(test)["logistic-svd"]
         areas.append(auc(labels[400:], score))
     assert areas[0] > 0.9
@@ -204,27 +206,27 @@ def test_positions_average_ties():
     """Three items of epoch 4 and one of 9: the tied ones share the middle of the first three."""
     ratings = sparse.csr_array(np.ones((1, 4)))
     epochs = sparse.csr_array(np.array([[4.0, 9.0, 4.0, 4.0]]))
-    seen = Seen.of(ratings, epochs=epochs)
+    seen = Releases.of(ratings, epochs=epochs)
     assert positions(seen) == pytest.approx([-0.125, 0.375, -0.125, -0.125])
 
 
 def test_features_are_made_once(stars):
     """Attackers trained on the same people share one space."""
-    seen = Seen.of(stars[0])
+    seen = Releases.of(stars[0])
     assert space_of(seen) is space_of(seen)
     assert space_of(seen).blocks(seen) is space_of(seen).blocks(seen)
-    assert space_of(Seen.of(stars[0])) is not space_of(seen)
+    assert space_of(Releases.of(stars[0])) is not space_of(seen)
 
 
 def test_stacked_releases(stars):
     """Releases stack if they share what is public, and if all or none carry epochs."""
     public = Public.nothing(stars[0].shape[1])
-    parts = [Seen.of(stars[0][:5], public), Seen.of(stars[0][5:9], public)]
+    parts = [Releases.of(stars[0][:5], public), Releases.of(stars[0][5:9], public)]
     assert stacked(parts).ratings.shape[0] == len(stacked(parts).table) == 9
     with pytest.raises(DataError, match="different public"):
-        stacked([parts[0], Seen.of(stars[0][5:9])])
+        stacked([parts[0], Releases.of(stars[0][5:9])])
     with pytest.raises(DataError, match="epoch labels"):
-        stacked([parts[0], Seen.of(stars[0][:5], public, epochs=stars[0][:5])])
+        stacked([parts[0], Releases.of(stars[0][:5], public, epochs=stars[0][:5])])
 
 
 def test_bound_covers_the_worst_of_many():

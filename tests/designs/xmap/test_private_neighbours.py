@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tacit.auditing.output_distributions import law
+from tacit.auditing.output_distributions import distribution
 from tacit.designs.xmap import theory
 from tacit.designs.xmap.extender import baseline
 from tacit.designs.xmap.generator import Profiles
@@ -103,7 +103,7 @@ def test_similarities_below_the_truncation_count_as_it(kept):
         found = {chosen[0]: p for chosen, p in neighbour_chances(exponents, 1).items()}
     else:
         one = Candidates(np.arange(5, dtype=np.int32), similarities, np.full(5, sensitivity))
-        drawn = law(lambda: int(drawn_neighbours([one], 1, epsilon, secure())[0][0, 0]))
+        drawn = distribution(lambda: int(drawn_neighbours([one], 1, epsilon, secure())[0][0, 0]))
         found = {place: float(chance) for place, chance in drawn.items()}
     assert [found[place] for place in range(5)] == pytest.approx(expected.tolist(), rel=1e-6)
 

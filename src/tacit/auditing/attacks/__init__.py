@@ -5,7 +5,7 @@ scores other people's. Trained on true ratings an attacker does not know the met
 trained on released ratings it does (retrained). `Public` holds what is public.
 """
 
-from tacit.auditing.attacks.base import Attacker, Public, Seen, stacked
+from tacit.auditing.attacks.base import Attacker, Public, Releases, stacked
 from tacit.auditing.attacks.discriminant import LinearDiscriminant
 from tacit.auditing.attacks.judging import (
     Bound,
@@ -41,7 +41,7 @@ __all__ = [
     "NaiveBayes",
     "Panel",
     "Public",
-    "Seen",
+    "Releases",
     "SupportVectorMachine",
     "attackers",
     "auc",

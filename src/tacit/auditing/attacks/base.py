@@ -57,10 +57,10 @@ class Attacker(Protocol):
     def reads_epochs(self) -> bool:
         """Whether the view with epoch labels says more to this attacker than the union."""
 
-    def fit(self, seen: Seen, labels: Labels) -> Self:
+    def fit(self, seen: Releases, labels: Labels) -> Self:
         """Learn from people whose label is known."""
 
-    def score(self, seen: Seen) -> Floats:
+    def score(self, seen: Releases) -> Floats:
         """Scores of other people; `NotFittedError` before `fit`."""
 
 
@@ -138,7 +138,7 @@ class Public:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class Releases:
     """Releases of some people, as one attacker sees them.
 
     ratings   (people, items) CSR of released stars; a stored entry is a shown item
@@ -153,7 +153,7 @@ class Seen:
     epochs: sparse.csr_array | None = None
 
     @classmethod
-    def of(cls, ratings: sparse.csr_array, public: Public | None = None, **how: Any) -> Seen:
+    def of(cls, ratings: sparse.csr_array, public: Public | None = None, **how: Any) -> Releases:
         """Releases that were all made with the first public table, if there is any."""
         known = Public.nothing(ratings.shape[1]) if public is None else public
         return cls(ratings, known, np.zeros(ratings.shape[0], dtype=np.int64), **how)
@@ -163,12 +163,12 @@ class Seen:
         """(shown,) person of each entry."""
         return np.repeat(np.arange(self.ratings.shape[0]), np.diff(self.ratings.indptr))
 
-    def union(self) -> Seen:
+    def union(self) -> Releases:
         """The same without epoch labels."""
         return replace(self, epochs=None)
 
 
-def stacked(parts: Sequence[Seen]) -> Seen:
+def stacked(parts: Sequence[Releases]) -> Releases:
     """Several people's releases as one. All share one `Public`; else `DataError`."""
     first = parts[0]
     if any(part.public is not first.public for part in parts):
@@ -176,7 +176,7 @@ def stacked(parts: Sequence[Seen]) -> Seen:
     labelled = [part.epochs for part in parts if part.epochs is not None]
     if labelled and len(labelled) != len(parts):
         raise DataError("either all releases carry epoch labels, or none does")
-    return Seen(
+    return Releases(
         _below([part.ratings for part in parts]),
         first.public,
         np.concatenate([part.table for part in parts]),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.auditing.attacks.base import Floats, Ints, Seen, item_means, with_data
+from tacit.auditing.attacks.base import Floats, Ints, Releases, item_means, with_data
 
 FEW_PEOPLE = 1500
 DIRECTIONS, DIRECTIONS_OF_FEW = 60, 20
@@ -51,22 +51,22 @@ class Blocks:
 class Space:
     """Item means, directions and histogram bins of the training people."""
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, seen: Releases) -> None:
         self._means = item_means(seen.ratings)
         few = seen.ratings.shape[0] < FEW_PEOPLE
         size = min(DIRECTIONS_OF_FEW if few else DIRECTIONS, *seen.ratings.shape)
         self._mask = _directions(_mask(seen), size)
         self._residuals = _directions(self._errors(seen), size)
         self._edges = _edges(seen.ratings.data)
-        self._made: WeakKeyDictionary[Seen, Blocks] = WeakKeyDictionary()
+        self._made: WeakKeyDictionary[Releases, Blocks] = WeakKeyDictionary()
 
-    def blocks(self, seen: Seen) -> Blocks:
+    def blocks(self, seen: Releases) -> Blocks:
         """Features of these people; made once for all attackers."""
         if seen not in self._made:
             self._made[seen] = self._blocks(seen)
         return self._made[seen]
 
-    def _blocks(self, seen: Seen) -> Blocks:
+    def _blocks(self, seen: Releases) -> Blocks:
         mask, errors = _mask(seen), self._errors(seen)
         counts = np.diff(seen.ratings.indptr).astype(float)
         root = np.sqrt(np.maximum(counts, 1.0))[:, None]
@@ -80,7 +80,7 @@ class Space:
             else np.hstack([_order(seen, errors), self._moments(seen, mask, errors) / root]),
         )
 
-    def _moments(self, seen: Seen, mask: sparse.csr_array, errors: sparse.csr_array) -> Floats:
+    def _moments(self, seen: Releases, mask: sparse.csr_array, errors: sparse.csr_array) -> Floats:
         """Coordinates of early items less those of late ones."""
         half = DIRECTIONS // 2
         late = positions(seen)
@@ -91,21 +91,21 @@ class Space:
             ]
         )
 
-    def _errors(self, seen: Seen) -> sparse.csr_array:
+    def _errors(self, seen: Releases) -> sparse.csr_array:
         return with_data(seen.ratings, seen.ratings.data - self._means[seen.ratings.indices])
 
 
-_spaces: WeakKeyDictionary[Seen, Space] = WeakKeyDictionary()
+_spaces: WeakKeyDictionary[Releases, Space] = WeakKeyDictionary()
 
 
-def space_of(seen: Seen) -> Space:
+def space_of(seen: Releases) -> Space:
     """The training people's space; attackers trained on the same people share it."""
     if seen not in _spaces:
         _spaces[seen] = Space(seen)
     return _spaces[seen]
 
 
-def positions(seen: Seen) -> Floats:
+def positions(seen: Releases) -> Floats:
     """(shown,) rank of an item's epoch among the person's own, from -1/2 to 1/2, ties averaged."""
     assert seen.epochs is not None
     rows, labels = seen.rows, seen.epochs.data
@@ -138,7 +138,7 @@ def _edges(stars: Floats) -> Floats:
     return edges
 
 
-def _meta(seen: Seen, errors: sparse.csr_array, edges: Floats) -> Floats:
+def _meta(seen: Releases, errors: sparse.csr_array, edges: Floats) -> Floats:
     rows, items, stars = seen.rows, seen.ratings.indices, seen.ratings.data
     people = seen.ratings.shape[0]
     counts = np.bincount(rows, minlength=people).astype(float)
@@ -178,7 +178,7 @@ def _table_knowledge(
     return [*means, *(mean * root for mean in means)]
 
 
-def _popularity_quantiles(seen: Seen, rows: Ints, counts: Floats) -> list[Floats]:
+def _popularity_quantiles(seen: Releases, rows: Ints, counts: Floats) -> list[Floats]:
     if not len(rows):
         return [counts * 0 for _ in QUANTILES]
     popularity = np.log1p(seen.public.popularity)[seen.ratings.indices]
@@ -192,7 +192,7 @@ def _popularity_quantiles(seen: Seen, rows: Ints, counts: Floats) -> list[Floats
     return found
 
 
-def _years(seen: Seen, rows: Ints) -> list[Floats]:
+def _years(seen: Releases, rows: Ints) -> list[Floats]:
     known = np.isfinite(seen.public.years)
     if not known.any():
         return []
@@ -205,7 +205,7 @@ def _years(seen: Seen, rows: Ints) -> list[Floats]:
     return [mean, _mean(rows, years**2, counts) - mean**2]
 
 
-def _order(seen: Seen, errors: sparse.csr_array) -> Floats:
+def _order(seen: Releases, errors: sparse.csr_array) -> Floats:
     """Number of epochs; of each quarter of a person's items: share, stars, popularity, genres."""
     assert seen.epochs is not None
     rows, labels = seen.rows, seen.epochs.data
@@ -231,5 +231,5 @@ def _mean(rows: Ints, values: Floats, counts: NDArray[Any]) -> Floats:
     return means
 
 
-def _mask(seen: Seen) -> sparse.csr_array:
+def _mask(seen: Releases) -> sparse.csr_array:
     return with_data(seen.ratings, np.ones(seen.ratings.nnz))

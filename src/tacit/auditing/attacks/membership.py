@@ -143,7 +143,7 @@ class Game:
 
 
 @dataclass(frozen=True)
-class Played:
+class GameResult:
     """auc: mean over fits, low to high its interval at 95 % (Student's t). lower_bound: of epsilon
     by the guesses of all fits together, wrong with a chance of at most alpha. verdict: "weak audit"
     where not even right guesses about everybody would refute the claim."""
@@ -166,7 +166,7 @@ class Played:
 
 def play(
     game: Game, *, fits: int = FITS, seed: int = 0, progress: Advance = lambda _: None
-) -> list[Played]:
+) -> list[GameResult]:
     """One row per attack."""
     rounds = []
     for fit in range(fits):
@@ -175,7 +175,7 @@ def play(
     return [_judged(game, attack, rounds) for attack in rounds[0][1]]
 
 
-def _judged(game: Game, attack: str, rounds: list[Scored]) -> Played:
+def _judged(game: Game, attack: str, rounds: list[Scored]) -> GameResult:
     pairs = [(inside, scores[attack]) for inside, scores in rounds]
     middle, low, high = mean_interval([auc(inside, given) for inside, given in pairs])
     found = [guesses(inside, given, _SURE) for inside, given in pairs]
@@ -192,13 +192,13 @@ def _judged(game: Game, attack: str, rounds: list[Scored]) -> Played:
         verdict = "violation"
     elif most <= game.epsilon:  # a verdict that nothing could change is none
         verdict = "weak audit"
-    return Played(
+    return GameResult(
         game.method, attack, game.epsilon, game.delta, middle, low, high, bound,
         right, made, people, len(pairs), ALPHA, verdict,
     )  # fmt: skip
 
 
-def control_works(rows: Sequence[Played]) -> bool:
+def control_works(rows: Sequence[GameResult]) -> bool:
     """Whether some attack beats a coin on what claims nothing. If not, a pass is worth nothing."""
     return any(row.epsilon is None and row.low > 0.5 for row in rows)
 
@@ -215,7 +215,7 @@ def study(games: Callable[[], Sequence[Game]], method: str, attack: str) -> Stud
         "verdict": lambda row: row.verdict,
     }
 
-    def run(_: str | None, short: bool, advance: Advance) -> tuple[list[Played], list[str]]:
+    def run(_: str | None, short: bool, advance: Advance) -> tuple[list[GameResult], list[str]]:
         fits = FEW_FITS if short else FITS
         rows = [row for game in games() for row in play(game, fits=fits, progress=advance)]
         said = {"violation": "membership guessed beyond the claim"}

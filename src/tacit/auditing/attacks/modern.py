@@ -17,7 +17,7 @@ from tacit.auditing.attacks.base import (
     Floats,
     Labels,
     Learner,
-    Seen,
+    Releases,
     with_data,
 )
 from tacit.auditing.attacks.features import FEW_PEOPLE, Blocks, space_of
@@ -37,11 +37,11 @@ class OnRatings:
         self._attack = make()
         self.name = self._attack.name
 
-    def fit(self, seen: Seen, labels: Labels) -> Self:
+    def fit(self, seen: Releases, labels: Labels) -> Self:
         self._attack.fit(seen.ratings, labels)
         return self
 
-    def score(self, seen: Seen) -> Floats:
+    def score(self, seen: Releases) -> Floats:
         return self._attack.score(seen.ratings)
 
 
@@ -63,7 +63,7 @@ class OnFeatures(Learner):
         self._columns = columns
         self._make = make
 
-    def fit(self, seen: Seen, labels: Labels) -> Self:
+    def fit(self, seen: Releases, labels: Labels) -> Self:
         from sklearn.exceptions import ConvergenceWarning
         from threadpoolctl import threadpool_limits
 
@@ -78,7 +78,7 @@ class OnFeatures(Learner):
             self._models = [each.fit(self._standard(features), known) for each in self._make(known)]
         return self
 
-    def score(self, seen: Seen) -> Floats:
+    def score(self, seen: Releases) -> Floats:
         self._check_scored(seen.ratings)
         features = self._standard(self._columns(self._space.blocks(seen)))
         scores: Floats = np.mean([log_odds(each, features) for each in self._models], axis=0)
@@ -98,7 +98,7 @@ class NearestNeighbours(Learner):
     name = "nearest-neighbours"
     reads_epochs = False
 
-    def fit(self, seen: Seen, labels: Labels) -> Self:
+    def fit(self, seen: Releases, labels: Labels) -> Self:
         known = self._learn(seen.ratings, labels)
         raters = np.bincount(seen.ratings.indices, minlength=seen.ratings.shape[1])
         self._weights = np.log((1.0 + len(known)) / (1.0 + raters))
@@ -106,7 +106,7 @@ class NearestNeighbours(Learner):
         self._surplus = known - known.mean()
         return self
 
-    def score(self, seen: Seen) -> Floats:
+    def score(self, seen: Releases) -> Floats:
         self._check_scored(seen.ratings)
         placed = self._placed(seen.ratings)
         starts = range(0, placed.shape[0], PEOPLE_AT_A_TIME)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.auditing.attacks.base import Attacker, AttributeAttack, Floats, Labels, Learner, Seen
+from tacit.auditing.attacks.base import Attacker, AttributeAttack, Floats, Labels, Learner, Releases
 from tacit.auditing.attacks.discriminant import LinearDiscriminant
 from tacit.auditing.attacks.judging import auc
 from tacit.auditing.attacks.modern import NONLINEAR, OnRatings, Stack
@@ -224,13 +224,13 @@ class Panel:
         wanted = dict.fromkeys(member for name in self.names for member in _fitted(name))
         self._attackers: dict[str, Attacker] = {name: known[name]() for name in wanted}
 
-    def fit(self, seen: Seen, labels: Labels) -> Self:
+    def fit(self, seen: Releases, labels: Labels) -> Self:
         """Each attacker learns from the same people. labels: (people,) of 0 and 1."""
         for attacker in self._attackers.values():
             attacker.fit(seen, labels)
         return self
 
-    def scores(self, seen: Seen) -> dict[str, Floats]:
+    def scores(self, seen: Releases) -> dict[str, Floats]:
         """Each asked attacker's (people,) scores; a stack's are ranks among these people."""
         single = {name: attacker.score(seen) for name, attacker in self._attackers.items()}
         return {

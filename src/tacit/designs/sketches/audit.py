@@ -243,7 +243,7 @@ def _pair(
         report = device.report(campaign, range(_ITEMS), history)
         return _answers(campaign, items, report.ticket, report.bits) if items else report.bits
 
-    return Pair(name, call, a, b, loss, chances, share=share, untapped=True)
+    return Pair(name, call, a, b, loss, chances, share=share, own_noise=True)
 
 
 def _answers(campaign: Campaign, items: tuple[int, ...], ticket: int, bits: int) -> int:

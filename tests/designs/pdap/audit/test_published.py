@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tacit.auditing.claims import as_expected, run
-from tacit.auditing.output_distributions import law
+from tacit.auditing.output_distributions import distribution
 from tacit.designs.pdap.audit import published
 
 SAMPLES = 1_000
@@ -23,7 +23,9 @@ def exact(audit):
 def test_one_draw_of_two_videos(level, nats):
     """epsilon' 0.1, means that swap between two cells of a level, by the whole shipped policy."""
     policy = published.swapped(level)
-    found = [law(published.shown(policy, side)) for side in (published.LEFT, published.RIGHT)]
+    found = [
+        distribution(published.shown(policy, side)) for side in (published.LEFT, published.RIGHT)
+    ]
     assert abs(math.log(found[0][0] / found[1][0])) == pytest.approx(nats, rel=1e-9)
 
 

@@ -78,7 +78,7 @@ def test_what_leaves_at_random_keeps_its_claim(make):
 
 def test_bytes_of_all_peers_together_cost_once():
     """R09: any number of neighbours that collude have the bytes of one randomisation."""
-    law = local.sent_law(joint_agreement(), local.LEFT)
+    law = local.sent_distribution(joint_agreement(), local.LEFT)
     assert all(len({data for _, data in got}) == 1 for got in law)
     assert all(len(got) == local.PEERS for got in law)
     assert sum(law.values()) == Fraction(1)
@@ -89,7 +89,7 @@ def test_asking_only_who_was_chosen_tells_the_cell():
     all are asked, the loss is that of the bytes alone."""
     for asks_all, claimed in ((False, math.inf), (True, local.EPSILON)):
         left, right = (
-            local.sent_law(joint_agreement(), side, asks_all=asks_all)
+            local.sent_distribution(joint_agreement(), side, asks_all=asks_all)
             for side in (local.LEFT, local.RIGHT)
         )
         loss = bench.worst_loss({0: left, 1: right}.__getitem__, [(0, 1), (1, 0)])

@@ -90,7 +90,7 @@ def test_every_unit_and_method_is_on_the_bench():
     names = " ".join(subject.mechanism for subject in made)
     for name in ("maxsense", "multi-maxsense", "pairwise-preference", "pairwise-rated"):
         assert name in names
-    assert all(pair.untapped for subject in made for pair in subject.pairs)
+    assert all(pair.own_noise for subject in made for pair in subject.pairs)
     assert sketches_bench.SAMPLES >= SAMPLES
 
 

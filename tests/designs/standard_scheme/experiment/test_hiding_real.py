@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import rule_of_strata as old
 
-from tacit.auditing.attacks import Panel, Public, Seen, simultaneous, stacked
+from tacit.auditing.attacks import Panel, Public, Releases, simultaneous, stacked
 from tacit.data import load
 from tacit.designs.standard_scheme.experiment import at_entries, order_of
 from tacit.designs.standard_scheme.experiment.fold import KnownCount
@@ -114,7 +114,7 @@ def seen_of(inside, tables, letters, levels, public, first):
     counts = np.diff(levels[inside].indptr)
     strata = tables.keep.shape[1]
     pair = [old.strata_of(counts, tables.bounds[value]) for value in (0, 1)]
-    seen = Seen(letters[-1], public, first + pair[0] * strata + pair[1])
+    seen = Releases(letters[-1], public, first + pair[0] * strata + pair[1])
     keep = [
         np.stack([tables.keep[0, a], tables.keep[1, b]])
         for a in range(strata)
@@ -163,7 +163,7 @@ def test_one_letter_was_read_under_version_1(crowd, sides):
             years=np.full(levels.shape[1], np.nan),
         )
         parts = [
-            Seen(letters[-1], public, np.full(inside.sum(), other))
+            Releases(letters[-1], public, np.full(inside.sum(), other))
             for other, (inside, _, letters) in enumerate(made)
         ]
         known = np.concatenate([labels[made[o][0]] for o in range(FOLDS) if o != fold])

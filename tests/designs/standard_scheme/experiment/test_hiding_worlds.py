@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.auditing.attacks import FULL, Panel, Public, Seen, pooled_ranks, simultaneous
+from tacit.auditing.attacks import FULL, Panel, Public, Releases, pooled_ranks, simultaneous
 from tacit.designs.standard_scheme.disclosure import CAP, RELEASES
 from tacit.designs.standard_scheme.experiment.fold import KnownCount
 from tacit.designs.standard_scheme.messages import MICRO
@@ -64,13 +64,13 @@ def crowd():
     labelled = sparse.csr_array(
         (decided.data + 1, decided.indices, decided.indptr), shape=decided.shape
     )
-    seen = Seen.of(released, public, epochs=labelled)
+    seen = Releases.of(released, public, epochs=labelled)
     return seen, labels, tables, np.diff(levels.indptr), np.arange(PEOPLE) % FOLDS
 
 
 def part(seen, rows):
     epochs = None if seen.epochs is None else seen.epochs[rows]
-    return Seen(seen.ratings[rows], seen.public, seen.table[rows], epochs)
+    return Releases(seen.ratings[rows], seen.public, seen.table[rows], epochs)
 
 
 def attacked(seen, labels, fold_of):

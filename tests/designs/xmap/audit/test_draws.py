@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.auditing.claims import as_expected, run
-from tacit.auditing.output_distributions import sampled, ways
+from tacit.auditing.output_distributions import executions, sample_executions
 from tacit.designs.xmap import audit as xmap_draws
 from tacit.designs.xmap.audit.tables import strong_among_mild
 from tacit.designs.xmap.guarantees import noise_scales, selection_loss
@@ -23,33 +23,33 @@ SCORES = [1.0, 0.0, 0.0]
 
 def test_ways_of_one_choice_are_its_chances():
     """The ways of a selection are its candidates, each with the chance its weights give it."""
-    found = list(ways(lambda: int(CHOICE(SCORES, secure()))))
-    assert [way.result for way in found] == [0, 1, 2]
-    assert [float(way.chance) for way in found] == pytest.approx(CHOICE.probabilities(SCORES))
+    found = list(executions(lambda: int(CHOICE(SCORES, secure()))))
+    assert [each.result for each in found] == [0, 1, 2]
+    assert [float(each.chance) for each in found] == pytest.approx(CHOICE.probabilities(SCORES))
 
 
 def test_ways_add_up_to_one_and_never_repeat_a_candidate():
     """A list without repetition has n (n - 1) ways, whose chances sum to exactly 1."""
     draw = TopSelection(2, CHOICE)
-    found = list(ways(lambda: tuple(draw(SCORES, secure()).tolist())))
-    assert len({way.result for way in found}) == len(found) == 6
-    assert sum(way.chance for way in found) == Fraction(1)
+    found = list(executions(lambda: tuple(draw(SCORES, secure()).tolist())))
+    assert len({each.result for each in found}) == len(found) == 6
+    assert sum(each.chance for each in found) == Fraction(1)
 
 
 def test_sampler_is_put_back():
     """After an enumeration draws are random again."""
-    list(ways(lambda: CHOICE(SCORES, secure())))
+    list(executions(lambda: CHOICE(SCORES, secure())))
     rows = np.zeros((2_000, 3))
     assert set(CHOICE(rows, secure()).tolist()) == {0, 1, 2}
 
 
 def test_samples_follow_the_chances():
     """Ways are sampled as often as they are likely, within six standard deviations."""
-    found = list(ways(lambda: tuple(TopSelection(2, CHOICE)(SCORES, secure()).tolist())))
+    found = list(executions(lambda: tuple(TopSelection(2, CHOICE)(SCORES, secure()).tolist())))
     count = 20_000
-    times = Counter(sampled(found, count, secure()).tolist())
-    for place, way in enumerate(found):
-        p = float(way.chance)
+    times = Counter(sample_executions(found, count, secure()).tolist())
+    for place, each in enumerate(found):
+        p = float(each.chance)
         assert abs(times[place] - count * p) < 6 * math.sqrt(count * p * (1 - p))
 
 
@@ -59,7 +59,10 @@ def test_strong_person_refutes_the_selection(people):
     tables = strong_among_mild(people)
     settings = {"significance": 0, "k": 1, "epsilon": math.inf, "epsilon_prime": 0.8}
     drawer, one = xmap_draws.Drawer(settings, 0), (xmap_draws.place(tables, "one"),)
-    chances = [{way.result: way.chance for way in drawer.every_way(table)}[one] for table in tables]
+    chances = [
+        {each.result: each.chance for each in drawer.every_execution(table)}[one]
+        for table in tables
+    ]
     assert abs(math.log(chances[0] / chances[1])) == pytest.approx(selection_loss(people), abs=1e-4)
 
 

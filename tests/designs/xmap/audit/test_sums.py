@@ -7,7 +7,7 @@ import pytest
 
 from tacit.auditing.bugs import examine
 from tacit.auditing.claims import run
-from tacit.auditing.replays import compared, recorded, replays
+from tacit.auditing.replays import compare_replay, record_fit, replays
 from tacit.designs.private.audit.worlds import PERSONS, answers, overspent, tables
 from tacit.designs.xmap.audit import BUGS, WORLD, sums
 from tacit.designs.xmap.audit.tables import ratings
@@ -27,8 +27,8 @@ ONE = [{"film": 3.0}, {"film": 5.0}], {"film": "films"}
 def test_mu_of_two_sums():
     """Five stars over a sigma of ten, twice: mu is 0.5 sqrt(2), where nothing was clipped."""
     people, items = ONE
-    first = recorded(two_sums, ratings(people, items))
-    moved = compared(two_sums, first, ratings(people[:1], items))
+    first = record_fit(two_sums, ratings(people, items))
+    moved = compare_replay(two_sums, first, ratings(people[:1], items))
     clipped = float(first.answers[0]) * 2.0**-8 < 8
     assert moved.differences == ()
     assert moved.moves[0] == pytest.approx(0.5, rel=0.01)
@@ -39,8 +39,8 @@ def test_mu_of_two_sums():
 def test_same_table_is_no_move():
     """A transcript replayed on its own table moves nothing and differs in nothing."""
     _, table = tables(PERSONS["likes everything"])
-    first = recorded(WORLD.fit, table, answers())
-    again = compared(WORLD.fit, first, table)
+    first = record_fit(WORLD.fit, table, answers())
+    again = compare_replay(WORLD.fit, first, table)
     assert (again.mu, again.differences) == (0.0, ())
 
 
@@ -51,8 +51,8 @@ def test_raw_release_is_a_difference():
     def leaking(table):
         return two_sums(table) | {"raw": np.array([table.values.max()])}
 
-    first = recorded(leaking, ratings(people, items))
-    moved = compared(leaking, first, ratings(people[:1], items))
+    first = record_fit(leaking, ratings(people, items))
+    moved = compare_replay(leaking, first, ratings(people[:1], items))
     assert moved.differences == ("'raw', released without noise",)
     assert math.isinf(moved.mu)
 
@@ -64,8 +64,8 @@ def test_scale_from_the_data_is_a_difference():
     def scaled(table):
         return {"sum": GaussianRelease(2.0, table.values.max(), 0, 99, 2.0**-8)(1.0)}
 
-    first = recorded(scaled, ratings(people, items))
-    moved = compared(scaled, first, ratings(people[:1], items))
+    first = record_fit(scaled, ratings(people, items))
+    moved = compare_replay(scaled, first, ratings(people[:1], items))
     assert any("noise of scale" in words for words in moved.differences)
 
 

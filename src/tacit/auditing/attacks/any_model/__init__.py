@@ -29,7 +29,7 @@ from tacit.auditing.attacks.any_model.game import (
     membership,
 )
 from tacit.auditing.attacks.any_model.game import members as of_members
-from tacit.auditing.attacks.base import Floats, Seen
+from tacit.auditing.attacks.base import Floats, Releases
 from tacit.auditing.attacks.judging import pooled_ranks, simultaneous
 from tacit.auditing.attacks.panel import Panel, panel_names
 from tacit.data.ratings import Ratings
@@ -38,11 +38,11 @@ from tacit.errors import ConfigError, DataError
 
 ATTACKS = ("membership", "audit", "reconstruction", "attribute")
 DELTA = 1e-6
-__all__ = ["ATTACKS", "AttackRow", "Attacked", "adapt", "attack"]
+__all__ = ["ATTACKS", "AttackResult", "AttackRow", "adapt", "attack"]
 
 
 @dataclass(frozen=True)
-class Attacked:
+class AttackResult:
     """What was found. claim, delta: of a person's whole profile, added or removed, by the
     recommender's card or as given; claim None: nothing is claimed. All bounds of epsilon hold
     together with the confidence. left_out: attacks that were not made, and why."""
@@ -100,7 +100,7 @@ def attack(
     length: int = 100,
     seed: int = 0,
     progress: Callable[[int], None] = lambda _: None,
-) -> Attacked:
+) -> AttackResult:
     """Attack any recommender that `adapters` knows, fitted to these ratings again and again.
 
     attacks: some of `ATTACKS`; ConfigError for another name. sees_scores: whether membership is
@@ -148,7 +148,7 @@ def attack(
             rows += attributes(
                 known, ratings, chosen, panel=panel, length=length, seed=seed, progress=progress
             )
-    return Attacked(known.name, tuple(rows), claim, delta, CONFIDENCE, tuple(left_out))
+    return AttackResult(known.name, tuple(rows), claim, delta, CONFIDENCE, tuple(left_out))
 
 
 def _delta(asked: float | None, stated: float | None) -> float | None:
@@ -303,8 +303,8 @@ def _attacked(
     fold_of = np.zeros(len(labels), dtype=np.int64)
     for number, (train, test) in enumerate(folds):
         fold_of[test] = number
-        panel = Panel(names).fit(Seen.of(sparse.csr_array(matrix[train])), labels[train])
-        for each, given in panel.scores(Seen.of(sparse.csr_array(matrix[test]))).items():
+        panel = Panel(names).fit(Releases.of(sparse.csr_array(matrix[train])), labels[train])
+        for each, given in panel.scores(Releases.of(sparse.csr_array(matrix[test]))).items():
             scores[each][test] = given
     bound = simultaneous(labels, scores, fold_of)
     rows = []

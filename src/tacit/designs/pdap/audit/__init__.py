@@ -20,7 +20,13 @@ from numpy.typing import NDArray
 
 from tacit.auditing.bugs import Bug, Enumerated, Tool, planted
 from tacit.auditing.claims import Bench, Check, Line, exceeds
-from tacit.auditing.output_distributions import Law, Words, check_of, law, responses
+from tacit.auditing.output_distributions import (
+    Distribution,
+    Words,
+    check_of,
+    distribution,
+    responses,
+)
 from tacit.auditing.sampler_spy import laplace_loss, moves
 from tacit.designs.pdap.audit import joint, published
 from tacit.designs.pdap.audit.joint import Rows, distinguished, released, without
@@ -72,7 +78,7 @@ def worst(arms: int) -> Make:
 def shown_law(make: Make, context: NDArray[np.float64]) -> dict[Hashable, Fraction]:
     """Of the arm that a device asks for."""
     policy = make(Words(rest=_NOT_EXPLORED))
-    drawn = law(lambda: policy.select(context).arm)
+    drawn = distribution(lambda: policy.select(context).arm)
     explored, arms = policy.explore, len(policy.allowed())
     return {
         arm: (1 - explored) * drawn.get(arm, Fraction(0)) + explored / arms for arm in range(arms)
@@ -97,12 +103,12 @@ def visit_law(make: Make, context: NDArray[np.float64], reward: float) -> dict[H
 
 def lived_law(
     make: Make, context: NDArray[np.float64], reward: float, *, metered: bool = True
-) -> Law:
+) -> Distribution:
     """Of all that leaves a device in `COMES` visits, `VISITS` of which its limit pays for. Which
     ones is asked of the shipped device; metered False forgets to ask."""
     one, policy = visit_law(make, context, reward), make(secure())
     arms = len(policy.allowed())
-    free: Law = {(arm, None): Fraction(1, arms) for arm in range(arms)}
+    free: Distribution = {(arm, None): Fraction(1, arms) for arm in range(arms)}
     device = Device(policy, lifetime_epsilon=VISITS * EPSILON)
     lives: dict[Any, Fraction] = {(): Fraction(1)}
     for _ in range(COMES):
@@ -167,7 +173,7 @@ def forwards() -> Line:
         a, b = np.full(features, 0.1), np.full(features, 0.9)
         return check_of(
             f"{slices} slices of {features} features, {PEERS} neighbours together",
-            lambda: (sent_law(agreement, a), sent_law(agreement, b)),
+            lambda: (sent_distribution(agreement, a), sent_distribution(agreement, b)),
             (partial(sent, agreement, a, secure()), partial(sent, agreement, b, secure())),
             share=share,
         )
@@ -205,7 +211,9 @@ def sent(
     return tuple((peer, visit.forward.replace(request, bytes(16))) for peer in visit.asks)
 
 
-def sent_law(agreement: Agreement, context: NDArray[np.float64], *, asks_all: bool = True) -> Law:
+def sent_distribution(
+    agreement: Agreement, context: NDArray[np.float64], *, asks_all: bool = True
+) -> Distribution:
     if sent(agreement, context, secure(), asks_all=asks_all) == ():
         return {(): Fraction(1)}
     response = Forwarder(agreement, randomness=secure()).response
@@ -269,9 +277,9 @@ _AGREED = Agreement(1, 2, EPSILON)
 _SIDES = (LEFT, RIGHT)
 
 
-def _fresh_for_each(side: int, bug: bool) -> Law:
+def _fresh_for_each(side: int, bug: bool) -> Distribution:
     """Every neighbour gets a randomisation of its own."""
-    once = sent_law(_AGREED, _SIDES[side])
+    once = sent_distribution(_AGREED, _SIDES[side])
     if not bug:
         return once
     answers: dict[Hashable, Fraction] = {}
@@ -281,12 +289,12 @@ def _fresh_for_each(side: int, bug: bool) -> Law:
     return answers
 
 
-def _asked(side: int, bug: bool) -> Law:
+def _asked(side: int, bug: bool) -> Distribution:
     """Only the neighbour that was chosen is asked, and nobody where an own video was."""
-    return sent_law(_AGREED, _SIDES[side], asks_all=not bug)
+    return sent_distribution(_AGREED, _SIDES[side], asks_all=not bug)
 
 
-def _lived(side: int, bug: bool) -> Law:
+def _lived(side: int, bug: bool) -> Distribution:
     """Three visits; nobody asks the limit, which is for two."""
     return lived_law(worst(2), _SIDES[side], float(1 - side), metered=not bug)
 

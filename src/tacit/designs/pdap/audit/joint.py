@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing.bench import check as on_the_bench
-from tacit.auditing.claims import Check, Checked, Line
-from tacit.auditing.sampler_spy import Asked, Moves, Tape, moves, tapped
+from tacit.auditing.claims import Check, Line, PairResult
+from tacit.auditing.sampler_spy import Moves, SamplerCall, Tape, intercepted, moves
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.joint_sums import GRAIN
@@ -92,7 +92,7 @@ def _replayed(
     tape = Tape(seed)
     drawn: list[NDArray[np.int64]] = []
 
-    def answer(asked: Asked) -> NDArray[np.int64]:
+    def answer(asked: SamplerCall) -> NDArray[np.int64]:
         noisy = tape.answer(asked)
         at = sum(part.size for part in drawn)
         if before is not None and moved is not None:
@@ -102,7 +102,7 @@ def _replayed(
         drawn.append((noisy - asked.values).ravel())
         return noisy
 
-    with tapped(answer):
+    with intercepted(answer):
         _, shown = followed(make, rows, tape, given=False)
     return shown, np.concatenate([*drawn, np.empty(0, dtype=np.int64)]), tape.record
 
@@ -195,7 +195,7 @@ def _joint(
 def _sums(name: str, chosen: JointSetting, a: Rows, b: Rows, share: int) -> Check:
     """Everything released, exactly and by samples; and every choice, replayed."""
 
-    def check(samples: int, alpha: float) -> Checked:
+    def check(samples: int, alpha: float) -> PairResult:
         learner = joint(chosen)
         times = 1 + bool((a[:, 0] != b[:, 0]).any())  # in one cell, or in two
         pair = laplace_pair(

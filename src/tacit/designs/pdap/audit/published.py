@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing.bench import check as on_the_bench
-from tacit.auditing.claims import Check, Checked, Line
+from tacit.auditing.claims import Check, Line, PairResult
 from tacit.auditing.output_distributions import choices
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.designs.pdap import theory
@@ -215,7 +215,7 @@ def _geometric_tree(level: int) -> Check:
 def _first_of(
     name: str, sent: Callable[[NDArray[np.float64]], list[float]], horizon: int, share: int
 ) -> Check:
-    def check(samples: int, alpha: float) -> Checked:
+    def check(samples: int, alpha: float) -> PairResult:
         a, b = [1.0, *[0.0] * (horizon - 1)], [0.0] * horizon
         pair = laplace_pair(name, sent, a, b, distance=theory.levels(horizon), share=share)
         return on_the_bench(pair, samples=samples, alpha=alpha)

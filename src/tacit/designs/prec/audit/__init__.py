@@ -18,7 +18,7 @@ import numpy as np
 from tacit.auditing import empirical
 from tacit.auditing.bench import Chances
 from tacit.auditing.bugs import Described, Tool
-from tacit.auditing.claims import Advance, Bench, Check, Checked, Line, Study
+from tacit.auditing.claims import Advance, Bench, Check, Line, PairResult, Study
 from tacit.auditing.empirical import Feature, best_known
 from tacit.designs.prec import Entry, PRec, PRecSettings
 from tacit.designs.prec.audit import exact
@@ -58,7 +58,7 @@ def _sampled(
     """A check of two neighbouring patterns. exact: of the whole view at delta. chances: of values
     of one feature, `of`, under the two."""
 
-    def check(samples: int, alpha: float) -> Checked:
+    def check(samples: int, alpha: float) -> PairResult:
         known = best_known(chances, samples, alpha, delta, feature=of)
         result = empirical.audit(
             lambda n: sampled(PRec, settings, votes, n),
@@ -70,7 +70,7 @@ def _sampled(
             known=known,
         )
         ideal = known.ideal if known else 0.0
-        return Checked(name, exact, None, result.lower_bound, ideal, samples, most=exact)
+        return PairResult(name, exact, None, result.lower_bound, ideal, samples, most=exact)
 
     return check
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing.bench import laplace, laplace_at_least
-from tacit.auditing.sampler_spy import Asked, Bulk, tapped
+from tacit.auditing.sampler_spy import Bulk, SamplerCall, intercepted
 from tacit.designs.prec import OutputDistribution, PRec, PRecSettings
 from tacit.mechanisms.running import GateRun
 from tacit.randomness import Source, secure
@@ -150,7 +150,7 @@ class _Steering:
     def __init__(self) -> None:
         self.scales: dict[GateRun, float] = {}
         self.walk, self.output, self.survivors = Walk(), 0, 0
-        self._asked: list[Asked] = []
+        self._asked: list[SamplerCall] = []
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -171,7 +171,7 @@ class _Steering:
             return self.output
 
         with (
-            tapped() as self._asked,
+            intercepted() as self._asked,
             patch.object(GateRun, "__init__", made),
             patch.object(GateRun, "stops_at", stops_at),
             patch.object(OutputDistribution, "draw", draw),
@@ -230,7 +230,7 @@ def sampled(
 ) -> NDArray[np.int64]:
     """(runs, rounds + 1): what each client was given; last, the rounds until their gate shut."""
     seen = np.full((runs, votes.rounds + 1), votes.rounds)
-    with tapped(Bulk().answer):
+    with intercepted(Bulk().answer):
         for begun in range(0, runs, _CLIENTS):
             _serve(kind(settings, randomness=secure()), votes, seen[begun : begun + _CLIENTS])
     return seen

@@ -22,7 +22,7 @@ from tacit.auditing.bugs import Described, Tool, planted
 from tacit.auditing.claims import exceeds
 from tacit.auditing.gaussian import epsilon_of
 from tacit.auditing.replays import replays
-from tacit.auditing.sampler_spy import Answer, Asked
+from tacit.auditing.sampler_spy import Answer, SamplerCall
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.private import fitting, people, popular, stars
 from tacit.designs.private.fitting import centre as shipped_centre  # before it is replaced
@@ -135,7 +135,7 @@ def answers(seed: int = 0, *, factors: bool = False) -> Answer:
     draws = np.random.default_rng(seed)
     people = _MANY if factors else _PEOPLE
 
-    def answer(asked: Asked) -> NDArray[np.int64]:
+    def answer(asked: SamplerCall) -> NDArray[np.int64]:
         noise = np.rint(draws.normal(0, asked.scale / 100, asked.values.shape)).astype(np.int64)
         made = asked.values + noise
         if made.ndim == 2 and made.shape[1] == 1:  # the counts alone have one column

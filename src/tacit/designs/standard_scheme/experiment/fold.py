@@ -19,7 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.auditing.attacks import Panel, Public, Seen, auc, permuted, readers_of_epochs, stacked
+from tacit.auditing.attacks import (
+    Panel,
+    Public,
+    Releases,
+    auc,
+    permuted,
+    readers_of_epochs,
+    stacked,
+)
 from tacit.auditing.attacks.base import Labels
 from tacit.auditing.attacks.features import space_of
 from tacit.auditing.attacks.modern import boosting, log_odds
@@ -102,7 +110,9 @@ class _Fold:
     def attack(self, target: int) -> None:
         experiment, public = self.experiment, self.public(target)
         dealt = permuted(experiment.labels, experiment.seed)[self.train]
-        frozen = Panel(experiment.attacks).fit(Seen.of(self.raw, public), _is(self.labels, target))
+        frozen = Panel(experiment.attacks).fit(
+            Releases.of(self.raw, public), _is(self.labels, target)
+        )
         for name in experiment.releases:
             train = self.seen(self.others, name, public)
             test = self.seen([self.fold], name, public)
@@ -136,7 +146,7 @@ class _Fold:
             years=self.experiment.years,
         )
 
-    def seen(self, folds: Sequence[int], name: str, public: Public) -> Seen:
+    def seen(self, folds: Sequence[int], name: str, public: Public) -> Releases:
         """One letter of everybody in these folds."""
         rule = RELEASES[name]
         return stacked([self.part(each, public, self.shown(each, rule, name)) for each in folds])
@@ -147,10 +157,10 @@ class _Fold:
         public: Public,
         levels: sparse.csr_array,
         epochs: sparse.csr_array | None = None,
-    ) -> Seen:
+    ) -> Releases:
         row = 0 if other == self.fold else 1 + self.others.index(other)
         table = np.full(levels.shape[0], row)
-        return Seen(self.experiment.stars(levels), public, table, epochs)
+        return Releases(self.experiment.stars(levels), public, table, epochs)
 
     def shown(self, other: int, rule: Rule, name: str) -> sparse.csr_array:
         """Released levels of the people of a fold. name: of the random stream."""
@@ -159,7 +169,7 @@ class _Fold:
         draw = f"{self.fold}/{name}/{other}"
         return released(self.experiment, levels, labels, self.pair(other)[0], rule, draw)
 
-    def over_time(self, name: str, target: int, train: Seen, test: Seen) -> None:
+    def over_time(self, name: str, target: int, train: Releases, test: Releases) -> None:
         """Retrained attackers who see in which epoch each item came."""
         readers = readers_of_epochs(self.experiment.attacks)
         if name == "none" or not readers:
@@ -179,7 +189,7 @@ class _Fold:
             scores = self.learned(readers, self.labels, target, *sides)
             self.add(name, schedule, "released", target, scores)
 
-    def refitted(self, other: int, name: str, schedule: str, public: Public) -> Seen:
+    def refitted(self, other: int, name: str, schedule: str, public: Public) -> Releases:
         """The last of several letters, each of which decided with tables of its own."""
         people, tables = self.experiment.inside(other), self.pair(other)
         epochs = self.experiment.epochs(schedule)[people]
@@ -194,7 +204,7 @@ class _Fold:
         )
         return self.part(other, public, levels, with_data(decided, decided.data + 1))
 
-    def with_knowledge(self, name: str, target: int, train: Seen, test: Seen) -> None:
+    def with_knowledge(self, name: str, target: int, train: Releases, test: Releases) -> None:
         """Attackers who know items or their number beside the release."""
         keep = np.stack([_two_rows(table.keep, target) / MICRO for table in self.tables])
         rated = self.experiment.people.levels
@@ -217,7 +227,7 @@ class _Fold:
             name = f"mix {mix}"
             rule = replace(RELEASES[judged], mix=round(mix * MICRO))
             shown = self.experiment.stars(self.shown(self.fold, rule, name))
-            scores = frozen.scores(Seen.of(shown, public))
+            scores = frozen.scores(Releases.of(shown, public))
             aucs = {attack: auc(labels, each) for attack, each in scores.items()}
             self.result.mixed[mix] = (aucs, self.judge.errors(rule, name)["rmse"])
 
@@ -231,7 +241,7 @@ class _Fold:
         return float(np.mean([auc(_is(labels, each), scores[:, each]) for each in targets]))
 
     def learned(
-        self, attacks: Sequence[str], labels: Labels, target: int, train: Seen, test: Seen
+        self, attacks: Sequence[str], labels: Labels, target: int, train: Releases, test: Releases
     ) -> dict[str, Floats]:
         return Panel(attacks).fit(train, _is(labels, target)).scores(test)
 
@@ -293,17 +303,17 @@ class KnownCount:
     """Boosted trees on summaries, where the number of rated items is known: under the right value v
     the sum of 1 / keep_v over shown items comes near it."""
 
-    def fit(self, seen: Seen, counts: Ints, keep: Floats, labels: Labels) -> Self:
+    def fit(self, seen: Releases, counts: Ints, keep: Floats, labels: Labels) -> Self:
         """counts: (people,) rated items; keep: (tables, 2, items) chances by label."""
         self._space = space_of(seen)
         (self._model,) = boosting(labels)
         self._model.fit(self._features(seen, counts, keep), labels)
         return self
 
-    def score(self, seen: Seen, counts: Ints, keep: Floats) -> Floats:
+    def score(self, seen: Releases, counts: Ints, keep: Floats) -> Floats:
         return log_odds(self._model, self._features(seen, counts, keep))
 
-    def _features(self, seen: Seen, counts: Ints, keep: Floats) -> Floats:
+    def _features(self, seen: Releases, counts: Ints, keep: Floats) -> Floats:
         """Summaries, and how far each estimate lies from the number, plain and in its sd."""
         rows, people = seen.rows, seen.ratings.shape[0]
         columns = []

@@ -19,11 +19,17 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from tacit.auditing import bench
-from tacit.auditing.claims import Bench, Check, Checked, Line
+from tacit.auditing.claims import Bench, Check, Line, PairResult
 from tacit.auditing.empirical import audit as compare
 from tacit.auditing.empirical import best_known
-from tacit.auditing.output_distributions import Way, coded, sampled, thrown, ways
-from tacit.auditing.sampler_spy import tapped
+from tacit.auditing.output_distributions import (
+    Execution,
+    coded,
+    execute,
+    executions,
+    sample_executions,
+)
+from tacit.auditing.sampler_spy import intercepted
 from tacit.data.ratings import Ratings
 from tacit.designs.private.audit import line, worlds
 from tacit.designs.private.audit.worlds import DELTA, EPSILON, Planted
@@ -70,19 +76,24 @@ class Drawer:
     settings: Mapping[str, Any]
     row: int | None = None
 
-    def every_way(self, table: Ratings) -> list[Way[Hashable]]:
+    def every_execution(self, table: Ratings) -> list[Execution[Hashable]]:
         program = partial(published, self.settings, table)
-        return [Way(way.fallen, self._drawn(way.result)) for way in ways(program, self._counts)]
+        return [
+            Execution(each.draws, self._drawn(each.result))
+            for each in executions(program, self._counts)
+        ]
 
     def noise(self, table: Ratings, given: int) -> Noise:
         """Of the similarity of the film and its neighbour, where that is `given`."""
-        faces = next(way.faces for way in self.every_way(table) if way.result == (given,))
+        indices = next(
+            each.indices for each in self.every_execution(table) if each.result == (given,)
+        )
         similar = []
         for answer in (lambda asked: asked.values, lambda asked: asked.values + 1):
-            with tapped(answer) as heard:
-                way = thrown(partial(published, self.settings, table), faces, self._counts)
-            similar.append(float(way.result["0.similarities"][self.row, 0]))
-        return Noise(similar[0], similar[1] - similar[0], heard[0].scale)
+            with intercepted(answer) as calls:
+                each = execute(partial(published, self.settings, table), indices, self._counts)
+            similar.append(float(each.result["0.similarities"][self.row, 0]))
+        return Noise(similar[0], similar[1] - similar[0], calls[0].scale)
 
     def _counts(self, module: str, row: int) -> bool:
         images = module in _DRAWS_IMAGES
@@ -96,18 +107,19 @@ class Drawer:
 def choice_check(name: str, drawer: Drawer, pair: Tables) -> Check:
     """What is drawn, by exact chances and by samples; noise is left aside."""
 
-    def check(samples: int, alpha: float) -> Checked:
-        sides = [drawer.every_way(table) for table in pair]
-        p, q = ({way.result: way.chance for way in side} for side in sides)
+    def check(samples: int, alpha: float) -> PairResult:
+        sides = [drawer.every_execution(table) for table in pair]
+        p, q = ({each.result: each.chance for each in side} for side in sides)
         code = {seen: place for place, seen in enumerate(dict.fromkeys([*p, *q]))}
-        codes = [np.array([code[way.result] for way in side]) for side in sides]
+        codes = [np.array([code[each.result] for each in side]) for side in sides]
         first, second = (
-            lambda n, side=side: codes[side][sampled(sides[side], n, secure())] for side in (0, 1)
+            lambda n, side=side: codes[side][sample_executions(sides[side], n, secure())]
+            for side in (0, 1)
         )
         known = best_known((coded(p, code), coded(q, code)), samples, alpha)
         seen = compare(first, second, samples=samples, alpha=alpha, known=known)
         ideal = known.ideal if known else 0.0
-        return Checked(name, bench.loss(p, q), None, seen.lower_bound, ideal, samples)
+        return PairResult(name, bench.loss(p, q), None, seen.lower_bound, ideal, samples)
 
     return check
 
@@ -176,10 +188,10 @@ def published_noise() -> Line:
         )
         return np.asarray(first - second, dtype=np.float64)
 
-    def check(samples: int, alpha: float) -> Checked:
+    def check(samples: int, alpha: float) -> PairResult:
         first, second = (partial(ratios, noise) for noise in noises)
         estimate = compare(first, second, samples=samples // 10, alpha=alpha)
-        return Checked(name, exact, None, estimate.lower_bound, 0.0, samples // 10)
+        return PairResult(name, exact, None, estimate.lower_bound, 0.0, samples // 10)
 
     return Line("pncf-published", claim, (check,), published=True)
 
@@ -195,14 +207,14 @@ def published_fit() -> Line:
         fits = (published(settings, table) for _ in range(count))
         return np.array([float(made["0.neighbours"][i, 0] == one) for made in fits])
 
-    def check(samples: int, alpha: float) -> Checked:
+    def check(samples: int, alpha: float) -> PairResult:
         count = max(samples // _WHOLE_FITS, 4)
         first, second = (partial(chosen, table) for table in pair)
         estimate = compare(first, second, samples=count, alpha=alpha)
         means = [published(settings, table)["item_means"] for table in pair]
         loss = 0.0 if np.array_equal(means[0], means[1]) else math.inf
         name = "5-5-1-1 among 60 and 60, k = 1: i's neighbour in the model"
-        return Checked(name, loss, None, estimate.lower_bound, 0.0, count)
+        return PairResult(name, loss, None, estimate.lower_bound, 0.0, count)
 
     return Line("x-map-published", epsilon + PRIME, (check,), published=True)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.auditing.planted import tree_with_log_levels
-from tacit.auditing.sampler_spy import Bulk, laplace_loss, moves, tapped
+from tacit.auditing.sampler_spy import Bulk, intercepted, laplace_loss, moves
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.noise import GaussianRelease, LaplaceRelease
@@ -126,7 +126,7 @@ def test_tap_gives_the_samplers_back():
     before = samplers.discrete_laplace
 
     def fail():
-        with tapped():
+        with intercepted():
             assert samplers.discrete_laplace is not before
             raise RuntimeError
 
@@ -138,7 +138,7 @@ def test_tap_gives_the_samplers_back():
 def test_noise_in_bulk_is_handed_out_once():
     """Noise of several calls is that of one call of the sampler: Laplace, and never repeated."""
     release = LaplaceRelease(0.01, 1, 0, 1, 1)
-    with tapped(Bulk(5_000).answer):
+    with intercepted(Bulk(5_000).answer):
         drawn = np.array([release(np.zeros(1))[0] for _ in range(5_000)])
     assert np.abs(drawn).mean() == pytest.approx(release.scale, rel=0.1)
     assert abs(np.corrcoef(drawn[:-1], drawn[1:])[0, 1]) < 0.1
