@@ -3,6 +3,7 @@
 python tools/house.py [--json]
 
 lines, files      Python under src/tacit
+published         lines without the design `private`, which came after the goal for lines was set
 wide, long        folders with more than 20 files, files above 350 lines
 function          median lines of logic of a function: docstring, blank lines, comments left out
 fit_xmap, visit   files whose code runs in `tacit fit xmap` and in a visit across two vendors
@@ -31,9 +32,11 @@ import golden_outputs
 from tracked import ROOT
 
 PACKAGE = ROOT / "src" / "tacit"
+LATER = PACKAGE / "designs" / "private"
 MOST_FILES, MOST_LINES = 20, 350
 GOALS: dict[str, float] = {
     "lines": 58_000,
+    "published": 58_000,
     "files": 330,
     "wide": 0,
     "long": 0,
@@ -50,6 +53,7 @@ def sizes() -> dict[str, Any]:
     folders = Counter(file.parent for file in lines)
     return {
         "lines": sum(lines.values()),
+        "published": sum(n for file, n in lines.items() if LATER not in file.parents),
         "files": len(lines),
         "wide": sorted(_named(folder) for folder, n in folders.items() if n > MOST_FILES),
         "long": sorted(_named(file) for file, n in lines.items() if n > MOST_LINES),

@@ -77,15 +77,15 @@ def table(settings: type[Any]) -> Iterator[str]:
     kinds = kinds_of(settings)
     for one in fields(settings):
         if one.name in kinds:
-            said = (one.metadata["unit"], one.metadata["meaning"], refused(one))
-            cells = (f"`{one.name}`", TYPES[kinds[one.name]], default(one), *said)
+            default_text = (one.metadata["unit"], one.metadata["meaning"], refused(one))
+            cells = (f"`{one.name}`", TYPES[kinds[one.name]], default(one), *default_text)
             yield f"| {' | '.join(cells)} |"
 
 
 def default(one: Field[Any]) -> str:
     """As it is written in the file."""
-    if one.metadata["said"]:
-        return str(one.metadata["said"])
+    if one.metadata["default_text"]:
+        return str(one.metadata["default_text"])
     if one.default is MISSING:
         return "none: required"
     if isinstance(one.default, bool):

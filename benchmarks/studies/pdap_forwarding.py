@@ -74,7 +74,7 @@ def _made(
     made = Vendor(
         home,
         world.videos_of(vendor),
-        guests=Answering(home, epsilon=epsilon, randomness=source),
+        forwarded_users=Answering(home, epsilon=epsilon, randomness=source),
         peers=tuple(name for number, name in enumerate(world.names) if number != vendor),
         forwarder=Forwarder(Agreement(world.dimensions, _SLICES, epsilon), randomness=source),
         trust_settings=TrustSettings(low=low, high=high, share=1.0, epsilon=_CAUTION * epsilon)

@@ -141,8 +141,8 @@ class Lying(Network):
 class _Worst:
     """ForwardedUsers of a vendor that shows them one video, on purpose."""
 
-    def __init__(self, guests: Any, video: int) -> None:
-        self._guests, self._video = guests, video
+    def __init__(self, forwarded_users: Any, video: int) -> None:
+        self._guests, self._video = forwarded_users, video
 
     def select(self, context: NDArray[np.float64]) -> Choice:
         chosen = self._guests.select(context)
@@ -263,7 +263,7 @@ def _learned(learner: Any, number: int, truth: Clicks, generator: np.random.Gene
 def _vendor(home: str, lie: str, number: int, world: int, terms: Terms, truth: Clicks) -> Vendor:
     source = randomness.replay(f"{world} {number}")
     learner: Any
-    guests: Any
+    forwarded_users: Any
     peers = NAMES[1:] if number == 0 else NAMES[:1]
     if home == "dap":
         setting = Setting(
@@ -272,7 +272,7 @@ def _vendor(home: str, lie: str, number: int, world: int, terms: Terms, truth: C
             dimension=terms.dimension,
             horizon=terms.visits,
         )
-        learner, guests = Dap(setting), ForwardedUsers(setting, epsilon=math.inf)
+        learner, forwarded_users = Dap(setting), ForwardedUsers(setting, epsilon=math.inf)
         low, high = 0.0, 1.0
     else:
         low, high = answer_range(terms.epsilon)
@@ -287,13 +287,13 @@ def _vendor(home: str, lie: str, number: int, world: int, terms: Terms, truth: C
             ),
             randomness=source,
         )
-        guests = Answering(learner, epsilon=terms.epsilon, randomness=source)
+        forwarded_users = Answering(learner, epsilon=terms.epsilon, randomness=source)
     if lie == "worst" and number == LIAR:
-        guests = _Worst(guests, _weakest(truth))
+        forwarded_users = _Worst(forwarded_users, _weakest(truth))
     return Vendor(
         learner,
         [str(video) for video in truth.of(number)],
-        guests=guests,
+        forwarded_users=forwarded_users,
         peers=peers,
         forwarder=Forwarder(Agreement(terms.dimension, CLEAR, math.inf), randomness=source),
         trust_settings=TrustSettings(

@@ -15,7 +15,7 @@ from tacit.evaluation import Interval, Table, Verdict
 class Cell:
     """What stands in a table, and in small below it.
 
-    level: its background, from 0 (good) to 5 (bad). tone: "better", "worse" or "none". said: what
+    level: its background, from 0 (good) to 5 (bad). tone: "better", "worse" or "none". spoken: what
     a screen reader adds. mark: of the first cell, how its row stands out: "judged" or "plain".
     """
 
@@ -23,7 +23,7 @@ class Cell:
     small: str = ""
     level: int | None = None
     tone: str = ""
-    said: str = ""
+    spoken: str = ""
     mark: str = ""
     span: int = 1
 
@@ -57,9 +57,9 @@ def interval(
         mean, low, high = (each.replace("-", "\N{MINUS SIGN}") for each in (mean, low, high))
     side = better * ((value.low > 0) - (value.high < 0))
     tone = ("", "better", "worse")[side]
-    said = (tone or "not distinguished") if better else ""
+    spoken = (tone or "not distinguished") if better else ""
     return Cell(
-        mean, f"{low}{' to ' if signed else '–'}{high}" if ends else "", tone=tone, said=said
+        mean, f"{low}{' to ' if signed else '–'}{high}" if ends else "", tone=tone, spoken=spoken
     )
 
 

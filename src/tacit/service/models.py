@@ -42,7 +42,7 @@ class ModelSettings:
     scale: str | None = setting(
         "the stars that people may give, as `lowest:highest:step`, such as `1:5:1`",
         None,
-        said="the model's own",
+        default_text="the model's own",
         refused="missing where the model has none, or other than the model's own",
     )
     without_guarantee: bool = setting(

@@ -36,16 +36,17 @@ def setting(
     unit: str = "",
     above: float | None = None,
     refused: str = "",
-    said: str = "",
+    default_text: str = "",
     table: type[Any] | None = None,
 ) -> Any:
     """A field that stands in tacit.toml, with its line in docs/settings.md.
 
-    unit: of a number. above: it has to be larger. refused: what else is, in words. said: the
-    default in words, where the field's is None. table: the class of the tables below it.
+    unit: of a number. above: it has to be larger. refused: what else is, in words. default_text:
+    the default in words, where the field's is None. table: the class of the tables below it.
     """
-    described = {"meaning": meaning, "unit": unit, "above": above, "refused": refused, "said": said}
-    return field(default=default, metadata={**described, "table": table})
+    described = {"meaning": meaning, "unit": unit, "above": above, "refused": refused}
+    shown = {"default_text": default_text, "table": table}
+    return field(default=default, metadata=described | shown)
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,12 @@ class Settings:
     database: str | None = setting(
         "the ledger: a file, or `postgresql://HOST/DATABASE`",
         None,
-        said="`budgets.db` in the folder",
+        default_text="`budgets.db` in the folder",
     )
     second: str | None = setting(
         "the second place of the ledger's head: a file, or `postgresql://HOST/DATABASE`",
         None,
-        said="`budgets.db.head` beside the ledger",
+        default_text="`budgets.db.head` beside the ledger",
         refused="none for PostgreSQL",
     )
     host: str = setting("where to listen", "127.0.0.1", refused="an address of another machine")
@@ -85,7 +86,7 @@ class Settings:
     visitors: bool = setting(
         "anyone may create a person's key; if each name gets a budget, `tacit serve` warns",
         False,
-        said="`false`; `true` with `--demo`",
+        default_text="`false`; `true` with `--demo`",
     )
     visitors_per_hour: int = setting(
         "new names that one address (of IPv6: one /64) may take; full when a worker starts",

@@ -292,17 +292,17 @@ def test_guests_see_what_was_released_and_leave_nothing():
     the reward is noised from the first one."""
     policy = joint(horizon=1000)
     served(policy, *stream(100))
-    guests = Answering(policy, epsilon=1.0, randomness=replay(5))
+    forwarded_users = Answering(policy, epsilon=1.0, randomness=replay(5))
     before, arrivals = exact(policy), policy.arrivals
-    choice = guests.select(np.array([0.2, 0.7]))
-    answers = [guests.answer(choice, 1) for _ in range(2000)]
+    choice = forwarded_users.select(np.array([0.2, 0.7]))
+    answers = [forwarded_users.answer(choice, 1) for _ in range(2000)]
     assert choice.arm in range(3)
     assert (exact(policy) == before).all()
     assert policy.arrivals == arrivals
     assert set(answers) == set(answer_range(1.0))
     assert abs(np.mean(answers) - 1) < 5 * np.std(answers) / math.sqrt(2000)
     with pytest.raises(DataError):
-        guests.answer(choice, 0.5)
+        forwarded_users.answer(choice, 0.5)
 
 
 def test_answers_of_a_neighbour_are_learned_in_their_range():

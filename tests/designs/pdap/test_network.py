@@ -33,14 +33,14 @@ class Promising(Dap):
 class Worst:
     """ForwardedUsers of a vendor that shows them its worst video."""
 
-    def __init__(self, guests, arm):
-        self.guests, self.arm = guests, arm
+    def __init__(self, forwarded_users, arm):
+        self.forwarded_users, self.arm = forwarded_users, arm
 
     def select(self, context, arms=None):
-        return self.guests.select(context, [self.arm])
+        return self.forwarded_users.select(context, [self.arm])
 
     def answer(self, choice, reward):
-        return self.guests.answer(choice, reward)
+        return self.forwarded_users.answer(choice, reward)
 
 
 def says(reward):
@@ -69,13 +69,13 @@ def regret(*, seen=0.2, worst=False, home=Dap, epsilon=1.0, epoch=100, **lies):
         vendors = {}
         for number, name in enumerate(NAMES):
             source = randomness.replay(number)
-            guests = ForwardedUsers(setting, epsilon=math.inf)
+            forwarded_users = ForwardedUsers(setting, epsilon=math.inf)
             if worst and number == 1:
-                guests = Worst(guests, int(truth.heights[3:6].argmin()))
+                forwarded_users = Worst(forwarded_users, int(truth.heights[3:6].argmin()))
             vendors[name] = Vendor(
                 home(setting),
                 [str(video) for video in truth.of(number)],
-                guests=guests,
+                forwarded_users=forwarded_users,
                 peers=[other for other in NAMES if other != name],
                 forwarder=Forwarder(Agreement(1, 1 << 16, math.inf), randomness=source),
                 trust_settings=TrustSettings(share=0.25, epsilon=epsilon, epoch=epoch),

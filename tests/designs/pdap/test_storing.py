@@ -34,7 +34,7 @@ def vendor(*, hosting=True, epoch=50, keeps=10, source=None, **changed):
     return Vendor(
         home,
         ["a", "b", "c"],
-        guests=Answering(home, epsilon=1.0, randomness=source) if hosting else None,
+        forwarded_users=Answering(home, epsilon=1.0, randomness=source) if hosting else None,
         peers=["peer"],
         forwarder=Forwarder(Agreement(2, 2, 1.0), randomness=randomness.secure()),
         trust_settings=TrustSettings(low=low, high=high, share=0.5, epoch=epoch),
@@ -130,8 +130,8 @@ def test_names_that_joined_and_left_come_back():
     one, other = lived(vendor()), vendor()
     one.add_video("d")
     one.remove_video("a")
-    one.part("peer")
-    one.meet("new")
+    one.remove_peer("peer")
+    one.add_peer("new")
     restore(other, saved(one))
     assert (other.videos, other.peers) == (("b", "c", "d"), ("new",))
     assert lived(other, 40).visits == 170
@@ -183,7 +183,7 @@ def test_a_restored_vendor_forgets_who_waited():
 def test_what_cannot_be_stored_says_so():
     """Guests that are served by another policy: neither saved nor restored."""
     kept, one = saved(vendor()), vendor(hosting=False)
-    with pytest.raises(ConfigError, match="serves its guests"):
+    with pytest.raises(ConfigError, match="serves its forwarded users"):
         saved(one)
-    with pytest.raises(ConfigError, match="serves its guests"):
+    with pytest.raises(ConfigError, match="serves its forwarded users"):
         restore(one, kept)

@@ -58,7 +58,7 @@ def vendor(arm=0, *, peers=("b",), epsilon=1.0, videos=("x", "y"), **settings):
     return Vendor(
         home,
         videos,
-        guests=host,
+        forwarded_users=host,
         peers=peers,
         forwarder=forwarder,
         **settings,
@@ -257,10 +257,10 @@ def test_neighbours_come_and_go():
     home = vendor(2)
     visit = home.choose(HERE)
     home.offered(visit, Offer(visit.request, "u").encode())
-    home.part("b")
+    home.remove_peer("b")
     assert not home.rewarded("b", Reward.of(visit.request, 1.0).encode())
     assert answered(home.serve("b", visit.forward)).reason == "unknown"
-    home.meet("c")
+    home.add_peer("c")
     assert home.peers == ("c",)
     with pytest.raises(ConfigError, match="no neighbour"):
         home.known("b")
@@ -274,9 +274,9 @@ def test_neighbours_come_and_go():
         lambda: Vendor(Steady(1, 1), ("x",), peers=("b",)),
         lambda: vendor().add_video("x"),
         lambda: vendor().remove_video("z"),
-        lambda: vendor().meet("b"),
+        lambda: vendor().add_peer("b"),
         lambda: Vendor(
-            Steady(1, 0), ("x",), guests=ForwardedUsers(SETTING, epsilon=math.inf)
+            Steady(1, 0), ("x",), forwarded_users=ForwardedUsers(SETTING, epsilon=math.inf)
         ).add_video("y"),
         lambda: vendor().offered(vendor().choose(HERE), None),
         lambda: TrustSettings(low=1.0, high=0.0),

@@ -5,8 +5,8 @@ A visit   choose() -> offered() if another vendor is to be asked ->
           `messages.py` crosses.
 A guest   serve() -> guest_clicked(). The same bytes again get the same answer, and count once.
 Users     have no record here: a new one needs nothing, and no id is asked for.
-Who may   come and go at any time: videos (add_video, remove_video) where guests are served by the
-          vendor's own learner, and neighbours (meet, part).
+Who may   come and go at any time: videos (add_video, remove_video) where the vendor's own learner
+          serves forwarded users, and neighbours (add_peer, remove_peer).
 """
 
 from __future__ import annotations
@@ -62,13 +62,14 @@ class _Guest:
 
 
 class Vendor:
-    """home: arms 0 to K - 1 are `videos`, then `peers`. guests: a `Host`, or another such policy.
+    """home: arms 0 to K - 1 are `videos`, then `peers`.
 
-    forwarder: None never asks anybody. agreement: how others' contexts are sent here; None: as
-    one's own. asks_all: send every visit's forward to all neighbours that can be asked, so that who
-    is asked does not follow from contexts. Home sees all clicks itself: a neighbour that learns of
-    them knows whose offer was shown. keeps: guests whose answers it remembers, and visits that wait
-    for a word; 0 where the caller does.
+    forwarded_users: their policy, a `Host` or another one. forwarder: None never asks anybody.
+    agreement: how others' contexts are sent here; None: as one's own. asks_all: send every visit's
+    forward to all neighbours that can be asked, so that who is asked does not follow from contexts.
+    Home sees all clicks itself: a neighbour that learns of them knows whose offer was shown. keeps:
+    forwarded users whose answers it remembers, and visits that wait for a reward; 0 where the
+    caller does.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class Vendor:
         home: Policy,
         videos: Sequence[str],
         *,
-        guests: Any = None,
+        forwarded_users: Any = None,
         peers: Sequence[str] = (),
         forwarder: Forwarder | None = None,
         agreement: Agreement | None = None,
@@ -93,7 +94,7 @@ class Vendor:
             raise ConfigError("Two videos, or two neighbours, have one name.")
         if peers and forwarder is None:
             raise ConfigError("Neighbours can be asked with a Forwarder only.")
-        self.home, self.guests, self.asks_all = home, guests, asks_all
+        self.home, self.forwarded_users, self.asks_all = home, forwarded_users, asks_all
         self._agreement = agreement or (None if forwarder is None else forwarder.agreement)
         self._forwarder, self._keeps = forwarder, keeps
         self._trust = trust_settings or TrustSettings()
@@ -103,7 +104,7 @@ class Vendor:
 
     def resume(self, visits: int, videos: Mapping[int, str], peers: Mapping[int, str]) -> None:
         """Go on with these, by the arms that `home` has now, after so many visits. Of neighbours
-        nothing is known at first; visits and guests that waited are forgotten."""
+        nothing is known at first; visits and forwarded users that waited are forgotten."""
         self.visits = visits
         self._videos, self._peers = dict(videos), dict(peers)
         self._known = {peer: Peer(self._trust, self._noise_epsilon) for peer in peers.values()}
@@ -230,9 +231,9 @@ class Vendor:
             return before.answer if same else Refusal(asked.request, "malformed").encode()
         if self._agreement is None or not self._agreement.agrees(asked):
             return Refusal(asked.request, "not agreed").encode()
-        if self.guests is None or not self._videos:
+        if self.forwarded_users is None or not self._videos:
             return Refusal(asked.request, "no video").encode()
-        choice = self.guests.select(np.array(asked.context()))
+        choice = self.forwarded_users.select(np.array(asked.context()))
         offer = Offer(asked.request, self._videos[choice.arm]).encode()
         self._open_guests[peer, asked.request] = _Guest(data, offer, choice)
         if len(self._open_guests) > self._keeps:
@@ -242,24 +243,26 @@ class Vendor:
     def unlearned(self, context: NDArray[np.float64]) -> str:
         """The own video that a forwarded user would see, for a user's visit of which nothing is
         learned."""
-        if self.guests is None:
-            raise ConfigError("A vendor without a policy for guests has none for this.")
-        return self._videos[self.guests.select(context).arm]
+        if self.forwarded_users is None:
+            raise ConfigError("A vendor without a policy for forwarded users has none for this.")
+        return self._videos[self.forwarded_users.select(context).arm]
 
     def guest_clicked(self, peer: str, request: bytes, reward: float) -> bytes | None:
         """The Reward to send for a guest, 0 or 1; the same bytes each time. None without one."""
         guest = self._open_guests.get((peer, request))
-        if guest is None or not hasattr(self.guests, "answer"):
+        if guest is None or not hasattr(self.forwarded_users, "answer"):
             return None
         if guest.reward is None:
-            guest.reward = Reward.of(request, self.guests.answer(guest.choice, reward)).encode()
+            guest.reward = Reward.of(
+                request, self.forwarded_users.answer(guest.choice, reward)
+            ).encode()
         return guest.reward
 
     def add_video(self, name: str) -> None:
         if name in self._videos.values():
             raise ConfigError(f"There is a video {name!r} already.")
-        if self.guests is not None and not isinstance(self.guests, Host):
-            raise ConfigError("No video joins where guests have a learner of their own.")
+        if self.forwarded_users is not None and not isinstance(self.forwarded_users, Host):
+            raise ConfigError("No video joins where forwarded users have a learner of their own.")
         self._videos[self.home.add_arm()] = name
 
     def remove_video(self, name: str) -> None:
@@ -267,7 +270,7 @@ class Vendor:
         self.home.remove_arm(arm)
         del self._videos[arm]
 
-    def meet(self, peer: str) -> None:
+    def add_peer(self, peer: str) -> None:
         """A new neighbour, of which nothing is known yet."""
         if peer in self._known:
             raise ConfigError(f"There is a neighbour {peer!r} already.")
@@ -276,7 +279,7 @@ class Vendor:
         self._peers[self.home.add_arm(neighbour=True)] = peer
         self._known[peer] = Peer(self._trust, self._noise_epsilon)
 
-    def part(self, peer: str) -> None:
+    def remove_peer(self, peer: str) -> None:
         """It is neither asked nor served from now on."""
         arm = _arm_of(self._peers, peer, "neighbour")
         self.home.remove_arm(arm)

@@ -46,7 +46,7 @@ def test_gp_dap_by_what_is_sent():
 
 @pytest.mark.parametrize(
     "make",
-    [published.own_choices, published.own_visit, published.guests],
+    [published.own_choices, published.own_visit, published.forwarded_users],
     ids=lambda one: one.__name__,
 )
 def test_what_follows_from_data_is_infinite(make):

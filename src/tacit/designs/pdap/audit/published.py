@@ -98,7 +98,7 @@ def own_visit() -> Line:
     return _line("exp-dap, past visit", PRIME, "visit", (check,), "comes or goes")
 
 
-def guests() -> Line:
+def forwarded_users() -> Line:
     """Theorem 5: all of Algorithm 2, for one reward: of a video that is explored, and one that
     decides which of two videos with equal means is shown from then on."""
 
@@ -227,7 +227,7 @@ LINES: tuple[Callable[[], Line], ...] = (
     own_draws,
     own_choices,
     own_visit,
-    guests,
+    forwarded_users,
     tree_with_too_few_levels,
     tree_with_all_levels,
     geometric,

@@ -148,15 +148,15 @@ def _published(name: str, epsilon: float, world: World, vendor: int, source: Sou
     home: Dap
     if name in ("dup", "dap"):
         home = Dup(setting) if name == "dup" else Dap(setting)
-        guests = ForwardedUsers(setting, epsilon=math.inf, equal=name == "dup")
+        forwarded_users = ForwardedUsers(setting, epsilon=math.inf, equal=name == "dup")
     else:
         kind = GPDap if name == "gp-dap" else PDap
         home = kind(setting, epsilon=epsilon, randomness=source, gamma=world.gamma)
-        guests = ForwardedUsers(setting, epsilon=epsilon, geometric=name == "gp-dap")
+        forwarded_users = ForwardedUsers(setting, epsilon=epsilon, geometric=name == "gp-dap")
     return Vendor(
         home,
         videos,
-        guests=guests,
+        forwarded_users=forwarded_users,
         peers=_others(world, vendor),
         forwarder=Forwarder(Agreement(world.dimensions, CLEAR, math.inf), randomness=source),
         # The paper believes every word.
@@ -186,7 +186,7 @@ def _hosting(
     made = Vendor(
         home,
         world.videos_of(vendor),
-        guests=Host(home),
+        forwarded_users=Host(home),
         peers=_others(world, vendor),
         forwarder=forwarder,
         # No neighbour reports rewards.

@@ -55,12 +55,15 @@ class VendorSettings:
         refused="less than one visit costs",
     )
     cells: int | None = setting(
-        "cells per feature, in what is learned", None, unit="cells", said="as the horizon allows"
+        "cells per feature, in what is learned",
+        None,
+        unit="cells",
+        default_text="as the horizon allows",
     )
     key: str | None = setting(
         "signs what goes to neighbours; `tacit keys vendor` makes the file",
         None,
-        said="none; needed with `peers`",
+        default_text="none; needed with `peers`",
         refused="a file that others can read",
     )
     forward_epsilon: float = setting(
@@ -82,7 +85,10 @@ class VendorSettings:
     )
     epoch: int = setting("visits between two releases about neighbours", 1000, unit="visits")
     peers: dict[str, Any] | None = setting(
-        "neighbours, each a table `[vendors.NAME.peers.NAME]`", None, said="none", table=PeerLines
+        "neighbours, each a table `[vendors.NAME.peers.NAME]`",
+        None,
+        default_text="none",
+        table=PeerLines,
     )
 
     @classmethod
@@ -161,7 +167,7 @@ class VendorSettings:
         return Vendor(
             home,
             self.videos,
-            guests=Host(home),
+            forwarded_users=Host(home),
             peers=tuple(self.peers or ()),
             forwarder=Forwarder(self.agreement, randomness=source) if self.peers else None,
             agreement=self.agreement,

@@ -79,9 +79,11 @@ class VendorState:
     since: int = 0
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.vendor.home, Joint) and isinstance(self.vendor.guests, Host)):
+        if not (
+            isinstance(self.vendor.home, Joint) and isinstance(self.vendor.forwarded_users, Host)
+        ):
             raise ConfigError(
-                "A vendor is stored if its learner is a Joint that serves its guests as well."
+                "A vendor is stored if its learner is a Joint that serves its forwarded users, too."
             )
 
     def encode(self, settings: str) -> bytes:
@@ -121,7 +123,7 @@ class VendorState:
         shop = self.vendor
         for names, known, join, leave in (
             (videos, shop.videos, shop.add_video, shop.remove_video),
-            (peers, shop.peers, shop.meet, shop.part),
+            (peers, shop.peers, shop.add_peer, shop.remove_peer),
         ):
             for name in names:
                 if name not in known:

@@ -66,14 +66,14 @@ class RoundsSettings:
         "people who get recommendations, over the whole run",
         None,
         unit="people",
-        said="none: it has to be given",
+        default_text="none: it has to be given",
         refused="missing, below `clients_together`, or so many that delta reaches 1",
     )
     epsilon: float | None = setting(
         "privacy loss by what `clients_together` people see together, at most",
         None,
         unit="nats",
-        said="as `peers` gives it",
+        default_text="as `peers` gives it",
         refused="infinite",
     )
     delta: float = setting(
@@ -83,7 +83,9 @@ class RoundsSettings:
         "people whose views the guarantee counts together", PRecSettings.clients_together
     )
     peers: int | None = setting(
-        "the least number of voters that one is hidden among", None, said="as epsilon needs it"
+        "the least number of voters that one is hidden among",
+        None,
+        default_text="as epsilon needs it",
     )
     diversity: int = setting(
         "rounds in which one person likes more than one candidate", PRecSettings.diversity
@@ -93,7 +95,7 @@ class RoundsSettings:
         "the variant of the algorithm", PRecSettings.variant, refused="`published`"
     )
     votes: str | None = setting(
-        "a JSON file of rounds with their candidates and votes", None, said="none"
+        "a JSON file of rounds with their candidates and votes", None, default_text="none"
     )
 
 

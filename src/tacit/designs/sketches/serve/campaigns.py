@@ -79,7 +79,7 @@ class CampaignSettings:
     counts: str | None = setting(
         "reports that came from elsewhere before, a file of `Server.save`",
         None,
-        said="none",
+        default_text="none",
         refused="counts of another campaign",
     )
 

@@ -204,7 +204,7 @@ def _area(area: float | None, small: str = "") -> Cell | None:
     if area is None:
         return None
     level = _level(area)
-    return Cell(f"{area:.3f}", small, level, said=LEVELS[level][1])
+    return Cell(f"{area:.3f}", small, level, spoken=LEVELS[level][1])
 
 
 def _attacked(row: AttackRow | KnownRow | None) -> Cell | None:

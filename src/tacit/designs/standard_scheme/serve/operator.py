@@ -50,7 +50,7 @@ class DisclosureSettings:
     log: str | None = setting(
         "the file of the public log of digests",
         None,
-        said="`NAME.digests` beside the model",
+        default_text="`NAME.digests` beside the model",
         refused="outside of the folder, or changed by hand",
     )
 
