@@ -61,3 +61,9 @@ def test_the_coarsest_and_the_finest_grid_are_let_in():
     """A norm of one step, and of 2^20."""
     assert SumRelease(1.0, 3, 1, 1.0, 1.0).squared_norm == 1
     assert SumRelease(1.0, 3, 1, 1.0, 2.0**-20).squared_norm == 2**40
+
+
+def test_entries_below_one_keep_their_length():
+    """A person whose largest entry is below 1 and within the norm is not shortened."""
+    block = Contributions(np.array([0, 1]), np.array([0, 0]), np.array([[0.25], [0.5]]))
+    assert SumRelease(1.0, 1, 1).clipped(block).tolist() == [[1024], [2048]]

@@ -35,6 +35,12 @@ def exponential_mechanism(scores, rate):
     return weights / weights.sum()
 
 
+@pytest.mark.parametrize(("monotonic", "rate"), [(False, 0.5), (True, 1.0)])
+def test_rate_is_twice_as_large_for_monotonic_scores(monotonic, rate):
+    """epsilon / (2 sensitivity) a step, and epsilon / sensitivity if no two scores move apart."""
+    assert selection(monotonic=monotonic).rate == rate
+
+
 def test_chances_are_those_of_the_exponential_mechanism():
     """The chances agree with e^(epsilon s / 2) to one part in 10^9."""
     expected = exponential_mechanism(SCORES, 0.5)
