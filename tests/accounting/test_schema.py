@@ -9,7 +9,7 @@ from typing import get_args
 import jsonschema
 import pytest
 
-from tacit.designs.standard_scheme import guarantees
+from tacit.designs.standard_scheme import StandardScheme, guarantees
 from tacit.privacy import Basis, Change, Guarantee, Trust, Unit
 
 SCHEMA = json.loads(resources.files("tacit.privacy").joinpath("guarantee.schema.json").read_text())
@@ -18,15 +18,19 @@ SCHEMA = json.loads(resources.files("tacit.privacy").joinpath("guarantee.schema.
 def cards():
     for variant in ("sound", "published"):
         for release in ("scheme", "coupling+selection"):
-            yield guarantees.for_the_person(
-                attributes=("gender",), release=release, variant=variant, measurements=()
-            )
-    yield guarantees.for_the_consenting(epsilon=1.0, contributions=50)
-    yield guarantees.for_the_consenting(epsilon=float("inf"), contributions=50)
+            yield guarantees.for_the_person(StandardScheme(variant=variant, release=release))
+    yield consenting(16.0)
+    yield consenting(float("inf"))
+
+
+def consenting(epsilon):
+    return guarantees.for_the_consenting(
+        StandardScheme(disclosure_epsilon=epsilon, contributions=50)
+    )
 
 
 def refused(**changes):
-    card = guarantees.for_the_consenting(epsilon=1.0, contributions=50).to_dict() | changes
+    card = consenting(16.0).to_dict() | changes
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(card, SCHEMA)
 
