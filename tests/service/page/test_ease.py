@@ -86,6 +86,8 @@ def test_a_visit_needs_no_mouse(visit):
     tab_to(person, "Next: your list")
     keyboard.press("Enter")
     assert headed(person) == "For you"
+    person.page.locator(".list h2").nth(9).wait_for()
+    person.page.wait_for_load_state("networkidle")  # a link that is drawn anew loses the focus
     tab_to(person, "what that takes")
     keyboard.press("Enter")
     assert headed(person) == "What should stay yours?"
