@@ -38,7 +38,7 @@ class Cell:
 
     def __str__(self) -> str:
         """As a terminal shows it."""
-        return f"{self.text} ({self.small})" if self.small else self.text
+        return f"{self.text}\n{self.small}" if self.small else self.text
 
 
 def interval(

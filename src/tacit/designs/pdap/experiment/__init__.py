@@ -195,6 +195,8 @@ def _simulate(settings: SimulateSettings, run: design.Run) -> Result:
         page_of(rows, settings, manifest).write(settings.report)
     data = {"rows": rows, "orderings": orders, "manifest": manifest, "report": settings.report}
     after = "--report out.html  writes curves, and the paper's orderings."
+    if settings.report is not None:
+        after = "tacit guarantee pdap --epsilon 1  shows what each policy claims."
     return Result(data, [standings(rows), *([ordered(orders)] if orders else [])], after)
 
 

@@ -167,6 +167,8 @@ def standings(rows: Sequence[Row]) -> Table:
         "forwarded": cell("forwarded", ".2%"),
         "ε spent per visit": spent,
     }
+    if all(row.test_accuracy is None for row in ended):
+        del shown["tested"]
     title = f"After {ended[0].arrivals:,} visits of each vendor"
     return Table.of(title, shown, _columns(rows))
 
