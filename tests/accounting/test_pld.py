@@ -154,6 +154,11 @@ def test_out_of_bounds_is_still_bounded():
     assert PLDAccountant().add(event).epsilon(1e-6) == pytest.approx(1003.0)
 
 
+def test_an_infinite_epsilon_needs_no_delta():
+    """Any loss is at most infinite."""
+    assert PLDAccountant().add(Gaussian(1.0)).delta(math.inf) == 0
+
+
 def test_no_basis_for_a_filter():
     """Its total holds for lists fixed in advance."""
     with pytest.raises(ConfigError, match="fixed in advance"):
