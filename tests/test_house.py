@@ -148,6 +148,22 @@ def test_no_test_reads_a_private_attribute():
     assert {str(file): names for file in files if (names := private_reads(file.read_text()))} == {}
 
 
+def shared_errors(source: str) -> list[str]:
+    """Constants that a module raises as they are."""
+    raised = [each.exc for each in ast.walk(ast.parse(source)) if isinstance(each, ast.Raise)]
+    return [each.id for each in raised if isinstance(each, ast.Name) and each.id.isupper()]
+
+
+def test_no_error_is_raised_twice():
+    """An exception keeps the frames that it was raised in: one that lives as long as the process
+    would keep every request it refused. A planted one is found."""
+    assert shared_errors("try:\n    raise _LATE from None\nexcept E as e:\n    raise\n") == [
+        "_LATE"
+    ]
+    files = sorted((ROOT / "src").rglob("*.py"))
+    assert {str(file): names for file in files if (names := shared_errors(file.read_text()))} == {}
+
+
 def test_a_test_has_one_thread():
     """Numerical libraries keep to OMP_NUM_THREADS, which is 1 unless someone set it: tests side by
     side with several threads each would mostly wait for each other."""

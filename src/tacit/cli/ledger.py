@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -14,7 +15,6 @@ import typer
 
 from tacit import terminal
 from tacit.cli.commands import command
-from tacit.client.device_memory import create as create_file
 from tacit.design import option
 from tacit.errors import ConfigError, OutputError, PrivacyError
 from tacit.evaluation import Result, Table
@@ -232,13 +232,17 @@ def _cap(epsilon: str | None, delta: str | None, rho: str | None, per_epoch: str
 
 def _key_or_new(path: Path) -> tuple[bytes, bool]:
     """The key, and whether it was made now."""
-    key = secrets.token_bytes(32)
     try:
-        create_file(path, f"{key.hex()}\n".encode())
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
         return _key(path), False
     except OSError as error:
         raise OutputError(f"{path}: the key cannot be written ({error.strerror}).") from None
+    key = secrets.token_bytes(32)
+    with os.fdopen(file, "w", encoding="ascii") as opened:
+        opened.write(f"{key.hex()}\n")
+        opened.flush()
+        os.fsync(opened.fileno())
     return key, True
 
 

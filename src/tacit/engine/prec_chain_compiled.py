@@ -29,7 +29,7 @@ def _telling(others: int, objects: int) -> Any:
     """The fewest and the most votes of the others for b with which a round can tell anything.
 
     With fewer, b is at or below rho with and without them; between two objects, with more the other
-    one is. Then both chances are alike, and what remains is value no more than one voter leaving.
+    one is. Then both chances are alike, and what remains is worth no more than one voter leaving.
     """
     few = (others + 1) // (2 * objects)
     return few, others - few if objects == 2 else others
@@ -101,7 +101,7 @@ def worst(
     """
     value = np.zeros((2, rounds + 1, most + 1))
     leaks = np.empty((2, 4, most + 1))
-    back = 1 if rounds > 0 else 0  # without a limit, fewer survivors are value what they are
+    back = 1 if rounds > 0 else 0  # without a limit, fewer survivors are worth what they are
     for others in range(max(least, 1), most + 1):
         first, last = _telling(others, objects)
         _leaks(others, log_ratio, gamma, objects, least, 4 if promise else 2, leaks)

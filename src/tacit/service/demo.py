@@ -101,8 +101,9 @@ def serve_model(model: Path) -> tuple[Path, dict[str, str]]:
     made = settings.is_file()
     if folder.exists() and not made:
         raise ConfigError(f"{folder}: is there and holds no {FILE}. Rename it, or the model.")
+    content = model.read_bytes()
     folder.mkdir(exist_ok=made)
-    write_whole(folder / "model.tacit", model.read_bytes())
+    write_whole(folder / "model.tacit", content)
     if made:
         return folder, {}
     key = add_key(folder / "keys.json", "operator", Role.OPERATOR, LOCAL)

@@ -111,7 +111,8 @@ class PDap:
         return rows
 
     def __repr__(self) -> str:
-        return f"PDap({len(self.arms)} arms, epsilon={self.epsilon:g}, dimension={self.dimension})"
+        epsilon = self._setting.epsilon
+        return f"PDap({len(self.arms)} arms, epsilon={epsilon:g}, dimension={self.dimension})"
 
 
 def _numbers(given: ArrayLike, what: str) -> NDArray[np.float64]:

@@ -177,7 +177,10 @@ def _draw(setting: Setting, epsilon: float, *, geometric: bool) -> Claim:
         (
             f"exact, epsilon' {_EXAMPLE:g}, L = 1, m = 2, alpha = 1, two means swap: {losses(2)}",
             f"the same with 1,000 videos: {losses(1000)}",
-            f"this setting, level {deepest} at most: up to {most:.4g} a visit, {epsilon:g} claimed",
+            (
+                f"this setting's deepest cells, level {deepest} at most: up to {most:.4g} a visit, "
+                f"{epsilon:g} claimed; N visits cost N times as much"
+            ),
             f"with Delta u = 1: {theory.selection_loss(epsilon / 2, setting.videos):.3g} a draw",
         ),
     )

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 
 VERSION = 1
 CLUSTERS_VERSION = 2
@@ -304,7 +304,7 @@ def is_bytes(value: object, size: int) -> bool:
     return type(value) is bytes and len(value) == size
 
 
-@cache
+@lru_cache(maxsize=64)
 def wheel_size(items: int) -> int:
     """The smallest prime that is at least `items`."""
     while any(items % divisor == 0 for divisor in range(2, math.isqrt(items) + 1)):

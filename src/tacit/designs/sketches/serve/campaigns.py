@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -53,7 +53,8 @@ from tacit.service.settings import FILE, setting
 
 LARGEST_STATE = 2 * 2**20
 """Bytes of counts: they are written with every report."""
-_UNREAD = Problem(422, "This is not a report for this campaign. Fetch the campaign again.")
+# Made anew for each answer: an exception keeps the frames that it was raised in.
+_UNREAD = partial(Problem, 422, "This is not a report for this campaign. Fetch the campaign again.")
 _OPEN, _CLOSED = b"o", b"c"
 _COUNT = np.dtype("<i8")
 _DEMO_PEOPLE, _DEMO_RATED, _DEMO_LIKED = 20_000, 30, 4.0
@@ -178,10 +179,10 @@ class ServedCampaign:
         try:
             report = Report.decode(data)
         except MessageError:
-            raise _UNREAD from None
+            raise _UNREAD() from None
         fits = report.campaign == self.campaign.id and report.ticket > 0 and report.pair is None
         if not fits or report.bits >> self.campaign.questions:
-            raise _UNREAD
+            raise _UNREAD()
 
     def charge(self, user: str) -> Charge:
         """What a report takes from its person's budget, which their first one opens."""

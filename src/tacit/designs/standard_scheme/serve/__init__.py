@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -36,10 +36,13 @@ from tacit.service.idempotency import OCTETS, Kept, Reply, Step, refusal, reply,
 from tacit.service.keys import NAME, Role
 from tacit.service.problems import Problem
 
-_UNREAD = Problem(422, "This is not a letter for this disclosure. Fetch the disclosure again.")
-_EARLY = Problem(422, "The epoch of this letter has not ended. Send it when it has.")
-_NO_LOG = Problem(503, "The log of this disclosure cannot be kept: tell the operator.")
-_NOTHING = Problem(404, "There is nothing at this address.")
+# Made anew for each answer: an exception keeps the frames that it was raised in.
+_UNREAD = partial(
+    Problem, 422, "This is not a letter for this disclosure. Fetch the disclosure again."
+)
+_EARLY = partial(Problem, 422, "The epoch of this letter has not ended. Send it when it has.")
+_NO_LOG = partial(Problem, 503, "The log of this disclosure cannot be kept: tell the operator.")
+_NOTHING = partial(Problem, 404, "There is nothing at this address.")
 _FORGOTTEN = b"forgotten"
 
 
@@ -125,7 +128,7 @@ class ServedDisclosure:
         try:
             return self._logged()
         except TacitError:
-            raise _NO_LOG from None
+            raise _NO_LOG() from None
 
     def described(self) -> dict[str, Any]:
         shown = self.disclosure
@@ -148,15 +151,15 @@ class ServedDisclosure:
         """A letter that a device makes for this disclosure in an epoch that has ended; Problem 422
         otherwise."""
         if len(data) > self.most_bytes:
-            raise _UNREAD
+            raise _UNREAD()
         try:
             letter = Release.decode(data)
         except MessageError:
-            raise _UNREAD from None
+            raise _UNREAD() from None
         if letter.disclosure != self.disclosure.digest or not self._fits(letter):
-            raise _UNREAD
+            raise _UNREAD()
         if letter.epoch >= self.today() and letter.epoch > 1:
-            raise _EARLY
+            raise _EARLY()
         return letter
 
     def take(self, letter: Release) -> Step:
@@ -237,7 +240,7 @@ def item_table(service: Here, name: Name) -> Response:
     """The table by which a device ranks, where the operator publishes it."""
     table = _named(service, name).encoded_item_table
     if table is None:
-        raise _NOTHING
+        raise _NOTHING()
     return Response(table, media_type=OCTETS)
 
 
@@ -303,5 +306,5 @@ async def letters(
 def _named(service: Service, name: str) -> ServedDisclosure:
     served = service.deployment.all(ServedDisclosure).get(name)
     if served is None:
-        raise _NOTHING
+        raise _NOTHING()
     return served
