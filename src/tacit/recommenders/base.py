@@ -250,14 +250,19 @@ class Unanswered:
     """
 
     def __init__(self) -> None:
-        self.waiting = np.zeros(KEPT, dtype=np.bool_)
+        self._waits = np.zeros(KEPT, dtype=np.bool_)
+
+    @property
+    def waiting(self) -> NDArray[np.bool_]:
+        """(KEPT,) whether a visit waits, by its number modulo `KEPT`; a copy."""
+        return self._waits.copy()
 
     def resume(self, waiting: NDArray[np.bool_]) -> None:
         """Go on from what `waiting` was."""
-        self.waiting = waiting.copy()
+        self._waits = waiting.copy()
 
     def begin_one(self, number: int) -> None:
-        self.waiting[number % KEPT] = True
+        self._waits[number % KEPT] = True
 
     def end_one(self, number: int | None, arrivals: int) -> bool:
         """Whether its answer is learned: False if it comes too late. PrivacyError: a second one."""
@@ -269,10 +274,10 @@ class Unanswered:
             )
         if number < arrivals - KEPT:
             return False
-        if not self.waiting[number % KEPT]:
+        if not self._waits[number % KEPT]:
             raise PrivacyError(
                 "This visit was answered already: learned again, it would be charged twice. "
                 "Nothing was learned."
             )
-        self.waiting[number % KEPT] = False
+        self._waits[number % KEPT] = False
         return True

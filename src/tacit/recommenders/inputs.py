@@ -196,4 +196,6 @@ def ids_from_header(values: list[Any]) -> Column:
     """The column that `items_to_header` wrote."""
     if values and all(isinstance(value, int) for value in values):
         return np.array(values, dtype=np.int64)
-    return np.array(values, dtype=object)
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column

@@ -65,7 +65,7 @@ def sides_of(
     domains = domains_of(ratings, column, (*wanted, *named)).tolist()
     others = {name for name in domains if isinstance(name, str) and name not in wanted}
     sources = others if source is None else {*named}
-    context = np.flatnonzero([name in sources for name in domains])
+    context = np.flatnonzero([isinstance(name, str) and name in sources for name in domains])
     if not len(context) or not sources <= others:
         raise ConfigError("source and target are different domains, each with items.")
     return Sides(ratings.n_items, context, np.flatnonzero([name in wanted for name in domains]))
