@@ -244,10 +244,7 @@ KEPT = 1 << 16
 
 
 class Unanswered:
-    """Visits are numbered from 0 on, by their learner's `arrivals`.
-
-    waiting: (KEPT,) whether a visit waits, by its number modulo `KEPT`.
-    """
+    """Visits are numbered from 0 on, by their learner's `arrivals`."""
 
     def __init__(self) -> None:
         self._waits = np.zeros(KEPT, dtype=np.bool_)
