@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tacit.data.tabular import ratings_from as ratings_from
     from tacit.data.tabular import read_catalogue as read_catalogue
     from tacit.data.tabular import read_history as read_history
+    from tacit.data.tabular import read_history_times as read_history_times
     from tacit.data.tabular import read_ratings as read_ratings
     from tacit.data.tabular import with_items as with_items
 
@@ -47,7 +48,8 @@ _HOMES = {
     "synthetic": ("generate",),
     "tables.folder": ("write_items", "write_ratings", "write_users"),
     "tabular": (
-        "load", "ratings_from", "read_catalogue", "read_history", "read_ratings", "with_items",
+        "load", "ratings_from", "read_catalogue", "read_history",
+        "read_history_times", "read_ratings", "with_items",
     ),
 }  # fmt: skip
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

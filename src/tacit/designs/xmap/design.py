@@ -124,11 +124,12 @@ DESIGN = Design(
         "fit": "commands:FIT",
         "evaluate": "commands:EVALUATE",
         "plan": "commands:PLAN",
+        "simulate": "commands:SIMULATE",
         "models": "serve:make_demo",
         "tour": "commands:tour",
         "compare": "experiment:contenders",
         "reproduce": "design:PRINTED",
-        "useful": "settings:useful",
+        "useful": "model:describe_usefulness",
     },
     "Works from about 1,400 people with both domains at epsilon 1 and 1,700 items; with fewer, a "
     "list of popular items is better. tacit plan private --across says how many yours takes.",

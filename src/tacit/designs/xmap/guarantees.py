@@ -166,7 +166,7 @@ def selection_loss(people: int, sensitivity: float | None = None) -> float:
             theory.similarity_sensitivity(i, other) if sensitivity is None else sensitivity
             for other in others
         ]
-        first, second = theory.neighbour_exponents(similarities, np.array(used), 1, _EXAMPLE)
+        first, second = theory.neighbour_exponents(similarities, np.array(used), 1, _EXAMPLE, 2)
         odds.append(float(second - first))
     return abs(float(np.logaddexp(0, odds[0]) - np.logaddexp(0, odds[1])))
 

@@ -126,7 +126,7 @@ def against(
 ) -> Comparison | None:
     wanted = (*point.contender.parameters, other, measure)
     for each in table.comparisons:
-        own = (each.method, each.variant, each.epsilon, each.epsilon_prime)
+        own = (each.method, each.variant, each.epsilon, each.epsilon_prime, each.pnsa)
         if (*own, each.against, each.measure) == wanted:
             return each
     return None
@@ -218,7 +218,10 @@ def _privacy(contender: Contender) -> str:
     if not contender.budget:
         return "none"
     if contender.epsilon_prime is not None:
-        return f"published {contender.epsilon:g}, {contender.epsilon_prime:g}"
+        budgets = f"published {contender.epsilon:g}, {contender.epsilon_prime:g}"
+        if contender.pnsa in (None, "printed"):
+            return budgets
+        return f"{budgets}, PNSA {contender.pnsa}"
     return f"{contender.variant} {contender.epsilon:g}"
 
 
