@@ -12,7 +12,7 @@ from papers_page import page
 
 from tacit.cli import app as cli
 from tacit.cli import reproduce as reproducing
-from tacit.cli.reproduce import QUICK_COMMANDS, numbered_items, paper_results
+from tacit.cli.reproduce import QUICK_COMMANDS, is_named_in, paper_results
 from tacit.design import STATUSES, UNMADE_STATUSES, PaperResult
 from tacit.errors import ConfigError
 from tacit.evaluation.quantities import find_quantities, shows_something
@@ -183,38 +183,6 @@ def test_a_result_that_cannot_be_is_refused(status, command, reason, shows, said
         PaperResult("Theorem 9", status, command, reason, shows=shows)
 
 
-@pytest.mark.parametrize(
-    ("item", "covered"),
-    [
-        ("Theorem 7, Lemma 8", "Theorem 7,Lemma 8"),
-        ("Theorems 1 and 2, Lemmas 3 to 5", "Theorem 1,Theorem 2,Lemma 3,Lemma 4,Lemma 5"),
-        ("Lemmas 4.1 to 4.3", "Lemma 4.1,Lemma 4.2,Lemma 4.3"),
-        ("Corollaries 1 and 2", "Corollary 1,Corollary 2"),
-        ("Tables III and IV", "Table III,Table IV"),
-        ("Curve of alpha", ""),
-    ],
-)
-def test_an_item_covers_what_it_numbers(item, covered):
-    """Lists and ranges are read as a person reads them."""
-    assert ",".join(sorted(numbered_items(item))) == ",".join(sorted(covered.split(",")))
-
-
-@pytest.mark.parametrize("part", ["Theorem 15", "Lemma 8", "theorem 15", "Theorem 7, Lemma 8"])
-def test_an_item_is_found_by_a_part_of_its_name(capsys, part):
-    """One number of several, or words as they stand there."""
-    code, out, _ = run(capsys, "reproduce", "prec", part, "--list", "--json")
-    assert code == 0
-    (row,) = json.loads(out)["rows"]
-    assert row["item"] == "Theorem 7, Lemma 8, Theorem 15"
-
-
-def test_a_part_of_several_names_is_refused(capsys):
-    """With the names, so that one can be chosen."""
-    code, _, error = run(capsys, "reproduce", "xmap", "MAE by")
-    assert code == 2
-    assert "xmap 'Figure: MAE by overlap'" in " ".join(error.split())
-
-
 def test_the_page_is_the_index():
     """docs/reproduce.md is generated."""
     assert (ROOT / "docs" / "reproduce.md").read_text() == page()
@@ -239,9 +207,42 @@ def test_one_item_for_machines(capsys):
 
 
 @pytest.mark.parametrize(
+    ("part", "item", "named"),
+    [
+        ("Theorem 15", "Theorem 7, Lemma 8, Theorem 15", True),
+        ("lemma 8", "Theorem 7, Lemma 8, Theorem 15", True),
+        ("Theorem 1", "Theorem 7, Lemma 8, Theorem 15", False),
+        ("Theorem 4", "Theorem 4.3", False),
+        ("4.3", "Theorem 4.3", True),
+        ("3", "Theorem 4.3", False),
+        ("Theorem 2", "Theorems 1 and 2, Lemmas 3 to 5", True),
+        ("Lemma 4", "Theorems 1 and 2, Lemmas 3 to 5", True),
+        ("Lemma 2", "Theorems 1 and 2, Lemmas 3 to 5", False),
+        ("Lemma 4.5", "Lemmas 4.1 to 4.7, Theorem 4.3", True),
+        ("Lemma 4.8", "Lemmas 4.1 to 4.7, Theorem 4.3", False),
+        ("Table IV", "Tables III and IV", True),
+        ("Table I", "Tables III and IV", False),
+        ("", "Theorem 6", False),
+    ],
+)
+def test_an_item_is_found_by_a_part_of_its_name(part, item, named):
+    """Whole words, and each member of a list: one theorem of several finds its row."""
+    assert is_named_in(part, item) == named
+
+
+def test_a_part_of_a_name_runs_its_item(capsys):
+    """'Theorem 15' is a part of one item of p-REC, and its command runs."""
+    code, out, error = run(capsys, "reproduce", "prec", "Theorem 15")
+    assert code == 0
+    assert json.loads(out)
+    assert "$ tacit plan prec" in error
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (("nobody",), "No paper 'nobody'"),
+        (("prec", "Theorem"), "Several items have 'Theorem'"),
         (("prec", "Theorem 99"), "has no item"),
         (("pdap", "Figures 1 to 5"), "cannot be made here"),
     ],

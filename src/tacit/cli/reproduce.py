@@ -22,10 +22,6 @@ from tacit.terminal import JSON
 app = typer.Typer()
 QUICK_COMMANDS = ("audit", "guarantee", "plan")
 """Commands that take seconds or a few minutes."""
-_NUMBERED = re.compile(
-    r"(?P<kind>[A-Z][a-z]+) (?P<numbers>[IVX\d.]+(?:(?:, | and | to )[IVX\d.]+)*)\b"
-)
-_RANGE = re.compile(r"(\d+\.)?(\d+) to (?:\d+\.)?(\d+)")
 
 
 @command(app)
@@ -57,7 +53,7 @@ def reproduce(
     if everything and as_json:
         raise ConfigError("--json prints one object: name one ITEM, or leave --all out.")
     if item is not None:
-        _run_item(*chosen, folder, as_json)
+        _run_item(chosen[0], folder, as_json)
         return None
     commands = dict.fromkeys(result.command for _, result in chosen if result.command)
     for line in commands:
@@ -90,40 +86,52 @@ def index_row(paper: str, result: PaperResult) -> dict[str, Any]:
     }
 
 
-def numbered_items(item: str) -> set[str]:
-    """Split the name of an item into what it covers.
-
-    "Theorems 1 and 2, Lemmas 3 to 5" covers Theorem 1, Theorem 2, Lemma 3, Lemma 4 and Lemma 5.
-    """
-    covered = set()
-    for match in _NUMBERED.finditer(item):
-        kind = re.sub("ies$", "y", match["kind"]).removesuffix("s")
-        numbers = match["numbers"]
-        for number in re.split(r", | and | to ", numbers):
-            covered.add(f"{kind} {number}")
-        for chapter, first, last in _RANGE.findall(numbers):
-            covered |= {f"{kind} {chapter}{n}" for n in range(int(first), int(last) + 1)}
-    return covered
-
-
 def _find_item(
     paper: str | None, item: str, results: list[tuple[str, PaperResult]]
 ) -> list[tuple[str, PaperResult]]:
-    """Find the one result that is named so, covers this item, or has this in its name."""
-    whole_words = re.compile(rf"(?<!\w){re.escape(item)}(?![\w.])", re.IGNORECASE)
-    ways = (
-        [each for each in results if each[1].item == item],
-        [each for each in results if item in numbered_items(each[1].item)],
-        [each for each in results if whole_words.search(each[1].item)],
-    )
-    for found in ways:
-        if len(found) == 1:
-            return found
-        if found:
-            several = ", ".join(f"{name} '{result.item}'" for name, result in found)
-            raise ConfigError(f"'{item}' is a part of several items. Name one of: {several}.")
-    listing = " ".join(["tacit reproduce", *([paper] if paper else []), "--list"])
-    raise ConfigError(f"{paper or 'No paper'} has no item '{item}'. See: {listing}")
+    """Find the results of one item by its name or by a part of it, such as one theorem of several.
+
+    Raises:
+        ConfigError: No item has this part, or several items that different commands make have it.
+    """
+    found = [each for each in results if each[1].item == item]
+    if not found:
+        found = [each for each in results if is_named_in(item, each[1].item)]
+    if not found:
+        listing = " ".join(["tacit reproduce", *([paper] if paper else []), "--list"])
+        raise ConfigError(f"{paper or 'No paper'} has no item '{item}'. See: {listing}")
+    if len({result.command for _, result in found}) > 1:
+        several = "; ".join(f"{name}: {result.item}" for name, result in found)
+        raise ConfigError(f"Several items have '{item}': {several}. Name one of them.")
+    return found
+
+
+def is_named_in(part: str, item: str) -> bool:
+    """Whether a part, such as 'Theorem 15', is whole words of an item's name or one of its list.
+
+    'Theorem 4' is one of 'Theorems 2 to 4'; 'Theorem 1' is no part of 'Theorem 15'.
+    """
+    words = part.strip().lower()
+    if not words:
+        return False
+    if re.search(rf"(?<![\w.]){re.escape(words)}(?![\w]|\.\d)", item.lower()):
+        return True
+    return words in list_members(item)
+
+
+def list_members(item: str) -> set[str]:
+    """Spell out the lists of an item's name: 'Lemmas 3 to 5' is {'lemma 3', 'lemma 4', ...}."""
+    members = set()
+    number = r"(?:(?:\d+\.)?\d+|[ivx]+)"
+    lists = rf"([a-z]+)s ({number}(?:(?:, | and | to ){number})+)"
+    for found in re.finditer(lists, item.lower()):
+        kind, numbers = found[1], found[2]
+        for member in re.split(", | and | to ", numbers):
+            members.add(f"{kind} {member}")
+        for ends in re.finditer(r"(\d+\.)?(\d+) to (?:\d+\.)?(\d+)", numbers):
+            chapter, first, last = ends[1] or "", int(ends[2]), int(ends[3])
+            members.update(f"{kind} {chapter}{member}" for member in range(first, last + 1))
+    return members
 
 
 def _list_results(chosen: list[tuple[str, PaperResult]]) -> Result:
