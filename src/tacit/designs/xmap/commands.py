@@ -257,7 +257,7 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
     )
     from tacit.randomness import replay, simulation
 
-    cases = []
+    cases: list[TheoremCase] = []
     with run.progress("Simulating", len(settings.ks)) as advance, simulation():
         draws = replay(settings.seed)
         for k in settings.ks:
@@ -285,11 +285,11 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
         "theorem_2": [asdict(each) for each in counts],
         "theorems": [asdict(each) | {"holds": each.holds} for each in cases],
     }
-    shown = (
+    shown: list[Table | str] = [
         Table.of("Theorem 2: one person changes a similarity by more than SS", theorem_2, counts),
         Table.of("Theorems 3 and 4: neighbours drawn by PNSA", theorems, cases),
-        *(f"{name}: {meaning}." for name, meaning in CASES.items()),
-    )
+    ]
+    shown += [f"{name}: {meaning}." for name, meaning in CASES.items()]
     return Result(data, shown, "tacit audit xmap  audits the claims of privacy.")
 
 

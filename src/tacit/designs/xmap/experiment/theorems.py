@@ -188,6 +188,9 @@ def _has_terms(rows: Floats) -> bool:
 
 def _is_exceeded(rows: Floats, stars: str, removed: str) -> bool:
     values = np.abs(rows) if stars == "positive" else rows
-    people = ~np.isnan(values).any(axis=0) if removed == "rated both" else None
-    change = theory.largest_change(*values, people=people)
-    return change > theory.similarity_sensitivity(*values) + 1e-9
+    r_i, r_j = values
+    people = None
+    if removed == "rated both":
+        people = ~(np.isnan(r_i) | np.isnan(r_j))
+    change = theory.largest_change(r_i, r_j, people=people)
+    return change > theory.similarity_sensitivity(r_i, r_j) + 1e-9
