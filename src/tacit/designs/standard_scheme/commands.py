@@ -82,7 +82,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     Devices change and hold back ratings, so that what they send reveals less of it.
     """
     from tacit.designs.standard_scheme import StandardScheme
-    from tacit.privacy import figure
+    from tacit.privacy import attack_summary
 
     seen = settings.service_sees_items
     model = StandardScheme(
@@ -111,7 +111,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         "training_people": model.n_consenting_,
         "useful": usefulness(model),
         "item_table": model.item_table,
-        "figure": figure(model.measurements_),
+        "figure": attack_summary(model.measurements_),
         "measurements": [vars(each) for each in model.measurements_],
     }
     hidden = " and ".join(model.attributes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, figure
+from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, attack_summary
 from tacit.recommenders.inputs import assumed, condition
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def for_the_person(model: StandardScheme) -> Guarantee:
 def _evidence(hidden: str, measurements: tuple[Measurement, ...]) -> str:
     if not measurements:
         return f"How well attackers read your {hidden} from a release was not measured."
-    return figure(measurements) or (
+    return attack_summary(measurements) or (
         f"The attacks below say how well your {hidden} is read from a release. Other attackers may "
         "do better."
     )

@@ -48,7 +48,7 @@ from tacit.designs.standard_scheme.training.people import consenting, unit
 from tacit.errors import ConfigError
 from tacit.evaluation import grouped
 from tacit.evaluation.runner import Progress, Runner
-from tacit.privacy import too_few
+from tacit.privacy import has_too_few_people
 
 
 def evaluate_hiding(
@@ -207,7 +207,7 @@ class _Pooled:
             control_holds=None if chance is None else chance.lower == 0,
             people=people,
             rarest=rarest,
-            too_few=too_few(people, rarest),
+            too_few=has_too_few_people(people, rarest),
         )
 
     def _bound(self, labels: Ints, scores: dict[Key, Floats]) -> Bound[Key]:

@@ -27,7 +27,7 @@ from scipy import sparse
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.noise import discrete_laplace
+from tacit.mechanisms.laplace import discrete_laplace
 from tacit.randomness import Source, integers_below
 
 Floats = NDArray[np.float64]
