@@ -149,9 +149,9 @@ def _utility() -> Claim:
         "number of candidates; false as printed (tacit simulate xmap)",
         (
             (
-                f"w at rho = 0.1 before the minimum, with a sensitivity that holds: {bounds}. All are "
-                "above 1, the largest similarity, so the minimum cuts w at the k-th similarity; then "
-                "far items are drawn nearly always"
+                f"w at rho = 0.1 before the minimum, with a sensitivity that holds: {bounds}. All "
+                "are above 1, the largest similarity, so the minimum cuts w at the k-th "
+                "similarity; then far items are drawn nearly always"
             ),
             (
                 "the same where |v| is the longest rating vector and shorter than the number of "

@@ -38,7 +38,7 @@ WIDTH = 0.3
 CASES = {
     "as proved": "one SS, w below Sim_k, |v| counts the candidates",
     "w cut": "one SS that holds (2), so the minimum cuts w at Sim_k",
-    "|v| printed": f"one SS, |v| the longest rating vector, {SHORT_VECTOR} ratings",
+    "v printed": f"one SS, |v| the longest rating vector, {SHORT_VECTOR} ratings",
     "SS printed": "each pair has its own SS, 0 where nobody rated both",
 }
 _STARS = (-2.0, -1.0, 1.0, 2.0, np.nan)
@@ -110,7 +110,7 @@ def make_world(case: str, k: int) -> DrawingWorld:
     similarities = np.full(CANDIDATES, FAR)
     similarities[:k] = KTH
     similarities[0] = CLEAR
-    length = SHORT_VECTOR if case == "|v| printed" else CANDIDATES
+    length = SHORT_VECTOR if case == "v printed" else CANDIDATES
     shared = theory.SPREAD
     if case != "w cut":
         shared = WIDTH / theory.uncut_truncation(k, 1.0, EPSILON_PRIME, length)
