@@ -108,6 +108,7 @@ def test_the_command_prints_the_quantity(capsys, monkeypatch, tmp_path, request,
     if any("FOLDER" in word for word in words):
         folder = request.getfixturevalue("ml_100k").parent
         words = [word.replace("FOLDER", str(folder)) for word in words]
+    capsys.readouterr()  # what making two.csv printed
     code, out, error = run(capsys, *words)
     assert code == 0, error
     document = json.loads(out)
