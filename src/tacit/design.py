@@ -57,8 +57,8 @@ class Design:
     settings that no model could have.
     after_cards: the command that a reader of the cards types next, and what it does.
     parts: what else commands ask for, each as "module:name" in the design's package. `audit` makes
-    a `tacit.auditing.claims.Bench`, `tour` a `Tour`; `useful` says of a fitted model whether its
-    lists are expected to beat popularity; `fit`, `evaluate`, `attack`, `plan`, `simulate` and
+    a `tacit.auditing.claims.AuditPlan`, `tour` a `Tour`; `useful` says of a fitted model whether
+    its lists are expected to beat popularity; `fit`, `evaluate`, `attack`, `plan`, `simulate` and
     `replay` are each a `Command`; `compare` gives the `Entry`s of a `Comparison`, or the reason why
     there are none; `reproduce` is a tuple of `PaperResult`; `models` writes one that is served,
     with its section, into a folder.

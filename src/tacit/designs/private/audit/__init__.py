@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tacit import container
 from tacit.auditing.attacks.membership import Game, Scored, study
-from tacit.auditing.claims import Bench, Line
+from tacit.auditing.claims import AuditedClaim, AuditPlan
 from tacit.auditing.replays import replay_check
 from tacit.data.domains import on_catalogue
 from tacit.data.ratings import Ratings, RatingScale
@@ -116,7 +116,7 @@ STUDY = study(lambda: GAMES, "model", "from")
 _SHARES = {"likes two rare items": (12, 8)}  # entries sampled, and one sample of so many
 
 
-def line(world: World) -> Line:
+def line(world: World) -> AuditedClaim:
     """Every person who comes or goes, in one way to fit."""
     checks = []
     for name, person in PERSONS.items():
@@ -127,14 +127,14 @@ def line(world: World) -> Line:
                 entries=entries, share=share, delta=DELTA, noise=answers(factors=world.factors),
             )
         )  # fmt: skip
-    return Line(world.name, EPSILON, tuple(checks), delta=DELTA)
+    return AuditedClaim(world.name, EPSILON, tuple(checks), delta=DELTA)
 
 
-BENCH: tuple[Callable[[], Line], ...] = tuple(partial(line, world) for world in WORLDS)
+BENCH: tuple[Callable[[], AuditedClaim], ...] = tuple(partial(line, world) for world in WORLDS)
 
 
-def audit() -> Bench:
-    return Bench(
+def audit() -> AuditPlan:
+    return AuditPlan(
         {"": BENCH},
         BUGS,
         studies=(STUDY,),

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.bugs import Described, Tool, planted
-from tacit.auditing.claims import exceeds
-from tacit.auditing.gaussian import epsilon_of
+from tacit.auditing.bugs import RuleOf, plant
+from tacit.auditing.claims import Tool, exceeds
+from tacit.auditing.gaussian import epsilon_of_mu
 from tacit.auditing.replays import replays
 from tacit.auditing.sampler_spy import Answer, SamplerCall
 from tacit.data.ratings import Ratings, RatingScale
@@ -279,11 +279,11 @@ class Planted:
     world: World = World("taste", False)  # frozen
     tool: Tool = "grey-box"
     epsilon: float = EPSILON
-    described: Described | None = None
+    rule_of: RuleOf | None = None
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
         """Whether a whole fit loses more than it claims, or a sum more than its own event."""
-        with planted(self.fault if bug else {}):
+        with plant(self.fault if bug else {}):
             noise = answers(factors=self.world.factors)
             replayed = replays(self.world.fit, tables(PERSONS[self.person]), noise)
         mu = max(moved.mu for _, moved in replayed)
@@ -291,7 +291,7 @@ class Planted:
             return True, None
         moves = [moved.moves for _, moved in replayed]
         share = max(overspent(self.world, each) for each in moves)
-        return exceeds(1.0, share) or exceeds(EPSILON, epsilon_of(mu, DELTA)), None
+        return exceeds(1.0, share) or exceeds(EPSILON, epsilon_of_mu(mu, DELTA)), None
 
 
 _HEAD = World("top-items", False)
