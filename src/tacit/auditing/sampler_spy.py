@@ -91,7 +91,7 @@ def intercepted(answer: Answer = lambda asked: asked.values) -> Iterator[list[Sa
 class Bulk:
     """Noise of the shipped samplers, drawn many at a time and handed out in order.
 
-    One call of OpenDP costs hundreds of times what one more draw in it costs.
+    One call of the sampler costs hundreds of times what one more draw in it costs.
     """
 
     def __init__(self, size: int = 20_000) -> None:

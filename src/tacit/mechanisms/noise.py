@@ -1,10 +1,9 @@
-"""Noise on a public grid of integers, from OpenDP's exact samplers: Laplace and Gaussian.
+"""Exact noise on a public grid of integers: Laplace and Gaussian.
 
 Laplace
 Source       Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity in private data
              analysis (TCC 2006). On integers: Ghosh, Roughgarden, Sundararajan: Universally
-             utility-maximizing privacy mechanisms (STOC 2009). Sampler: Canonne, Kamath, Steinke:
-             The discrete Gaussian for differential privacy (NeurIPS 2020), as in OpenDP.
+             utility-maximizing privacy mechanisms (STOC 2009). Sampler: `blocks`.
 Guarantee    L1 distance in steps / scale in steps, which is at most epsilon
              (docs/mechanisms/laplace.md has the proof).
 Sensitivity  the L1 distance of two neighbouring vectors before rounding, and in how many entries

@@ -2,7 +2,7 @@
 
 Each is a mechanism that has begun and remembers: it exists once, because it was charged once.
 
-One call of OpenDP costs as much as a dozen draws in it, so a running mechanism draws its discrete
+One call of the sampler costs as much as some hundred draws in it, so a running mechanism draws its discrete
 Laplace noise in blocks. They grow, so that a short life does not pay for a long one. What is drawn
 ahead is noise alone: it depends on no value, is handed out once, and lives and dies with its owner.
 
@@ -14,7 +14,7 @@ Source       Dwork and Roth: The algorithmic foundations of differential privacy
 Guarantee    epsilon for all answers together until the gate stops, however many there are.
 Sensitivity  the most that ANY one count can change. `monotonic`: a change of the data moves all
              counts in the same direction; half the noise on the counts.
-Sampler      OpenDP's discrete Laplace on integers: once on the threshold, afresh on each count; a
+Sampler      exact discrete Laplace on integers: once on the threshold, afresh on each count; a
              running gate draws the counts' in blocks.
 
 Counter: a running total over a stated number of steps: the binary tree counter.
@@ -27,7 +27,7 @@ Guarantee    epsilon for ALL totals together, over the whole life of the counter
              the claim (twice it for horizon = 2).
 Sensitivity  none is asked for: each value is clamped to [0, bound], so a change moves it by at
              most `bound` and moves at most one node per level.
-Sampler      OpenDP's discrete Laplace on integers; a running counter draws in blocks.
+Sampler      exact discrete Laplace on integers; a running counter draws in blocks.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ Price    Two numbers at most d apart are at most ceil(d / step) steps apart afte
          entries of a vector change, its L1 distance is at most ceil(d / step) + m - 1 steps, and
          its L2 distance at most d / step + sqrt(m).
 
-OpenDP's exact samplers, on integers. They draw from the system's generator and take no seed.
+Samplers Exact noise on integers by `blocks`; beyond 2^48 steps by OpenDP, which is also the
+         reference that tests compare with. Both draw from the operating system's generator.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.errors import ConfigError, DataError
+from tacit.mechanisms.blocks import LARGEST_SCALE, add_noise
 
 SMALLEST_EPSILON = 1e-9
 """Below it, rounding a chance to a multiple of 2**-53 would no longer be negligible."""
@@ -166,12 +168,44 @@ def one_whole(value: ArrayLike, *, otherwise: str) -> int:
 
 
 def discrete_laplace(values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-    """`values` (any shape) plus noise with P(k) proportional to exp(-|k| / scale)."""
-    return _apply(_laplace(scale), values)
+    """Add noise with P(k) proportional to exp(-|k| / scale).
+
+    Args:
+        values: Integers of any shape.
+        scale: Scale of the noise, in steps.
+
+    Returns:
+        The sums, cut off at the ends of int64; shape of `values`.
+    """
+    scale = float(scale)
+    if 0 < scale <= LARGEST_SCALE:
+        return add_noise(values, "laplace", scale)
+    return reference_laplace(values, scale)
 
 
 def discrete_gaussian(values: NDArray[np.int64], sigma: float) -> NDArray[np.int64]:
-    """`values` (any shape) plus noise with P(k) proportional to exp(-k^2 / (2 sigma^2))."""
+    """Add noise with P(k) proportional to exp(-k^2 / (2 sigma^2)).
+
+    Args:
+        values: Integers of any shape.
+        sigma: Scale of the noise, in steps.
+
+    Returns:
+        The sums, cut off at the ends of int64; shape of `values`.
+    """
+    sigma = float(sigma)
+    if 0 < sigma <= LARGEST_SCALE:
+        return add_noise(values, "gaussian", sigma)
+    return reference_gaussian(values, sigma)
+
+
+def reference_laplace(values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+    """Add discrete Laplace noise by OpenDP, one draw at a time; for any scale that it takes."""
+    return _apply(_laplace(scale), values)
+
+
+def reference_gaussian(values: NDArray[np.int64], sigma: float) -> NDArray[np.int64]:
+    """Add discrete Gaussian noise by OpenDP, one draw at a time; for any sigma that it takes."""
     return _apply(_gaussian(sigma), values)
 
 

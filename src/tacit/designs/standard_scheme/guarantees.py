@@ -147,7 +147,7 @@ def for_the_consenting(model: StandardScheme) -> Guarantee:
                 f"at most {model.contributions} ratings of a person count, chosen at random",
                 (
                     "one histogram release: L1 sensitivity contributions + 1, discrete Laplace "
-                    "noise from the operating system's generator, through OpenDP"
+                    "noise from the operating system's generator, by an exact integer sampler"
                 ),
                 *assumed("the scale of stars, the items and the attribute's values", taken),
             )
