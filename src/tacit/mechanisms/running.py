@@ -3,8 +3,9 @@
 Each is a mechanism that has begun and remembers: it exists once, because it was charged once.
 
 One call of the sampler costs as much as some hundred draws in it, so a running mechanism draws its
-discrete Laplace noise in blocks. They grow, so that a short life does not pay for a long one. What is drawn
-ahead is noise alone: it depends on no value, is handed out once, and lives and dies with its owner.
+discrete Laplace noise in blocks. They grow, so that a short life does not pay for a long one. What
+is drawn ahead is noise alone: it depends on no value, is handed out once, and lives and dies with
+its owner.
 
 Gate: it tells when a count first passes a threshold, and then stays shut: AboveThreshold.
 
