@@ -195,9 +195,10 @@ class BlockTable:
 
     def exponent(self, block: int, offset: int) -> Fraction:
         """Return h(2^b B + J) - h(2^b B), exactly."""
+        steps = offset
         if self.kind == "gaussian":
-            return self.rate * offset * (2 ** (self.block_bits + 1) * block + offset)
-        return self.rate * offset
+            steps = offset * ((block << (self.block_bits + 1)) + offset)
+        return self.rate * steps
 
 
 @lru_cache(maxsize=128)
@@ -313,8 +314,9 @@ def _draw_candidates(
 def _join(blocks: Integers, offsets: Integers, block_bits: int) -> NDArray[Any]:
     """Return 2^b B + J; as Python integers where int64 could overflow."""
     if (blocks >= 1 << (62 - block_bits)).any():
-        return blocks.astype(object) * 2**block_bits + offsets.astype(object)
-    return (blocks << block_bits) + offsets
+        blocks, offsets = blocks.astype(object), offsets.astype(object)
+    magnitudes: NDArray[Any] = blocks * (1 << block_bits) + offsets
+    return magnitudes
 
 
 def find_blocks(table: BlockTable, uniforms: Words, source: Source) -> Integers:
