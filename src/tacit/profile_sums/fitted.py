@@ -1,4 +1,4 @@
-"""A fit from its ratings to what it leaves: checked inputs go in, a frozen `FittedLists` comes out."""
+"""A fit: checked inputs go in, and everything that it leaves comes out as a frozen value."""
 
 from __future__ import annotations
 
@@ -143,9 +143,7 @@ def prepare_fit(ratings: Given, settings: Settings, choices: CatalogueChoices) -
     )
 
 
-def fit_lists(
-    prepared: PreparedFit, fits: tuple[Fit, ...], lifetime: float | None
-) -> FittedLists:
+def fit_lists(prepared: PreparedFit, fits: tuple[Fit, ...], lifetime: float | None) -> FittedLists:
     """Draw the sums, those of lists first. All of a fit is returned, or nothing of it.
 
     Args:
@@ -161,9 +159,7 @@ def fit_lists(
     if settings.stars:
         star_noises = noise_multipliers(settings)[LIST_SUMS:]
         n_people = released.usefulness.people
-        stars = release_stars(
-            prepared.ratings, sides, prepared.features, star_noises, n_people
-        )
+        stars = release_stars(prepared.ratings, sides, prepared.features, star_noises, n_people)
     catalogue = prepared.catalogue
     return FittedLists(
         settings=settings,

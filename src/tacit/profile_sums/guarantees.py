@@ -92,8 +92,9 @@ def _card_with_noise(fits: Sequence[Fit], delta: float, usefulness: str) -> Guar
         delta=delta,
         lifetime=f"{counted_fits}: {_LIFETIME}",
         assumptions=(
-            *assumed("the catalogue, its domains and metadata, and the scale of stars",
-                     assumed_public),
+            *assumed(
+                "the catalogue, its domains and metadata, and the scale of stars", assumed_public
+            ),
             "item metadata were made without these people's ratings or events",
             (
                 f"{len(fits[-1].noises)} noisy sums over people, all charged before the first; in "

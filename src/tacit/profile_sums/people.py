@@ -44,9 +44,8 @@ def read_profiles(
     """
     liked = ratings.values >= threshold - LIKE_TOLERANCE
     context = _rows_among(ratings, sides.context, sides.n_items)
-    if sides.one_domain:
-        targets = context
-    else:
+    targets = context
+    if not sides.one_domain:
         targets = _rows_among(ratings, sides.targets, sides.n_items)
     target_likes = liked[targets.mask]
     likes_before = np.concatenate([[0], np.cumsum(target_likes)])
@@ -108,9 +107,7 @@ People = Profiles | StoredProfiles
 """The people of a sum; `total(add)` gives it."""
 
 
-def read_people(
-    ratings: Given, sides: ItemSides, threshold: float, other_weight: float
-) -> People:
+def read_people(ratings: Given, sides: ItemSides, threshold: float, other_weight: float) -> People:
     """Read everybody's profile, in memory or where the rows are stored; as `read_profiles`."""
     read = partial(read_profiles, sides=sides, threshold=threshold, other_weight=other_weight)
     if isinstance(ratings, StoredRatings):

@@ -144,9 +144,7 @@ def _release_tastes(
     """Release sums 2a, 2b and 3. noises: of all four sums."""
     _, moment_noise, product_noise, item_noise = noises
     centre = profile_centre(counts, features, settings)
-    whitening = release_whitening(
-        people, centre, features, counts.people, moment_noise, settings
-    )
+    whitening = release_whitening(people, centre, features, counts.people, moment_noise, settings)
     directions = release_directions(
         people, centre, features, counts, whitening, product_noise, settings
     )

@@ -319,13 +319,14 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         "missing": planned.missing,
     }
     epsilon, lifetime = f"{planned.epsilon:g}", f"{planned.lifetime_epsilon:g}"
-    shown, options = [_describe_plan(planned)], ""
+    summary, options = _describe_plan(planned), ""
+    shown = [summary]
     if planned.releases > 1:
+        fits = f"One fit a {settings.every}, {planned.releases} of them"
+        evaluate_both = f"tacit evaluate private RATINGS --epsilon {epsilon},{lifetime}"
         shown = [
-            f"One fit a {settings.every}, {planned.releases} of them: each may take epsilon "
-            f"{epsilon}. {shown[0]}",
-            "What that costs in lists:  tacit evaluate private RATINGS --epsilon "
-            f"{epsilon},{lifetime}",
+            f"{fits}: each may take epsilon {epsilon}. {summary}",
+            f"What that costs in lists:  {evaluate_both}",
         ]
         options = f" --lifetime {lifetime} --ledger budgets.db --previous m.tacit"
     if settings.ratings is not None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +44,7 @@ def comparison_entries(comparison: Comparison) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-def _entry(name: str, epsilon: float, maker: str, settings: dict[str, object]) -> Entry:
+def _entry(name: str, epsilon: float, maker: str, settings: Mapping[str, Any]) -> Entry:
     variant = "sound" if math.isfinite(epsilon) else "non-private"
     return Entry(name, variant, epsilon, UNIT, AGAINST, maker, settings)
 

@@ -284,9 +284,7 @@ class Account:
         return made.answer, made.repeated
 
 
-def _find_place(
-    earlier: Sequence[Fit], charged_fits: Sequence[Fit]
-) -> tuple[Fit | None, bool]:
+def _find_place(earlier: Sequence[Fit], charged_fits: Sequence[Fit]) -> tuple[Fit | None, bool]:
     """Find the fit that a new one follows: the last earlier one, or the last of those that failed
     directly after it.
 

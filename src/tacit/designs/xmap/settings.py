@@ -21,7 +21,7 @@ from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Adjacency, Guarantee
 from tacit.profile_sums import guarantees
 from tacit.profile_sums.catalogue import item_domains
-from tacit.profile_sums.model import PrivateLists
+from tacit.profile_sums.model import PrivateLists as PrivateLists
 from tacit.profile_sums.scoring import Reason as Reason
 from tacit.profile_sums.settings import Settings as PrivateSettings
 

@@ -16,9 +16,15 @@ _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def add_item_tastes(
-    people: Any, centre: Any, context: Any, taste_map: Any, mean_row: float, least: float,
-    clip: Any, total: Any,
-) -> None:  # fmt: skip
+    people: Any,
+    centre: Any,
+    context: Any,
+    taste_map: Any,
+    mean_row: float,
+    least: float,
+    clip: Any,
+    total: Any,
+) -> None:
     """Add each person's table to total (target items + 1, k).
 
     With L a person's likes, v = V' z their tastes and v_{-t} those without the like t, the rows of

@@ -16,9 +16,16 @@ _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def add_feature_products(
-    people: Any, centre: Any, context: Any, targets: Any, taste_map: Any, mean_likes: Any,
-    least: float, clip: Any, total: Any,
-) -> None:  # fmt: skip
+    people: Any,
+    centre: Any,
+    context: Any,
+    targets: Any,
+    taste_map: Any,
+    mean_likes: Any,
+    least: float,
+    clip: Any,
+    total: Any,
+) -> None:
     """Add each person's table to total (f, f).
 
     With L a person's likes, F_t the features of item t, a = A' z their whitened tastes and a_{-t}

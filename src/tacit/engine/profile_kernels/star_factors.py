@@ -186,9 +186,7 @@ def add_star_factors(rows: StarRows, released: StarTable, clip: ClipRule, total:
 
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
-def _add_tables(
-    rows: Any, released: Any, lines: Any, line_of: Any, clip: Any, total: Any
-) -> None:
+def _add_tables(rows: Any, released: Any, lines: Any, line_of: Any, clip: Any, total: Any) -> None:
     """Add everybody's table, as `add_star_factors` says.
 
     Args:

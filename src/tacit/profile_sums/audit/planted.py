@@ -67,9 +67,7 @@ def replace_item_sum(add_tables: AddTables) -> Fault:
         tables = []
         for u in range(len(people.offsets) - 1):
             person = people_between(people, u, u + 1)
-            tables.append(
-                sum_item_tastes(person, centre, features, directions, exact, settings)
-            )
+            tables.append(sum_item_tastes(person, centre, features, directions, exact, settings))
         return add_tables(tables, mechanism)
 
     return {item_tastes: {"sum_item_tastes": total}}
@@ -190,6 +188,11 @@ def forget_shares(settings: Settings) -> list[float]:
     return [combined_noise(noise_multipliers(settings))] * 4
 
 
+_TASTE = World("taste", False)
+_TOP_ITEMS = World("top-items", False)
+_FACTORS = World("taste", False, stars=True, factors=True)
+
+
 @dataclass(frozen=True)
 class Planted:
     """Steps replaced in every fit of a world, and the person who shows it."""
@@ -197,7 +200,7 @@ class Planted:
     name: str
     fault: Fault
     person: str = "likes a third, rates all"
-    world: World = World("taste", False)  # frozen
+    world: World = _TASTE
     tool: Tool = "grey-box"
     epsilon: float = EPSILON
     described: Described | None = None
@@ -216,9 +219,6 @@ class Planted:
         return exceeds(1.0, share) or exceeds(EPSILON, epsilon_of(mu, DELTA)), None
 
 
-_TOP_ITEMS = World("top-items", False)
-_FACTORS = World("taste", False, stars=True, factors=True)
-
 TOP_ITEMS_BY_TRUE_COUNTS: Fault = {release: {"release_top_items": top_items_by_true_counts}}
 SHARES_FORGOTTEN: Fault = {release: {"noise_multipliers": forget_shares}}
 HALF_SIGMA_BESIDE: Fault = {
@@ -232,9 +232,7 @@ BUGS = (
     Planted("half the noise beside the diagonal", HALF_SIGMA_BESIDE),
     Planted("popular items by true counts", TOP_ITEMS_BY_TRUE_COUNTS, world=_TOP_ITEMS),
     Planted("items damped by true counts", show_people_to_centre(centre_by_true_counts)),
-    Planted(
-        "coins of one generator for all", replace_item_sum(drop_halves_by_one_generator)
-    ),
+    Planted("coins of one generator for all", replace_item_sum(drop_halves_by_one_generator)),
     Planted(
         "divided by the true number of people",
         {release: {"release_counts": divide_by_true_number}},

@@ -1,4 +1,4 @@
-"""The released sums, one file each: contribution of one person, clip, noise, and what is made of it.
+"""The released sums, one file each: one person's contribution, clip, noise, and what is made of it.
 
 clipping.py       the resolution of a sum, and the clip as the kernels read it
 counts.py         sum 1: how often items are used and liked, and how many people there are

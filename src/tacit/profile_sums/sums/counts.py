@@ -74,9 +74,7 @@ def sum_counts(
     """Sum everybody's clipped vector, before noise: PRIVATE."""
     total = mechanism.empty()
     share = unit_share(settings, one_domain=people.one_domain)
-    add_counts(
-        people, context_items, share, settings.presence, clip_rule(mechanism), total[:, 0]
-    )
+    add_counts(people, context_items, share, settings.presence, clip_rule(mechanism), total[:, 0])
     return total
 
 
@@ -94,9 +92,7 @@ def release_counts(
     """
     own_entries = 0 if people.one_domain else context_items
     mechanism = counts_mechanism(own_entries + target_items + 1, noise)
-    add = partial(
-        sum_counts, context_items=own_entries, mechanism=mechanism, settings=settings
-    )
+    add = partial(sum_counts, context_items=own_entries, mechanism=mechanism, settings=settings)
     released = mechanism.noisy(people.total(add))[:, 0]
     noisy_people = float(released[-1]) / settings.presence
     fewest = FEWEST_PEOPLE if noise else 1

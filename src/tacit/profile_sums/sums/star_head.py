@@ -58,9 +58,7 @@ def star_rows(ratings: Ratings, items: Ints, means: StarMeans) -> StarRows:
     return StarRows(ratings.offsets, places, (ratings.values - middle) / unit - expected)
 
 
-def contributed_head_rows(
-    rows: StarRows, head: Ints, items: int, share: float
-) -> Iterator[Floats]:
+def contributed_head_rows(rows: StarRows, head: Ints, items: int, share: float) -> Iterator[Floats]:
     """(people, head) rows in blocks: stars around the level of all of a person's stars.
 
     Args:

@@ -125,9 +125,7 @@ def contributed_means(ratings: Ratings, items: Ints) -> Iterator[Contributions]:
         yield Contributions(people[order] + start, all_places[order], values)
 
 
-def read_star_means(
-    released: Floats, noise: float, features: sparse.csr_array | None
-) -> StarMeans:
+def read_star_means(released: Floats, noise: float, features: sparse.csr_array | None) -> StarMeans:
     """Make means and effects from a released table. Post-processing.
 
     Args:

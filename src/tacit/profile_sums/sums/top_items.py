@@ -62,9 +62,8 @@ def unit_rows(people: Profiles, head: Ints, *, likes: bool) -> Floats:
     """(people, head) rows of norm 1, or 0: of likes, or of weighted context items."""
     offsets = people.like_offsets if likes else people.offsets
     items = people.likes if likes else people.items
-    if likes:
-        weights = np.ones(len(items))
-    else:
+    weights = np.ones(len(items))
+    if not likes:
         weights = np.where(people.liked, 1.0, people.other_weight)
     place_of = np.full(max(int(head.max()), int(items.max(initial=0))) + 1, -1)
     place_of[head] = np.arange(len(head))
@@ -98,8 +97,7 @@ def cross_mechanism(context: int, targets: int, noise: float) -> SumRelease:
 def sum_grams(people: Profiles, head: Ints, mechanism: GramRelease) -> NDArray[Any]:
     """Sum x x' of everybody's clipped row x, before noise: PRIVATE."""
     rows = (
-        _contributed_rows(block, head, likes=block.one_domain)
-        for block in blocks_of_people(people)
+        _contributed_rows(block, head, likes=block.one_domain) for block in blocks_of_people(people)
     )
     return mechanism.total(rows)
 

@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.designs.private import events, popular
-from tacit.designs.private.fitting import Features, release
-from tacit.designs.private.people import Sides, profiles
-from tacit.designs.private.settings import Settings
+from tacit.engine.profile_kernels.clip import ClipRule
 from tacit.mechanisms import samplers
 from tacit.mechanisms.sums import GramRelease, SumRelease
+from tacit.profile_sums.catalogue import ItemSides
+from tacit.profile_sums.events import events
+from tacit.profile_sums.features import FeatureTables
+from tacit.profile_sums.people import read_profiles
+from tacit.profile_sums.release import release_lists
+from tacit.profile_sums.settings import Settings
+from tacit.profile_sums.sums import counts, item_tastes, products
 
 N, F = 24, 5
 ROWS = np.eye(F)[np.arange(N) % F] * 0.8 + 0.1
@@ -43,16 +47,16 @@ def squared_mu(monkeypatch, people_of, rows, extra, mode, joint):
     """mu^2 of all sums between `rows` and the same with one more person, on one transcript."""
     sides = (range(N), range(N)) if joint else (range(N // 2), range(N // 2, N))
     whole = sparse.csr_array(ROWS)
-    features = Features(whole[list(sides[0])], whole[list(sides[1])])
+    features = FeatureTables(whole[list(sides[0])], whole[list(sides[1])])
     sizes = len(sides[0]), len(sides[1])
     first = Transcript()
     monkeypatch.setattr(samplers, "discrete_gaussian", first)
     # Clips so small that they bind in so small a world.
     settings = Settings(mode=mode, moment_clip=0.02, feature_clip=0.02, item_clip=0.02)
-    release(people_of([*rows, extra], N, *map(list, sides)), sizes, features, settings)
+    release_lists(people_of([*rows, extra], N, *map(list, sides)), *sizes, features, settings)
     second = Transcript(first.given)
     monkeypatch.setattr(samplers, "discrete_gaussian", second)
-    release(people_of(rows, N, *map(list, sides)), sizes, features, settings)
+    release_lists(people_of(rows, N, *map(list, sides)), *sizes, features, settings)
     return math.fsum(
         float(((present - absent).astype(float) ** 2).sum()) / sigma**2
         for (present, sigma), (absent, _) in zip(first.asked, second.asked, strict=True)
@@ -99,10 +103,10 @@ def test_a_clip_left_out_is_caught(monkeypatch, people_of):
     """The test above has teeth: with a norm ten times too large, it fails."""
 
     def loose(mechanism):
-        return popular.Clip(10 * mechanism.norm, mechanism.resolution, 100 * mechanism.squared_norm)
+        return ClipRule(10 * mechanism.norm, mechanism.resolution, 100 * mechanism.squared_norm)
 
-    for module in ("fitting", "popular"):
-        monkeypatch.setattr(f"tacit.designs.private.{module}.clip_of", loose)
+    for module in (counts, products, item_tastes):
+        monkeypatch.setattr(module, "clip_rule", loose)
     heavy = {i: 5.0 if i % 5 == 0 else 1.0 for i in range(N)}
     assert squared_mu(monkeypatch, people_of, crowd(), heavy, "taste", True) > CHARGED
 
@@ -132,9 +136,9 @@ def test_what_is_drawn_is_what_is_charged(monkeypatch, people_of, mode, joint):
     squared = Settings(mode=mode, epsilon=8.0)
     sides = (range(N), range(N)) if joint else (range(N // 2), range(N // 2, N))
     whole = sparse.csr_array(ROWS)
-    features = Features(whole[list(sides[0])], whole[list(sides[1])])
+    features = FeatureTables(whole[list(sides[0])], whole[list(sides[1])])
     people = people_of(crowd(300), N, *map(list, sides))
-    release(people, (len(sides[0]), len(sides[1])), features, squared)
+    release_lists(people, len(sides[0]), len(sides[1]), features, squared)
     listed = sorted(events(squared), key=lambda event: event.noise_multiplier)
     for (noise, sigma, size), event in zip(sorted(seen), listed, strict=True):
         assert noise == event.noise_multiplier
@@ -146,11 +150,11 @@ def test_without_noise_the_sampler_is_not_asked(monkeypatch, people_of, two_doma
     """At epsilon inf nothing is drawn."""
     monkeypatch.setattr(samplers, "discrete_gaussian", None)
     people, features = two_domain_example
-    release(people, (2, 2), features, Settings(epsilon=math.inf))
+    release_lists(people, 2, 2, features, Settings(epsilon=math.inf))
 
 
 def test_people_are_kept_whatever_others_do(world):
     """A person without rows of either domain is still a person: nobody is filtered."""
-    sides = Sides(world.n_items, np.arange(2), np.arange(2, 4))
-    people = profiles(world, sides, 3.8, 0.4)
+    sides = ItemSides(world.n_items, np.arange(2), np.arange(2, 4))
+    people = read_profiles(world, sides, 3.8, 0.4)
     assert len(people.offsets) == world.n_users + 1

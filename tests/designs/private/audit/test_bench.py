@@ -7,8 +7,14 @@ import pytest
 from tacit.auditing.bugs import examine
 from tacit.auditing.claims import run
 from tacit.auditing.replays import replays
-from tacit.designs.private.audit import BENCH
-from tacit.designs.private.audit.worlds import BUGS, PERSONS, WORLDS, answers, overspent, tables
+from tacit.designs.private.audit.bench import LINES, WORLDS
+from tacit.profile_sums.audit.planted import BUGS
+from tacit.profile_sums.audit.worlds import (
+    PERSONS,
+    answer_sampler,
+    largest_share_used,
+    neighbouring_tables,
+)
 
 
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
@@ -17,9 +23,11 @@ def test_no_sum_takes_more_than_its_event(world, person):
     """Nothing is released without noise, no sum moves further than its own event says, and the
     extreme person uses up the last sum."""
     shares = []
-    for _, moved in replays(world.fit, tables(PERSONS[person]), answers(factors=world.factors)):
+    for _, moved in replays(
+        world.fit, neighbouring_tables(PERSONS[person]), answer_sampler(factors=world.factors)
+    ):
         assert moved.differences == ()
-        shares.append(overspent(world, moved.moves))
+        shares.append(largest_share_used(world, moved.moves))
     assert 0 < max(shares) <= 1 + 1e-9
     assert person != "likes everything" or max(shares) > 0.99
 
@@ -41,6 +49,6 @@ def test_there_are_enough_bugs_and_pairs():
 
 def test_a_line_holds_its_claim():
     """With few samples: the exact loss is within the claim and near it, nothing is violated."""
-    audit = run(BENCH[0](), samples=2_000)
+    audit = run(LINES[0](), samples=2_000)
     assert 0.99 * audit.epsilon < audit.exact <= audit.epsilon
     assert audit.verdict != "violation"

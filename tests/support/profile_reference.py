@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.designs.private.fitting import LEAST_REST, Features, applied
-from tacit.designs.private.popular import item_share
-from tacit.designs.private.settings import Settings
-from tacit.engine.profile_sums_compiled import Centre, Map, Profiles
-from tacit.engine.stars_compiled import StarRows, StarTable
+from tacit.engine.profile_kernels.star_factors import StarRows, StarTable
+from tacit.engine.profile_kernels.types import ProfileCentre, Profiles, TasteMap
+from tacit.profile_sums.features import FeatureTables
+from tacit.profile_sums.settings import Settings
+from tacit.profile_sums.sums.counts import unit_share
+from tacit.profile_sums.sums.taste_maps import LEAST_REST, map_features
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -22,7 +23,7 @@ def shares(person: Profiles, damping: Floats, features: sparse.csr_array) -> tup
     """(f,) mean features of ONE person's context items, and the sum of their weights."""
     mean, weights = np.zeros(features.shape[1]), 0.0
     for item, liked in zip(person.items, person.liked, strict=True):
-        weight = (1.0 if liked else person.low) * damping[item]
+        weight = (1.0 if liked else person.other_weight) * damping[item]
         weights += weight
         row = slice(features.indptr[item], features.indptr[item + 1])
         mean[features.indices[row]] += weight * features.data[row]
@@ -31,30 +32,30 @@ def shares(person: Profiles, damping: Floats, features: sparse.csr_array) -> tup
 
 def contributes(person: Profiles) -> bool:
     """Whether ONE person adds to the sums after the first: decided by their own rows."""
-    return bool(len(person.items)) and (person.joint or bool(len(person.likes)))
+    return bool(len(person.items)) and (person.one_domain or bool(len(person.likes)))
 
 
-def taste(person: Profiles, at: Centre, features: sparse.csr_array) -> Floats:
+def taste(person: Profiles, at: ProfileCentre, features: sparse.csr_array) -> Floats:
     """(f,) z of ONE person: their contribution to 2a, before clipping."""
     mean, weights = shares(person, at.damping, features)
     return mean - at.mean if weights > 0 and contributes(person) else np.zeros(len(mean))
 
 
-def without(person: Profiles, like: int, weights: float, at: Centre) -> float | None:
+def without(person: Profiles, like: int, weights: float, at: ProfileCentre) -> float | None:
     """r: the weight of a like relative to all others of ONE person; None: the like is left out."""
-    if not person.joint:
+    if not person.one_domain:
         return 0.0
     own = at.damping[like]
     return own / (weights - own) if weights - own > LEAST_REST else None
 
 
 def left_out(
-    person: Profiles, at: Centre, features: sparse.csr_array, onto: Map
+    person: Profiles, at: ProfileCentre, features: sparse.csr_array, onto: TasteMap
 ) -> tuple[Floats, list[tuple[int, Floats]]]:
     """ONE person's mapped tastes, and for each like that stays, its item and the tastes without it
     divided by the norm of all likes."""
     mean, weights = shares(person, at.damping, features)
-    image = applied(mean, onto.matrix)
+    image = map_features(mean, onto.matrix)
     rows = []
     for like in person.likes:
         rest = without(person, like, weights, at)
@@ -63,7 +64,9 @@ def left_out(
     return image - onto.mean, rows
 
 
-def product(person: Profiles, at: Centre, features: Features, onto: Map, usual: Floats) -> Floats:
+def product(
+    person: Profiles, at: ProfileCentre, features: FeatureTables, onto: TasteMap, usual: Floats
+) -> Floats:
     """(f, f) ONE person's contribution to 2b. usual: (f,) mean features of likes."""
     table = np.zeros((features.width, features.width))
     if not contributes(person):
@@ -78,7 +81,7 @@ def product(person: Profiles, at: Centre, features: Features, onto: Map, usual: 
 
 
 def table(
-    person: Profiles, at: Centre, features: Features, onto: Map, settings: Settings
+    person: Profiles, at: ProfileCentre, features: FeatureTables, onto: TasteMap, settings: Settings
 ) -> Floats:
     """(target items + 1, k) ONE person's contribution."""
     values = np.zeros((len(onto.targets) + 1, onto.matrix.shape[1]))
@@ -92,10 +95,10 @@ def table(
 
 def contribution(person: Profiles, context: int, targets: int, settings: Settings) -> Floats:
     """(context + targets + 1,) of ONE person. context: 0 in one domain."""
-    share = item_share(settings, person.joint)
+    share = unit_share(settings, one_domain=person.one_domain)
     vector = np.zeros(context + targets + 1)
     if context and len(person.items):
-        weights = np.where(person.liked, 1.0, person.low)
+        weights = np.where(person.liked, 1.0, person.other_weight)
         length = math.sqrt(np.add.accumulate(weights * weights)[-1])
         vector[person.items] = share * (weights / length)
     if len(person.likes):

@@ -5,18 +5,27 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import profile_reference
 import pytest
-import sums_reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tacit.designs.private import fitting, popular
-from tacit.designs.private.fitting import Features
-from tacit.designs.private.people import some
-from tacit.designs.private.popular import cross, cross_total, gram, gram_total
-from tacit.designs.private.settings import Settings
 from tacit.mechanisms.sums import SumRelease
+from tacit.profile_sums.features import FeatureTables
+from tacit.profile_sums.people import people_between
+from tacit.profile_sums.settings import Settings
+from tacit.profile_sums.sums.counts import Counts, counts_mechanism, profile_centre, sum_counts
+from tacit.profile_sums.sums.item_tastes import item_tastes_mechanism, sum_item_tastes
+from tacit.profile_sums.sums.moment import people_tastes
+from tacit.profile_sums.sums.products import products_mechanism, sum_feature_products
+from tacit.profile_sums.sums.taste_maps import taste_map
+from tacit.profile_sums.sums.top_items import (
+    cross_mechanism,
+    gram_mechanism,
+    sum_cross_products,
+    sum_grams,
+)
 
 N, F, K = 12, 5, 3
 SETTINGS = Settings()
@@ -36,36 +45,34 @@ def world(rows, people_of, joint):
     """Profiles, what was released before, features, and numbers of context and target items."""
     sides = (range(N), range(N)) if joint else (range(N // 2), range(N // 2, N))
     people = people_of(rows, N, *map(list, sides))
-    features = Features(TABLE[list(sides[0])], TABLE[list(sides[1])])
+    features = FeatureTables(TABLE[list(sides[0])], TABLE[list(sides[1])])
     context, targets = len(sides[0]), len(sides[1])
-    earlier = popular.Counts(
-        PUBLIC.random(context), np.full(targets, 0.1), 0.01, 100.0, too_few=False
-    )
-    return people, fitting.centre(earlier, features, SETTINGS), features, context, targets
+    earlier = Counts(PUBLIC.random(context), np.full(targets, 0.1), 0.01, 100.0, too_few=False)
+    return people, profile_centre(earlier, features, SETTINGS), features, context, targets
 
 
 def each_sum(people, at, features, context, targets, noise):
     """For sums 1, 2b and 3: the mechanism, one person's readable table, everybody's total."""
-    separate = 0 if people.joint else context
-    first = popular.release(separate + targets + 1, noise)
-    white, narrow = (fitting.map_of(each, at, features.targets) for each in (WHITE, MAP))
+    separate = 0 if people.one_domain else context
+    first = counts_mechanism(separate + targets + 1, noise)
+    white, narrow = (taste_map(each, at, features.targets) for each in (WHITE, MAP))
     usual = features.targets.T @ np.full(targets, 0.1)
-    second = fitting.product_release(F, noise, SETTINGS)
-    third = fitting.item_release(targets, K, noise, SETTINGS)
+    second = products_mechanism(F, noise, SETTINGS)
+    third = item_tastes_mechanism(targets, K, noise, SETTINGS)
     yield (
         first,
-        lambda one: sums_reference.contribution(one, separate, targets, SETTINGS)[:, None],
-        lambda some_: popular.total(some_, separate, first, SETTINGS),
+        lambda one: profile_reference.contribution(one, separate, targets, SETTINGS)[:, None],
+        lambda some_: sum_counts(some_, separate, first, SETTINGS),
     )
     yield (
         second,
-        lambda one: sums_reference.product(one, at, features, white, usual),
-        lambda some_: fitting.product_total(some_, at, features, WHITE, usual, second),
+        lambda one: profile_reference.product(one, at, features, white, usual),
+        lambda some_: sum_feature_products(some_, at, features, WHITE, usual, second),
     )
     yield (
         third,
-        lambda one: sums_reference.table(one, at, features, narrow, SETTINGS),
-        lambda some_: fitting.item_total(some_, at, features, MAP, third, SETTINGS),
+        lambda one: profile_reference.table(one, at, features, narrow, SETTINGS),
+        lambda some_: sum_item_tastes(some_, at, features, MAP, third, SETTINGS),
     )
 
 
@@ -78,7 +85,7 @@ def test_compiled_sums_are_the_readable_contributions(people_of, joint, rows):
     given_world = world(rows, people_of, joint)
     people = given_world[0]
     for mechanism, contribution, total in each_sum(*given_world, 1.0):
-        alone = [some(people, u, u + 1) for u in range(len(rows))]
+        alone = [people_between(people, u, u + 1) for u in range(len(rows))]
         steps = [mechanism.steps(contribution(person)) for person in alone]
         assert all((table**2).sum() <= mechanism.squared_norm for table in steps)
         assert (total(people) == np.sum(steps, axis=0)).all()
@@ -92,11 +99,11 @@ def test_compiled_sums_are_the_readable_contributions(people_of, joint, rows):
 def test_tastes_are_the_same_alone_and_among_others(people_of, joint, rows):
     """Bit for bit, readable and compiled, of every person."""
     people, at, features, *_ = world(rows, people_of, joint)
-    among = fitting.tastes(people, at, features.context)
+    among = people_tastes(people, at, features.context)
     for u in range(len(rows)):
-        person = some(people, u, u + 1)
-        assert (sums_reference.taste(person, at, features.context) == among[u]).all()
-        assert (fitting.tastes(person, at, features.context)[0] == among[u]).all()
+        person = people_between(people, u, u + 1)
+        assert (profile_reference.taste(person, at, features.context) == among[u]).all()
+        assert (people_tastes(person, at, features.context)[0] == among[u]).all()
 
 
 @pytest.mark.parametrize("joint", [True, False])
@@ -106,7 +113,7 @@ def test_without_noise_nothing_is_clipped_or_rounded(people_of, joint):
     given_world = world(rows, people_of, joint)
     people = given_world[0]
     for _, contribution, total in each_sum(*given_world, 0.0):
-        each = [contribution(some(people, u, u + 1)) for u in range(len(rows))]
+        each = [contribution(people_between(people, u, u + 1)) for u in range(len(rows))]
         np.testing.assert_allclose(total(people), np.sum(each, axis=0), atol=1e-12)
 
 
@@ -115,9 +122,9 @@ def test_extreme_person_is_within_the_norm_of_every_sum(people_of):
     and near it where the contribution is large. Without the clip it is not."""
     wide = sparse.csr_array(np.eye(F)[np.arange(100) % F])
     people = people_of([dict.fromkeys(range(60), 5.0)], 100, list(range(100)), list(range(100)))
-    earlier = popular.Counts(np.full(100, 0.1), np.full(100, 0.1), 0.01, 100.0, too_few=False)
-    features = Features(wide, wide)
-    at = fitting.centre(earlier, features, SETTINGS)._replace(mean=np.full(F, 50.0))
+    earlier = Counts(np.full(100, 0.1), np.full(100, 0.1), 0.01, 100.0, too_few=False)
+    features = FeatureTables(wide, wide)
+    at = profile_centre(earlier, features, SETTINGS)._replace(mean=np.full(F, 50.0))
     for mechanism, contribution, total in each_sum(people, at, features, 100, 100, 1.0):
         squares = (total(people) ** 2).sum()
         assert 0.98 * mechanism.squared_norm < squares <= mechanism.squared_norm
@@ -134,11 +141,11 @@ def test_a_like_is_left_out_of_its_own_tastes(people_of):
     """The closed form is the taste of the history without that like."""
     own = {0: 5.0, 3: 4.0, 7: 5.0, 9: 1.0}
     people, at, features, *_ = world([own], people_of, True)
-    same = fitting.map_of(np.eye(F), at, features.targets)
-    _, likes = sums_reference.left_out(people, at, features.context, same)
+    same = taste_map(np.eye(F), at, features.targets)
+    _, likes = profile_reference.left_out(people, at, features.context, same)
     for like, found in likes:
         without = people_of([left(own, like)], N, list(range(N)), list(range(N)))
-        expected = sums_reference.taste(without, at, features.context)
+        expected = profile_reference.taste(without, at, features.context)
         np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
@@ -151,7 +158,7 @@ def test_people_without_likes(people_of):
     assert tables[0][-1, 0] == SETTINGS.presence
     assert not tables[1].any()
     assert not tables[2].any()
-    assert not sums_reference.taste(across[0], across[1], across[2].context).any()
+    assert not profile_reference.taste(across[0], across[1], across[2].context).any()
     tables = [contribution(one[0]) for _, contribution, _ in each_sum(*one, 1.0)]
     assert (tables[0][:-1] == 0).all()
     assert tables[1].any()
@@ -177,14 +184,16 @@ def test_products_of_top_items_are_clipped_and_add_up(people_of):
     ]
     people = people_of(rows, N, list(range(6)), list(range(6, N)))
     heads = np.arange(4), np.arange(5)
-    mechanism = cross((4, 5), 1.0)
-    each = [cross_total(some(people, u, u + 1), heads, mechanism) for u in range(30)]
+    mechanism = cross_mechanism(4, 5, 1.0)
+    each = [
+        sum_cross_products(people_between(people, u, u + 1), *heads, mechanism) for u in range(30)
+    ]
     assert all((table**2).sum() <= mechanism.squared_norm for table in each)
     assert max((table**2).sum() for table in each) > 0.99 * mechanism.squared_norm
-    assert (cross_total(people, heads, mechanism) == np.sum(each, axis=0)).all()
-    shape = gram(4, 1.0)
-    grams = [gram_total(some(people, u, u + 1), heads[0], shape) for u in range(30)]
-    assert (gram_total(people, heads[0], shape) == np.sum(grams, axis=0)).all()
+    assert (sum_cross_products(people, *heads, mechanism) == np.sum(each, axis=0)).all()
+    shape = gram_mechanism(4, 1.0)
+    grams = [sum_grams(people_between(people, u, u + 1), heads[0], shape) for u in range(30)]
+    assert (sum_grams(people, heads[0], shape) == np.sum(grams, axis=0)).all()
 
 
 def test_steps_of_a_person_are_those_of_the_sum():

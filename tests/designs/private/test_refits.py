@@ -11,10 +11,11 @@ import pytest
 
 from tacit import Private, XMap, container, load_model
 from tacit.accounting import GDPAccountant
-from tacit.designs.private import Account, Settings, events, plan, releases
-from tacit.designs.private.fitting import release
+from tacit.designs.private import Account, Settings, events, plan_releases, refits
 from tacit.errors import ConfigError, DataError, ModelFileError, PrivacyError
 from tacit.ledger import BudgetExhausted, Cap, CapChanged, Charge, Cost, Holder, open_ledger
+from tacit.profile_sums.fits import Fit, total_epsilon
+from tacit.profile_sums.release import release_lists
 from tacit.recommenders.baselines import PrivatePopularity
 
 
@@ -56,7 +57,7 @@ def test_a_lifetime_refuses_before_anything_is_drawn(world, monkeypatch):
     """The next fit would pass it: PrivacyError, and no sum is asked for."""
     first = Private(1.0, lifetime=1.2).fit(world)
     assert first.standing_.further == 0
-    monkeypatch.setattr("tacit.designs.private.model.release", lambda *_: pytest.fail("drawn"))
+    monkeypatch.setattr("tacit.profile_sums.fitted.release_lists", lambda *_: pytest.fail("drawn"))
     with pytest.raises(PrivacyError, match=r"lifetime allows 1\.2"):
         Private(1.0, previous=first).fit(world)
 
@@ -71,11 +72,11 @@ def test_a_lifetime_of_one_fit_allows_that_fit(world):
 @pytest.mark.parametrize("lifetime", [1.0, 3.0])
 def test_a_schedule_is_what_the_ledger_grants(times, lifetime):
     """So many equal fits fit into the cap in whole steps, and leave less than 4 % of it."""
-    each = plan(1000, 100, lifetime, releases=times).epsilon
-    cost = releases.Fit.new(Settings(each)).steps
-    most = releases.allowed(lifetime, 1e-6) * 10**6
+    each = plan_releases(1000, 100, lifetime, releases=times).epsilon
+    cost = Fit.new(Settings(each)).steps
+    most = refits.largest_rho(lifetime, 1e-6) * 10**6
     assert 0.96 * most <= times * cost <= most
-    assert releases.total([releases.Fit.new(Settings(each))] * times, 1e-6) <= lifetime
+    assert total_epsilon([Fit.new(Settings(each))] * times, 1e-6) <= lifetime
 
 
 def test_the_ledger_pays_for_every_fit(world, ledger):
@@ -215,7 +216,7 @@ def test_a_charged_fit_that_fails_can_be_asked_for_again(world, ledger, monkeypa
     first = Private(0.5, lifetime=3.0).fit(world, account=account)
     once = ledger.balance(holder).spent
     with monkeypatch.context() as broken:
-        broken.setattr("tacit.designs.private.model.release", stops_after_the_counts)
+        broken.setattr("tacit.profile_sums.fitted.release_lists", stops_after_the_counts)
         with pytest.raises(PrivacyError, match="stays charged"):
             Private(0.5, previous=first).fit(world, account=account)
     assert ledger.balance(holder).spent == 2 * once
@@ -240,7 +241,7 @@ def test_the_first_fit_may_fail_twice_and_is_found_again(world, ledger, monkeypa
     """Each failure is charged; the file that was made at last is given to whoever asks again."""
     account, holder = Account(ledger), Holder.dataset("tacit", "ratings")
     with monkeypatch.context() as broken:
-        broken.setattr("tacit.designs.private.model.release", stops_after_the_counts)
+        broken.setattr("tacit.profile_sums.fitted.release_lists", stops_after_the_counts)
         for _ in range(2):
             with pytest.raises(PrivacyError, match="stays charged"):
                 Private(0.5, lifetime=3.0).fit(world, account=account)
@@ -257,11 +258,11 @@ def test_an_interrupt_after_the_first_sum_stays_charged(world, ledger, monkeypat
     account, holder = Account(ledger), Holder.dataset("tacit", "ratings")
 
     def interrupted(*given):
-        release(*given)
+        release_lists(*given)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as broken:
-        broken.setattr("tacit.designs.private.model.release", interrupted)
+        broken.setattr("tacit.profile_sums.fitted.release_lists", interrupted)
         with pytest.raises(KeyboardInterrupt):
             Private(0.5, lifetime=3.0).fit(world, account=account)
     once = ledger.balance(holder).spent
@@ -290,7 +291,7 @@ def test_what_fails_before_the_first_sum_is_not_charged(world, ledger, monkeypat
         raise MemoryError
 
     with monkeypatch.context() as broken:
-        broken.setattr("tacit.designs.private.people.everybody", stops)
+        broken.setattr("tacit.profile_sums.fitted.read_people", stops)
         with pytest.raises(MemoryError):
             Private(0.5, previous=first).fit(world, account=account)
     assert ledger.balance(holder).spent == once
@@ -299,7 +300,7 @@ def test_what_fails_before_the_first_sum_is_not_charged(world, ledger, monkeypat
 
 
 def stops_after_the_counts(*given):
-    release(*given)
+    release_lists(*given)
     raise MemoryError
 
 
@@ -307,16 +308,6 @@ def test_previous_is_a_model_of_this_design(world):
     """Anything else is refused before a sum."""
     with pytest.raises(ConfigError, match="previous"):
         Private(1.0, previous=3).fit(world)
-
-
-def test_a_file_of_before_has_one_fit(world, tmp_path):
-    """Model files without a list of fits open, and count as the fit they are."""
-    model = Private(1.0).fit(world)
-    header, arrays = model.parts()
-    del header["releases"]
-    container.write(tmp_path / "old.tacit", header, arrays)
-    assert load_model(tmp_path / "old.tacit").guarantees()[0].epsilon == pytest.approx(1.0)
-    assert Private(1.0, previous=tmp_path / "old.tacit").fit(world).standing_.fits == 2
 
 
 def test_a_file_that_claims_more_noise_is_refused(world, tmp_path):
@@ -344,7 +335,7 @@ def test_a_chain_has_the_conditions_of_all_its_fits(world, tmp_path):
     for previous in (first, path):
         second = Private(0.5, previous=previous).fit(replace(world, scale_given=True))
         assert "scale detected" in second.guarantees()[0].sentence
-    assert "scale" not in Private(0.5).fit(replace(world, scale_given=True)).taken_
+    assert "scale" not in Private(0.5).fit(replace(world, scale_given=True)).fitted_.assumed_public
 
 
 def test_a_fitted_object_counts_what_came_before_it_and_its_own_fits(world):
@@ -377,14 +368,14 @@ def test_a_fit_that_stops_leaves_the_model_as_it_was(world, monkeypatch):
     def stops(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tacit.designs.private.model.star_model", stops)
+    monkeypatch.setattr("tacit.profile_sums.fitted.release_stars", stops)
     with pytest.raises(KeyboardInterrupt):
         model.fit(world)
     assert (model.released_, model.releases_) == before
 
 
 def test_pickles_hold_no_person(two_domains):
-    """Of every model with a card for people: X-Map and private popularity as well."""
+    """Of every model with a card for people: X-TasteMap and private popularity as well."""
     source, target = sorted(set(two_domains.item_metadata["domain"].tolist()))[:2]
     fitted = (
         XMap(source=source, target=target, epsilon=1.0).fit(two_domains),

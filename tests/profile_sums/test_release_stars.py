@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sums_reference import star_table
+from profile_reference import star_table
 
 from tacit import Private, load_model
 from tacit.accounting import GDPAccountant
@@ -17,33 +17,39 @@ from tacit.data import generate
 from tacit.data.ratings import Ratings
 from tacit.data.splits import random_per_user
 from tacit.data.synthetic_worlds import generate_domains
-from tacit.designs.private import events
-from tacit.designs.private.fitting import Features
-from tacit.designs.private.people import Sides, features
-from tacit.designs.private.popular import clip_of
-from tacit.designs.private.settings import STAR_SHARES, Settings, noise_multipliers, overall, step
-from tacit.designs.private.stars import contributions, star_model
-from tacit.engine.stars_compiled import MOST_TASTES, StarRows, StarTable, stars
+from tacit.engine.profile_kernels.star_factors import (
+    MOST_TASTES,
+    StarRows,
+    StarTable,
+    add_star_factors,
+)
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.sums import SumRelease
+from tacit.profile_sums.catalogue import ItemSides
+from tacit.profile_sums.events import combined_noise, events, noise_multipliers
+from tacit.profile_sums.features import FeatureTables, feature_columns
+from tacit.profile_sums.release_stars import release_stars
+from tacit.profile_sums.settings import STAR_SUM_SHARES, Settings
+from tacit.profile_sums.sums.clipping import clip_rule, resolution_for
+from tacit.profile_sums.sums.star_means import contributed_means
 
 
-def one_domain(ratings: Ratings) -> Sides:
+def one_domain(ratings: Ratings) -> ItemSides:
     items = np.arange(ratings.n_items)
-    return Sides(ratings.n_items, items, items)
+    return ItemSides(ratings.n_items, items, items)
 
 
 def rows_of(ratings: Ratings, person: int) -> dict[int, list[float]]:
     """Place to values of one person's contribution, alone."""
     alone = ratings.of_users(np.array([person]))
-    (block,) = contributions(alone, np.arange(ratings.n_items))
+    (block,) = contributed_means(alone, np.arange(ratings.n_items))
     return dict(zip(block.places.tolist(), block.values.tolist(), strict=True))
 
 
 def test_a_contribution_is_the_same_alone_and_among_others(world):
     """Bit for bit, for every person."""
-    (block,) = contributions(world, np.arange(world.n_items))
+    (block,) = contributed_means(world, np.arange(world.n_items))
     for person in range(world.n_users):
         own = block.people == person
         among = dict(zip(block.places[own].tolist(), block.values[own].tolist(), strict=True))
@@ -59,7 +65,7 @@ def test_seven_events_cost_what_is_asked():
     assert 0.999 < accountant.epsilon(1e-6) <= 1
     noises = noise_multipliers(settings)
     assert len(noises) == 7
-    assert overall(noises[4:]) ** -2 / overall(noises) ** -2 == pytest.approx(0.4)
+    assert combined_noise(noises[4:]) ** -2 / combined_noise(noises) ** -2 == pytest.approx(0.4)
     with pytest.raises(ConfigError):
         Settings(star_share=1.0)
 
@@ -67,7 +73,7 @@ def test_seven_events_cost_what_is_asked():
 def test_without_noise_means_are_those_of_people_and_items():
     """Two people, two items: effects are mean stars above the person's own mean."""
     ratings = Ratings.from_arrays([1, 1, 2, 2], [1, 2, 1, 2], [5, 3, 4, 2])
-    found = star_model(ratings, one_domain(ratings), None, [0.0] * 3, 2.0)
+    found = release_stars(ratings, one_domain(ratings), None, [0.0] * 3, 2.0)
     assert found.mean == pytest.approx(3.5)
     np.testing.assert_allclose(found.effects, [1, -1], atol=1e-6)
     own = found.predict(np.array([5.0, 3.0]), np.array([0, 1]), 2, ratings.scale)
@@ -114,10 +120,10 @@ def test_stars_of_few_people_are_no_worse_than_own_means(epsilon):
     (between draws it moves by .002), where fully trusted sums add more than .1."""
     world = generate(users=600, items=600, ratings=36_000, labels=8, seed=77)
     split = random_per_user(world, 0.2, seed=1)
-    _, table = features(world, None)
+    _, table = feature_columns(world, None)
     noises, sides = noise_multipliers(Settings(epsilon, stars=True))[4:], one_domain(split.train)
-    trusted = star_model(split.train, sides, None, noises, 600.0)
-    careful = star_model(split.train, sides, Features(table, table), noises, 600.0)
+    trusted = release_stars(split.train, sides, None, noises, 600.0)
+    careful = release_stars(split.train, sides, FeatureTables(table, table), noises, 600.0)
     loud = replace(trusted, effects=trusted.effects + np.random.default_rng(1).normal(0, 0.9, 600))
     plain = own_mean_error(split)
     assert error(careful, split) < plain + 0.01
@@ -204,7 +210,7 @@ def test_the_kernel_adds_up_what_each_person_adds_alone(world, noise):
     """Bit for bit: readable and compiled, alone and among others, each clipped as a whole."""
     rows, known = world
     items, k = known.loadings.shape
-    mechanism = SumRelease(noise, items + k, k, 0.5, step(0.5))
+    mechanism = SumRelease(noise, items + k, k, 0.5, resolution_for(0.5))
     total = mechanism.empty()
     for person in range(len(rows.offsets) - 1):
         values, places = star_table(rows, person, known)
@@ -212,25 +218,27 @@ def test_the_kernel_adds_up_what_each_person_adds_alone(world, noise):
         readable[places] = mechanism.steps(values) if noise and len(values) else values
         own = slice(rows.offsets[person], rows.offsets[person + 1])
         alone = StarRows(np.array([0, own.stop - own.start]), rows.places[own], rows.rest[own])
-        stars(alone, known, clip_of(mechanism), single)
+        add_star_factors(alone, known, clip_rule(mechanism), single)
         np.testing.assert_array_equal(single, readable)
         assert not noise or (single**2).sum() <= mechanism.squared_norm
         total += single
     among = mechanism.empty()
-    stars(rows, known, clip_of(mechanism), among)
+    add_star_factors(rows, known, clip_rule(mechanism), among)
     np.testing.assert_array_equal(among, total)
 
 
 def test_a_person_whose_table_is_not_finite_adds_nothing():
     """As if they had rated nothing, whatever number came out; the others count."""
     rows, known = rows_and_table()
-    mechanism = SumRelease(1.0, 10, 2, 0.5, step(0.5))
+    mechanism = SumRelease(1.0, 10, 2, 0.5, resolution_for(0.5))
     for bad in (math.inf, -math.inf, math.nan):
         totals = []
         for rest, last in ((rows.rest, -2), (np.append(rows.rest[:-1], bad), -1)):
             total = mechanism.empty()
             offsets = rows.offsets[: len(rows.offsets) + last + 1]
-            stars(StarRows(offsets, rows.places, rest), known, clip_of(mechanism), total)
+            add_star_factors(
+                StarRows(offsets, rows.places, rest), known, clip_rule(mechanism), total
+            )
             totals.append(total)
         np.testing.assert_array_equal(*totals)
         assert totals[0].any()
@@ -242,7 +250,7 @@ def test_more_tastes_than_a_row_holds_are_refused():
     k = MOST_TASTES + 1
     known = StarTable(np.ones((8, k)), np.ones(8), 5.0, 0.2)
     with pytest.raises(ConfigError, match="tastes"):
-        stars(rows, known, clip_of(SumRelease(1.0, 8 + k, k)), np.zeros((8 + k, k)))
+        add_star_factors(rows, known, clip_rule(SumRelease(1.0, 8 + k, k)), np.zeros((8 + k, k)))
 
 
 @pytest.mark.parametrize("people", [50.0, 1e9])
@@ -257,7 +265,7 @@ def test_of_too_few_people_all_three_sums_ask_for_means(world, people, monkeypat
 
     monkeypatch.setattr(samplers, "discrete_gaussian", keep)
     noises = [3000.0, 4000.0, 2000.0]
-    star_model(world, one_domain(world), None, noises, people)
+    release_stars(world, one_domain(world), None, noises, people)
     means = (world.n_items + 1, 2)
     grams = [shape for shape, _ in asked if len(shape) == 1]
     assert len(grams) == (0 if people == 50.0 else 2)
@@ -270,10 +278,10 @@ def test_factors_of_many_people_beat_means():
     """3,000 people at 2,500 times the noise: errors fall by .03 or more of .7 (it is .07)."""
     world = generate_domains(3000, (150, 150), 30.0, seed=2)
     split = random_per_user(world, 0.2, seed=1)
-    noises = [3000 / 2500 / math.sqrt(share) for share in STAR_SHARES]
+    noises = [3000 / 2500 / math.sqrt(share) for share in STAR_SUM_SHARES]
     sides = one_domain(split.train)
-    means = star_model(split.train, sides, None, noises, 100.0)
-    factors = star_model(split.train, sides, None, noises, 3000.0)
+    means = release_stars(split.train, sides, None, noises, 100.0)
+    factors = release_stars(split.train, sides, None, noises, 3000.0)
     assert means.loadings.shape[1] == 0 < factors.loadings.shape[1]
     assert error(factors, split) < error(means, split) - 0.03
 
@@ -291,8 +299,5 @@ def test_factors_across_domains_survive_a_file(tmp_path):
     again = load_model(tmp_path / "m")
     np.testing.assert_array_equal(again.predict([41, 50, 0], history=histories[0]), made[0])
     header, arrays = model.parts()
-    del arrays["star_loadings"], arrays["star_variances"]
-    before = Private.from_parts(header, arrays)  # files of before had means alone
-    assert before.stars_.loadings.shape == (80, 0)
     with pytest.raises(ValueError, match="star_effects"):
         Private.from_parts(header, arrays | {"star_effects": np.zeros(7)})
