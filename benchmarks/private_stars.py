@@ -4,8 +4,8 @@
 
 In one domain a random 20 % of ratings is held out. Generated: people whose ratings follow ten
 factors, a quarter of them new to the target (`generate_domains(20000, (1000, 1000), 30.0)`), and
-films in one domain. `release_stars` alone, at the noise that `Private(epsilon, stars=True)` gives it,
-which `tacit.profile_sums.release_stars` draws from the operating system.
+films in one domain. `tacit.profile_sums.release_stars` alone, at the noise that
+`Private(epsilon, stars=True)` gives it, which is drawn from the operating system.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def main() -> None:
     rows, known = world(int(asked.ratings / OF_PERSON))
     few = rows._replace(offsets=rows.offsets[:3])
     mechanism = SumRelease(3.0, ITEMS + TASTES, TASTES, NORM, resolution_for(NORM))
-    ways = {"kernel": stars, "readable": readable}
+    ways = {"kernel": add_star_factors, "readable": readable}
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     totals = {}
     for way in ways.values():

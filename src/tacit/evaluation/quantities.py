@@ -23,6 +23,10 @@ _STEP = re.compile(r"(?P<key>[^.\[\]]*)(?P<selectors>(?:\[[^\]]*\])*)(?:\.|$)")
 _SELECTOR = re.compile(r"\[([^\]]*)\]")
 
 
+Place = tuple[str | int, ...]
+"""Keys and numbers of entries, from the whole document to a value in it."""
+
+
 def find_quantities(document: Any, path: str) -> dict[str, Any]:
     """Find every value that a path names.
 
@@ -37,9 +41,20 @@ def find_quantities(document: Any, path: str) -> dict[str, Any]:
     Raises:
         ConfigError: The path cannot be read.
     """
-    found = {"": document}
+    found = locate_quantities(document, path)
+    return {_write_path(place): value for place, value in found.items()}
+
+
+def locate_quantities(document: Any, path: str) -> dict[Place, Any]:
+    """Find every value that a path names, by its place in the document.
+
+    Raises:
+        ConfigError: The path cannot be read.
+    """
+    found: dict[Place, Any] = {(): document}
     for key, selectors in _steps(path):
-        found = dict(_follow_key(found, key))
+        if key:
+            found = dict(_follow_key(found, key))
         for selector in selectors:
             found = dict(_follow_selector(found, selector))
     return found
@@ -50,6 +65,16 @@ def shows_something(value: Any) -> bool:
     if value is None or (isinstance(value, str | Sequence | Mapping) and len(value) == 0):
         return False
     return not (isinstance(value, float) and math.isnan(value))
+
+
+def _write_path(place: Place) -> str:
+    text = ""
+    for step in place:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
+    return text
 
 
 def _steps(path: str) -> Iterator[tuple[str, list[str]]]:
@@ -65,23 +90,21 @@ def _steps(path: str) -> Iterator[tuple[str, list[str]]]:
         position = step.end()
 
 
-def _follow_key(found: Mapping[str, Any], key: str) -> Iterator[tuple[str, Any]]:
-    for path, value in found.items():
-        if key == "":
-            yield path, value
-        elif isinstance(value, Mapping):
+def _follow_key(found: Mapping[Place, Any], key: str) -> Iterator[tuple[Place, Any]]:
+    for place, value in found.items():
+        if isinstance(value, Mapping):
             keys = list(value) if key == "*" else [key]
             for name in keys:
                 if name in value:
-                    yield f"{path}.{name}".removeprefix("."), value[name]
+                    yield (*place, name), value[name]
 
 
-def _follow_selector(found: Mapping[str, Any], selector: str) -> Iterator[tuple[str, Any]]:
-    for path, value in found.items():
+def _follow_selector(found: Mapping[Place, Any], selector: str) -> Iterator[tuple[Place, Any]]:
+    for place, value in found.items():
         if isinstance(value, list):
             for number, entry in enumerate(value):
                 if _is_selected(number, entry, selector):
-                    yield f"{path}[{number}]", entry
+                    yield (*place, number), entry
 
 
 def _is_selected(number: int, entry: Any, selector: str) -> bool:

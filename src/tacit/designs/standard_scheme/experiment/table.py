@@ -19,8 +19,9 @@ class AttackRow:
     """One attacker on one release.
 
     view: union (the last set), epochs (and in which week each item came), a schedule, or what is
-    known beside the release. trained_on: raw (frozen) or released (knows the method). low, high:
-    95 % over people, this row by itself.
+    known beside the release. trained_on: raw (frozen) or released (knows the method). auc: of the
+    scores of all folds together. low, high: 95 % over people, this row by itself. auc_of_folds:
+    mean of the folds' own AUC, as the patent's Table 1 has it.
     """
 
     release: str
@@ -30,6 +31,7 @@ class AttackRow:
     auc: float
     low: float
     high: float
+    auc_of_folds: float
 
 
 @dataclass(frozen=True)

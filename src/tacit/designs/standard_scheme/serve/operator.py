@@ -21,7 +21,7 @@ from typing import Any
 from tacit.container import refusal, write_whole
 from tacit.designs.standard_scheme import StandardScheme
 from tacit.designs.standard_scheme.messages import encode, is_integer
-from tacit.designs.standard_scheme.training import WHO_MAY_USE_IT
+from tacit.designs.standard_scheme.settings import WHO_MAY_USE_IT
 from tacit.errors import ConfigError, TacitError
 from tacit.privacy import Measurement
 from tacit.recommenders.inputs import load_model
@@ -207,7 +207,7 @@ def make_demo(folder: Path) -> str:
 
     model = StandardScheme(attributes=("gender",), service_sees_items=False, item_table=True)
     model.fit(population())
-    model.measurements_ = MEASURED
+    model.add_measurements(MEASURED)
     model.save(folder / "gender.tacit")
     return """[disclosures.gender]
 file = "gender.tacit"
