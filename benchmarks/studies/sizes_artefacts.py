@@ -34,7 +34,8 @@ from tacit.designs.standard_scheme.training.people import Consenting
 from tacit.designs.standard_scheme.training.tables import estimate_privately
 from tacit.designs.xmap.audit import fit
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Stars, ratings
-from tacit.mechanisms.sums import Contributions, GramRelease, SumRelease
+from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.sums import Contributions, SumRelease
 from tacit.profile_sums.audit.worlds import DELTA, answer_sampler
 
 _RARE = 3
@@ -97,7 +98,7 @@ def gram(generator: Generator) -> float:
 class _Prefix:
     """Words of which the first n are the same however many are asked for in one call."""
 
-    private = False
+    is_private = False
 
     def __init__(self, seed: int) -> None:
         self._seed, self._calls = seed, 0

@@ -211,18 +211,18 @@ def test_the_kernel_adds_up_what_each_person_adds_alone(world, noise):
     rows, known = world
     items, k = known.loadings.shape
     mechanism = SumRelease(noise, items + k, k, 0.5, resolution_for(0.5))
-    total = mechanism.empty()
+    total = mechanism.zero_table()
     for person in range(len(rows.offsets) - 1):
         values, places = star_table(rows, person, known)
-        single, readable = mechanism.empty(), mechanism.empty()
-        readable[places] = mechanism.steps(values) if noise and len(values) else values
+        single, readable = mechanism.zero_table(), mechanism.zero_table()
+        readable[places] = mechanism.clip_table(values) if noise and len(values) else values
         own = slice(rows.offsets[person], rows.offsets[person + 1])
         alone = StarRows(np.array([0, own.stop - own.start]), rows.places[own], rows.rest[own])
         add_star_factors(alone, known, clip_rule(mechanism), single)
         np.testing.assert_array_equal(single, readable)
         assert not noise or (single**2).sum() <= mechanism.squared_norm
         total += single
-    among = mechanism.empty()
+    among = mechanism.zero_table()
     add_star_factors(rows, known, clip_rule(mechanism), among)
     np.testing.assert_array_equal(among, total)
 
@@ -234,7 +234,7 @@ def test_a_person_whose_table_is_not_finite_adds_nothing():
     for bad in (math.inf, -math.inf, math.nan):
         totals = []
         for rest, last in ((rows.rest, -2), (np.append(rows.rest[:-1], bad), -1)):
-            total = mechanism.empty()
+            total = mechanism.zero_table()
             offsets = rows.offsets[: len(rows.offsets) + last + 1]
             add_star_factors(
                 StarRows(offsets, rows.places, rest), known, clip_rule(mechanism), total

@@ -110,7 +110,7 @@ def release_stars(
     mechanisms = [star_means_mechanism(len(items), noise) for noise in noises]
     add = partial(sum_star_means, items=items, mechanism=mechanisms[0])
     total = total_over_ratings(ratings, add)
-    tables_of_means = {0: mechanisms[0].noisy(total)}  # by the event that each was drawn for
+    tables_of_means = {0: mechanisms[0].add_noise(total)}  # by the event that each was drawn for
     further_events = [1, 2] if noises[0] else []
     if with_factors:
         means = read_star_means(tables_of_means[0], noises[0], table)
@@ -120,7 +120,7 @@ def release_stars(
             return _star_model(means, factors, scale)
         further_events = further_events[1:]
     for event in further_events:
-        tables_of_means[event] = mechanisms[event].noisy(total)
+        tables_of_means[event] = mechanisms[event].add_noise(total)
     means = _combine_tables(tables_of_means, noises, table)
     variance = _VARIANCE_OF_FEW if means.few else 1.0
     no_factors = StarFactors(np.zeros((len(items), 0)), np.full(len(items), variance))

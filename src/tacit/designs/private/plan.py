@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tacit.accounting.concentrated import epsilon_of_mu
+from tacit.accounting.gdp import epsilon_of_mu
 from tacit.designs.private.refits import largest_rho
 from tacit.errors import ConfigError
 from tacit.profile_sums.events import combined_noise, noise_multipliers

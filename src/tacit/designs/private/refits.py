@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.accounting import GDPAccountant, smallest_noise
-from tacit.accounting.concentrated import epsilon_of_mu
+from tacit.accounting.gdp import epsilon_of_mu
 from tacit.errors import ConfigError, PrivacyError
 from tacit.profile_sums.events import event_of_sum
 from tacit.profile_sums.fits import MICRO_RHO, Fit, total_epsilon

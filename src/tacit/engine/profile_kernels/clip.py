@@ -44,14 +44,14 @@ def _squares(values: Any, size: int) -> float:
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def clip_person(values: Any, size: int, clip: Any) -> None:
-    """Clip and round values[:size] in place, as `tacit.mechanisms.SumRelease.steps` does.
+    """Clip and round values[:size] in place, as `tacit.mechanisms.sums.SumRelease.clip_table` does.
 
     With x the values, m = max |x|:
 
         steps = trunc(x / m * min(m, norm / max(|x / m|_2, 1)) / resolution)
 
     and each step moves towards 0 by one until their squares are within `largest_square`.
-    A table with a value that is not finite, which `steps` refuses, counts as empty.
+    A table with a value that is not finite, which `clip_table` refuses, counts as empty.
     """
     largest, patterns = np.zeros(1), values.view(np.int64)
     largest_bits = np.int64(0)

@@ -17,7 +17,8 @@ from tacit.auditing.replays import replays
 from tacit.data.ratings import Ratings
 from tacit.engine.profile_kernels.clip import ClipRule
 from tacit.engine.profile_kernels.types import ProfileCentre, Profiles
-from tacit.mechanisms.sums import GramRelease, SumRelease
+from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.sums import SumRelease
 from tacit.profile_sums import fitted, release
 from tacit.profile_sums.audit.worlds import (
     DELTA,
@@ -74,37 +75,37 @@ def replace_item_sum(add_tables: AddTables) -> Fault:
 
 
 def clip_each_row(tables: list[Floats], mechanism: SumRelease) -> Ints:
-    total = mechanism.empty()
+    total = mechanism.zero_table()
     for table in tables:
-        total += np.array([mechanism.steps(row) for row in table])
+        total += np.array([mechanism.clip_table(row) for row in table])
     return total
 
 
 def clip_mean_row_apart(tables: list[Floats], mechanism: SumRelease) -> Ints:
     """Clip item rows and the mean row as two sums, and charge them once."""
-    total = mechanism.empty()
+    total = mechanism.zero_table()
     for table in tables:
-        total[:-1] += mechanism.steps(table[:-1])
-        total[-1] += mechanism.steps(table[-1] * 100)  # so that it is as long as it may be
+        total[:-1] += mechanism.clip_table(table[:-1])
+        total[-1] += mechanism.clip_table(table[-1] * 100)  # so that it is as long as it may be
     return total
 
 
 def scale_by_longest(tables: list[Floats], mechanism: SumRelease) -> Ints:
     lengths = [float(np.linalg.norm(table)) for table in tables]
     share = mechanism.norm / max([mechanism.norm, *lengths])
-    total = mechanism.empty()
+    total = mechanism.zero_table()
     for table in tables:
-        total += mechanism.steps(table * share)
+        total += mechanism.clip_table(table * share)
     return total
 
 
 def drop_halves_by_one_generator(tables: list[Floats], mechanism: SumRelease) -> Ints:
     """Toss a coin for each row of each person, with one generator that runs down the table."""
-    draws, total = np.random.default_rng(1), mechanism.empty()
+    draws, total = np.random.default_rng(1), mechanism.zero_table()
     for table in reversed(tables):
         rows = np.flatnonzero(table.any(axis=1))
         table[rows[draws.random(len(rows)) < 0.5]] = 0
-        total += mechanism.steps(table)
+        total += mechanism.clip_table(table)
     return total
 
 
@@ -157,14 +158,14 @@ def add_presence_after_clip(
     people: Profiles, context_items: int, mechanism: SumRelease, settings: Settings
 ) -> Ints:
     """Add the entry that counts people to unit vectors of likes which are clipped already."""
-    total, exact = mechanism.empty(), replace(mechanism, noise_multiplier=0.0)
+    total, exact = mechanism.zero_table(), replace(mechanism, noise_multiplier=0.0)
     for u in range(len(people.offsets) - 1):
         person = people_between(people, u, u + 1)
         vector = sum_counts(person, context_items, exact, settings)[:, 0]
         presence = vector[-1]
         vector[-1] = 0
         length = max(float(np.linalg.norm(vector)), 1e-12)
-        steps = mechanism.steps((vector / length)[:, None])
+        steps = mechanism.clip_table((vector / length)[:, None])
         steps[-1] += int(presence / mechanism.resolution)
         total += steps
     return total
@@ -222,7 +223,7 @@ class Planted:
 TOP_ITEMS_BY_TRUE_COUNTS: Fault = {release: {"release_top_items": top_items_by_true_counts}}
 SHARES_FORGOTTEN: Fault = {release: {"noise_multipliers": forget_shares}}
 HALF_SIGMA_BESIDE: Fault = {
-    GramRelease: {"sigma_beside": property(lambda mechanism: mechanism.sigma / 2)}
+    GramRelease: {"sigma_off_diagonal": property(lambda mechanism: mechanism.sigma / 2)}
 }
 """Half of sigma, where its root of a half is due."""
 BUGS = (

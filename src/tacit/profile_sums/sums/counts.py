@@ -72,7 +72,7 @@ def sum_counts(
     people: Profiles, context_items: int, mechanism: SumRelease, settings: Settings
 ) -> NDArray[Any]:
     """Sum everybody's clipped vector, before noise: PRIVATE."""
-    total = mechanism.empty()
+    total = mechanism.zero_table()
     share = unit_share(settings, one_domain=people.one_domain)
     add_counts(people, context_items, share, settings.presence, clip_rule(mechanism), total[:, 0])
     return total
@@ -93,7 +93,7 @@ def release_counts(
     own_entries = 0 if people.one_domain else context_items
     mechanism = counts_mechanism(own_entries + target_items + 1, noise)
     add = partial(sum_counts, context_items=own_entries, mechanism=mechanism, settings=settings)
-    released = mechanism.noisy(people.total(add))[:, 0]
+    released = mechanism.add_noise(people.total(add))[:, 0]
     noisy_people = float(released[-1]) / settings.presence
     fewest = FEWEST_PEOPLE if noise else 1
     n_people = max(noisy_people, float(fewest))

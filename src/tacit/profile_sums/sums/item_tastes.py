@@ -53,7 +53,7 @@ def sum_item_tastes(
         mechanism: Says how tables are clipped.
         settings: Choices of the fit.
     """
-    total = mechanism.empty()
+    total = mechanism.zero_table()
     add_item_tastes(
         people,
         centre,
@@ -93,7 +93,7 @@ def release_item_tastes(
         mechanism=mechanism,
         settings=settings,
     )
-    released = mechanism.noisy(people.total(add))
+    released = mechanism.add_noise(people.total(add))
     mean = released[-1] / settings.mean_row
     centred = (released[:-1] - counts.targets[:, None] * mean) / counts.people
     if not noise:

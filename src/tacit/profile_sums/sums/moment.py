@@ -19,7 +19,7 @@ from scipy import sparse
 
 from tacit.engine.profile_kernels.tastes import fill_tastes
 from tacit.engine.profile_kernels.types import ProfileCentre, Profiles
-from tacit.mechanisms.sums import GramRelease
+from tacit.mechanisms.gram import GramRelease
 from tacit.profile_sums.features import FeatureTables, kernel_rows
 from tacit.profile_sums.people import People, blocks_of_people
 from tacit.profile_sums.settings import Settings
@@ -72,7 +72,7 @@ def release_whitening(
         noise, features.width, settings.moment_clip, resolution_for(settings.moment_clip)
     )
     add = partial(sum_moments, centre=centre, features=features.context, mechanism=mechanism)
-    released = mechanism.noisy(people.total(add))
+    released = mechanism.add_noise(people.total(add))
     deviation = mechanism.sigma * mechanism.resolution**2 / n_people
     values, vectors = np.linalg.eigh(released / n_people)
     ridge = deviation * math.sqrt(features.width) if noise else _RIDGE_WITHOUT_NOISE

@@ -52,7 +52,7 @@ def sum_feature_products(
         mean_likes: (f,) mean features of likes.
         mechanism: Says how tables are clipped.
     """
-    total = mechanism.empty()
+    total = mechanism.zero_table()
     add_feature_products(
         people,
         centre,
@@ -91,7 +91,7 @@ def release_directions(
         mean_likes=features.targets.T @ counts.targets,
         mechanism=mechanism,
     )
-    released = mechanism.noisy(people.total(add))
+    released = mechanism.add_noise(people.total(add))
     vectors, values, _ = np.linalg.svd(released.T)
     largest_noise = 2 * math.sqrt(width) * mechanism.deviation
     significant = max(int((values > settings.edge * largest_noise).sum()), 2)

@@ -6,7 +6,7 @@ Source     private alternating least squares: Chien et al. (ICML 2021), Curmei e
 Sees       all ratings of the items, and what the sums of means and of the head released.
 Releases   for each item the sum of its stars above the person's level times their tastes; and the
            second moment of tastes.
-Clips      one person's whole table, by the kernel, as `SumRelease.steps` does.
+Clips      one person's whole table, by the kernel, as `SumRelease.clip_table` does.
 Makes      loadings of all items, and the variance of a rating around them.
 """
 
@@ -58,7 +58,7 @@ def sum_star_factors(
     ratings: Ratings, items: Ints, means: StarMeans, table: StarTable, mechanism: SumRelease
 ) -> NDArray[Any]:
     """Sum everybody's clipped table, before noise: PRIVATE."""
-    total = mechanism.empty()
+    total = mechanism.zero_table()
     add_star_factors(star_rows(ratings, items, means), table, clip_rule(mechanism), total)
     return total
 
@@ -89,7 +89,7 @@ def release_star_factors(
     mechanism = SumRelease(noise, n_items + k, k, norm, resolution_for(norm))
     table = StarTable(loadings, variances, LEVEL_PRECISION, moment)
     add = partial(sum_star_factors, items=items, means=means, mechanism=mechanism, table=table)
-    released = mechanism.noisy(total_over_ratings(ratings, add))
+    released = mechanism.add_noise(total_over_ratings(ratings, add))
     second_moment = (released[n_items:] + released[n_items:].T) / 2 / moment / counts.sum()
     values, vectors = np.linalg.eigh(second_moment)
     values = np.maximum(values, 1e-3 * max(float(values.max()), 1e-6))

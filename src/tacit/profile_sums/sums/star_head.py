@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tacit.data.ratings import Ratings
 from tacit.data.stored import Given
 from tacit.engine.profile_kernels.star_factors import StarRows
-from tacit.mechanisms.sums import GramRelease
+from tacit.mechanisms.gram import GramRelease
 from tacit.profile_sums.people import PEOPLE_PER_BLOCK, total_over_ratings
 from tacit.profile_sums.sums.clipping import resolution_for
 from tacit.profile_sums.sums.star_means import StarMeans, places_among, star_unit
@@ -108,9 +108,9 @@ def release_star_head(ratings: Given, items: Ints, means: StarMeans, noise: floa
     add = partial(
         sum_star_heads, items=items, means=means, head=head, share=share, mechanism=mechanism
     )
-    gram = mechanism.noisy(total_over_ratings(ratings, add))
+    gram = mechanism.add_noise(total_over_ratings(ratings, add))
     chance = (float(gram.trace()) / len(head)) ** 2 / means.people
-    noise_variance = (mechanism.sigma_beside * mechanism.resolution**2) ** 2
+    noise_variance = (mechanism.sigma_off_diagonal * mechanism.resolution**2) ** 2
     edge = 2 * math.sqrt(noise_variance + chance) * math.sqrt(len(head))
     usual_norms = counts[head] / math.sqrt(means.people * STAR_VARIANCE * share)
     return StarHead(head, find_spikes(gram, edge) / usual_norms[:, None])

@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.engine.profile_kernels.types import Profiles
-from tacit.mechanisms.sums import GramRelease, SumRelease
+from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.sums import SumRelease
 from tacit.profile_sums.people import People, blocks_of_people
 from tacit.profile_sums.sums.clipping import resolution_for
 from tacit.profile_sums.sums.counts import Counts
@@ -110,7 +111,7 @@ def sum_cross_products(
     Each side is clipped to whole steps by itself, so that a person's product has the product of the
     norms at most.
     """
-    total = mechanism.empty()
+    total = mechanism.zero_table()
     context_grid = GramRelease(1.0, len(context), 1.0, _SIDE_RESOLUTION)
     target_grid = GramRelease(1.0, len(targets), 1.0, _SIDE_RESOLUTION)
     for block in blocks_of_people(people):
@@ -119,8 +120,8 @@ def sum_cross_products(
         if mechanism.noise_multiplier == 0:
             total += rows.T @ likes
         else:
-            row_steps = context_grid.clipped(rows).astype(np.float64)
-            like_steps = target_grid.clipped(likes).astype(np.float64)
+            row_steps = context_grid.clip_rows(rows).astype(np.float64)
+            like_steps = target_grid.clip_rows(likes).astype(np.float64)
             product = row_steps.T @ like_steps
             total += product.astype(np.int64)  # whole numbers below 2^33 a block: exact
     return total
@@ -159,7 +160,7 @@ def release_top_items(
         return TopItemsModel(context, context, weights)
     mechanism = cross_mechanism(len(context), len(targets), noises[2])
     add = partial(sum_cross_products, context=context, targets=targets, mechanism=mechanism)
-    products = mechanism.noisy(people.total(add))
+    products = mechanism.add_noise(people.total(add))
     weights = vectors / (values + ridge) @ (vectors.T @ products)
     return TopItemsModel(context, targets, weights)
 
@@ -175,6 +176,6 @@ def _release_gram(people: People, head: Ints, noises: Sequence[float]) -> tuple[
     precisions = np.array([noise**-2 if noise else 1.0 for noise in noises])
     gram = np.zeros((len(head), len(head)))
     for share, mechanism in zip(precisions / precisions.sum(), mechanisms, strict=True):
-        gram = gram + share * mechanism.noisy(total)
+        gram = gram + share * mechanism.add_noise(total)
     noise = 1 / math.sqrt(float(precisions.sum())) if noises[0] else 0.0
     return gram, noise

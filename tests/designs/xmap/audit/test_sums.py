@@ -10,7 +10,7 @@ from tacit.auditing.claims import run
 from tacit.auditing.replays import compare_replay, record_fit, replays
 from tacit.designs.xmap.audit import BUGS, WORLD, sums
 from tacit.designs.xmap.audit.tables import ratings
-from tacit.mechanisms.noise import GaussianRelease
+from tacit.mechanisms.gaussian import GaussianRelease
 from tacit.profile_sums.audit.worlds import (
     PERSONS,
     answer_sampler,
