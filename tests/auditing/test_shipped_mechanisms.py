@@ -225,7 +225,7 @@ def test_an_exception_is_a_violation_with_its_place(make):
     assert audit.verdict == "violation"
     assert audit.mechanism == "bit-release"
     (why,) = audit.pairs[0].faults(audit.epsilon)
-    assert "IndexError in test_shipped.py, line" in why
+    assert "IndexError in test_shipped_mechanisms.py, line" in why
     assert "[1" not in why
 
 
