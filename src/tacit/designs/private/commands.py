@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.design import Command, Run, Where, option, private_summary, promised
+from tacit.design import Command, ExecutionOptions, Run, card_summary, option, private_fit_summary
 from tacit.errors import ConfigError
 from tacit.evaluation import OUT, SEED, WORKERS, Result, manifest
 from tacit.evaluation.any_design import lists
@@ -30,7 +30,7 @@ _PERIODS = ("day", "week", "month", "quarter", "year")
 
 
 @dataclass(frozen=True)
-class FitSettings(Where):
+class FitSettings(ExecutionOptions):
     out: Path = option(OUT, flag="--out -o", writes=True)
     epsilon: float = option(EPSILON, default=1.0)
     delta: float = option(DELTA, default=1e-6)
@@ -103,7 +103,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     (card,) = model.guarantees()
     useful = model.released_.usefulness
     items = len(model.item_ids_)
-    data = private_summary("private", settings.out, items) | {
+    data = private_fit_summary("private", settings.out, items) | {
         "features": list(model.feature_names_),
         "mode": model.released_.mode,
         "lists": model.released_.serves_lists,
@@ -113,7 +113,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         "epsilon": card.epsilon,
         "delta": card.delta,
         "standing": asdict(model.standing_),
-        **promised(card),
+        **card_summary(card),
     }
     sentence = f"Fitted private lists of {items:,} items. {card.first_line} {card.sentence}"
     after = f"tacit recommend {settings.out} --history my_ratings.csv --at-device"

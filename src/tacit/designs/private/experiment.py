@@ -9,7 +9,7 @@ import numpy as np
 from tacit.auditing.attacks import auc
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
-from tacit.design import Comparison, Entry, Tour
+from tacit.design import Comparison, ComparisonEntry, Tour
 from tacit.designs.private.device import DeviceLists
 from tacit.designs.private.model import Private
 from tacit.evaluation.lists import judge_lists, list_trial
@@ -19,7 +19,7 @@ UNIT = "a person's whole profile, added or removed"
 AGAINST = "everybody who has the lists or the model"
 
 
-def contenders(asked: Comparison) -> tuple[Entry, ...]:
+def contenders(asked: Comparison) -> tuple[ComparisonEntry, ...]:
     lists = {"delta": asked.delta, "source": asked.source, "target": asked.target}
     popular = {"delta": asked.delta, "domain": asked.target}
     kinds = (
@@ -27,7 +27,7 @@ def contenders(asked: Comparison) -> tuple[Entry, ...]:
         ("private-popularity", "tacit.recommenders.baselines:PrivatePopularity", popular),
     )
     return tuple(
-        Entry(
+        ComparisonEntry(
             name, "sound" if math.isfinite(epsilon) else "non-private", epsilon, UNIT, AGAINST,
             maker, settings | {"epsilon": epsilon},
         )
