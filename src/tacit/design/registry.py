@@ -11,7 +11,7 @@ from typing import Any
 
 from tacit.design.declaration import Design, ServedSection
 from tacit.errors import ConfigError
-from tacit.extensions import DESIGNS, installed
+from tacit.extensions import DESIGNS, find_entry_points
 
 BUILT_IN = ("private", "standard-scheme", "xmap", "sketches", "prec", "pdap")
 """Names of the designs of tacit itself."""
@@ -19,7 +19,7 @@ BUILT_IN = ("private", "standard-scheme", "xmap", "sketches", "prec", "pdap")
 
 def names() -> tuple[str, ...]:
     """List the names of all designs: those of tacit, then those of other packages."""
-    others = [name for name in installed(DESIGNS) if name not in BUILT_IN]
+    others = [name for name in find_entry_points(DESIGNS) if name not in BUILT_IN]
     return (*BUILT_IN, *others)
 
 
@@ -29,7 +29,7 @@ def design(name: str) -> Design:
     Raises:
         ConfigError: There is none, or another package's entry point names something else.
     """
-    others = installed(DESIGNS)
+    others = find_entry_points(DESIGNS)
     if name in BUILT_IN:
         loaded = resolve_name(f"{_package(name)}.design:DESIGN")
     elif name in others:
