@@ -71,7 +71,7 @@ class FitSettings(ExecutionOptions):
         "Ledger that pays: a file or postgresql://HOST/DATABASE.", default=None
     )
     second: str | None = option(
-        "ExecutionOptions a copy of the ledger's latest hash is kept: a file, or postgresql://HOST/DATABASE; "
+        "Where a copy of the ledger's latest hash is kept: a file, or postgresql://HOST/DATABASE; "
         "by default LEDGER.head for a file.",
         default=None,
     )
