@@ -77,7 +77,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     Devices change and hold back ratings, so that what they send reveals less of it.
     """
     from tacit.designs.standard_scheme import StandardScheme
-    from tacit.privacy import figure
+    from tacit.privacy import attack_summary
 
     seen = settings.service_sees_items
     model = StandardScheme(
@@ -116,7 +116,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         "showable_items": fitted.n_showable,
         "useful": usefulness(model),
         "item_table": model.item_table,
-        "figure": figure(fitted.measurements),
+        "figure": attack_summary(fitted.measurements),
         "measurements": [asdict(each) for each in fitted.measurements],
     }
     hidden = " and ".join(model.attributes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tacit.designs.standard_scheme.settings import Settings
-from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, figure
+from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, attack_summary
 from tacit.recommenders.inputs import assumed, condition
 
 _SOURCES = (
@@ -176,7 +176,7 @@ def describe_attacks(hidden: str, measurements: tuple[Measurement, ...]) -> str:
     """Say what attackers reached, or that none were tried."""
     if not measurements:
         return f"How well attackers read your {hidden} from a release was not measured."
-    return figure(measurements) or (
+    return attack_summary(measurements) or (
         f"The attacks below say how well your {hidden} is read from a release. Other attackers may "
         "do better."
     )

@@ -50,7 +50,7 @@ from tacit.designs.standard_scheme.training.profiles import ProfileKind, Profile
 from tacit.errors import ConfigError
 from tacit.evaluation import grouped
 from tacit.evaluation.runner import Progress, Runner
-from tacit.privacy import too_few
+from tacit.privacy import has_too_few_people
 
 
 def evaluate_hiding(
@@ -215,7 +215,7 @@ class _Pooled:
             control_holds=None if chance is None else chance.lower == 0,
             people=people,
             rarest=rarest,
-            too_few=too_few(people, rarest),
+            too_few=has_too_few_people(people, rarest),
         )
 
     def rows(self, bound: Bound[Key], scores: dict[Key, Floats], labels: Ints) -> list[AttackRow]:

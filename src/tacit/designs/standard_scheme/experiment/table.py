@@ -8,7 +8,7 @@ from typing import Any
 from tacit.designs.standard_scheme.experiment import DEFAULT_RELEASE, UNION
 from tacit.evaluation import Verdict
 from tacit.evaluation.page import MixPoint
-from tacit.privacy import PANEL, PERMUTED, SMALL, Measurement, figure
+from tacit.privacy import PANEL, PERMUTED, SMALL, Measurement, attack_summary
 
 NEAR = 0.06
 """An AUC this close to 0.5 counts as near guessing."""
@@ -133,7 +133,7 @@ class HidingTable:
     def sentence(self, release: str) -> str | None:
         """The figure in words, as on a card."""
         worst = self.worst_of(release)
-        return None if worst is None else figure(_figures(worst, f"{self.people:,} people"))
+        return None if worst is None else attack_summary(_figures(worst, f"{self.people:,} people"))
 
     def to_dict(self) -> dict[str, Any]:
         plain = asdict(self)

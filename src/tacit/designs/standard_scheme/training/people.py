@@ -28,7 +28,7 @@ from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS
 from tacit.designs.standard_scheme.training.attributes import Edges, attribute_values
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.noise import discrete_laplace
+from tacit.mechanisms.laplace import discrete_laplace
 from tacit.randomness import Source, integers_below
 
 Floats = NDArray[np.float64]
