@@ -103,7 +103,7 @@ PRINTED = (
         "Theorem 1, part 3: minimal disclosure",
         "exact",
         _THEOREM,
-        "the risk where gaps are withheld, and where two gaps are not told apart",
+        "the risk where gaps are withheld, and where two gaps are not distinguished",
         "less disclosure is strictly less accurate; the loss can be unbounded",
         ("disclosure[].withheld", "coarse_disclosure.risks[].risk_at_least"),
         "--draws 200",

@@ -102,7 +102,7 @@ def worst_ridge_risk(profiles: Floats, sigma: float, penalty: float, radius: flo
 
 
 def least_risk_of_coarse_disclosure(gap_difference: float, profile: float, radius: float) -> float:
-    """Theorem 1, part 3: what a private scheme loses that cannot tell two gaps apart.
+    """Theorem 1, part 3: what a private scheme loses that cannot distinguish two gaps.
 
     By Lemma 2 its output has the same law for x and for x + K xi / v, with xi twice the difference
     of the gaps and any whole K. Among |x| <= radius some x then has at least the square of half the

@@ -104,7 +104,7 @@ def shifted_law(world: LinearWorld, mean: Floats, attribute: int) -> Law:
 
 
 def wrapped_law(world: LinearWorld, attribute: int, assumed_gap: float, period: float) -> Law:
-    """Law of a release that is private though it cannot tell two gaps apart: item 0, modulo xi."""
+    """Law of a release that is private though it cannot distinguish two gaps: item 0, modulo xi."""
 
     def release(ratings: Floats, own: int) -> Floats:
         return np.mod(ratings[:1] - own * assumed_gap, period)

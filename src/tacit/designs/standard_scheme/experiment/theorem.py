@@ -186,7 +186,7 @@ def withhold_gaps(profiles: Floats, sigma: float) -> list[dict[str, Any]]:
 
 
 def compute_coarse_disclosure() -> dict[str, Any]:
-    """Theorem 1, part 3, as its proof has it: a disclosure that cannot tell two gaps apart.
+    """Theorem 1, part 3, as its proof has it: a disclosure that cannot distinguish two gaps.
 
     The release is item 0's rating, less one of the two gaps, modulo twice their difference. It is
     private under both gaps, and has the same law for tastes that lie a period apart.
@@ -288,10 +288,10 @@ def describe_shift(data: dict[str, Any]) -> str:
 
 
 def describe_disclosure(data: dict[str, Any]) -> str:
-    """What it costs not to tell two gaps apart, for the longest tastes."""
+    """What it costs not to distinguish two gaps, for the longest tastes."""
     longest = data["coarse_disclosure"]["risks"][-1]
     return (
-        f"two gaps not told apart: at least {longest['risk_at_least']:,.0f} for |x| <= "
+        f"two gaps not distinguished: at least {longest['risk_at_least']:,.0f} for |x| <= "
         f"{longest['radius']:g}; the scheme {longest['standard_scheme']:.2f}"
     )
 
