@@ -91,7 +91,7 @@ def intercepted(answer: Answer = lambda asked: asked.values) -> Iterator[list[Sa
 class Bulk:
     """Noise of the shipped samplers, drawn many at a time and handed out in order.
 
-    One call of OpenDP costs hundreds of times what one more draw in it costs.
+    One call of the sampler costs hundreds of times what one more draw in it costs.
     """
 
     def __init__(self, size: int = 20_000) -> None:
@@ -129,7 +129,7 @@ class Tape:
         return self._noise(scale, count)
 
     def answer(self, asked: SamplerCall) -> NDArray[np.int64]:
-        """In place of one of OpenDP's samplers; whole noise of about its size."""
+        """In place of a sampler of noise; whole noise of about its size."""
         self.record.append(f"{asked.values.size} times {asked.sampler} of scale {asked.scale!r}")
         noise = np.rint(self._noise(asked.scale, asked.values.size)).reshape(asked.values.shape)
         return asked.values + noise.astype(np.int64)

@@ -2,7 +2,7 @@
 
 Every mechanism stands on several pairs of neighbouring inputs that take several paths through the
 code, such as clamped values, ties and streams. None of them is known to be the worst. Mechanisms
-that make one OpenDP call per release get fewer samples. Pairs of mechanisms that add noise to
+that make one sampler call per release get fewer samples. Pairs of mechanisms that add noise to
 numbers lie in `shipped_noise`.
 """
 

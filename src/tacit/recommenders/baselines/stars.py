@@ -251,7 +251,7 @@ def _card(epsilon: float, delta: float, taken: tuple[str, ...]) -> Guarantee:
         )
         noise = (
             "a person's likes are scaled to length 1 before they are added; Gaussian noise on "
-            "integers from the operating system's generator, through OpenDP"
+            "integers from the operating system's generator, by an exact sampler"
         )
         assumptions = *assumed("the catalogue and the scale of stars", taken), noise
     return Guarantee(
