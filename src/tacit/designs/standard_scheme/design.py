@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.design import Design, PaperResult, Served, option
+from tacit.design import Design, PaperResult, ServedSection, option
 from tacit.privacy import Guarantee
 
 
@@ -229,6 +229,8 @@ DESIGN = Design(
     "MovieLens with 631 and 943 people. Hiding needs more of them: the card's attacks say "
     "how well it works.",
     served=(
-        Served("disclosures", "serve:ServedDisclosure", "serve:router", "serve.operator:make_demo"),
+        ServedSection(
+            "disclosures", "serve:ServedDisclosure", "serve:router", "serve.operator:make_demo"
+        ),
     ),
 )
