@@ -15,7 +15,7 @@ Readings |v| of w is printed as the longest rating vector ("printed"), while the
          positively similar ones, and |v| is their number.
 Guarantee  none: SS is computed from the private data, and it is not even a bound of what one
          person can change.
-Sampler  draws in proportion to whole weights, noise from OpenDP's discrete Laplace.
+Sampler  draws in proportion to whole weights, noise from the exact discrete Laplace sampler.
 
 A budget is epsilon', the nats claimed for one list of neighbours: half to draw, half for noise.
 """

@@ -5,7 +5,7 @@ World     `tacit.data.clicks`: every vendor has its own videos and users; the be
 Accuracy  clicks so far over visits so far, from a cold start; over all vendors together.
 Test      the paper's protocol: learn from all arrivals first, then show videos to N more visitors
           of whom nothing is learned, and take their mean chance of a click.
-Seeds     fix the world, who comes and who would click. Noise from OpenDP takes no seed, so a policy
+Seeds     fix the world, who comes and who would click. Noise takes no seed, so a policy
           that adds some does not repeat to the last click.
 """
 
