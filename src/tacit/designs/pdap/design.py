@@ -98,8 +98,8 @@ DESIGN = Design(
     "tacit audit pdap  looks for violations of it.",
     {
         "audit": "audit:audit",
-        "simulate": "experiment:SIMULATE",
-        "tour": "experiment:tour",
+        "simulate": "experiment.commands:SIMULATE",
+        "tour": "experiment.tour:tour",
         "compare": "design:contenders",
         "reproduce": "design:ITEMS",
     },
