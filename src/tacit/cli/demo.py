@@ -1,17 +1,8 @@
-"""`tacit demo`: a tour of all designs on generated data, one screen each, offline.
-
-`tacit reproduce`: every table, figure and bound of the papers, and the command that makes it.
-"""
+"""`tacit demo`: a tour of all designs on generated data, one screen each, offline."""
 
 from __future__ import annotations
 
-import os
-import shlex
-import sys
 import time
-from contextlib import redirect_stdout
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import typer
@@ -21,12 +12,10 @@ from tacit import terminal
 from tacit.cli.commands import command
 from tacit.design import option
 from tacit.errors import ConfigError
-from tacit.evaluation import Result, Table
+from tacit.evaluation import Result
 from tacit.terminal import JSON
 
-app, reproducing = typer.Typer(), typer.Typer()
-QUICK = ("audit", "guarantee", "plan")
-"""Commands that take seconds or a few minutes."""
+app = typer.Typer()
 _WIDEST = 78  # letters of a line: a screen of 80 columns never breaks one by itself
 _HEADINGS = {
     "asked": "What was asked",
@@ -76,80 +65,3 @@ def _show(tour: dict[str, Any], place: str) -> None:
         write(Text(f"\n{heading}", style="cyan"))
         write(Text(tour[key]), width=min(_WIDEST, terminal.console.width))
     write()
-
-
-@command(reproducing)
-def reproduce(
-    paper: str | None = option("A design, such as prec.", argument="paper"),
-    item: str | None = option("An item that --list shows.", argument="item"),
-    listed: bool = option("Show all items, run nothing.", flag="--list"),
-    everything: bool = option("Run all commands.", flag="--all"),
-    quick: bool = option("With --all: only fast commands.", flag="--quick/--no-quick"),
-    folder: Path | None = option("Where ml-100k lies; default: TACIT_DATA."),
-    as_json: JSON = False,
-) -> Result | None:
-    """Make a figure of a paper again.
-
-    Every table, figure and bound that the papers print: what became of it, the command that makes
-    our figure, and the reason where there is none. docs/results.md has both figures.
-    """
-    every = index()
-    rows = [row for row in every if paper in (None, row["paper"])]
-    if not rows:
-        known = ", ".join(dict.fromkeys(row["paper"] for row in every))
-        raise ConfigError(f"No paper '{paper}'. Known: {known}.")
-    rows = [row for row in rows if item in (None, row["item"])]
-    if not rows:
-        raise ConfigError(f"{paper} has no item '{item}'. See: tacit reproduce {paper} --list")
-    if listed or not (everything or item):
-        columns = ("paper", "item", "status", "reason")
-        table = Table("", columns, [[row[name] for name in columns] for row in rows])
-        after = "tacit reproduce PAPER ITEM  runs the command;  --json shows it."
-        return Result({"rows": rows}, (table,), after)
-    if everything and as_json:
-        raise ConfigError("--json prints one object: name one ITEM, or leave --all out.")
-    commands = [row["command"] for row in rows if row["command"]]
-    if item is not None and not commands:
-        raise ConfigError(f"{item} cannot be made here: {rows[0]['reason']}.")
-    if item is not None and rows[0]["printed"]:
-        typer.echo(f"The paper: {rows[0]['printed']}.", err=True)
-    for line in dict.fromkeys(commands):
-        if not (everything and quick) or shlex.split(line)[1] in QUICK:
-            _run(line if not as_json or "--json" in line else f"{line} --json", folder)
-    return None
-
-
-def index() -> list[dict[str, str]]:
-    """Rows of all designs that have a paper."""
-    from tacit.design import design, names
-
-    return [
-        {"paper": each.name, **vars(printed)}
-        for each in map(design, names())
-        if "reproduce" in each.parts
-        for printed in each.part("reproduce")
-    ]
-
-
-def _run(command: str, folder: Path | None) -> None:
-    from tacit.cli.app import main
-
-    data = str(folder or os.environ.get("TACIT_DATA", ""))
-    if "FOLDER" in command and not data:
-        raise ConfigError("This needs MovieLens: name its folder with --folder, or set TACIT_DATA.")
-    if "two.csv" in command and not Path("two.csv").exists():
-        if not data:
-            raise ConfigError(
-                "This needs two.csv, of two domains: name the folder of ml-latest-small with "
-                "--folder, or set TACIT_DATA, or run  tacit data domains FOLDER -o two.csv"
-            )
-        with TemporaryDirectory() as made:
-            two = shlex.quote(f"{made}/two-domains.csv")
-            with redirect_stdout(sys.stderr):
-                _run(f"tacit data domains FOLDER/ml-latest-small -o {two}", folder)
-            _run(command.replace("two.csv", two), folder)
-        return
-    typer.echo(f"$ {command}", err=True)
-    code = main([word.replace("FOLDER", data) for word in shlex.split(command)[1:]])
-    if code:
-        raise typer.Exit(code)
