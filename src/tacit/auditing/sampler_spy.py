@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.running import LaplaceAhead
+from tacit.mechanisms.runs import LaplaceBlocks
 from tacit.randomness import replay, simulation
 
 Sampler = Literal["discrete_laplace", "discrete_gaussian"]
@@ -70,14 +70,14 @@ def intercepted(answer: Answer = lambda asked: asked.values) -> Iterator[list[Sa
 
         return draw
 
-    def one(ahead: LaplaceAhead, _: int = 1) -> int:
+    def one(ahead: LaplaceBlocks, _: int = 1) -> int:
         calls.append(SamplerCall("discrete_laplace", np.zeros(1, dtype=np.int64), ahead.scale))
         return int(answer(calls[-1])[0])
 
     stand_ins: dict[tuple[object, str], Any] = {
         (samplers, sampler): standing_in(sampler) for sampler in _SHIPPED
     }
-    stand_ins[LaplaceAhead, "one"] = one
+    stand_ins[LaplaceBlocks, "next_noise"] = one
     kept = {place: getattr(*place) for place in stand_ins}
     for place, stand_in in stand_ins.items():
         setattr(*place, stand_in)
@@ -91,7 +91,7 @@ def intercepted(answer: Answer = lambda asked: asked.values) -> Iterator[list[Sa
 class Bulk:
     """Noise of the shipped samplers, drawn many at a time and handed out in order.
 
-    One call of OpenDP costs hundreds of times what one more draw in it costs.
+    One call of the sampler costs hundreds of times what one more draw in it costs.
     """
 
     def __init__(self, size: int = 20_000) -> None:
@@ -111,7 +111,7 @@ class Bulk:
 class Tape:
     """Replayed randomness that keeps a record of what was asked of it. It is a `Source`."""
 
-    private = False
+    is_private = False
 
     def __init__(self, seed: int = 0) -> None:
         with simulation():
@@ -129,7 +129,7 @@ class Tape:
         return self._noise(scale, count)
 
     def answer(self, asked: SamplerCall) -> NDArray[np.int64]:
-        """In place of one of OpenDP's samplers; whole noise of about its size."""
+        """In place of a sampler of noise; whole noise of about its size."""
         self.record.append(f"{asked.values.size} times {asked.sampler} of scale {asked.scale!r}")
         noise = np.rint(self._noise(asked.scale, asked.values.size)).reshape(asked.values.shape)
         return asked.values + noise.astype(np.int64)

@@ -2,7 +2,7 @@
 
 Every mechanism stands on several pairs of neighbouring inputs that take several paths through the
 code, such as clamped values, ties and streams. None of them is known to be the worst. Mechanisms
-that make one OpenDP call per release get fewer samples. Pairs of mechanisms that add noise to
+that make one sampler call per release get fewer samples. Pairs of mechanisms that add noise to
 numbers lie in `shipped_noise`.
 """
 
@@ -32,8 +32,9 @@ from tacit.auditing.shipped_noise import (
     laplace_release,
     sum_release,
 )
+from tacit.mechanisms.counter import TreeCounter
+from tacit.mechanisms.gate import ThresholdGate
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
-from tacit.mechanisms.running import ThresholdGate, TreeCounter
 from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.topk import TopSelection
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tacit.cli.commands import Source
     from tacit.data.stored import StoredRatings
     from tacit.data.tables import Role
-    from tacit.designs.private.model import Private
+    from tacit.profile_sums.model import PrivateLists
 
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 _NOT_STORED = ("plays", "least_plays", "delimiter", "users")
@@ -82,8 +82,9 @@ def opened(
     if where.remote is not None:
         from tacit.engine.spark import open_spark
 
-        with open_spark(str(source.path), where.remote, asked, public, events=events,
-                        tasks=where.tasks) as remote:  # fmt: skip
+        with open_spark(
+            str(source.path), where.remote, asked, public, events=events, tasks=where.tasks
+        ) as remote:
             yield remote
     elif where.memory is not None:
         from tacit.data.tables.buckets import open_parquet
@@ -102,16 +103,16 @@ def for_all(
     n: int,
 ) -> Result:
     """Lists from each person's own rows. It spends nothing: the model was released."""
-    from tacit.designs.private.lists import lists_for
-    from tacit.designs.private.model import Private
     from tacit.designs.xmap.model import XMap
+    from tacit.profile_sums.batch_lists import list_people
+    from tacit.profile_sums.model import PrivateLists
 
     lists = model.sound_ if isinstance(model, XMap) else model
-    if not isinstance(lists, Private):
+    if not isinstance(lists, PrivateLists):
         raise ConfigError("--all is for models of  tacit fit private  and of the sound X-Map.")
     if out is None:
         raise ConfigError("--all writes many lists: name a Parquet file, or folder, with --out.")
-    make, people = partial(lists_for, model=lists, n=n), None
+    make, people = partial(list_people, fitted=lists.fitted_, n=n), None
     if where.remote is None:
         people = _here(lists, ratings, out, asked, make)
     else:
@@ -127,9 +128,9 @@ def for_all(
 
 
 def _here(
-    model: Private, path: Path, out: Path, asked: Mapping[Role, str | None], make: Any
+    model: PrivateLists, path: Path, out: Path, asked: Mapping[Role, str | None], make: Any
 ) -> int:
-    from tacit.container import check_writable
+    from tacit.atomic_writes import check_writable
     from tacit.data.columns import EVENTS
     from tacit.data.domains import on_catalogue
     from tacit.data.tables.folder import write_columns

@@ -18,24 +18,25 @@ from tacit.design import (
     promised,
     usefulness,
 )
-from tacit.designs.private.commands import DELTA, EPSILON, FEATURES, STARS
 from tacit.designs.xmap.experiment import Grid
 from tacit.designs.xmap.experiment.judging import VARIANTS
 from tacit.errors import ConfigError, PrivacyError
 from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Result, manifest
+from tacit.profile_sums.options import FEATURES_HELP, STARS_HELP
+from tacit.profile_sums.settings import DEFAULT_DELTA, DELTA_HELP, EPSILON_HELP
 
 
 @dataclass(frozen=True)
 class FitSettings(Where):
     out: Path = option(OUT, flag="--out -o", writes=True)
     to_domain: tuple[str, ...] = option("Domains to recommend from, with commas.", flag="--target")
-    epsilon: float = option(EPSILON)
+    epsilon: float = option(EPSILON_HELP)
     from_domain: tuple[str, ...] = option(
         "Domains that people have rated in, with commas; default: all others.",
         default=(),
         flag="--source",
     )
-    delta: float = option(DELTA, default=1e-6)
+    delta: float = option(DELTA_HELP, default=DEFAULT_DELTA)
     variant: str = option("'sound'; 'published', whose claims are refuted.", default="sound")
     epsilon_prime: float | None = option(
         "Published only: nats of its recommender's step.", default=None
@@ -46,8 +47,8 @@ class FitSettings(Where):
     significance: int = option(
         "Co-raters below which a similarity is scaled down.", default=50, least=0
     )
-    features: tuple[str, ...] | None = option(FEATURES, default=None)
-    stars: bool = option(STARS, default=False)
+    features: tuple[str, ...] | None = option(FEATURES_HELP, default=None)
+    stars: bool = option(STARS_HELP, default=False)
     catalogue: Path | None = option(
         "Public list of items: columns item, domain, title. Others are left out.", default=None
     )
@@ -60,8 +61,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
     k, extender-k and significance are for the variant published only.
     """
     from tacit.data.stored import watched
-    from tacit.designs.private.settings import refuse_filter
     from tacit.designs.xmap.model import XMap
+    from tacit.profile_sums.settings import refuse_filter
 
     variant = settings.variant
     if settings.recommender == "user-based":
@@ -144,7 +145,7 @@ _LEGEND = (
 class EvaluateSettings(Grid):
     from_domain: str = option("Domain that people have rated in.", flag="--source")
     to_domain: str = option("Domain to recommend from.", flag="--target")
-    features: tuple[str, ...] | None = option(FEATURES, default=None)
+    features: tuple[str, ...] | None = option(FEATURES_HELP, default=None)
     stars: bool = option(
         "The sound variant also releases mean stars, to predict stars.", default=False
     )

@@ -20,7 +20,7 @@ from tacit.designs.pdap.experiment.run import LevelRegret, Row
 from tacit.designs.pdap.experiment.summary import Column, columns_of
 from tacit.designs.pdap.experiment.world import SIGMA, World
 from tacit.designs.pdap.published import GPDap, PDap
-from tacit.mechanisms.running import TreeCounter
+from tacit.mechanisms.counter import TreeCounter
 from tacit.randomness import secure
 
 Outcome = Literal["holds", "says nothing", "refuted", "does not apply"]

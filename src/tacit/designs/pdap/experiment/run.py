@@ -7,7 +7,7 @@ Tests      the paper's, of visits after the training. Its text does not decide w
            train-then-continue  policies go on as they do, and explore and learn
 Regret     the mean chance of a click of the best video of ALL vendors, minus that of the video
            that was shown.
-Seeds      fix the world, who comes and who would click. Noise from OpenDP takes no seed, so a
+Seeds      fix the world, who comes and who would click. Noise takes no seed, so a
            policy that adds some does not repeat to the last click.
 """
 

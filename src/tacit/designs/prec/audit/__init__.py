@@ -1,7 +1,7 @@
 """p-REC on the audit's bench: samples of whole runs of the shipped curator, with hostile clients.
 
 One sample is one client's run; a server serves many clients, whose draws are their own. The noise
-of many gates is drawn by one call of OpenDP and handed out in order. Bugs are planted into the
+of many gates is drawn by one call of the sampler and handed out in order. Bugs are planted into the
 curator, each one step of the shipped class overridden.
 """
 
@@ -30,7 +30,7 @@ from tacit.designs.prec.output_distribution import uniform
 from tacit.designs.prec.theory import eps_tight
 from tacit.designs.prec.voters import Id
 from tacit.engine.votes import Counts, Votes
-from tacit.mechanisms.running import GateRun, ThresholdGate
+from tacit.mechanisms.gate import GateRun, ThresholdGate
 
 SAMPLES = 10_000
 _LONG, _PEERS = 20, 100

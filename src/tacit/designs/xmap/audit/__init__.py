@@ -31,8 +31,6 @@ from tacit.auditing.output_distributions import (
 )
 from tacit.auditing.sampler_spy import intercepted
 from tacit.data.ratings import Ratings
-from tacit.designs.private.audit import line, worlds
-from tacit.designs.private.audit.worlds import DELTA, EPSILON, Planted
 from tacit.designs.xmap import model
 from tacit.designs.xmap.audit import tables
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Tables, only_link, turned
@@ -41,6 +39,9 @@ from tacit.designs.xmap.boxes import Boxes  # loaded before its sampler is repla
 from tacit.designs.xmap.model import XMap
 from tacit.designs.xmap.settings import Catalogue, Settings, catalogue
 from tacit.mechanisms import samplers
+from tacit.profile_sums.audit import planted, worlds
+from tacit.profile_sums.audit.planted import Planted
+from tacit.profile_sums.audit.worlds import DELTA, EPSILON, audit_line
 from tacit.randomness import secure
 
 Floats = NDArray[np.float64]
@@ -224,7 +225,7 @@ def fit(table: Ratings, epsilon: float = EPSILON) -> dict[str, NDArray[Any]]:
     made = XMap(source=SOURCE, target=TARGET, epsilon=epsilon, delta=DELTA, stars=True)
     lists = made.fit(table).sound_
     assert lists is not None
-    return worlds.arrays_of(lists)
+    return worlds.released_numbers(lists)
 
 
 @dataclass(frozen=True)
@@ -239,7 +240,7 @@ WORLD = Sound("top-items", True, stars=True)
 
 
 def sums() -> Line:
-    return replace(line(WORLD), mechanism="x-map-sound")
+    return replace(audit_line(WORLD), mechanism="x-map-sound")
 
 
 def rated_items_alone(ratings: Ratings, settings: Settings) -> tuple[Any, Catalogue]:
@@ -256,8 +257,8 @@ BUGS = (
         "items that nobody rated left out", {model: {"catalogue": rated_items_alone}},
         "likes two rare items", WORLD,
     ),
-    Planted("popular items by true counts", worlds.HEAD_BY_TRUE_COUNTS, world=WORLD),
-    Planted("each sum with the noise of the whole budget", worlds.SHARES_FORGOTTEN, world=WORLD),
+    Planted("popular items by true counts", planted.TOP_ITEMS_BY_TRUE_COUNTS, world=WORLD),
+    Planted("each sum with the noise of the whole budget", planted.SHARES_FORGOTTEN, world=WORLD),
 )  # fmt: skip
 """Each fails on the shipped fit with one step replaced; it is compared with the shipped fit."""
 
