@@ -20,11 +20,6 @@ from tacit.evaluation.quantities import find_quantities, shows_something
 ROOT = Path(__file__).resolve().parents[2]
 MADE = [(paper, result) for paper, result in paper_results() if result.command]
 UNNAMED: dict[str, set[str]] = {
-    "standard-scheme": {
-        "Theorem 1, Lemmas 1 and 2",
-        "Table 1",
-        "Curve of alpha",
-    },
     "xmap": {
         "Theorem 1",
         "Theorem 2",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.design import Design, Served, option
+from tacit.design import Design, ServedSection, option
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
 
@@ -52,7 +52,7 @@ DESIGN = Design(
     "Works from about 12,500 visits of each of four vendors at epsilon 1: half the regret "
     "of videos chosen by chance, on generated clicks. Popular videos were not compared.",
     served=(
-        Served(
+        ServedSection(
             "vendors",
             "serve:ServedVendor",
             "serve.visits:router",
