@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.auditing.bench import exponential_worst
+from tacit.auditing.exact_losses import exponential_loss
 from tacit.designs.pdap import theory
 from tacit.errors import ConfigError
 
@@ -34,7 +34,7 @@ def test_one_draw_with_a_spread_of_one(videos, nats):
 def test_draw_is_the_auditors(epsilon, videos):
     """The formula is the auditor's closed form of the exponential mechanism, and at most 2 a."""
     found = theory.selection_loss(epsilon / 2, videos)
-    assert found == pytest.approx(exponential_worst(epsilon, videos))
+    assert found == pytest.approx(exponential_loss(epsilon, videos))
     assert found <= epsilon * (1 + 1e-12)
 
 
