@@ -182,7 +182,7 @@ def count_exceeded_sensitivities(pairs: int, seed: int) -> list[SensitivityCount
 
 
 def _has_terms(rows: Floats) -> bool:
-    """Whether SS has a term: somebody rated both items and leaves no norm of 0."""
+    """Whether SS has a term: a person rated both items and leaves no norm of 0."""
     return theory.similarity_sensitivity(*rows) > -np.inf
 
 
