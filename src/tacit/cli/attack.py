@@ -81,7 +81,7 @@ app.command("model")(declared(Command(ModelSettings, attack_model, ratings=True)
 
 def named(text: str, settings: list[str]) -> Any:
     """The class, object or function that `--model` names."""
-    from tacit.recommenders.inputs import model_kinds, model_reader
+    from tacit.recommenders.model_files import model_kinds, model_reader
 
     home, colon, name = text.rpartition(":")
     maker = getattr(_module(home), name, None) if colon else model_reader(text)
