@@ -35,7 +35,7 @@ from tacit.designs.xmap.recommender import (
 )
 from tacit.designs.xmap.settings import Catalogue
 from tacit.engine import Engine, Numbers, Table
-from tacit.engine.item_item import TiledTable
+from tacit.engine.item_item_tiles import TiledTable
 from tacit.errors import DataError
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
