@@ -12,7 +12,7 @@ import typer
 
 from tacit import terminal
 from tacit.cli.commands import DELIMITER, ITEM, STARS, USER, command
-from tacit.design import Where, option, usefulness
+from tacit.design import ExecutionOptions, option, usefulness
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import Result, Table
 
@@ -64,12 +64,12 @@ def recommend(
     from tacit.recommenders import load_model
 
     fitted = load_model(model)
-    where = Where(engine=engine, remote=remote, tasks=tasks)
+    execution = ExecutionOptions(engine=engine, remote=remote, tasks=tasks)
     if all_ is not None:
         from tacit.cli.stored import for_all
 
         asked: dict[Role, str | None] = {"user": user, "item": item, "rating": rating}
-        return for_all(fitted, all_, out, where, asked, n)
+        return for_all(fitted, all_, out, execution, asked, n)
     lists = fitted.sound_ if isinstance(fitted, XMap) else fitted
     for given, able, lacks in (
         ("--about" if about else "", isinstance(fitted, StandardScheme), "hides no attribute"),

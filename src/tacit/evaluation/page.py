@@ -195,17 +195,3 @@ def flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
         else:
             several = isinstance(value, list | tuple)
             yield f"{prefix}{key}", ", ".join(map(str, value)) if several else value
-
-
-@dataclass(frozen=True)
-class MixPoint:
-    """Frozen attacks and error when a share of the ratings is obfuscated.
-
-    auc_ranges, rmse_range: ends of the 95 % intervals over folds.
-    """
-
-    mix: float
-    aucs: dict[str, float]
-    rmse: float
-    auc_ranges: dict[str, tuple[float, float]]
-    rmse_range: tuple[float, float]

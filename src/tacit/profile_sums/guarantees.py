@@ -99,7 +99,7 @@ def _card_with_noise(fits: Sequence[Fit], delta: float, usefulness: str) -> Guar
             (
                 f"{len(fits[-1].noises)} noisy sums over people, all charged before the first; in "
                 "each, all that one person adds is clipped together, to integers, and Gaussian "
-                "noise comes from the operating system's generator, through OpenDP"
+                "noise comes from the operating system's generator, by an exact integer sampler"
             ),
             "each sum's noise is drawn once: a fit that stops before its end publishes nothing",
             (

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.design import Command, Run, Where, option, private_summary, promised
+from tacit.design import Command, ExecutionOptions, Run, card_summary, option, private_fit_summary
 from tacit.errors import ConfigError
 from tacit.evaluation import OUT, SEED, WORKERS, Result, manifest
 from tacit.evaluation.any_design import lists
@@ -34,7 +34,7 @@ _PASSES_WITH_STARS = 7
 
 
 @dataclass(frozen=True)
-class FitSettings(Where):
+class FitSettings(ExecutionOptions):
     """Options of `tacit fit private`."""
 
     out: Path = option(OUT, flag="--out -o", writes=True)
@@ -108,7 +108,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     (card,) = model.guarantees()
     usefulness = model.released_.usefulness
     items = len(model.item_ids_)
-    data = private_summary("private", settings.out, items) | {
+    data = private_fit_summary("private", settings.out, items) | {
         "features": list(model.fitted_.feature_names),
         "mode": model.released_.mode,
         "lists": model.released_.serves_lists,
@@ -118,7 +118,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         "epsilon": card.epsilon,
         "delta": card.delta,
         "standing": asdict(model.standing_),
-        **promised(card),
+        **card_summary(card),
     }
     sentence = f"Fitted private lists of {items:,} items. {card.first_line} {card.sentence}"
     after = f"tacit recommend {settings.out} --history my_ratings.csv --at-device"

@@ -11,7 +11,7 @@ import numpy as np
 from tacit.auditing.attacks import auc
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
-from tacit.design import Comparison, Entry, Tour
+from tacit.design import Comparison, ComparisonEntry, Tour
 from tacit.designs.private.device import DeviceLists
 from tacit.designs.private.model import Private
 from tacit.evaluation.lists import judge_lists, list_trial
@@ -25,7 +25,7 @@ ATTACKED_PEOPLE = 60
 """People of the attacked fits, where one person counts most; as many were left out."""
 
 
-def comparison_entries(comparison: Comparison) -> tuple[Entry, ...]:
+def comparison_entries(comparison: Comparison) -> tuple[ComparisonEntry, ...]:
     """Private lists and private popularity, each at every epsilon."""
     lists = {
         "delta": comparison.delta,
@@ -44,9 +44,9 @@ def comparison_entries(comparison: Comparison) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-def _entry(name: str, epsilon: float, maker: str, settings: Mapping[str, Any]) -> Entry:
+def _entry(name: str, epsilon: float, maker: str, settings: Mapping[str, Any]) -> ComparisonEntry:
     variant = "sound" if math.isfinite(epsilon) else "non-private"
-    return Entry(name, variant, epsilon, UNIT, AGAINST, maker, settings)
+    return ComparisonEntry(name, variant, epsilon, UNIT, AGAINST, maker, settings)
 
 
 def make_tour() -> Tour:

@@ -9,13 +9,13 @@ from typing import Any
 
 from tacit.design import (
     Command,
+    ExecutionOptions,
     Run,
     Tour,
-    Where,
+    card_summary,
     option,
     options_of,
-    private_summary,
-    promised,
+    private_fit_summary,
     usefulness,
 )
 from tacit.designs.xmap.experiment import Grid
@@ -27,7 +27,7 @@ from tacit.profile_sums.settings import DEFAULT_DELTA, DELTA_HELP, EPSILON_HELP
 
 
 @dataclass(frozen=True)
-class FitSettings(Where):
+class FitSettings(ExecutionOptions):
     out: Path = option(OUT, flag="--out -o", writes=True)
     to_domain: tuple[str, ...] = option("Domains to recommend from, with commas.", flag="--target")
     epsilon: float = option(EPSILON_HELP)
@@ -72,7 +72,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         )
     if variant == "sound":
         refuse_filter(settings.epsilon, per_item=run.per_item, per_user=run.per_user)
-    own = ("out", "catalogue", "from_domain", "to_domain", *options_of(Where))
+    own = ("out", "catalogue", "from_domain", "to_domain", *options_of(ExecutionOptions))
     given = {name: value for name, value in vars(settings).items() if name not in own}
     model = XMap(source=settings.from_domain or None, target=settings.to_domain, **given)
     passes = 7 if settings.stars else 4
@@ -83,14 +83,14 @@ def fit(settings: FitSettings, run: Run) -> Result:
         open_until.enter_context(watched(ratings, run.progress, passes))
         model.fit(ratings).save(settings.out)
     card, useful = model.guarantees()[0], usefulness(model)
-    data = private_summary("x-map", settings.out, len(model.item_ids_))
+    data = private_fit_summary("x-map", settings.out, len(model.item_ids_))
     data |= {
         "source": list(model.settings_.source) or None,
         "target": list(model.settings_.target),
         "variant": variant,
         "epsilon": settings.epsilon,
         "delta": settings.delta,
-        **promised(card),
+        **card_summary(card),
         "useful": useful,
     }
     more = "" if useful is None or useful in card.sentence else f" {useful}"

@@ -174,7 +174,7 @@ def _card_with_noise(epsilon: float, delta: float, assumed_public: tuple[str, ..
     """Card of a release. assumed_public: names of `PUBLIC_FACTS` that were read off the ratings."""
     noise = (
         "a person's likes are scaled to length 1 before they are added; Gaussian noise on "
-        "integers from the operating system's generator, through OpenDP"
+        "integers from the operating system's generator, by an exact sampler"
     )
     public = describe_assumptions("the catalogue and the scale of stars", assumed_public)
     return Guarantee(
