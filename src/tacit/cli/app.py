@@ -45,7 +45,7 @@ COMMANDS = {
 
 PARTS = ("fit", "evaluate", "plan", "simulate", "replay")
 """Commands that have a sub-command for each design with this part."""
-PLACES = {part: f"commands:{part}" for part in PARTS} | {
+PLACES = {part: f"groups:{part}" for part in PARTS} | {
     "reproduce": "reproduce:app",
     "sketches": "device:counting",
     "init": "serve:making",

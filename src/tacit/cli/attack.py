@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tacit import terminal
-from tacit.cli.commands import declared, group
+from tacit.cli.commands import function_with_options
+from tacit.cli.groups import make_group
 from tacit.design import Command, Run, option
 from tacit.errors import ConfigError, DataError, TacitError
 from tacit.evaluation import SEED, Result, Table, manifest
@@ -25,10 +26,10 @@ _ATTACKS = "Only membership, audit, reconstruction or attribute."
 _PANEL = "Attackers: 'quick', or 'full' for all eleven and those of packages."
 _SCORES = "Membership by predictions, too; default: if stars."
 
-app = group(
+app = make_group(
     "attack",
     "Attack a design's releases, or any recommender: tacit attack --model M RATINGS.",
-    otherwise="model",
+    fallback="model",
 )
 
 
@@ -76,7 +77,7 @@ def attack_model(asked: ModelSettings, run: Run) -> Result:
     return Result(result | {"manifest": made_with}, [*_shown(result)], after)
 
 
-app.command("model")(declared(Command(ModelSettings, attack_model, ratings=True)))
+app.command("model")(function_with_options(Command(ModelSettings, attack_model, ratings=True)))
 
 
 def named(text: str, settings: list[str]) -> Any:

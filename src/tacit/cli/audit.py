@@ -128,10 +128,10 @@ def _tables(bench: Bench, result: dict[str, Any]) -> Iterator[Table]:
         "bound": lambda one: one.lower_bound,
         "verdict": lambda one: "refuted as expected" if one.mechanism in refuted else one.verdict,
     }
-    yield Table.of("", columns, audits)
+    yield Table.from_rows("", columns, audits)
     for study in bench.studies:
         if result[study.name]:
-            yield Table.of(study.name, study.columns, result[study.name])
+            yield Table.from_rows(study.name, study.columns, result[study.name])
     if "planted" in result:
         bugs = list(zip(result["planted"], result["clean"], strict=True))
         columns = {
@@ -143,7 +143,7 @@ def _tables(bench: Bench, result: dict[str, Any]) -> Iterator[Table]:
         if any(bug.rules is not None for bug, _ in bugs):
             columns["rules"] = lambda both: {True: "yes", False: "no", None: None}[both[0].rules]
         columns["without it"] = lambda both: "ALARM" if both[1].alarm else "quiet"
-        yield Table.of("", columns, bugs)
+        yield Table.from_rows("", columns, bugs)
 
 
 def _sentences(

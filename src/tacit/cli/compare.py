@@ -9,7 +9,8 @@ from typing import Any
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import Source, command
+from tacit.cli.commands import command
+from tacit.cli.source import RatingsOptions
 from tacit.design import Comparison, names, option
 from tacit.design import design as design_of
 from tacit.errors import ConfigError
@@ -22,7 +23,7 @@ SHOWN = {"ndcg@10": "NDCG", "recall@10": "recall", "rmse": "RMSE", "membership_a
 
 @command(app)
 def compare(
-    source: Source,
+    source: RatingsOptions,
     epsilon: str = option(
         "Each in the design's own unit, with commas; inf: no noise.", default="0.5,1,3,inf"
     ),

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import Source, command
+from tacit.cli.commands import command
+from tacit.cli.source import RatingsOptions
 from tacit.design import option
 from tacit.errors import ConfigError
 from tacit.evaluation import Result, Table
@@ -37,7 +38,7 @@ Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same rat
 
 @command(app, "import")
 def import_(
-    source: Source,
+    source: RatingsOptions,
     out: Path = option("Folder to write.", flag="--out -o"),
     more: list[Path] | None = option(
         "More ratings, items or people. Each is CSV, JSON lines, Parquet, Arrow, SQLite, "

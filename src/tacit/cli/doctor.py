@@ -46,7 +46,7 @@ def doctor(as_json: JSON = False) -> Result:
         "found": lambda check: f"{check.found}\n{check.advice}".strip(),
     }
     conclusion = "All is well." if healthy else "Something has to be put right first."
-    shown = (Table.of("", columns, checks), conclusion)
+    shown = (Table.from_rows("", columns, checks), conclusion)
     return Result({"healthy": healthy, "checks": checks}, shown, failed=not healthy)
 
 

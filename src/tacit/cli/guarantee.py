@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from tacit import terminal
-from tacit.cli.commands import parameter, typed
+from tacit.cli.commands import parameter, with_typer_signature
 from tacit.design import design, design_of, names, option, options_of, usefulness
 from tacit.errors import ConfigError
 from tacit.terminal import JSON
@@ -111,7 +111,9 @@ def _declare() -> None:
         texts = (f"{', '.join(each)}: {meaning}" for meaning, each in meanings.items())
         options.append(parameter(key, kinds[key], option(" ".join(texts))))
     what = parameter("what", Annotated[str, typer.Argument(help=about)])
-    app.command()(typed(guarantee, [what, *options, parameter("as_json", JSON, False)]))
+    app.command()(
+        with_typer_signature(guarantee, [what, *options, parameter("as_json", JSON, False)])
+    )
 
 
 _declare()

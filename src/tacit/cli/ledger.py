@@ -299,7 +299,7 @@ def _table(title: str, budgets: list[dict[str, Any]]) -> Table:
         "in this epoch": lambda row: _amount(row["epoch_spent"]),
         "of at most": lambda row: _amount(row["epoch_cap"]),
     }
-    return Table.of(title, columns, budgets)
+    return Table.from_rows(title, columns, budgets)
 
 
 def _amount(steps: int | None, delta: int = 0) -> str | None:

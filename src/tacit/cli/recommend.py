@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import DELIMITER, ITEM, STARS, USER, command
+from tacit.cli.commands import command
+from tacit.cli.source import DELIMITER, ITEM, STARS, USER
 from tacit.design import ExecutionOptions, option, usefulness
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import Result, Table
@@ -66,10 +67,10 @@ def recommend(
     fitted = load_model(model)
     execution = ExecutionOptions(engine=engine, remote=remote, tasks=tasks)
     if all_ is not None:
-        from tacit.cli.stored import for_all
+        from tacit.cli.all_lists import write_all_lists
 
-        asked: dict[Role, str | None] = {"user": user, "item": item, "rating": rating}
-        return for_all(fitted, all_, out, execution, asked, n)
+        columns: dict[Role, str | None] = {"user": user, "item": item, "rating": rating}
+        return write_all_lists(fitted, all_, out, execution, columns, n)
     lists = fitted.sound_ if isinstance(fitted, XMap) else fitted
     for given, able, lacks in (
         ("--about" if about else "", isinstance(fitted, StandardScheme), "hides no attribute"),
@@ -262,7 +263,7 @@ def _list(rows: list[dict[str, Any]]) -> Table:
     columns[score] = itemgetter(score)
     if any("because" in row for row in rows):
         columns["because you liked"] = _because
-    return Table.of("", columns, rows)
+    return Table.from_rows("", columns, rows)
 
 
 def _because(row: dict[str, Any]) -> str | None:

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import Source, command
+from tacit.cli.commands import command
+from tacit.cli.source import RatingsOptions
 from tacit.design import option
 from tacit.errors import ConfigError
 from tacit.evaluation import Result, Table
@@ -61,7 +62,7 @@ file = "{model}"
 @command(making)
 def init(
     folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
-    source: Source,
+    source: RatingsOptions,
     epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.", default=1.0),
     delta: float = option("Probability that epsilon's bound fails, such as 1e-6.", default=1e-6),
     catalogue: Path | None = option("Public list of items. Others are left out."),

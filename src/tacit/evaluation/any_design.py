@@ -40,7 +40,7 @@ class EvaluateOptions:
     report: Path | None = option(REPORT, default=None, writes=True)
 
 
-def commands(design: Design) -> dict[str, Command]:
+def make_commands(design: Design) -> dict[str, Command]:
     """By the part of a design whose place each of them takes; it has models."""
     return {"fit": _fit(design), "evaluate": _evaluate(design)}
 
@@ -107,7 +107,7 @@ def lists(rows: Sequence[ListRow]) -> Table:
         "recall": lambda row: f"{row.recall:.3f}",
         "kept": lambda row: None if row.kept is None else f"{row.kept:.2f}",
     }
-    return Table.of("Lists of ten", columns, rows)
+    return Table.from_rows("Lists of ten", columns, rows)
 
 
 def _own(design: Design, settings: Any) -> dict[str, Any]:

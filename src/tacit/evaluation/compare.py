@@ -28,7 +28,7 @@ from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import random_per_user
 from tacit.design import ComparisonEntry
 from tacit.errors import ConfigError, DataError, TacitError
-from tacit.evaluation import Result, Table, grouped, lists, mean_interval
+from tacit.evaluation import Result, Table, group_by, lists, mean_interval
 from tacit.evaluation.lists import LIST_LENGTH, PENALTIES, ListTrial, list_trial
 from tacit.evaluation.metrics import coverage, ndcg_by_person, ranking_metrics, rmse
 from tacit.evaluation.page import Cell, Page, Section
@@ -76,10 +76,10 @@ class Compared(Result):
         """
         rows = [row for row in self.rows if group_of(row["metric"]) == by]
         tables = []
-        for claim, own in grouped(rows, itemgetter("unit", "against")).items():
+        for claim, own in group_by(rows, itemgetter("unit", "against")).items():
             names = list(dict.fromkeys(row["metric"] for row in own))
             lines = []
-            for key, of_entry in grouped(own, itemgetter("design", "variant", "epsilon")).items():
+            for key, of_entry in group_by(own, itemgetter("design", "variant", "epsilon")).items():
                 cells = {row["metric"]: _cell(row) for row in of_entry}
                 line = (cells.get(name, "–") for name in names)
                 lines.append([*key[:2], _epsilon(key[2]), *line])
@@ -190,13 +190,13 @@ def _best(
         else:
             ran.append(entry)
     reached = {entry: float(np.mean([piece[_NDCG] for piece in figures[entry]])) for entry in ran}
-    same = grouped(ran, attrgetter("design", "variant", "epsilon"))
+    same = group_by(ran, attrgetter("design", "variant", "epsilon"))
     return [max(several, key=reached.__getitem__) for several in same.values()]
 
 
 def by_reason(reasons: Mapping[str, str]) -> list[str]:
     """A sentence for each reason, after the names of all that it keeps out."""
-    names = grouped(reasons, lambda name: reasons[name].rstrip("."))
+    names = group_by(reasons, lambda name: reasons[name].rstrip("."))
     return [f"{', '.join(those)}: {reason}." for reason, those in names.items()]
 
 

@@ -7,13 +7,12 @@ to the page, which escapes the data's own words; the plots hold figures only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import vl_convert
 
-if TYPE_CHECKING:
-    from tacit.evaluation.page import Line
+from tacit.evaluation.lines import Line
 
 
 def curves(lines: Sequence[Line], *, x_title: str, y_title: str, bars: bool = True) -> str:

@@ -25,7 +25,7 @@ from tacit.design import Command, Tour, option
 from tacit.designs.pdap.experiment.policies import NAMES, WITH_EPSILON, Network, World, make
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.errors import ConfigError
-from tacit.evaluation import REPORT, WORKERS, Result, made_with
+from tacit.evaluation import REPORT, WORKERS, Result, describe_run
 from tacit.evaluation.runner import Runner
 
 CHECKPOINTS = 12
@@ -209,7 +209,7 @@ def _manifest(settings: SimulateSettings) -> dict[str, Any]:
     }
     del asked["report"], asked["workers"]  # no result depends on them
     data = {"generated": "clicks of tacit.data.clicks"}
-    return made_with("tacit simulate pdap", asked, _PACKAGES) | {"data": data}
+    return describe_run("tacit simulate pdap", asked, _PACKAGES) | {"data": data}
 
 
 SIMULATE = Command(SimulateSettings, _simulate)

@@ -14,8 +14,9 @@ from typing import Any, Literal
 from tacit.designs.pdap.control import regret_bound
 from tacit.designs.pdap.experiment import Row
 from tacit.designs.pdap.experiment.policies import PUBLISHED, World
-from tacit.evaluation import Interval, Table, Verdict, grouped, mean_interval
-from tacit.evaluation.page import Cell, Figure, Line, Mark, Page, Section, interval
+from tacit.evaluation import Interval, Table, Verdict, group_by, mean_interval
+from tacit.evaluation.lines import Line
+from tacit.evaluation.page import Cell, Figure, Mark, Page, Section, interval_cell
 
 Column = tuple[str, float]
 """A policy, and its epsilon: inf for those without."""
@@ -148,7 +149,7 @@ def standings(rows: Sequence[Row]) -> Table:
     ended, several = _ended(rows), len({row.seed for row in rows}) > 1
 
     def cell(field: str, form: str) -> Callable[[Column], object]:
-        return lambda column: interval(_level(ended, column, field), form, ends=several)
+        return lambda column: interval_cell(_level(ended, column, field), form, ends=several)
 
     def spent(column: Column) -> object:
         policy, epsilon = column
@@ -170,7 +171,7 @@ def standings(rows: Sequence[Row]) -> Table:
     if all(row.test_accuracy is None for row in ended):
         del shown["tested"]
     title = f"After {ended[0].arrivals:,} visits of each vendor"
-    return Table.of(title, shown, _columns(rows))
+    return Table.from_rows(title, shown, _columns(rows))
 
 
 def ordered(compared: Sequence[Ordering]) -> Table:
@@ -178,7 +179,9 @@ def ordered(compared: Sequence[Ordering]) -> Table:
 
     def points(one: Ordering) -> object:
         several = math.isfinite(one.difference.low)
-        return interval(Interval(*(100 * each for each in one.difference)), "+.2f", ends=several)
+        return interval_cell(
+            Interval(*(100 * each for each in one.difference)), "+.2f", ends=several
+        )
 
     tones = {"holds": "better", "the reverse": "worse"}
     columns: dict[str, Callable[[Ordering], object]] = {
@@ -187,7 +190,7 @@ def ordered(compared: Sequence[Ordering]) -> Table:
         "difference, percentage points": points,
         "here": lambda one: Cell(one.verdict, tone=tones.get(one.verdict, "")),
     }
-    return Table.of("The paper's orderings", columns, compared)
+    return Table.from_rows("The paper's orderings", columns, compared)
 
 
 def _figures(rows: Sequence[Row], columns: Sequence[Column], world: World) -> Iterator[Figure]:
@@ -195,7 +198,7 @@ def _figures(rows: Sequence[Row], columns: Sequence[Column], world: World) -> It
     from tacit.evaluation.plots import curves
 
     many = len({row.seed for row in rows}) > 2  # intervals over two seeds would fill the plot
-    visits = grouped(rows, lambda row: row.arrivals)
+    visits = group_by(rows, lambda row: row.arrivals)
 
     def drawn(title: str, shown: Sequence[Column], field: str, axis: str, bound: bool) -> Figure:
         lines = []

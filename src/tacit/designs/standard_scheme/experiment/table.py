@@ -7,11 +7,26 @@ from typing import Any
 
 from tacit.designs.standard_scheme.experiment import DEFAULT_RELEASE, UNION
 from tacit.evaluation import Verdict
-from tacit.evaluation.page import MixPoint
 from tacit.privacy import PANEL, PERMUTED, SMALL, Measurement, attack_summary
 
 NEAR = 0.06
 """An AUC this close to 0.5 counts as near guessing."""
+
+
+@dataclass(frozen=True)
+class MixPoint:
+    """Frozen attacks and error when a share of the ratings is obfuscated."""
+
+    mix: float
+    """Share of the ratings that is obfuscated."""
+    aucs: dict[str, float]
+    """AUC of each attacker."""
+    rmse: float
+    """Error of predictions, in stars."""
+    auc_ranges: dict[str, tuple[float, float]]
+    """Ends of the 95 % interval over folds of each AUC."""
+    rmse_range: tuple[float, float]
+    """Ends of the 95 % interval over folds of the error."""
 
 
 @dataclass(frozen=True)
