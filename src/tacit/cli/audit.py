@@ -46,25 +46,27 @@ def audit(
         return _audit(what, samples, variant, planted=planted, quiet=as_json)
     if what is not None or variant is not None or samples is not None:
         raise ConfigError("--all audits everything as it is by default: leave out the rest.")
-    return _all(planted=planted, as_json=as_json)
+    return _audit_all(planted=planted, as_json=as_json)
 
 
 def audits() -> tuple[str, ...]:
-    """What `--all` audits."""
+    """List what `--all` audits: all mechanisms, and each design with audits."""
     return (ALL, *(name for name in names() if "audit" in design(name).parts))
 
 
-def _all(*, planted: bool, as_json: bool) -> Result:
-    """Every audit in turn, and how long it took; it fails if one of them did."""
+def _audit_all(*, planted: bool, as_json: bool) -> Result:
+    """Run every audit in turn, and time it; the result fails if one of them did."""
     results: dict[str, Any] = {}
-    rows, failed = [], []
+    rows = []
+    failed = []
     for what in audits():
         started = time.perf_counter()
         one = _audit(what, None, None, planted=planted, quiet=as_json)
         seconds = time.perf_counter() - started
         results[what] = {"seconds": seconds, **one.data}
         rows.append((what, seconds, "FAILED" if one.failed else "as it should be"))
-        failed += [what] if one.failed else []
+        if one.failed:
+            failed.append(what)
         if not as_json:
             terminal.console.rule(what)
             terminal.render(one)
@@ -99,7 +101,11 @@ def _audit(
 
 
 def bench_of(what: str) -> Bench:
-    """All that `tacit audit WHAT` can run."""
+    """Make the bench of all that `tacit audit WHAT` can run.
+
+    Raises:
+        ConfigError: There is no such mechanism or design.
+    """
     from tacit.auditing import planted, shipped
     from tacit.auditing.bench import SAMPLES, lines
     from tacit.auditing.claims import Bench
@@ -155,11 +161,10 @@ def _sentences(
         yield f"{violations} violations found."
     yield from wrong
     if weak := verdicts.count("weak audit"):
-        yield (
-            f"{weak} weak: fewer --samples than by default cannot do better."
-            if short
-            else f"{weak} weak: the auditor saw less than it should have. That is a failure."
-        )
+        if short:
+            yield f"{weak} weak: fewer --samples than by default cannot do better."
+        else:
+            yield f"{weak} weak: the auditor saw less than it should have. That is a failure."
     if not wrong:
         yield bench.conclusion
     if result["false_alarm"]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit import terminal
 from tacit.cli.commands import command
-from tacit.cli.data_files import app, beside, check_files
+from tacit.cli.data_files import app, check_files, file_beside
 from tacit.cli.source import RatingsOptions
 from tacit.design import option
 from tacit.errors import ConfigError
@@ -61,7 +61,7 @@ def domains(
     from tacit.data.domains import split_by_genre
     from tacit.data.tables.folder import write_items, write_ratings
 
-    catalogue = beside(out, "items")
+    catalogue = file_beside(out, "items")
     check_files(out, catalogue)
     first, comma, second = (part.strip() for part in names.partition(","))
     if not comma:

@@ -193,7 +193,7 @@ def serve(
             }
             if as_json:
                 # One line, so that a program that started the service knows where it ends.
-                sys.stdout.write(json.dumps(terminal.plain(result)) + "\n")
+                sys.stdout.write(json.dumps(terminal.to_json_types(result)) + "\n")
             else:
                 _show(result)
             sys.stdout.flush()
@@ -203,7 +203,7 @@ def serve(
 
 @contextmanager
 def _folder(folder: Path | None, *, demo: bool) -> Iterator[tuple[Path, dict[str, str]]]:
-    """The folder, and the keys that were made for it."""
+    """Yield the folder that is served, and the keys that were made for it."""
     from tacit.service.demo import make_demo, serve_model
 
     if demo:
@@ -219,7 +219,7 @@ def _folder(folder: Path | None, *, demo: bool) -> Iterator[tuple[Path, dict[str
 
 
 def _warnings(settings: Settings) -> Iterator[str]:
-    """What is served all the same."""
+    """List what is served although it deserves a warning."""
     from tacit.ledger.opening import TOGETHER, together
     from tacit.service.deployment import charged_by_name
 

@@ -1,4 +1,4 @@
-"""What a command found: data for programs, sentences and tables for people."""
+"""Results of commands: data for programs, sentences and tables for people."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Result:
-    """What a command found, for programs and for people."""
+    """Result of a command, for programs and for people."""
 
     data: Mapping[str, Any]
     """What `--json` prints. Without `--json`, its `warnings` are printed to standard error."""
