@@ -41,8 +41,8 @@ FOLDERS = frozenset(
 FILES = frozenset(
     {
         "auditing/test_empirical.py",
-        "auditing/test_planted.py",
-        "auditing/test_shipped.py",
+        "auditing/test_planted_bugs.py",
+        "auditing/test_shipped_mechanisms.py",
         "data/test_command.py",
         "data/test_download.py",
         "data/test_genres.py",

@@ -29,7 +29,7 @@ from sizes import (
     whole,
 )
 
-from tacit.auditing.gaussian import epsilon_of
+from tacit.auditing.gaussian import epsilon_of_mu
 from tacit.designs.standard_scheme.training.people import Consenting
 from tacit.designs.standard_scheme.training.tables import estimate_privately
 from tacit.designs.xmap.audit import fit
@@ -167,7 +167,7 @@ def xmap(generator: Generator) -> float:
     _, mu = replayed(
         partial(fit, epsilon=epsilon), first, other, answer_sampler(whole(generator, 1, 1 << 30))
     )
-    return epsilon_of(mu, DELTA) / epsilon if mu < math.inf else math.inf
+    return epsilon_of_mu(mu, DELTA) / epsilon if mu < math.inf else math.inf
 
 
 BENCH: tuple[Profile, ...] = (

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sizes import Found, examine
 from sizes_artefacts import BENCH, BY_NAME
 
-from tacit.auditing.bugs import planted
+from tacit.auditing.bugs import plant
 from tacit.designs.standard_scheme.training import people as training
 from tacit.designs.standard_scheme.training import tables
 from tacit.mechanisms import gate, runs, samplers, topk
@@ -56,7 +56,7 @@ class Fault:
         """The profile's verdict on the faulty code. Of the cases of five audits: some branches are
         in one case of twelve, and one audit in fifty would miss a bug there."""
         profile = BY_NAME[self.artefact]
-        with planted(self.steps):
+        with plant(self.steps):
             return examine(profile, seed=seed, cases=5 * profile.cases)
 
 

@@ -52,7 +52,7 @@ class Design:
     parts: Mapping[str, str] = field(default_factory=dict)
     """Other parts that commands ask for, each as "module:name" in the design's package.
 
-    audit                     makes a `tacit.auditing.claims.Bench`
+    audit                     makes a `tacit.auditing.claims.AuditPlan`
     tour                      makes a `Tour`
     useful                    says of a fitted model whether its lists are expected to beat
                               popularity

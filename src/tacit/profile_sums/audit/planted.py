@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.bugs import Described, Tool, planted
-from tacit.auditing.claims import exceeds
-from tacit.auditing.gaussian import epsilon_of
+from tacit.auditing.bugs import RuleOf, plant
+from tacit.auditing.claims import Tool, exceeds
+from tacit.auditing.gaussian import epsilon_of_mu
 from tacit.auditing.replays import replays
 from tacit.data.ratings import Ratings
 from tacit.engine.profile_kernels.clip import ClipRule
@@ -204,12 +204,12 @@ class Planted:
     world: World = _TASTE
     tool: Tool = "grey-box"
     epsilon: float = EPSILON
-    described: Described | None = None
+    rule_of: RuleOf | None = None
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
         """Whether a whole fit loses more than it claims, or a sum more than its own event."""
         fault = self.fault if bug else {}
-        with planted(fault):
+        with plant(fault):
             noise = answer_sampler(factors=self.world.factors)
             tables = neighbouring_tables(PERSONS[self.person])
             replayed = replays(self.world.fit, tables, noise)
@@ -217,7 +217,7 @@ class Planted:
         if math.isinf(mu):
             return True, None
         share = max(largest_share_used(self.world, moved.moves) for _, moved in replayed)
-        return exceeds(1.0, share) or exceeds(EPSILON, epsilon_of(mu, DELTA)), None
+        return exceeds(1.0, share) or exceeds(EPSILON, epsilon_of_mu(mu, DELTA)), None
 
 
 TOP_ITEMS_BY_TRUE_COUNTS: Fault = {release: {"release_top_items": top_items_by_true_counts}}

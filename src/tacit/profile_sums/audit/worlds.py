@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.claims import Line
+from tacit.auditing.claims import AuditedClaim
 from tacit.auditing.replays import replay_check
 from tacit.auditing.sampler_spy import Answer, SamplerCall
 from tacit.data.ratings import Ratings, RatingScale
@@ -201,7 +201,7 @@ def _draws_per_sum(world: World) -> tuple[int, ...]:
     return (*lists, 1, 2 if world.factors else 1, 1)
 
 
-def audit_line(world: World) -> Line:
+def audit_line(world: World) -> AuditedClaim:
     """Replay one way to fit for every person who is added or removed."""
     checks = []
     for name, person in PERSONS.items():
@@ -216,4 +216,4 @@ def audit_line(world: World) -> Line:
             noise=answer_sampler(factors=world.factors),
         )
         checks.append(check)
-    return Line(world.name, EPSILON, tuple(checks), delta=DELTA)
+    return AuditedClaim(world.name, EPSILON, tuple(checks), delta=DELTA)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tacit.auditing.audits import audit_claim
 from tacit.auditing.bugs import examine
-from tacit.auditing.claims import run
 from tacit.auditing.replays import replays
 from tacit.designs.private.audit.bench import LINES, WORLDS
 from tacit.profile_sums.audit.planted import BUGS
@@ -49,6 +49,6 @@ def test_there_are_enough_bugs_and_pairs():
 
 def test_a_line_holds_its_claim():
     """With few samples: the exact loss is within the claim and near it, nothing is violated."""
-    audit = run(LINES[0](), samples=2_000)
+    audit = audit_claim(LINES[0](), samples=2_000)
     assert 0.99 * audit.epsilon < audit.exact <= audit.epsilon
     assert audit.verdict != "violation"

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from tacit.auditing.audits import audit_claim
 from tacit.auditing.bugs import examine
-from tacit.auditing.claims import run
 from tacit.auditing.replays import compare_replay, record_fit, replays
 from tacit.designs.xmap.audit import BUGS, WORLD, sums
 from tacit.designs.xmap.audit.tables import ratings
@@ -84,7 +84,7 @@ def test_no_sum_of_a_fit_takes_more_than_its_event(person):
 
 def test_claim_is_nearly_attained():
     """The exact loss of whole fits is within the claim and above half of it."""
-    audit = run(sums(), samples=2_000)
+    audit = audit_claim(sums(), samples=2_000)
     assert 0.5 * audit.epsilon < audit.exact <= audit.epsilon
     assert audit.verdict != "violation"
 

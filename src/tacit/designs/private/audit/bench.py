@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from tacit.auditing.claims import Bench, Line
+from tacit.auditing.claims import AuditedClaim, AuditPlan
 from tacit.designs.private.audit.membership import STUDY
 from tacit.designs.private.model import Private
 from tacit.profile_sums.audit.planted import BUGS
@@ -17,12 +17,14 @@ class TightPrivate(TightClips, Private):
 
 
 WORLDS = all_worlds(TightPrivate)
-LINES: tuple[Callable[[], Line], ...] = tuple(partial(audit_line, world) for world in WORLDS)
+LINES: tuple[Callable[[], AuditedClaim], ...] = tuple(
+    partial(audit_line, world) for world in WORLDS
+)
 
 
-def audit() -> Bench:
+def audit() -> AuditPlan:
     """What `tacit audit private` runs."""
-    return Bench(
+    return AuditPlan(
         {"": LINES},
         BUGS,
         studies=(STUDY,),

@@ -14,22 +14,6 @@ NEAR = 0.06
 
 
 @dataclass(frozen=True)
-class MixPoint:
-    """Frozen attacks and error when a share of the ratings is obfuscated."""
-
-    mix: float
-    """Share of the ratings that is obfuscated."""
-    aucs: dict[str, float]
-    """AUC of each attacker."""
-    rmse: float
-    """Error of predictions, in stars."""
-    auc_ranges: dict[str, tuple[float, float]]
-    """Ends of the 95 % interval over folds of each AUC."""
-    rmse_range: tuple[float, float]
-    """Ends of the 95 % interval over folds of the error."""
-
-
-@dataclass(frozen=True)
 class AttackRow:
     """One attacker on one release.
 
@@ -69,6 +53,20 @@ class AccuracyRow:
     ndcg_high: float
     recall_at_10: float
     ndcg_stars: float
+
+
+@dataclass(frozen=True)
+class MixPoint:
+    """Frozen attacks and error when a share of the ratings is obfuscated: the patent's alpha.
+
+    auc_ranges, rmse_range: ends of the 95 % intervals over folds.
+    """
+
+    mix: float
+    aucs: dict[str, float]
+    rmse: float
+    auc_ranges: dict[str, tuple[float, float]]
+    rmse_range: tuple[float, float]
 
 
 @dataclass(frozen=True)

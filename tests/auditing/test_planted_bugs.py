@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from tacit.auditing.bugs import Enumerated, examine, ruled_out
-from tacit.auditing.planted import BUGS
+from tacit.auditing.bugs import EnumeratedBug, examine, is_ruled_out
+from tacit.auditing.planted_bugs import BUGS
 from tacit.auditing.rules import LaplaceNoise, PrivateValue, upper_bound
 
 
@@ -18,12 +18,12 @@ def test_bug_is_caught_and_its_twin_is_not(bug):
 
 
 @pytest.mark.parametrize(
-    "bug", [bug for bug in BUGS if bug.described is not None], ids=lambda bug: bug.name
+    "bug", [bug for bug in BUGS if bug.rule_of is not None], ids=lambda bug: bug.name
 )
 def test_rules_catch_what_they_describe(bug):
     """Where the rule engine has a description, it refuses the fault and bounds the repair."""
-    assert ruled_out(bug, True)
-    assert not ruled_out(bug, False)
+    assert is_ruled_out(bug, True)
+    assert not is_ruled_out(bug, False)
 
 
 @pytest.mark.parametrize(
@@ -39,17 +39,17 @@ def test_rules_catch_what_they_describe(bug):
 def test_deterministic_bugs_are_infinite(name):
     """A raw value, a branch on private data or missing noise has no bound at all."""
     (bug,) = (bug for bug in BUGS if bug.name == name)
-    assert upper_bound(bug.described(True)) == math.inf
+    assert upper_bound(bug.rule_of(True)) == math.inf
 
 
 def test_rules_alone_can_catch():
     """A bug that its tool does not see is caught by its description, and the answer says so."""
-    blind = Enumerated(
+    blind = EnumeratedBug(
         "blind",
         lambda bit, bug: {0: 1},
         ((0, 1),),
         1.0,
-        described=lambda bug: PrivateValue() if bug else LaplaceNoise(5, 5),
+        rule_of=lambda bug: PrivateValue() if bug else LaplaceNoise(5, 5),
     )
     caught, twin = examine(blind)
     assert (caught.caught, caught.by, twin.alarm) == (True, "rules", False)

@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.auditing import bench
-from tacit.auditing.bench import Pair, Subject
+from tacit.auditing import exact_losses
+from tacit.auditing.pairs import AuditedMechanism, Pair
 from tacit.auditing.rules import (
     AboveThreshold,
     Composition,
     ExponentialMechanism,
     RandomizedResponse,
 )
-from tacit.auditing.sampler_spy import intercepted, with_one
+from tacit.auditing.sampler_spy import intercept_samplers, release_with_one
 from tacit.auditing.shipped_noise import (
     gaussian_release,
     gram_release,
@@ -43,7 +43,7 @@ Steps = list[int]
 _IN_SCORES = ("scores", "each within the sensitivity")
 
 
-def bit_release(epsilon: float) -> Subject:
+def bit_release(epsilon: float) -> AuditedMechanism:
     pair = partial(_response, BitRelease(epsilon), 2)
     pairs = (
         pair("one bit", [1], 0, 0, share=1),
@@ -53,10 +53,10 @@ def bit_release(epsilon: float) -> Subject:
         pair("booleans", [1, 0], 0, 0, kind="?"),
         pair("floats", [1, 0], 0, 0, kind="f8"),
     )
-    return Subject("bit-release", "bit", "0 or 1", epsilon, pairs)
+    return AuditedMechanism("bit-release", "bit", "0 or 1", epsilon, pairs)
 
 
-def kary_response(epsilon: float) -> Subject:
+def kary_response(epsilon: float) -> AuditedMechanism:
     def pair(categories: int, *given: Any, share: int = 10) -> Pair:
         return _response(KaryResponse(epsilon, categories), categories, *given, share=share)
 
@@ -68,7 +68,7 @@ def kary_response(epsilon: float) -> Subject:
         pair(5, "five categories, one of three alike", [3, 3, 3], 1, 4),
         pair(50, "fifty categories", [20], 0, 40),
     )
-    return Subject("kary-response", "answer", "any two answers", epsilon, pairs)
+    return AuditedMechanism("kary-response", "answer", "any two answers", epsilon, pairs)
 
 
 def _response(
@@ -92,7 +92,7 @@ def _response(
         release,
         np.array(answers, dtype=kind),
         np.array(changed, dtype=kind),
-        bench.loss(*chances),
+        exact_losses.exact_loss(*chances),
         chances,
         feature=lambda rows: rows[:, place],
         share=share,
@@ -101,7 +101,7 @@ def _response(
     )
 
 
-def selection(epsilon: float) -> Subject:
+def selection(epsilon: float) -> AuditedMechanism:
     def pair(
         name: str, a: Scores, b: Scores, upper: float = 1, monotonic: bool = False, share: int = 20
     ) -> Pair:
@@ -113,7 +113,7 @@ def selection(epsilon: float) -> Subject:
             choice,
             np.array(a),
             np.array(b),
-            bench.loss(*weights),
+            exact_losses.exact_loss(*weights),
             (first, second),
             share=share,
             at_once=True,
@@ -130,15 +130,18 @@ def selection(epsilon: float) -> Subject:
         pair("monotonic, all but one up", [0.0] * 10, [0.0] + [1.0] * 9, monotonic=True),
         pair("fifty candidates", [1.0] + [0.0] * 49, [0.0] + [1.0] * 49),
     )
-    return Subject("selection", *_IN_SCORES, epsilon, pairs)
+    return AuditedMechanism("selection", *_IN_SCORES, epsilon, pairs)
 
 
-def top_selection(epsilon: float) -> Subject:
+def top_selection(epsilon: float) -> AuditedMechanism:
     def pair(
         name: str, k: int, a: Scores, b: Scores, *, monotonic: bool = False, share: int = 20
     ) -> Pair:
         one = Selection(epsilon / k, len(a), 1, 0, 1, 1, monotonic)
-        lists = [bench.peeling(list(weights_of(one, scores).values()), k) for scores in (a, b)]
+        lists = [
+            exact_losses.peeling_distribution(list(weights_of(one, scores).values()), k)
+            for scores in (a, b)
+        ]
         places = len(a) ** np.arange(k)  # a list as one number
         first, second = (
             {int(np.array(chosen) @ places): chance for chosen, chance in part.items()}
@@ -149,7 +152,7 @@ def top_selection(epsilon: float) -> Subject:
             TopSelection(k, one),
             np.array(a),
             np.array(b),
-            bench.loss(*lists),
+            exact_losses.exact_loss(*lists),
             (first, second),
             feature=lambda chosen: np.asarray(chosen @ places),
             share=share,
@@ -165,14 +168,14 @@ def top_selection(epsilon: float) -> Subject:
         pair("clamped", 2, [9, 0, 0, 0, 0], [0, 1, 1, 1, 1]),
         pair("monotonic", 2, [0, 0, 0, 0, 0], [0, 1, 1, 1, 1], monotonic=True),
     )
-    return Subject("top-selection", *_IN_SCORES, epsilon, pairs)
+    return AuditedMechanism("top-selection", *_IN_SCORES, epsilon, pairs)
 
 
 def weights_of(choice: Selection, scores: Scores) -> dict[int, int]:
     return dict(enumerate(choice.weights(scores).tolist()))
 
 
-def tree_counter(epsilon: float) -> Subject:
+def tree_counter(epsilon: float) -> AuditedMechanism:
     def pair(
         name: str,
         a: Steps,
@@ -183,7 +186,7 @@ def tree_counter(epsilon: float) -> Subject:
         own_noise: bool = False,
     ) -> Pair:
         counter = TreeCounter(epsilon, horizon=len(a), bound=bound)
-        call = one_by_one(counter) if stream else counter
+        call = count_stream(counter) if stream else counter
         distance = counter.levels * bound
         return laplace_pair(name, call, a, b, distance=distance, share=share, own_noise=own_noise)
 
@@ -201,10 +204,10 @@ def tree_counter(epsilon: float) -> Subject:
         run("as it runs", [0, 5], [0, 0], bound=5, share=2_000, own_noise=True),
         run("blocks as it runs", *blocks, bound=3, share=4_000, own_noise=True),
     )
-    return Subject("tree-counter", "step", "its value within the bound", epsilon, pairs)
+    return AuditedMechanism("tree-counter", "step", "its value within the bound", epsilon, pairs)
 
 
-def one_by_one(counter: TreeCounter) -> Callable[[NDArray[Any]], ArrayLike]:
+def count_stream(counter: TreeCounter) -> Callable[[NDArray[Any]], ArrayLike]:
     """The counter as a stream."""
 
     def totals(values: NDArray[Any]) -> ArrayLike:
@@ -214,7 +217,7 @@ def one_by_one(counter: TreeCounter) -> Callable[[NDArray[Any]], ArrayLike]:
     return totals
 
 
-def threshold_gate(epsilon: float) -> Subject:
+def threshold_gate(epsilon: float) -> AuditedMechanism:
     gate = partial(ThresholdGate, epsilon)
     up, down = [1] * 10 + [0], [0] * 10 + [1]
     below = [-one for one in up], [-one for one in down]
@@ -233,7 +236,9 @@ def threshold_gate(epsilon: float) -> Subject:
         run("as it runs", gate(1), [1, 0], [0, 1], share=2_000, own_noise=True),
         run("blocks as it runs", gate(9), *blocks, own_noise=True),
     )
-    return Subject("threshold-gate", "counts", "each within the sensitivity", epsilon, pairs)
+    return AuditedMechanism(
+        "threshold-gate", "counts", "each within the sensitivity", epsilon, pairs
+    )
 
 
 def gate_pair(
@@ -256,7 +261,9 @@ def gate_pair(
     scales = gate_scales(call, gate, len(a))
     sign = 1 if gate.stops == "above" else -1
     first, second = (
-        bench.gate([sign * count for count in counts], sign * gate.threshold, *scales)
+        exact_losses.gate_distribution(
+            [sign * count for count in counts], sign * gate.threshold, *scales
+        )
         if all(scales)
         else {}
         for counts in (a, b)
@@ -266,7 +273,7 @@ def gate_pair(
         lambda counts, _: call(counts),
         np.array(a),
         np.array(b),
-        bench.loss(first, second) if all(scales) else math.inf,
+        exact_losses.exact_loss(first, second) if all(scales) else math.inf,
         (first, second),
         share=share,
         rule=AboveThreshold(gate.sensitivity, *scales, gate.monotonic),
@@ -295,7 +302,7 @@ def gate_scales(
     one noise stops it where that noise belongs: at its count, or at once.
     """
     short = np.full(length, gate.threshold - (1 if gate.stops == "above" else -1))
-    with intercepted() as calls:
+    with intercept_samplers() as calls:
         passed = call(short)
     scales = [asked.scale for asked in calls for _ in range(asked.values.size)]
     one_each = (
@@ -303,15 +310,17 @@ def gate_scales(
         and len(scales) == 1 + length
         and len(set(scales[1:])) == 1
         and all(asked.sampler == "discrete_laplace" for asked in calls)
-        and with_one(call, short, 0, -1)[0] == 0
-        and all(with_one(call, short, place)[0] == place - 1 for place in range(1, 1 + length))
+        and release_with_one(call, short, 0, -1)[0] == 0
+        and all(
+            release_with_one(call, short, place)[0] == place - 1 for place in range(1, 1 + length)
+        )
     )
     return (scales[0], scales[1]) if one_each else (0.0, 0.0)
 
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 
-BENCH: Mapping[str, tuple[Callable[[], Subject], ...]] = {
+MECHANISMS: Mapping[str, tuple[Callable[[], AuditedMechanism], ...]] = {
     "bit-release": tuple(partial(bit_release, epsilon) for epsilon in EPSILONS),
     "kary-response": tuple(partial(kary_response, epsilon) for epsilon in EPSILONS),
     "laplace": (partial(laplace_release, 1.0),),

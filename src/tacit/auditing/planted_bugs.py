@@ -17,10 +17,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.auditing import bench
-from tacit.auditing.bench import Pair
-from tacit.auditing.bugs import Bug, Described, Enumerated, GreyBox, OnTheBench, Sampled
-from tacit.auditing.gaussian import epsilon_of
+from tacit.auditing import exact_losses
+from tacit.auditing.bugs import EnumeratedBug, GreyBoxBug, MechanismBug, RuleOf, SampledBug
+from tacit.auditing.claims import Bug
+from tacit.auditing.gaussian import epsilon_of_mu
+from tacit.auditing.pairs import Pair
 from tacit.auditing.rules import (
     AboveThreshold,
     Branch,
@@ -32,8 +33,8 @@ from tacit.auditing.rules import (
     RandomizedResponse,
     Rule,
 )
-from tacit.auditing.sampler_spy import SamplerCall, Tape, draw_as_shipped, intercepted
-from tacit.auditing.shipped import gate_pair
+from tacit.auditing.sampler_spy import SamplerCall, Tape, draw_as_shipped, intercept_samplers
+from tacit.auditing.shipped_mechanisms import gate_pair
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.mechanisms.counter import TreeCounter
 from tacit.mechanisms.gate import GateRun, ThresholdGate
@@ -58,13 +59,13 @@ def _plant(made: Callable[..., Bug], name: str, *given: Any, **how: Any) -> Call
     return decorated
 
 
-_sampled = partial(_plant, Sampled)
-_on_the_bench = partial(_plant, OnTheBench)
-_enumerated = partial(_plant, Enumerated)
-_watched = partial(_plant, GreyBox)
+_sampled = partial(_plant, SampledBug)
+_on_the_bench = partial(_plant, MechanismBug)
+_enumerated = partial(_plant, EnumeratedBug)
+_watched = partial(_plant, GreyBoxBug)
 
 
-def _several(one: Rule, count: int) -> Described:
+def _several(one: Rule, count: int) -> RuleOf:
     """`count` releases for the price of one; the repair makes one."""
     return lambda bug: Composition((one,) * (count if bug else 1))
 
@@ -86,7 +87,7 @@ def nearly_all_of_the_noise(count: int, n: int, bug: bool) -> Many:
     "Gaussian sigma 10 % too small",
     1.0,
     0.0,
-    epsilon=epsilon_of(1.0, 1e-5),
+    epsilon=epsilon_of_mu(1.0, 1e-5),
     delta=1e-5,
     samples=200_000,
 )
@@ -289,7 +290,7 @@ def sampler_of_90_percent(bug: bool) -> Pair:
         return draw_as_shipped(replace(asked, scale=0.9 * asked.scale))
 
     def called(data: NDArray[Any], source: Any) -> ArrayLike:
-        with intercepted(drawn):
+        with intercept_samplers(drawn):
             return pair.call(data, source)
 
     return replace(pair, call=called) if bug else pair
@@ -307,7 +308,7 @@ def bit_off_by_one(bit: int, bug: bool) -> dict[int, Fraction]:
     return {bit: _kept(bug), 1 - bit: 1 - _kept(bug)}
 
 
-_SCORES = tuple(bench.within(1, 4))
+_SCORES = tuple(exact_losses.neighbouring_scores(1, 4))
 
 
 @_enumerated(

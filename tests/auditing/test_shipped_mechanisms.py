@@ -6,14 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.auditing import bench, claims
-from tacit.auditing.bench import check, run
+from tacit.auditing import audits, exact_losses
+from tacit.auditing.audits import audit_claim
 from tacit.auditing.claims import PairResult, judge
+from tacit.auditing.pairs import SAMPLES, check_pair
 from tacit.auditing.rules import upper_bound
-from tacit.auditing.sampler_spy import draw_as_shipped, intercepted
-from tacit.auditing.shipped import (
-    BENCH,
+from tacit.auditing.sampler_spy import draw_as_shipped, intercept_samplers
+from tacit.auditing.shipped_mechanisms import (
     EPSILONS,
+    MECHANISMS,
     bit_release,
     gate_pair,
     kary_response,
@@ -36,7 +37,7 @@ from tacit.randomness import secure
 
 EVERY = [
     pytest.param(make, id=f"{name}-{number}")
-    for name, makes in BENCH.items()
+    for name, makes in MECHANISMS.items()
     for number, make in enumerate(makes)
 ]
 
@@ -83,7 +84,7 @@ def test_rules_use_up_the_claim(make):
 @pytest.mark.parametrize("make", EVERY)
 def test_samples_are_within_the_claim(make):
     """A short audit of the running code finds no violation on any pair."""
-    audit = run(make(), samples=20_000)
+    audit = audit_claim(make().claim, samples=20_000)
     assert audit.verdict != "violation"
     assert audit.lower_bound == max(pair.lower_bound for pair in audit.pairs)
 
@@ -92,7 +93,7 @@ def test_samples_are_within_the_claim(make):
 @pytest.mark.parametrize("make", [bit_release, kary_response])
 def test_responses_are_audited_well(make, epsilon):
     """With a million samples the bound is between 0.8 of the claim and the claim."""
-    found = run(make(epsilon))
+    found = audit_claim(make(epsilon).claim, samples=SAMPLES)
     assert found.verdict == "no violation found"
     assert 0.8 <= found.lower_bound / found.epsilon <= 1
 
@@ -100,19 +101,19 @@ def test_responses_are_audited_well(make, epsilon):
 @pytest.mark.parametrize("make", [laplace_release, selection, top_selection])
 def test_audit_is_not_weak(make):
     """With samples enough, the bound is no lower than an ideal auditor's."""
-    assert run(make(1.0), samples=400_000).verdict == "no violation found"
+    assert audit_claim(make(1.0).claim, samples=400_000).verdict == "no violation found"
 
 
 def test_few_samples_are_called_weak():
     """A pass on which nothing rests says so."""
-    assert run(tree_counter(1.0), samples=1_000).verdict == "weak audit"
+    assert audit_claim(tree_counter(1.0).claim, samples=1_000).verdict == "weak audit"
 
 
 def test_a_violation_on_any_pair_counts():
     """A subject with one bad pair among good ones is a violation, and the pair is named."""
     good = bit_release(1.0)
     bad = replace(bit_release(2.0).pairs[0], name="bad")
-    audit = run(replace(good, pairs=(*good.pairs, bad)), samples=20_000)
+    audit = audit_claim(replace(good, pairs=(*good.pairs, bad)).claim, samples=20_000)
     assert (audit.verdict, audit.pair, audit.exact) == ("violation", "bad", pytest.approx(2.0))
 
 
@@ -166,7 +167,7 @@ def test_samples_above_the_exact_loss_are_a_violation():
     """A bound within the claim refutes the exact figure, and the reason is given."""
     subject = bit_release(4.0)
     pair = replace(subject.pairs[0], exact=3.0, rule=None)
-    audit = run(replace(subject, pairs=(pair,)), samples=100_000)
+    audit = audit_claim(replace(subject, pairs=(pair,)).claim, samples=100_000)
     assert audit.verdict == "violation"
     (why,) = audit.pairs[0].faults(4.0)
     assert "not what was asked for" in why
@@ -181,11 +182,11 @@ def test_a_gaussian_sampler_with_less_noise_is_a_violation():
         return draw_as_shipped(replace(asked, scale=asked.scale / 2))
 
     def weaker(data, source):
-        with intercepted(drawn):
+        with intercept_samplers(drawn):
             return pair.call(data, source)
 
     shipped, broken = (
-        check(one, 1e-5, samples=10_000).faults(gaussian_release().epsilon)
+        check_pair(one, 1e-5, samples=10_000).faults(gaussian_release().epsilon)
         for one in (pair, replace(pair, call=weaker))
     )
     assert shipped == []
@@ -219,12 +220,12 @@ def broken_before_any_call():
 @pytest.mark.parametrize("make", [broken_in_the_call, broken_before_any_call])
 def test_an_exception_is_a_violation_with_its_place(make):
     """A mechanism that fails does not end the audit; what its error says is not repeated."""
-    line = claims.attempt("bit-release", lambda: make().line)
-    audit = claims.run(line, samples=1_000)
+    line = audits.build_claim("bit-release", lambda: make().claim)
+    audit = audits.audit_claim(line, samples=1_000)
     assert audit.verdict == "violation"
     assert audit.mechanism == "bit-release"
     (why,) = audit.pairs[0].faults(audit.epsilon)
-    assert "IndexError in test_shipped.py, line" in why
+    assert "IndexError in test_shipped_mechanisms.py, line" in why
     assert "[1" not in why
 
 
@@ -238,7 +239,7 @@ def test_half_the_threshold_noise_fails_on_the_bench():
 
     subject = threshold_gate(1.0)
     pair = gate_pair("half", Half(1.0, 1), [1] * 10 + [0], [0] * 10 + [1])
-    assert run(replace(subject, pairs=(pair,)), samples=1_000).verdict == "violation"
+    assert audit_claim(replace(subject, pairs=(pair,)).claim, samples=1_000).verdict == "violation"
 
 
 @pytest.mark.parametrize(
@@ -294,8 +295,8 @@ def test_selection_on_all_neighbours():
     def distribution(scores):
         return dict(enumerate(choice.weights(list(scores)).tolist()))
 
-    worst = bench.worst_loss(distribution, bench.within(2, 3))
-    assert worst == pytest.approx(bench.exponential_worst(1.0, 3, spread=2), abs=1e-9)
+    worst = exact_losses.largest_loss(distribution, exact_losses.neighbouring_scores(2, 3))
+    assert worst == pytest.approx(exact_losses.exponential_loss(1.0, 3, spread=2), abs=1e-9)
 
 
 def test_selection_draws_from_its_weights():
