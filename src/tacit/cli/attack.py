@@ -103,7 +103,7 @@ def find_model(text: str, settings: list[str]) -> Any:
     Raises:
         ConfigError: There is none, or it cannot be made.
     """
-    from tacit.recommenders.inputs import model_kinds, model_reader
+    from tacit.recommenders.model_files import model_kinds, model_reader
 
     module, colon, name = text.rpartition(":")
     if colon:

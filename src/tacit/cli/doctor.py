@@ -111,7 +111,7 @@ def kernel() -> Check:
         return Check("kernel", "fail", "wrong result", "Reinstall numba and llvmlite.")
     stats: Any = getattr(compiled(LANES), "stats", None)
     folder = getattr(stats, "cache_path", None)
-    if engine.for_this_run or folder is None or not os.access(folder, os.W_OK):
+    if engine.private_cache or folder is None or not os.access(folder, os.W_OK):
         advice = "Every run compiles anew (seconds). Set NUMBA_CACHE_DIR to a folder you can write."
         return Check("kernel", "warn", "compiles, but the machine code cannot be kept", advice)
     return Check("kernel", "ok", f"compiles; machine code is kept in {folder}")

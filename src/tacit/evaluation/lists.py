@@ -31,7 +31,7 @@ from tacit.evaluation import LEAST_SEEDS, mean_interval
 from tacit.evaluation.metrics import ranking_metrics, rmse
 from tacit.evaluation.runner import Progress, Runner
 from tacit.recommenders.base import Recommender
-from tacit.recommenders.inputs import model_kinds, model_reader
+from tacit.recommenders.model_files import model_kinds, model_reader
 
 SHARE = 0.2
 """Share of likes, or of people, that is held out."""
