@@ -112,8 +112,8 @@ def recommend(
     if isinstance(fitted, XMap) and fitted.weighs_by_time and history is not None:
         from tacit.data.tabular import read_history_times
 
-        columns = {"item": item, "time": time, "delimiter": delimiter}
-        read = read_history_times(history, item_ids=fitted.history_ids_, **columns)
+        named = {"item": item, "time": time, "delimiter": delimiter}
+        read = read_history_times(history, item_ids=fitted.history_ids_, **named)
         times = {"history_times": read}
     if about:
         if history is None:
@@ -162,7 +162,7 @@ def _from_letter(
     at: datetime | None,
     wanted: dict[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
-    """The list of the last letter's scores, or the popular one before it; and what to say of it."""
+    """Make the list of the last letter's scores, or the popular one before it, and describe it."""
     from tacit.cli.device import answer_letter
     from tacit.designs.standard_scheme.messages import Release
 

@@ -76,7 +76,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     The sound variant is the design private, from domain to domain; features and stars are for it.
     k, extender-k, significance, alpha and pnsa are for the variant published only.
     """
-    from tacit.data.stored import watched
+    from tacit.data.stored_ratings import show_progress
     from tacit.designs.xmap.model import XMap
     from tacit.profile_sums.settings import refuse_filter
 
@@ -96,7 +96,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         passes = 1 + 7 * len(settings.to_domain)
     with ExitStack() as open_until:
         ratings = open_until.enter_context(run.open(settings, catalogue=settings.catalogue))
-        open_until.enter_context(watched(ratings, run.progress, passes))
+        open_until.enter_context(show_progress(ratings, run.progress, passes))
         model.fit(ratings).save(settings.out)
     card, useful = model.guarantees()[0], usefulness(model)
     data = private_fit_summary("x-map", settings.out, len(model.item_ids_))
@@ -287,8 +287,10 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
         "theorems": [asdict(each) | {"holds": each.holds} for each in cases],
     }
     shown: list[Table | str] = [
-        Table.of("Theorem 2: one person changes a similarity by more than SS", theorem_2, counts),
-        Table.of("Theorems 3 and 4: neighbours drawn by PNSA", theorems, cases),
+        Table.from_rows(
+            "Theorem 2: one person changes a similarity by more than SS", theorem_2, counts
+        ),
+        Table.from_rows("Theorems 3 and 4: neighbours drawn by PNSA", theorems, cases),
     ]
     shown += [f"{name}: {meaning}." for name, meaning in CASES.items()]
     return Result(data, shown, "tacit audit xmap  audits the claims of privacy.")

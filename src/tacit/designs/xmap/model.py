@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tacit import container
 from tacit.data.ratings import RatingScale
-from tacit.data.stored import Given, known_of
+from tacit.data.stored_ratings import RatingsSource, catalogue_of
 from tacit.designs.xmap.settings import (
     VERSION,
     Kind,
@@ -99,6 +99,7 @@ class XMap(base.ItemRecommender):
         """The parameters, checked; ConfigError for one that cannot be."""
         return Settings(**{each.name: getattr(self, each.name) for each in fields(Settings)})
 
+<<<<<<< HEAD
     @property
     def weighs_by_time(self) -> bool:
         """Whether the fitted model gives old ratings of a person less weight."""
@@ -106,12 +107,15 @@ class XMap(base.ItemRecommender):
         return self.boxes_ is not None and self.settings_.weighs_by_time
 
     def fit(self, ratings: Given, *, draws: Source | None = None) -> XMap:
+=======
+    def fit(self, ratings: RatingsSource, *, draws: Source | None = None) -> XMap:
+>>>>>>> main
         """Learn from everybody. draws: where the published variant draws from; by default the
         operating system. Noise takes no seed."""
-        inputs.checked_ratings(known_of(ratings))
+        inputs.checked_ratings(catalogue_of(ratings))
         settings = self.settings
         chosen, domains = catalogue(ratings, settings)
-        known = known_of(chosen)
+        known = catalogue_of(chosen)
         self.sound_ = self.boxes_ = None
         self.__dict__.pop("item_ids_", None)
         if settings.variant == "sound":

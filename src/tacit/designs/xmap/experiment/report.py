@@ -157,7 +157,7 @@ def _surfaces(table: CrossDomainTable, profile: str) -> Iterator[Section]:
         ]
         if not lines:
             continue
-        figure = moving(
+        figure = figure_over_setting(
             f"Error by budgets, {NAMES[method]}",
             lines,
             axis="ε′ of the recommender's step, as claimed",
@@ -187,7 +187,9 @@ def _printed_errors() -> Table:
         "books to movies": lambda printed: printed.books_to_movies,
         "movies to books": lambda printed: printed.movies_to_books,
     }
-    return Table.of("MAE in the paper's figures, on Amazon's ratings", columns, PRINTED_ERRORS)
+    return Table.from_rows(
+        "MAE in the paper's figures, on Amazon's ratings", columns, PRINTED_ERRORS
+    )
 
 
 def against(
