@@ -297,13 +297,8 @@ def _bridge(
         pnsa = PrivateNeighbours(k, settings.budget, settings.pnsa)
     neighbours: ItemNeighbours | PeopleNeighbours
     if settings.user_based:
-<<<<<<< HEAD
-        everybody = egos(stars(in_memory(ratings))[0], None)
-        neighbours = PeopleNeighbours(means, everybody, k, pnsa, draws)
-=======
         everybody = egos(stars(require_in_memory(ratings))[0], None)
-        neighbours = PeopleNeighbours(means, everybody, k, budget, draws)
->>>>>>> main
+        neighbours = PeopleNeighbours(means, everybody, k, pnsa, draws)
     else:
         table = _table(ratings, partial(stars, egos=egos), centred)
         if pnsa is None:

@@ -99,17 +99,13 @@ class XMap(base.ItemRecommender):
         """The parameters, checked; ConfigError for one that cannot be."""
         return Settings(**{each.name: getattr(self, each.name) for each in fields(Settings)})
 
-<<<<<<< HEAD
     @property
     def weighs_by_time(self) -> bool:
         """Whether the fitted model gives old ratings of a person less weight."""
         self._fitted()
         return self.boxes_ is not None and self.settings_.weighs_by_time
 
-    def fit(self, ratings: Given, *, draws: Source | None = None) -> XMap:
-=======
     def fit(self, ratings: RatingsSource, *, draws: Source | None = None) -> XMap:
->>>>>>> main
         """Learn from everybody. draws: where the published variant draws from; by default the
         operating system. Noise takes no seed."""
         inputs.checked_ratings(catalogue_of(ratings))
