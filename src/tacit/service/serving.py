@@ -1,9 +1,8 @@
-"""The application with its list of resources, and its processes under uvicorn."""
+"""The processes of a service under uvicorn: one worker, or several with a port in common."""
 
 from __future__ import annotations
 
 import ctypes
-import gc
 import os
 import shutil
 import signal
@@ -11,232 +10,236 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager, suppress
-from importlib.metadata import version
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
+from multiprocessing.context import SpawnContext
 from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Semaphore
 from typing import Any
 
 import uvicorn
-from fastapi import APIRouter, FastAPI
-from starlette.types import Receive, Scope, Send
+from fastapi import FastAPI
 
-from tacit.design import nouns
 from tacit.errors import ConfigError, TacitError
-from tacit.ledger.inspection import copies_of
-from tacit.service.access import Operation
-from tacit.service.deployment import Service
-from tacit.service.http_protocol import Wire
-from tacit.service.middleware import Middleware
-from tacit.service.monitoring import METRICS, Logger, Metrics, adopt
-from tacit.service.problems import ProblemBody, names_of
-from tacit.service.resources import about, models, people, privacy
-from tacit.service.settings import FILE, PINNED, Settings
+from tacit.service.application import create_app
+from tacit.service.event_log import EventLog, redirect_library_warnings
+from tacit.service.http_protocol import BoundedHttpProtocol
+from tacit.service.installed import open_service
+from tacit.service.metrics import COUNTS_FOLDER
+from tacit.service.setting_tables import PINNED_FOLDER, SETTINGS_FILE
+from tacit.service.settings import Settings
 
-STOPS_WITHIN = 2  # seconds that requests in hand get when the service has to stop
-LEAVES_WITHIN = 0.4
-"""Seconds more for whatever a thread still does, such as wait for a store that does not answer."""
-_RESTS = 1.0  # seconds before a worker that ended is replaced
-_ARENAS, _LARGE = -8, -3
-"""M_ARENA_MAX and M_MMAP_THRESHOLD of malloc.h."""
-READ = (
-    "JSON has one meaning here, and what has none is refused with 400: NaN and infinity, a key "
-    "that is given twice, whole numbers beyond 64 bits, more than 32 levels, and texts beyond "
-    "4,096 characters, outside of Unicode's composed form (NFC), or with control, format, "
-    "private-use or unassigned characters. A field or a query parameter that is not in this "
-    "document is refused with 422. HEAD is answered wherever GET is."
-)
-"""For all operations, in the OpenAPI document."""
-Ready = Callable[[], object]
-Stopped = Callable[[], bool]
+GRACE_SECONDS = 2
+"""Time that running requests get when the service has to stop."""
+THREAD_GRACE_SECONDS = 0.4
+"""Time more for whatever a thread still does, such as wait for a store that does not answer."""
+_RESTART_SECONDS = 1.0
+"""Pause before a worker that ended is replaced."""
+_POLL_SECONDS = 0.1
+_M_ARENA_MAX = -8
+_M_MMAP_THRESHOLD = -3
+"""Parameters of glibc's mallopt, as malloc.h names them."""
+_MALLOC_ARENAS = 2
+_LARGE_ALLOCATION = 2**18
+"""Bytes from which on a piece of memory is given back to the system when it is freed."""
 
-
-def create_app(service: Service, *, log: Logger | None = None) -> Application:
-    """The ASGI application of a service that was opened. It is closed with it."""
-    logger = Logger() if log is None else log
-    metrics = Metrics()
-    settings = service.settings
-    threads = ThreadPoolExecutor(settings.threads, "operation")
-
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        logger.event("started", serves=len(service.deployment.served), process=os.getpid())
-        gc.collect()
-        gc.freeze()  # what is served stays: looking through it again would hold up everybody
-        gc.set_threshold(10_000, 20, 20)  # a request leaves few cycles: 700 allocations is often
-        with copies_of(service.ledger, settings.store, lambda error: logger.fault("copy", error)):
-            yield
-        threads.shutdown(wait=False, cancel_futures=True)
-        service.close()
-        logger.event("stopped")
-
-    app = Application(
-        title="tacit",
-        summary="Private recommendation.",
-        description=READ,
-        version=version("tacit-rec"),
-        openapi_url=None,  # its pages fetch scripts from elsewhere
-        lifespan=lifespan,
-    )
-    app.router.route_class = Operation
-    app.state.service = service
-    app.state.threads = threads
-    app.state.metrics = metrics
-    for router in _routers():
-        app.router.routes.extend(router.routes)
-    operations = [one for one in app.routes if isinstance(one, Operation)]
-    app.answers = Middleware(operations, service, metrics, logger, names_of(app.openapi()))
-    return app
+ReportReady = Callable[[], object]
+"""Called once, when the service answers."""
+IsStopped = Callable[[], bool]
+"""Whether the service was asked to stop before there was a server."""
 
 
-class Application(FastAPI):
-    """FastAPI describes the operations and begins and ends with the process; requests go by it."""
+def serve(settings: Settings, report_address: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT.
 
-    answers: Middleware
+    Args:
+        settings: How the service runs.
+        report_address: Called once with the address, when the service answers.
 
-    def openapi(self) -> dict[str, Any]:
-        """The OpenAPI document, with keys and problems."""
-        document = super().openapi()
-        parts = document.setdefault("components", {})
-        parts.setdefault("schemas", {})["ProblemBody"] = ProblemBody.model_json_schema()
-        parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-        return document
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await super().__call__(scope, receive, send)
-            return
-        scope["app"] = self
-        await self.answers(scope, receive, send)
-
-
-def _routers() -> Iterator[APIRouter]:
-    """The page's comes last: what is at no other address may be one of its files."""
-    yield from (about.router, models.router, models.lists_router, people.feedback_router)
-    yield from (privacy.promises_router, privacy.router)
-    yield about.operations_router
-    yield from (people.users_router, people.router, about.document_router)
-    for owner, one in nouns().values():
-        yield owner.load(one.router)
-    yield about.page_router
-
-
-def serve(settings: Settings, ready: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT. ready: called once with the address that is listened on.
-    ConfigError where the address cannot be taken, or what is served cannot be read."""
-    _spare_memory()
-    with _listening(settings) as bound, _stopping_quietly() as stopped:
-        host, port = bound.getsockname()[:2]
+    Raises:
+        ConfigError: The address cannot be taken, or what is served cannot be read.
+    """
+    _limit_malloc()
+    with _listen(settings) as listener, _note_stop_signals() as is_stopped:
+        host, port = listener.getsockname()[:2]
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-        run = _work if settings.workers == 1 else _run_workers
-        run(settings, bound, lambda: ready(address), stopped)
-    leave()
+
+        def report_ready() -> None:
+            report_address(address)
+
+        if settings.workers == 1:
+            _run_worker(settings, listener, report_ready, is_stopped)
+        else:
+            _run_workers(settings, listener, report_ready, is_stopped)
+    exit_soon()
 
 
-def _work(settings: Settings, bound: socket.socket, ready: Ready, stopped: Stopped) -> None:
-    log = Logger()
-    adopt(log)
-    app = create_app(Service.open(settings), log=log)
-    _Server(config_of(settings, app), ready, stopped).run(sockets=[bound])
+def _run_worker(
+    settings: Settings,
+    listener: socket.socket,
+    report_ready: ReportReady,
+    is_stopped: IsStopped,
+) -> None:
+    """Open the service and answer requests in this process."""
+    log = EventLog()
+    redirect_library_warnings(log)
+    app = create_app(open_service(settings), log=log)
+    server = _Server(server_config(settings, app), report_ready, is_stopped)
+    server.run(sockets=[listener])
 
 
-def _run_workers(settings: Settings, bound: socket.socket, ready: Ready, stopped: Stopped) -> None:
-    """In several, each with a socket of its own at the port; who ends is replaced."""
-    Service.open(settings).close()  # an error is reported once, and no worker makes the ledger
-    context = get_context("spawn")
-    up = context.Semaphore(0)
-
-    def begun() -> BaseProcess:
-        place = (bound.family, bound.getsockname())
-        made = context.Process(target=_worker, args=(settings, place, up))
-        made.start()
-        return made
-
+def _run_workers(
+    settings: Settings,
+    listener: socket.socket,
+    report_ready: ReportReady,
+    is_stopped: IsStopped,
+) -> None:
+    """Run several processes, each with a socket of its own at the port, until one signal to stop."""
+    open_service(settings).close()  # an error is reported once, and no worker makes the ledger
     with tempfile.TemporaryDirectory(prefix="tacit-metrics-") as folder:
-        os.environ[METRICS] = folder
-        shutil.copy(settings.folder / FILE, folder)
-        workers = [begun() for _ in range(0 if stopped() else settings.workers)]
-        starting = settings.workers
+        os.environ[COUNTS_FOLDER] = folder
+        shutil.copy(settings.folder / SETTINGS_FILE, folder)
+        workers = _Workers(settings, listener)
         try:
-            while not stopped():
-                if starting and up.acquire(timeout=0):
-                    starting -= 1
-                    if not starting:
-                        ready()
-                gone = wait([one.sentinel for one in workers], timeout=0.1)
-                if gone and starting:
-                    raise ConfigError("A worker of the service does not start: its log says why.")
-                if gone:
-                    time.sleep(_RESTS)
-                    workers = [begun() if one.sentinel in gone else one for one in workers]
+            if not is_stopped():
+                workers.start_all()
+            has_reported = False
+            while not is_stopped():
+                if not has_reported and workers.are_all_up():
+                    report_ready()
+                    has_reported = True
+                workers.replace_ended()
         finally:
-            end = time.monotonic() + STOPS_WITHIN + LEAVES_WITHIN
-            for one in workers:
-                one.terminate()
-            for one in workers:
-                one.join(max(0.0, end - time.monotonic()))
-                one.kill()
-                one.join()
+            workers.stop_all()
 
 
-def _worker(settings: Settings, place: tuple[socket.AddressFamily, Any], up: Semaphore) -> None:
-    """It ends with the process above: it would hold the port of the next service."""
-    _spare_memory()
+class _Workers:
+    """The processes of a service that has several. One that ends is replaced."""
 
-    def watch() -> None:
-        if (above := parent_process()) is not None:
-            above.join()
+    def __init__(self, settings: Settings, listener: socket.socket) -> None:
+        self._settings = settings
+        self._address = (listener.family, listener.getsockname())
+        self._context: SpawnContext = get_context("spawn")
+        self._came_up = self._context.Semaphore(0)
+        """Released by each worker when it answers."""
+        self._starting = settings.workers
+        """Workers that have not answered yet, of those that were started at first."""
+        self._processes: list[BaseProcess] = []
+
+    def start_all(self) -> None:
+        """Start as many processes as the settings say."""
+        self._processes = [self._start() for _ in range(self._settings.workers)]
+
+    def are_all_up(self) -> bool:
+        """Whether every worker that was started at first has answered."""
+        while self._starting and self._came_up.acquire(timeout=0):
+            self._starting -= 1
+        return self._starting == 0
+
+    def replace_ended(self) -> None:
+        """Wait a little for workers that end, and start others in their place.
+
+        Raises:
+            ConfigError: One ended before all were up.
+        """
+        sentinels = [process.sentinel for process in self._processes]
+        ended = wait(sentinels, timeout=_POLL_SECONDS)
+        if not ended:
+            return
+        if self._starting:
+            raise ConfigError("A worker of the service does not start: its log says why.")
+        time.sleep(_RESTART_SECONDS)
+        for number, process in enumerate(self._processes):
+            if process.sentinel in ended:
+                self._processes[number] = self._start()
+
+    def stop_all(self) -> None:
+        """Stop all workers, and kill those that take too long."""
+        end = time.monotonic() + GRACE_SECONDS + THREAD_GRACE_SECONDS
+        for process in self._processes:
+            process.terminate()
+        for process in self._processes:
+            process.join(max(0.0, end - time.monotonic()))
+            process.kill()
+            process.join()
+
+    def _start(self) -> BaseProcess:
+        arguments = (self._settings, self._address, self._came_up)
+        process = self._context.Process(target=_worker_process, args=arguments)
+        process.start()
+        return process
+
+
+def _worker_process(
+    settings: Settings, address: tuple[socket.AddressFamily, Any], came_up: Semaphore
+) -> None:
+    """One of several workers. It ends with its parent: it would hold the next service's port."""
+    _limit_malloc()
+
+    def stop_with_parent() -> None:
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
             os.kill(os.getpid(), signal.SIGTERM)
 
-    threading.Thread(target=watch, daemon=True).start()
-    os.environ[PINNED] = os.environ[METRICS]
+    threading.Thread(target=stop_with_parent, daemon=True).start()
+    os.environ[PINNED_FOLDER] = os.environ[COUNTS_FOLDER]
+    family, name = address
     try:
-        _work(settings, _port(*place, shared=True), up.release, lambda: False)
+        listener = _bind(family, name, is_shared=True)
+        _run_worker(settings, listener, came_up.release, lambda: False)
     except TacitError as error:
-        Logger().fault("worker", error)
+        EventLog().write_fault("worker", error)
         os._exit(1)
-    leave()
+    exit_soon()
 
 
-def _spare_memory() -> None:
-    """glibc gives threads eight arenas for each core, and what one freed the others do not use: as
-    many threads as a service has fill all of them in the end. And it learns to keep ever larger
-    pieces, such as a checkpoint's, among the small ones. Call it before there are threads."""
+def _limit_malloc() -> None:
+    """Have glibc keep less memory; called before there are threads.
+
+    It gives threads eight arenas for each core, and what one freed the others do not use: as many
+    threads as a service has fill all of them in the end. And it learns to keep ever larger pieces,
+    such as a checkpoint's, among the small ones.
+    """
     with suppress(OSError, AttributeError):
         glibc = ctypes.CDLL(None)
-        glibc.mallopt(_ARENAS, 2)
-        glibc.mallopt(_LARGE, 2**18)
+        glibc.mallopt(_M_ARENA_MAX, _MALLOC_ARENAS)
+        glibc.mallopt(_M_MMAP_THRESHOLD, _LARGE_ALLOCATION)
 
 
-def leave() -> None:
-    """The interpreter waits for its threads; one that hangs on the store must not keep it."""
-    watch = threading.Timer(LEAVES_WITHIN, os._exit, (0,))
-    watch.daemon = True
-    watch.start()
+def exit_soon() -> None:
+    """End the process after a moment, even if a thread hangs on the store: the interpreter would
+    wait for it."""
+    timer = threading.Timer(THREAD_GRACE_SECONDS, os._exit, (0,))
+    timer.daemon = True
+    timer.start()
 
 
 class _Server(uvicorn.Server):
-    """Tells when it is up, and ends at once where it was stopped before."""
+    """uvicorn, which reports when it is up, and ends at once if it was stopped before."""
 
-    def __init__(self, config: uvicorn.Config, ready: Ready, stopped: Stopped) -> None:
+    def __init__(
+        self, config: uvicorn.Config, report_ready: ReportReady, is_stopped: IsStopped
+    ) -> None:
         super().__init__(config)
-        self._ready, self._stopped = ready, stopped
+        self._report_ready = report_ready
+        self._is_stopped = is_stopped
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
-        self.should_exit |= self._stopped()
+        if self._is_stopped():
+            self.should_exit = True
         if self.started and not self.should_exit:
-            self._ready()
+            self._report_ready()
 
 
-def config_of(settings: Settings, app: FastAPI) -> uvicorn.Config:
+def server_config(settings: Settings, app: FastAPI) -> uvicorn.Config:
+    """How uvicorn runs the application."""
     return uvicorn.Config(
         app,
-        http=Wire,
+        http=BoundedHttpProtocol,
         ws="none",
         loop="uvloop",
         lifespan="on",
@@ -246,36 +249,43 @@ def config_of(settings: Settings, app: FastAPI) -> uvicorn.Config:
         proxy_headers=settings.behind_tls,
         forwarded_allow_ips="127.0.0.1,::1",
         timeout_keep_alive=30,
-        timeout_graceful_shutdown=STOPS_WITHIN,
+        timeout_graceful_shutdown=GRACE_SECONDS,
     )
 
 
 @contextmanager
-def _listening(settings: Settings) -> Iterator[socket.socket]:
+def _listen(settings: Settings) -> Iterator[socket.socket]:
+    """A socket at the service's address; ConfigError where it cannot be taken."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        bound = _port(family, (settings.host, settings.port))
+        listener = _bind(family, (settings.host, settings.port))
     except (OSError, UnicodeError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or "no such address"
         raise ConfigError(
-            f"{settings.host} port {settings.port} cannot be listened on "
-            f"({getattr(error, 'strerror', None) or 'no such address'}). Take another one with "
-            "--port; --port 0 takes any that is free."
+            f"{settings.host} port {settings.port} cannot be listened on ({reason}). Take another "
+            "one with --port; --port 0 takes any that is free."
         ) from None
     if settings.workers > 1:
-        name = bound.getsockname()
-        bound.close()
-        bound = _port(family, name, shared=True)
-    with bound:
-        yield bound
+        name = listener.getsockname()
+        listener.close()
+        listener = _bind(family, name, is_shared=True)
+    with listener:
+        yield listener
 
 
-def _port(family: socket.AddressFamily, name: Any, *, shared: bool = False) -> socket.socket:
-    """shared: one of many at a port, for each worker. From one socket of all, a worker that happens
-    to be awake would take every connection that waits."""
+def _bind(family: socket.AddressFamily, name: Any, *, is_shared: bool = False) -> socket.socket:
+    """Bind a socket to an address.
+
+    Args:
+        family: IPv4 or IPv6.
+        name: Host and port, as the family has them.
+        is_shared: Whether each worker binds one of its own at the port. From one socket of all, a
+            worker that happens to be awake would take every connection that waits.
+    """
     # Named TCP, or asyncio would not know it for TCP and let each answer's body wait 40 ms (Nagle).
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if shared:
+    if is_shared:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
         bound.bind(name)
@@ -286,14 +296,23 @@ def _port(family: socket.AddressFamily, name: Any, *, shared: bool = False) -> s
 
 
 @contextmanager
-def _stopping_quietly() -> Iterator[Callable[[], bool]]:
-    """A request to stop is not an error: the server stops, and then nothing else happens. One that
-    comes before there is a server is noted; gives whether there was one."""
-    asked: tuple[int, ...] = (signal.SIGTERM, signal.SIGINT)
-    came: list[int] = []
-    before = {number: signal.signal(number, lambda got, _: came.append(got)) for number in asked}
+def _note_stop_signals() -> Iterator[IsStopped]:
+    """Note SIGTERM and SIGINT instead of raising an error: the server stops, and nothing else
+    happens. A signal that comes before there is a server is noted too.
+
+    Yields:
+        Whether such a signal came.
+    """
+    noted: list[int] = []
+
+    def note(number: int, _: object) -> None:
+        noted.append(number)
+
+    earlier_handlers = {}
+    for number in (signal.SIGTERM, signal.SIGINT):
+        earlier_handlers[number] = signal.signal(number, note)
     try:
-        yield lambda: bool(came)
+        yield lambda: bool(noted)
     finally:
-        for number, handler in before.items():
+        for number, handler in earlier_handlers.items():
             signal.signal(number, handler)
