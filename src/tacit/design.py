@@ -151,11 +151,12 @@ class Tour:
 class Run(Protocol):
     """What a command gets of the terminal: the line that was typed, the file of ratings, progress.
 
-    per_item: of --per-item, 1 if it was left out.
+    per_item, per_user: of --per-item and --per-user, 1 if it was left out.
     """
 
     command: str
     per_item: int
+    per_user: int
 
     def read(self, *, catalogue: Path | None = None, domains: bool = True) -> Ratings:
         """The ratings; DataError with file, row and column.

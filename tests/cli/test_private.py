@@ -159,6 +159,7 @@ def test_plan_for_one_release(tacit):
         ("fit", "private", "r.csv", "--mode", "best"),
         ("fit", "private", "r.csv", "--features", "colour"),
         ("fit", "private", "r.csv", "--per-item", "5"),
+        ("fit", "private", "r.csv", "--per-user", "5"),
         ("fit", "private", "r.csv", "--target", "films"),
         ("plan", "private", "--people", "100", "--items", "10", "--every", "week"),
         ("plan", "private", "--people", "100", "--items", "10", "--epsilon", "inf"),

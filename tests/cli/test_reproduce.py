@@ -66,9 +66,40 @@ def test_one_item_for_machines(capsys):
 
 
 @pytest.mark.parametrize(
+    ("part", "item", "named"),
+    [
+        ("Theorem 15", "Theorem 7, Lemma 8, Theorem 15", True),
+        ("lemma 8", "Theorem 7, Lemma 8, Theorem 15", True),
+        ("Theorem 1", "Theorem 7, Lemma 8, Theorem 15", False),
+        ("Theorem 4", "Theorem 4.3", False),
+        ("4.3", "Theorem 4.3", True),
+        ("3", "Theorem 4.3", False),
+        ("Theorem 2", "Theorems 1 and 2, Lemmas 3 to 5", True),
+        ("Lemma 4", "Theorems 1 and 2, Lemmas 3 to 5", True),
+        ("Lemma 2", "Theorems 1 and 2, Lemmas 3 to 5", False),
+        ("Lemma 4.5", "Lemmas 4.1 to 4.7, Theorem 4.3", True),
+        ("Lemma 4.8", "Lemmas 4.1 to 4.7, Theorem 4.3", False),
+        ("", "Theorem 6", False),
+    ],
+)
+def test_an_item_is_found_by_a_part_of_its_name(part, item, named):
+    """Whole words, and each member of a list: one theorem of several finds its row."""
+    assert demo.is_named_in(part, item) == named
+
+
+def test_a_part_of_a_name_runs_its_item(capsys):
+    """'Theorem 15' is a part of one item of p-REC, and its command runs."""
+    code, out, error = run(capsys, "reproduce", "prec", "Theorem 15")
+    assert code == 0
+    assert json.loads(out)
+    assert "$ tacit plan prec" in error
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (("nobody",), "No paper 'nobody'"),
+        (("prec", "Theorem"), "several items 'Theorem'"),
         (("prec", "Theorem 99"), "has no item"),
         (("pdap", "Figures 1 to 5"), "cannot be made here"),
     ],

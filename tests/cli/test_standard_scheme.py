@@ -11,6 +11,7 @@ from rich.console import Console
 
 from tacit import terminal
 from tacit.cli import app as cli
+from tacit.data.tabular import load
 from tacit.designs.standard_scheme.experiment import hiding
 from tacit.recommenders import load_model
 
@@ -297,3 +298,11 @@ def test_about_has_no_meaning_for_a_baseline(folder, tacit, tmp_path):
     code, _, err = tacit(*words, "--about", "gender=F")
     assert code == 2
     assert "hides no attribute" in err
+
+
+def test_people_and_items_with_few_ratings_are_left_out(folder, as_json):
+    """--per-item and --per-user leave what `Ratings.at_least` leaves."""
+    left = load(folder / "r.csv").at_least(per_item=60, per_user=20)
+    shown = as_json("data", "describe", folder / "r.csv", "--per-item", 60, "--per-user", 20)
+    assert (shown["users"], shown["items"]) == (left.n_users, left.n_items)
+    assert left.n_users < 240

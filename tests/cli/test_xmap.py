@@ -302,6 +302,7 @@ def test_a_target_that_is_none_is_a_sentence(model, ratings, tacit, tmp_path):
     ("words", "code", "said"),
     [
         (("--epsilon", 1, "--per-item", 3), 5, "--per-item"),
+        (("--epsilon", 1, "--per-user", 3), 5, "--per-user"),
         (("--epsilon", 1, "--recommender", "user-based"), 5, "holds no people"),
         (("--epsilon", 1, "--variant", "magic"), 2, "'sound' or 'published'"),
         (("--epsilon", 0), 2, "epsilon is above 0"),

@@ -56,6 +56,7 @@ class Source:
     users: Path | None = option("File of user attributes.")
     items: Path | None = option(_ITEMS)
     per_item: int = option("Leave out items with fewer ratings.", default=1, least=1)
+    per_user: int = option("Leave out people with fewer ratings.", default=1, least=1)
 
     @property
     def rating_scale(self) -> RatingScale | None:
@@ -69,13 +70,14 @@ class Source:
         from tacit.data.tabular import load
 
         columns = {**vars(self), "scale": self.rating_scale}
-        path, per_item = columns.pop("path"), columns.pop("per_item")
+        path = columns.pop("path")
+        fewest = {name: columns.pop(name) for name in ("per_item", "per_user")}
         if catalogue is None:
             ratings = load(path, **columns)
         else:
             ratings = load(path, **columns | {"domain": None, "items": None})
             ratings = self._listed(ratings, catalogue, domains)
-        return ratings.at_least(per_item=per_item) if per_item > 1 else ratings
+        return ratings.at_least(**fewest) if max(fewest.values()) > 1 else ratings
 
     def _listed(self, ratings: Ratings, path: Path, domains: bool) -> Ratings:
         from tacit.data.domains import DOMAIN, on_catalogue
@@ -96,6 +98,7 @@ class Terminal:
     def __init__(self, source: Source | None, *, quiet: bool) -> None:
         self.command = terminal.command_line()
         self.per_item = 1 if source is None else source.per_item
+        self.per_user = 1 if source is None else source.per_user
         self._source, self._quiet = source, quiet
 
     def read(self, *, catalogue: Path | None = None, domains: bool = True) -> Ratings:

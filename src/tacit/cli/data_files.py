@@ -95,8 +95,8 @@ def import_(
         domain=source.domain,
     )  # fmt: skip
     ratings = done.ratings
-    if source.per_item > 1:
-        ratings = ratings.at_least(per_item=source.per_item)
+    if max(source.per_item, source.per_user) > 1:
+        ratings = ratings.at_least(per_item=source.per_item, per_user=source.per_user)
     write_folder(ratings, out)
     result = {
         "read": done.read,

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 import time
@@ -81,7 +82,9 @@ def _show(tour: dict[str, Any], place: str) -> None:
 @command(reproducing)
 def reproduce(
     paper: str | None = option("A design, such as prec.", argument="paper"),
-    item: str | None = option("An item that --list shows.", argument="item"),
+    item: str | None = option(
+        "An item that --list shows, or a part of its name: 'Theorem 15'.", argument="item"
+    ),
     listed: bool = option("Show all items, run nothing.", flag="--list"),
     everything: bool = option("Run all commands.", flag="--all"),
     quick: bool = option("With --all: only fast commands.", flag="--quick/--no-quick"),
@@ -98,9 +101,8 @@ def reproduce(
     if not rows:
         known = ", ".join(dict.fromkeys(row["paper"] for row in every))
         raise ConfigError(f"No paper '{paper}'. Known: {known}.")
-    rows = [row for row in rows if item in (None, row["item"])]
-    if not rows:
-        raise ConfigError(f"{paper} has no item '{item}'. See: tacit reproduce {paper} --list")
+    if item is not None:
+        rows = find_item(rows, item, paper)
     if listed or not (everything or item):
         columns = ("paper", "item", "status", "reason")
         table = Table("", columns, [[row[name] for name in columns] for row in rows])
@@ -129,6 +131,51 @@ def index() -> list[dict[str, str]]:
         if "reproduce" in each.parts
         for printed in each.part("reproduce")
     ]
+
+
+def find_item(rows: list[dict[str, str]], item: str, paper: str | None) -> list[dict[str, str]]:
+    """Find the rows of one item by its name or by a part of it, such as one theorem of several.
+
+    Raises:
+        ConfigError: no item has this part, or several items that different commands make have it.
+    """
+    found = [row for row in rows if row["item"] == item]
+    if not found:
+        found = [row for row in rows if is_named_in(item, row["item"])]
+    if not found:
+        raise ConfigError(f"{paper} has no item '{item}'. See: tacit reproduce {paper} --list")
+    if len({row["command"] for row in found}) > 1:
+        several = "; ".join(dict.fromkeys(row["item"] for row in found))
+        raise ConfigError(f"{paper} has several items '{item}': {several}. Name one of them.")
+    return found
+
+
+def is_named_in(part: str, item: str) -> bool:
+    """Whether a part, such as 'Theorem 15', is whole words of an item's name or one of its list.
+
+    'Theorem 4' is one of 'Theorems 2 to 4'; 'Theorem 1' is no part of 'Theorem 15'.
+    """
+    asked = part.strip().lower()
+    if not asked:
+        return False
+    if re.search(rf"(?<![\w.]){re.escape(asked)}(?![\w]|\.\d)", item.lower()):
+        return True
+    return asked in list_members(item)
+
+
+def list_members(item: str) -> set[str]:
+    """Spell out the lists of an item's name: 'Lemmas 3 to 5' is {'lemma 3', 'lemma 4', ...}."""
+    members = set()
+    number = r"(\d+\.)?(\d+)"
+    lists = rf"([a-z]+)s ({number}(?:(?:, | and | to ){number})+)"
+    for found in re.finditer(lists, item.lower()):
+        kind, numbers = found[1], found[2]
+        for one in re.finditer(number, numbers):
+            members.add(f"{kind} {one[0]}")
+        for ends in re.finditer(rf"{number} to {number}", numbers):
+            chapter, first, last = ends[1] or "", int(ends[2]), int(ends[4])
+            members.update(f"{kind} {chapter}{one}" for one in range(first, last + 1))
+    return members
 
 
 def _run(command: str, folder: Path | None) -> None:

@@ -62,7 +62,8 @@ def opened(
     from tacit.data.tabular import items_beside
 
     odd = [name for name in _NOT_STORED if getattr(source, name) is not None]
-    for name in (*odd, *(["per_item"] if source.per_item > 1 else [])):
+    filters = [name for name in ("per_item", "per_user") if getattr(source, name) > 1]
+    for name in (*odd, *filters):
         raise ConfigError(
             f"--{name.replace('_', '-')} is for ratings in memory, and not for --engine spark "
             "or --memory."

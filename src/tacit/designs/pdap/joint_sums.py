@@ -7,7 +7,7 @@ Epochs   What was learned since the last release goes out once, with noise once.
 A visit  adds to one pair of sums (likes, dislikes): a reward r adds r to the one and 1 - r to the
          other, L1 at most 1, so ONE noise of scale 1 / epsilon serves both.
 Source   Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006); what else was
-         tried, trees among it, is in decision 11.
+         tried, trees among it, is in decision 10.
 Means    are post-processing of released sums, their known noise, and the policy's own chances.
          Rewards of an arm lie around a surface over the cube, which is a Gaussian process: one
          height per arm plus a part whose covariance falls as e^-distance, in sides of the cube. So

@@ -81,7 +81,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     from tacit.designs.private.model import Private
     from tacit.designs.private.settings import refuse_filter
 
-    refuse_filter(settings.epsilon, run.per_item)
+    refuse_filter(settings.epsilon, per_item=run.per_item, per_user=run.per_user)
     names = ("epsilon", "delta", "features", "mode", "like_at", "stars", "previous", "lifetime")
     given = {name: getattr(settings, name) for name in names}
     model = Private(source=settings.from_domain or None, target=settings.to_domain or None, **given)

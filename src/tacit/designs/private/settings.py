@@ -141,8 +141,13 @@ def step(size: float) -> float:
     return 2.0 ** (math.floor(math.log2(size)) - 12)
 
 
-def refuse_filter(epsilon: float, per_item: int) -> None:
-    """PrivacyError for a private fit to items chosen by their numbers of ratings."""
+def refuse_filter(epsilon: float, *, per_item: int, per_user: int) -> None:
+    """Raise PrivacyError for a private fit to items or people chosen by their ratings' number."""
+    if math.isfinite(epsilon) and per_user > 1:
+        raise PrivacyError(
+            "--per-user leaves people out by how many ratings they have, and an item that only "
+            "such people rated goes with them: no noise hides that. Leave it out."
+        )
     if math.isfinite(epsilon) and per_item > 1:
         raise PrivacyError(
             "--per-item leaves items out by how many people rated them: one person can decide "

@@ -70,7 +70,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
             "tacit evaluate xmap measures it."
         )
     if variant == "sound":
-        refuse_filter(settings.epsilon, run.per_item)
+        refuse_filter(settings.epsilon, per_item=run.per_item, per_user=run.per_user)
     own = ("out", "catalogue", "from_domain", "to_domain", *options_of(Where))
     given = {name: value for name, value in vars(settings).items() if name not in own}
     model = XMap(source=settings.from_domain or None, target=settings.to_domain, **given)
