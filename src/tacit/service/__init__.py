@@ -6,12 +6,12 @@ One file for one concern, in the order in which a request meets them: `http_prot
 connection), `middleware` (every request), `keys` and `limits` (who asks, how often), `http_bodies`
 and `strict_json` (what is read), `operations` and `access` (routes and their roles), `resources/`
 (the nouns of the interface), `idempotency` and `commits` (what is stored before it is answered),
-`problems` (refusals). What is served: `served`, `deployment`, `served_models`, `installed`. How it
-runs: `settings`, `application`, `serving`.
+`problems` (refusals). What is served: `served_things`, `deployment`, `served_models`, `kinds`. How
+it runs: `settings`, `service`, `application`, `processes`.
 """
 
 from tacit.service import required_packages as required_packages  # first: it names what is missing
 from tacit.service.application import create_app as create_app
-from tacit.service.installed import open_service as open_service
+from tacit.service.kinds import open_service as open_service
 from tacit.service.service import Service as Service
 from tacit.service.settings import Settings as Settings

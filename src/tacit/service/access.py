@@ -1,4 +1,4 @@
-"""What resources have in common: who may use them, and what their signatures take."""
+"""Roles of resources, and the arguments that their signatures take from a request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tacit.service.http_bodies import OCTETS
 from tacit.service.keys import NAME, Caller, Role
 from tacit.service.operations import ROLES_EXTENSION, FromRequest
 from tacit.service.problems import MEDIA_TYPE, TITLES, Problem
-from tacit.service.served import ServedThing
+from tacit.service.served_things import ServedThing
 from tacit.service.service import Service
 
 Thing = TypeVar("Thing", bound=ServedThing)

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from tacit.ledger.inspection import copies_of
 from tacit.service.event_log import EventLog
-from tacit.service.installed import installed_routers
+from tacit.service.kinds import installed_routers
 from tacit.service.metrics import Metrics
 from tacit.service.middleware import Middleware
 from tacit.service.operations import Operation

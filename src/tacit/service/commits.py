@@ -83,7 +83,7 @@ class CommitQueue:
         return await change.outcome
 
     def _commit_time(self, now: float, deadline: float) -> float:
-        """When a change that comes now starts its commit, if it is the first of a group.
+        """The time at which a change that comes now starts its commit, if it is first in its group.
 
         It never waits for as much as half of the time that its request has.
         """

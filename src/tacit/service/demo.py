@@ -8,9 +8,9 @@ from pathlib import Path
 from tacit.container import write_whole
 from tacit.design import design, names, nouns
 from tacit.errors import ConfigError
-from tacit.service.installed import MODELS
 from tacit.service.keys import Role, add_key
-from tacit.service.setting_tables import SETTINGS_FILE
+from tacit.service.kinds import MODELS
+from tacit.service.setting_tables import TOML
 
 TENANT = "demo"
 _FIRST_LINES = f"""# What is served, on generated data. Each setting: docs/settings.md.
@@ -47,6 +47,6 @@ def make_demo(folder: Path) -> Demo:
             sections.append(one_design.part(MODELS)(folder))
     for one_design, served in nouns().values():
         sections.append(one_design.load(served.demo)(folder))
-    write_whole(folder / SETTINGS_FILE, "\n".join(sections).encode())
+    write_whole(folder / TOML, "\n".join(sections).encode())
     keys = {role.value: add_key(folder / "keys.json", role.value, role, TENANT) for role in _ROLES}
     return Demo(folder, keys)

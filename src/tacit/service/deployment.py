@@ -1,4 +1,4 @@
-"""What is served: read once from the folder's tacit.toml, before anybody is answered."""
+"""The deployment: everything that is served, read from tacit.toml before anybody is answered."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any, Self, TypeVar
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee, refuted_first
 from tacit.service.keys import NAME
-from tacit.service.served import Section, ServedThing
-from tacit.service.setting_tables import SETTINGS_FILE, read_toml
+from tacit.service.served_things import Section, ServedThing
+from tacit.service.setting_tables import TOML, read_toml
 from tacit.service.settings import SECTION
 
 Thing = TypeVar("Thing", bound=ServedThing)
@@ -71,14 +71,13 @@ def read_tenant(folder: Path) -> str:
     tenant = read_toml(folder).get("tenant")
     if not isinstance(tenant, str) or not NAME.fullmatch(tenant):
         raise ConfigError(
-            f"{folder / SETTINGS_FILE}: names no tenant. Its first line:  "
-            'tenant = "shop"  (a-z, 0-9, _, -).'
+            f'{folder / TOML}: names no tenant. Its first line:  tenant = "shop"  (a-z, 0-9, _, -).'
         )
     return tenant
 
 
 def _read_things(folder: Path, tenant: str, kinds: Kinds) -> Iterator[tuple[str, ServedThing]]:
-    path = folder / SETTINGS_FILE
+    path = folder / TOML
     for noun, tables in read_toml(folder).items():
         if noun in ("tenant", SECTION):
             continue

@@ -44,7 +44,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class Caller:
-    """Who sends a request."""
+    """The sender of a request."""
 
     tenant: str
     role: Role

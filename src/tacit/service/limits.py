@@ -46,7 +46,7 @@ class RateLimits:
         self._lock = threading.Lock()
 
     @classmethod
-    def daily(cls, changes: int, clock: Callable[[], float] = time.monotonic) -> RateLimits:
+    def per_day(cls, changes: int, clock: Callable[[], float] = time.monotonic) -> RateLimits:
         """Limits of the changes of one person that cost no budget and are stored for ever.
 
         Args:

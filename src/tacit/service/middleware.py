@@ -1,4 +1,4 @@
-"""What happens to every request before and after the resource that it is for.
+"""The way of every request to its resource and back.
 
 Bounded reading, strict JSON, who asks, how often, how long it may take, one line of log. Nothing
 of the request's content passes into a log, a metric or an error.
@@ -115,10 +115,10 @@ class Middleware:
             detail = problems.describe_invalid(invalid.errors, self._documented_names)
             return problems.problem_response(Problem(422, detail))
         except Exception as error:
-            problem = problems.problem_of_error(error)
-            if problem.status == 500:
+            refusal = problems.problem_of_error(error)
+            if refusal.status == 500:
                 self._log.write_fault(request_id, error)
-            return problems.problem_response(problem)
+            return problems.problem_response(refusal)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
         """Admit a request, read it, and run its operation."""

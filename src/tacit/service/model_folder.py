@@ -9,7 +9,7 @@ from tacit.container import write_whole
 from tacit.errors import ConfigError
 from tacit.recommenders import load_model
 from tacit.service.keys import Role, add_key
-from tacit.service.setting_tables import SETTINGS_FILE
+from tacit.service.setting_tables import TOML
 
 TENANT = "local"
 MODEL_FILE = "model.tacit"
@@ -29,12 +29,10 @@ def make_model_folder(model: Path) -> tuple[Path, dict[str, str]]:
     """
     load_model(model)  # what is no model is refused before a folder is made
     folder = model.with_name(f"{model.stem}-service")
-    settings_file = folder / SETTINGS_FILE
+    settings_file = folder / TOML
     is_made = settings_file.is_file()
     if folder.exists() and not is_made:
-        raise ConfigError(
-            f"{folder}: is there and holds no {SETTINGS_FILE}. Rename it, or the model."
-        )
+        raise ConfigError(f"{folder}: is there and holds no {TOML}. Rename it, or the model.")
     content = model.read_bytes()
     folder.mkdir(exist_ok=is_made)
     write_whole(folder / MODEL_FILE, content)

@@ -35,7 +35,7 @@ ReadRequest = Callable[[Request], Any]
 
 @dataclass(frozen=True)
 class FromRequest:
-    """In a signature, as `Annotated[T, FromRequest(read)]`: the argument is `read(request)`."""
+    """Mark a parameter, as `Annotated[T, FromRequest(read)]`: its argument is `read(request)`."""
 
     read: ReadRequest
 
@@ -67,11 +67,11 @@ class Operation(APIRoute):
         if roles is None:
             raise ConfigError(f"{path} names no roles: add `**allow(...)` to its route.")
         self._roles = frozenset(map(Role, roles))
-        self._readers, described = _split_signature(endpoint)
+        self._readers, description = _split_signature(endpoint)
         self._endpoint = endpoint
         self._is_coroutine = inspect.iscoroutinefunction(endpoint)
         self.runs_on_loop: bool = getattr(endpoint, "runs_on_loop", False)
-        super().__init__(path, described, **options)
+        super().__init__(path, description, **options)
         # Looked up once: fields make these anew each time.
         self._parameters = self._list_parameters()
         self._query_names = {one.alias for one in self._parameters if one.part == "query"}
@@ -241,26 +241,26 @@ def _split_signature(
     """
 
     @wraps(endpoint)
-    def described(**_: Any) -> Any:
+    def description(**_: Any) -> Any:
         raise AssertionError(f"{endpoint.__name__} runs as an operation")
 
     readers: dict[str, ReadRequest] = {}
-    described_parameters = []
+    other_parameters = []
     signature = inspect.signature(endpoint, eval_str=True)
     for name, parameter in signature.parameters.items():
         read = _reader_of(parameter)
         if read is not None:
             readers[name] = read
         else:
-            described_parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-    described.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=described_parameters
+            other_parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    description.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=other_parameters
     )
-    return readers, described
+    return readers, description
 
 
 def _reader_of(parameter: inspect.Parameter) -> ReadRequest | None:
-    """What makes a parameter's argument from the request; None if FastAPI describes it."""
+    """Find what reads a parameter from the request; None if FastAPI describes it."""
     if parameter.annotation is Request:
         return lambda request: request
     for mark in get_args(parameter.annotation)[1:]:

@@ -23,7 +23,7 @@ from tacit.data.ratings import RatingScale
 from tacit.errors import ConfigError, DataError
 from tacit.privacy import Basis, Guarantee
 from tacit.recommenders import Recommendation, load_model
-from tacit.service.served import Section, ServedThing
+from tacit.service.served_things import Section, ServedThing
 from tacit.service.setting_tables import setting
 
 LONGEST_LIST = 100

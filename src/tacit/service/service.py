@@ -1,4 +1,4 @@
-"""The opened service: what every resource works with."""
+"""The opened service, with which every resource works."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tacit.service.commits import CommitQueue
 from tacit.service.deployment import Deployment, Kinds
 from tacit.service.keys import KeyRing, read_secret
 from tacit.service.limits import RateLimits, VisitorLimits
-from tacit.service.setting_tables import SETTINGS_FILE
+from tacit.service.setting_tables import TOML
 from tacit.service.settings import Settings
 
 LEDGER_SHARE_OF_TIME = 5 / 6
@@ -20,7 +20,7 @@ LEDGER_SHARE_OF_TIME = 5 / 6
 
 @dataclass(frozen=True)
 class Service:
-    """What every resource works with."""
+    """An opened service."""
 
     settings: Settings
     deployment: Deployment
@@ -60,7 +60,7 @@ class Service:
             keys=keys,
             ledger=ledger,
             visitors=VisitorLimits(settings.visitors_per_hour),
-            free_changes=RateLimits.daily(settings.changes_per_day),
+            free_changes=RateLimits.per_day(settings.changes_per_day),
             commits=CommitQueue(ledger),
         )
 
@@ -82,7 +82,7 @@ def _open_budgets(ledger: Ledger, deployment: Deployment) -> None:
                 ledger.open_budget(holder, cap)
             except CapChanged:
                 raise ConfigError(
-                    f"{SETTINGS_FILE}: the budget of {holder.name} was opened with another epsilon "
+                    f"{TOML}: the budget of {holder.name} was opened with another epsilon "
                     "or delta than its settings give now, and a budget is for life. Put them back, "
                     "or take another name."
                 ) from None

@@ -18,7 +18,8 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from tacit.errors import ConfigError
 
-SETTINGS_FILE = "tacit.toml"
+TOML = "tacit.toml"
+"""Name of the file that says what is served, and how."""
 PINNED_FOLDER = "TACIT_PINNED"
 """Variable of the environment of a service's workers: a folder with tacit.toml as it was when the
 service started. A worker that replaces another goes on with it, whatever was edited since."""
@@ -121,8 +122,7 @@ def check_table(settings: type[Any], where: str, values: Mapping[str, Any]) -> d
     unknown = sorted(set(values) - set(types))
     if unknown:
         raise ConfigError(
-            f"{SETTINGS_FILE}: {where} has no setting '{unknown[0]}'. There are: "
-            f"{', '.join(sorted(types))}."
+            f"{TOML}: {where} has no setting '{unknown[0]}'. There are: {', '.join(sorted(types))}."
         )
     checked = {}
     for name, value in values.items():
@@ -134,7 +134,7 @@ def check_table(settings: type[Any], where: str, values: Mapping[str, Any]) -> d
             checked[name] = value
         if type(checked[name]) is not setting_type or is_negative:
             wrong = NOT_OF_TYPE[setting_type]
-            raise ConfigError(f"{SETTINGS_FILE}: {where}.{name} is missing or is {wrong}.")
+            raise ConfigError(f"{TOML}: {where}.{name} is missing or is {wrong}.")
     return checked
 
 
@@ -144,7 +144,7 @@ def read_toml(folder: Path) -> dict[str, Any]:
     Raises:
         ConfigError: There is none, or it is not TOML.
     """
-    path = Path(os.environ.get(PINNED_FOLDER, folder)) / SETTINGS_FILE
+    path = Path(os.environ.get(PINNED_FOLDER, folder)) / TOML
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:

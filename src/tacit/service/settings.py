@@ -15,7 +15,7 @@ from tacit.errors import ConfigError
 from tacit.ledger.opening import address
 from tacit.service.setting_tables import (
     NOT_OF_TYPE,
-    SETTINGS_FILE,
+    TOML,
     check_table,
     read_toml,
     setting,
@@ -158,7 +158,7 @@ class Settings:
 
     @property
     def ledger(self) -> str:
-        """Where the ledger is: a file, or the address of a database."""
+        """The ledger's place: a file, or the address of a database."""
         return self.database or str(self.folder / "budgets.db")
 
     @property
@@ -173,7 +173,7 @@ class Settings:
 
     @property
     def secret(self) -> Path:
-        """The file of the service's secret: people's keys are made from it. All workers share it."""
+        """The file of the secret from which people's keys are made. All workers share it."""
         return self.folder / "service.secret"
 
     @property
@@ -185,7 +185,7 @@ class Settings:
 def _read_service_section(folder: Path) -> dict[str, Any]:
     section = read_toml(folder).get(SECTION, {})
     if not isinstance(section, dict):
-        raise ConfigError(f"{SETTINGS_FILE}: [{SECTION}] is a section of settings.")
+        raise ConfigError(f"{TOML}: [{SECTION}] is a section of settings.")
     settings = check_table(Settings, SECTION, section)
     for name in ("database", "second"):
         if name in settings and "://" not in settings[name]:

@@ -12,7 +12,7 @@ from typing import Self
 
 from tacit.randomness import Source
 from tacit.service.idempotency import add_salt, personal_state_name, remove_salt
-from tacit.service.served import PersonalState
+from tacit.service.served_things import PersonalState
 from tacit.service.service import Service
 
 MOST_RATINGS = 1000

@@ -28,7 +28,7 @@ _REFUSED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Cn", "Co"})
 
 
 class RefusedContent(ValueError):
-    """Content that is not read here. The message names the rule and repeats nothing of the content."""
+    """Content that is not read here. The message names the rule, and nothing of the content."""
 
 
 def parse_json(data: bytes) -> Any:

@@ -15,7 +15,7 @@ from tacit.data.synthetic import generate
 from tacit.data.synthetic_worlds import generate_domains
 from tacit.designs.private.model import Private
 from tacit.designs.xmap.model import XMap
-from tacit.service.demo import book_titles, film_titles
+from tacit.service.demo_data import book_titles, film_titles
 
 PEOPLE, BOOKS, FILMS, EACH, GENRES = 2000, 100, 200, 30, 12
 LISTS = 3000

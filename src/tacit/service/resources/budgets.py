@@ -1,4 +1,4 @@
-"""What was spent of budgets: for oneself, or for those who oversee it."""
+"""Budgets and what was spent of them: one's own, or all for those who oversee them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tacit.ledger import Balance, Holder, Ledger, Unit, UnknownBudget, Verificat
 from tacit.service.access import CurrentCaller, CurrentService, allow
 from tacit.service.keys import Caller, Role
 from tacit.service.operations import Operation
-from tacit.service.schemas import AnswerModel
 from tacit.service.resources.guarantees import Bound, bounds_of
+from tacit.service.schemas import AnswerModel
 from tacit.service.service import Service
 
 router = APIRouter(route_class=Operation, tags=["privacy"])
@@ -118,7 +118,7 @@ class Budgets(AnswerModel):
 
 
 class Replayed(AnswerModel):
-    """What the newest replay of the whole log found."""
+    """The result of the newest replay of the whole log."""
 
     entries: int
     """Entries that were replayed."""
@@ -145,7 +145,7 @@ class Log(AnswerModel):
 
 @router.get("/api/privacy/budget", **allow(Role.SUBJECT))
 def budget(service: CurrentService, caller: CurrentCaller) -> Own:
-    """What was spent on oneself, of what at most, and what is left."""
+    """Show what was spent on oneself, of what at most, and what is left."""
     budgets = []
     for holder, purpose in _personal_holders(service, caller).items():
         with suppress(UnknownBudget):  # none was opened
@@ -171,12 +171,10 @@ def budgets(
     after: Annotated[int, Query(ge=0, le=2**62)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Budgets:
-    """Every budget, page by page."""
+    """List every budget, page by page."""
     tenant = service.deployment.tenant
-    later = []
-    for balance in service.ledger.balances():
-        if balance.number > after and balance.holder.tenant == tenant:
-            later.append(balance)
+    own = [balance for balance in service.ledger.balances() if balance.holder.tenant == tenant]
+    later = [balance for balance in own if balance.number > after]
     page = []
     for balance in later[:limit]:
         holder = balance.holder
@@ -190,18 +188,18 @@ def budgets(
 
 @router.get("/api/privacy/ledger", **allow(Role.AUDITOR, Role.OPERATOR))
 def ledger(service: CurrentService) -> Log:
-    """The log as it is now, and whether a replay of all of it agrees with every table.
+    """Show the log as it is now, and whether a replay of all of it agrees with every table.
 
     A long log takes longer to replay than an answer may: then it goes on, and the next answer has
     the result.
     """
     result = _newest_replay(service.ledger)
     head = service.ledger.head
-    replayed = None if result is None else _replayed(result)
+    replayed = None if result is None else _replay_result(result)
     return Log(ledger=head.ledger, entries=head.sequence, head=head.hash, replayed=replayed)
 
 
-def _replayed(result: Verification) -> Replayed:
+def _replay_result(result: Verification) -> Replayed:
     return Replayed(
         entries=result.entries,
         head=result.head.hash,

@@ -22,8 +22,8 @@ from tacit.service.keys import Role
 from tacit.service.operations import Operation
 from tacit.service.resources.recommendations import ItemId, Stars, check_ratings
 from tacit.service.schemas import AnswerModel, RequestModel
-from tacit.service.served import PersonalState
 from tacit.service.served_models import ServedModel
+from tacit.service.served_things import PersonalState
 from tacit.service.stored_ratings import (
     MOST_RATINGS,
     StoredRatings,
@@ -44,7 +44,7 @@ class Rating(RequestModel):
 
 
 class Done(AnswerModel):
-    """It does not depend on what was stored before: answers outlast what a person takes back."""
+    """A confirmation, which does not depend on what was stored: it outlasts that."""
 
     done: bool
 
@@ -99,8 +99,8 @@ async def rate(
 
 
 @router.get("/api/feedback", name="kept", **allow(Role.SUBJECT))
-def stored(service: CurrentService, caller: CurrentCaller) -> KeptRatings:
-    """Everything that the service stores of what one rated."""
+def stored_ratings(service: CurrentService, caller: CurrentCaller) -> KeptRatings:
+    """List everything that the service stores of what one rated."""
     models = service.deployment.find_all(ServedModel)
     by_model = StoredRatings.read(service, caller.name).by_model
     rows = []

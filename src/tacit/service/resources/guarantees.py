@@ -1,4 +1,4 @@
-"""What is promised, by everything that is served."""
+"""Guarantees of everything that is served."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Promises(AnswerModel):
 
 @router.get("/api/guarantees", **allow(Role.ANONYMOUS))
 def guarantees(service: CurrentService) -> Promises:
-    """The guarantees of everything that is served."""
+    """List the guarantees of everything that is served."""
     served = service.deployment.cards.items()
     return Promises(guarantees=[_promise(address, cards) for address, cards in served])
 
@@ -103,7 +103,7 @@ def guarantees(service: CurrentService) -> Promises:
 def guarantee(
     service: CurrentService, noun: Annotated[str, Path(pattern="^[a-z]{1,32}$")], name: PathName
 ) -> Promise:
-    """The guarantee of one thing that is served."""
+    """Show the guarantee of one thing that is served."""
     address = f"{noun}/{name}"
     cards = service.deployment.cards.get(address)
     if cards is None:

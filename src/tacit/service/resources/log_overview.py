@@ -1,4 +1,4 @@
-"""What the operator's page shows of the ledger: its log, charges by day, and where it is stored.
+"""The ledger on the operator's page: its log, charges by day, and where it is stored.
 
 What was charged on which day follows from the log, which operators and auditors have anyway
 (`tacit ledger export`). Charges do not depend on data, no count here is of data, and nothing is
@@ -23,8 +23,8 @@ from tacit.ledger.opening import together
 from tacit.service.access import CurrentService, allow
 from tacit.service.keys import Role
 from tacit.service.operations import Operation
-from tacit.service.schemas import AnswerModel
 from tacit.service.resources.budgets import COUNTED_IN, decimal
+from tacit.service.schemas import AnswerModel
 
 router = APIRouter(route_class=Operation, prefix="/api/operations", tags=["operations"])
 
@@ -36,7 +36,7 @@ MOST_SEQUENCE = 2**62
 
 
 class Spent(AnswerModel):
-    """What was charged on one day to budgets of one kind."""
+    """Charges of one day to budgets of one kind."""
 
     kind: str
     """`subject` for people, or `dataset`."""
@@ -57,7 +57,7 @@ class Day(AnswerModel):
 
 
 class Store(AnswerModel):
-    """Where the ledger and the copy of its latest hash are."""
+    """Places of the ledger and of the copy of its latest hash."""
 
     place: str
     """Where the ledger is: `file` or `PostgreSQL`."""
@@ -103,7 +103,7 @@ class Entries(AnswerModel):
 
 @router.get("", **allow(Role.OPERATOR, Role.AUDITOR))
 def overview(service: CurrentService) -> Overview:
-    """What was charged on each day, and where the ledger is stored."""
+    """Show what was charged on each day, and where the ledger is stored."""
     totals = _TOTALS.setdefault(service.ledger, _LogTotals(service.deployment.tenant))
     days = totals.read_on(service.ledger, READING_SECONDS)
     settings = service.settings
@@ -122,7 +122,7 @@ def log(
     after: Annotated[int, Query(ge=0, le=MOST_SEQUENCE)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
 ) -> Entries:
-    """The log, page by page: requests, charges and hashes of answers, and no answer.
+    """Show the log, page by page: requests, charges and hashes of answers, and no answer.
 
     Anyone checks it with SHA-256: see docs/ledger.md.
     """

@@ -1,4 +1,4 @@
-"""Which models are served, and the public catalogue of each."""
+"""The models that are served, and the public catalogue of each."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Page(AnswerModel):
 
 @router.get("/api/models", **allow(Role.ANONYMOUS))
 def models(service: CurrentService) -> Models:
-    """Which models are served, and what each recommends."""
+    """List the models that are served, and what each recommends."""
     served = service.deployment.find_all(ServedModel)
     return Models(models=[_describe(model) for model in served.values()])
 
@@ -82,7 +82,7 @@ def items(
     after: Annotated[str | None, Query(max_length=200)] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> Page:
-    """The model's catalogue, page by page: begin without `after`, go on with `next`."""
+    """Show the model's catalogue, page by page: begin without `after`, go on with `next`."""
     served = find_served(service, ServedModel, model)
     if after is None:
         start = 0
@@ -102,7 +102,7 @@ def items(
 )
 @run_on_loop
 def device(service: CurrentService, model: PathName) -> Response:
-    """What a device needs to make lists: released and public numbers alone."""
+    """Show what a device needs to make lists: released and public numbers alone."""
     file = find_served(service, ServedModel, model).device_file
     if file is None:
         raise Problem(404, NOT_FOUND)

@@ -20,7 +20,7 @@ VISITOR_PREFIX = "visitor-"
 
 
 class Person(RequestModel):
-    """Whose key is asked for."""
+    """The person whose key is asked for."""
 
     name: Annotated[
         str,
@@ -43,7 +43,7 @@ class PersonKey(AnswerModel):
 
 
 class Visitor(RequestModel):
-    """Who asks for a key of their own."""
+    """A visitor, who asks for a key of their own."""
 
     token: Annotated[
         str,
@@ -56,7 +56,7 @@ class Visitor(RequestModel):
 
 @router.post("/api/people", **allow(Role.OPERATOR))
 def person(service: CurrentService, person: Person) -> PersonKey:
-    """The key of a person. It changes nothing: a key is made from the name and a secret."""
+    """Make the key of a person. It changes nothing: a key is made from the name and a secret."""
     if person.name.startswith(VISITOR_PREFIX):
         raise Problem(422, f"Names that begin with {VISITOR_PREFIX} are those of visitors.")
     return PersonKey(name=person.name, key=service.keys.person_key(person.name))
@@ -64,7 +64,7 @@ def person(service: CurrentService, person: Person) -> PersonKey:
 
 @router.post("/api/visitors", **allow(Role.ANONYMOUS))
 def visitor(service: CurrentService, request: Request, visitor: Visitor) -> PersonKey:
-    """A name and a key for a visitor, which stay the same for one token."""
+    """Make a name and a key for a visitor, which stay the same for one token."""
     if not service.settings.visitors:
         raise Problem(404, NOT_FOUND)
     digest = service.keys.digest("visitor", visitor.token.encode()).hex()

@@ -71,7 +71,7 @@ def recommend(
     n: Annotated[int, Query(ge=1, le=LONGEST_LIST)] = 10,
     model: Annotated[str | None, Query(pattern=NAME_PATTERN)] = None,
 ) -> Response:
-    """What a person may like, from the ratings that they gave; without any, what people like.
+    """List what a person may like, from the ratings that they gave; without any, what people like.
 
     model: by default the first that is served.
     """
@@ -85,7 +85,7 @@ def recommend(
 
 @router.post("/api/recommend", response_model=Listed, **allow(Role.SUBJECT, Role.OPERATOR))
 def recommend_once(service: CurrentService, question: History) -> Response:
-    """A list from a history that comes with the question.
+    """Make a list from a history that comes with the question.
 
     It changes nothing, so it takes no Idempotency-Key; it needs the key of a person or of the
     operator in Authorization.

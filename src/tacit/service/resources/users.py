@@ -1,4 +1,4 @@
-"""How a person is forgotten: everything of theirs that is stored, and the receipt."""
+"""Forgetting a person: everything of theirs that is stored, and the receipt."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tacit.service.operations import Operation
 from tacit.service.resources.feedback import erase_state
 from tacit.service.resources.guarantees import Bound, bounds_of
 from tacit.service.schemas import AnswerModel
-from tacit.service.served import PersonalState
+from tacit.service.served_things import PersonalState
 from tacit.service.service import Service
 from tacit.service.stored_ratings import all_ratings_state
 
@@ -30,8 +30,10 @@ router = APIRouter(route_class=Operation, tags=["users"])
 
 OPERATION = "forget a person"
 STAYS = (
-    "your pseudonym, in the log of what was spent, because budgets are for life: with the name "
-    "of each operation, its cost and SHA-256 hashes, and nothing that you said",
+    (
+        "your pseudonym, in the log of what was spent, because budgets are for life: with the name "
+        "of each operation, its cost and SHA-256 hashes, and nothing that you said"
+    ),
     "answers that were stored, so that a request that is repeated is answered with the same bytes",
     "what was spent of budgets: nothing is ever refunded",
 )
@@ -44,7 +46,7 @@ COPIES = (
 
 
 class Receipt(AnswerModel):
-    """What was forgotten and what was not.
+    """A list of what was forgotten and what was not.
 
     It does not depend on whether anything of the person was stored, so that it may be stored for
     ever.

@@ -1,4 +1,4 @@
-"""What can be served: a section of tacit.toml, and the thing that is made from it.
+"""Things that can be served, and the sections of tacit.toml that they are made from.
 
 Each section is read by the class of its noun, a `ServedThing`. A name stands in an address, so it
 is short and plain; a file is named relative to the folder and lies in it.
@@ -15,7 +15,7 @@ from tacit.errors import ConfigError
 from tacit.ledger import Balance, Cap, Holder
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
-from tacit.service.setting_tables import SETTINGS_FILE, read_table
+from tacit.service.setting_tables import TOML, read_table
 
 SettingsClass = TypeVar("SettingsClass")
 
@@ -49,7 +49,7 @@ class Section:
         """
         value = self.values.get(key)
         if not isinstance(value, str):
-            raise ConfigError(f"{SETTINGS_FILE}: {self.name}.{key} is missing or is no text.")
+            raise ConfigError(f"{TOML}: {self.name}.{key} is missing or is no text.")
         return value
 
     def file_path(self, key: str) -> Path:
@@ -60,15 +60,15 @@ class Section:
         """
         path = (self.folder / self.text(key)).resolve()
         if not path.is_relative_to(self.folder.resolve()):
-            raise ConfigError(f"{SETTINGS_FILE}: {self.name}.{key} lies outside of the folder.")
+            raise ConfigError(f"{TOML}: {self.name}.{key} lies outside of the folder.")
         if not path.is_file():
-            raise ConfigError(f"{SETTINGS_FILE}: {self.name}.{key} names no file in the folder.")
+            raise ConfigError(f"{TOML}: {self.name}.{key} names no file in the folder.")
         return path
 
 
 @dataclass(frozen=True)
 class PersonalState:
-    """What a thing stores of one person, in one state of the ledger."""
+    """A state of the ledger in which a thing stores something of one person."""
 
     state: str
     """The state's name within the tenant."""
@@ -99,23 +99,23 @@ class ServedThing:
         raise NotImplementedError
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """Its guarantee cards: one for each group of people."""
+        """List the guarantee cards: one for each group of people."""
         raise NotImplementedError
 
     def budgets(self) -> Iterable[tuple[Holder, Cap]]:
-        """The budgets of data sets that it spends from; none by default."""
+        """List the budgets of data sets that it spends from; none by default."""
         return ()
 
     def personal_holders(self, user: str) -> Iterable[Holder]:
-        """The budgets that are one person's alone; none by default."""
+        """List the budgets that are one person's alone; none by default."""
         return ()
 
     def personal_states(self, user: str) -> Iterable[PersonalState]:
-        """The states that hold a person, also one it never heard of; none by default."""
+        """List the states that hold a person, also one it never heard of; none by default."""
         return ()
 
     def describe_releases(self) -> str | None:
-        """What it released and nobody can take back, for a person's receipt; None for nothing."""
+        """Say in a person's receipt what was released and stays so; None for nothing."""
         return None
 
     def check_balances(self, balances: Iterable[Balance]) -> None:

@@ -26,9 +26,9 @@ from tacit.errors import ConfigError, TacitError
 from tacit.service.application import create_app
 from tacit.service.event_log import EventLog, redirect_library_warnings
 from tacit.service.http_protocol import BoundedHttpProtocol
-from tacit.service.installed import open_service
+from tacit.service.kinds import open_service
 from tacit.service.metrics import COUNTS_FOLDER
-from tacit.service.setting_tables import PINNED_FOLDER, SETTINGS_FILE
+from tacit.service.setting_tables import PINNED_FOLDER, TOML
 from tacit.service.settings import Settings
 
 GRACE_SECONDS = 2
@@ -96,11 +96,11 @@ def _run_workers(
     report_ready: ReportReady,
     is_stopped: IsStopped,
 ) -> None:
-    """Run several processes, each with a socket of its own at the port, until one signal to stop."""
+    """Run several processes, each with a socket of its own at the port, until a signal to stop."""
     open_service(settings).close()  # an error is reported once, and no worker makes the ledger
     with tempfile.TemporaryDirectory(prefix="tacit-metrics-") as folder:
         os.environ[COUNTS_FOLDER] = folder
-        shutil.copy(settings.folder / SETTINGS_FILE, folder)
+        shutil.copy(settings.folder / TOML, folder)
         workers = _Workers(settings, listener)
         try:
             if not is_stopped():

@@ -1,4 +1,4 @@
-"""What is installed: fitted models, and the nouns of the designs in the registry.
+"""Kinds of things that are installed: fitted models, and the nouns of the designs in the registry.
 
 The rest of the service knows no design: kinds of things and routers are passed in from here.
 """
@@ -13,7 +13,7 @@ from fastapi import APIRouter
 
 from tacit.design import nouns
 from tacit.service.served_models import ServedModel
-from tacit.service.served import ServedThing
+from tacit.service.served_things import ServedThing
 from tacit.service.service import Service
 from tacit.service.setting_tables import read_toml
 from tacit.service.settings import Settings
@@ -23,7 +23,7 @@ MODELS = "models"
 
 
 def installed_kinds() -> dict[str, Callable[[], type[ServedThing]]]:
-    """What may be served, by noun. A design is loaded when its kind is asked for."""
+    """List the kinds that may be served, by noun. A design is loaded when its kind is asked for."""
     kinds: dict[str, Callable[[], type[ServedThing]]] = {MODELS: lambda: ServedModel}
     for noun, (design, served) in nouns().items():
         kinds[noun] = partial(design.load, served.kind)
@@ -31,7 +31,7 @@ def installed_kinds() -> dict[str, Callable[[], type[ServedThing]]]:
 
 
 def installed_routers() -> Iterator[APIRouter]:
-    """The resources of all designs."""
+    """Load the resources of all designs."""
     for design, served in nouns().values():
         yield design.load(served.router)
 
