@@ -5,7 +5,7 @@
 The readable function is that of the tests, compiled as it stands. Both take turns on the same
 generated people, 145 ratings each of 27,000 items, ten tastes, of which the 100 most rated items
 have loadings. Seconds are of the processor on one thread, without compiling, medians. `agree`: both
-sums are the same whole numbers. `SumRelease.steps` clips in both, compiled.
+sums are the same whole numbers. `SumRelease.clip_table` clips in both, compiled.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ import numba
 import numpy as np
 from turns import show
 
-from tacit.designs.private.popular import clip_of
-from tacit.designs.private.settings import step
-from tacit.engine.profile_sums_compiled import clip_person
-from tacit.engine.stars_compiled import StarRows, StarTable, stars
+from tacit.engine.profile_kernels.clip import clip_person
+from tacit.engine.profile_kernels.star_factors import StarRows, StarTable, add_star_factors
 from tacit.mechanisms.sums import SumRelease
+from tacit.profile_sums.sums.clipping import clip_rule, resolution_for
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "designs" / "private"))
-from sums_reference import star_table  # the bits that the kernel is held to
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+from profile_reference import star_table  # the bits that the kernel is held to
 
 ITEMS, OF_PERSON, TASTES, HEAD, NORM = 27_000, 145, 10, 100, 1.5
 one_table = numba.njit(nogil=True, error_model="numpy")(star_table)
@@ -64,16 +63,16 @@ def main() -> None:
     asked = parser.parse_args()
     rows, known = world(int(asked.ratings / OF_PERSON))
     few = rows._replace(offsets=rows.offsets[:3])
-    mechanism = SumRelease(3.0, ITEMS + TASTES, TASTES, NORM, step(NORM))
-    ways = {"kernel": stars, "readable": readable}
+    mechanism = SumRelease(3.0, ITEMS + TASTES, TASTES, NORM, resolution_for(NORM))
+    ways = {"kernel": add_star_factors, "readable": readable}
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     totals = {}
     for way in ways.values():
-        way(few, known, clip_of(mechanism), mechanism.empty())  # compiles
+        way(few, known, clip_rule(mechanism), mechanism.zero_table())  # compiles
     for _ in range(asked.rounds):
         for name, way in ways.items():
-            totals[name], start = mechanism.empty(), time.process_time()
-            way(rows, known, clip_of(mechanism), totals[name])
+            totals[name], start = mechanism.zero_table(), time.process_time()
+            way(rows, known, clip_rule(mechanism), totals[name])
             seconds[name].append(time.process_time() - start)
     ratios = [slow / fast for fast, slow in zip(*seconds.values(), strict=True)]
     result = {

@@ -17,7 +17,16 @@ from typer.main import get_command
 
 from tacit import terminal
 from tacit.cli.app import COMMANDS, PARTS, plain_help
-from tacit.design import BUILT_IN, Command, Design, Where, design, names, option, options_of
+from tacit.design import (
+    BUILT_IN,
+    Command,
+    Design,
+    ExecutionOptions,
+    design,
+    names,
+    option,
+    options_of,
+)
 from tacit.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -87,7 +96,7 @@ class Source:
         try:
             made = on_catalogue(ratings, columns.pop(DOMAIN), metadata=columns)
         except DataError as error:
-            raise error.placed(path=error.path or path) from None
+            raise error.with_place(path=error.path or path) from None
         items = self.items or items_beside(self.path)
         return made if items is None else with_items(made, items, item=self.item)
 
@@ -106,14 +115,14 @@ class Terminal:
         return self._source.read(catalogue=catalogue, domains=domains)
 
     def open(
-        self, where: Where, *, catalogue: Path | None = None, domains: bool = True
+        self, execution: ExecutionOptions, *, catalogue: Path | None = None, domains: bool = True
     ) -> AbstractContextManager[Ratings | StoredRatings]:
-        if where.in_memory:
+        if execution.in_memory:
             return nullcontext(self.read(catalogue=catalogue, domains=domains))
         from tacit.cli.stored import opened
 
         assert self._source is not None
-        return opened(self._source, where, catalogue=catalogue, domains=domains)
+        return opened(self._source, execution, catalogue=catalogue, domains=domains)
 
     def progress(
         self, description: str, total: int | None
@@ -231,7 +240,7 @@ def typed(
     options = {each.name: each.default for each in own if isinstance(each.default, Field)}
 
     def perform(*, as_json: bool, **given: Any) -> None:
-        from tacit.container import check_writable
+        from tacit.atomic_writes import check_writable
 
         for name, field in options.items():
             if field.metadata["writes"] and given[name] is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.container import write_whole
-from tacit.design import design, names, nouns
+from tacit.atomic_writes import write_whole
+from tacit.design import design, names, served_sections
 from tacit.errors import ConfigError
 from tacit.service.keys import Role, add_key
 from tacit.service.kinds import MODELS
@@ -45,7 +45,7 @@ def make_demo(folder: Path) -> Demo:
         one_design = design(name)
         if MODELS in one_design.parts:
             sections.append(one_design.part(MODELS)(folder))
-    for one_design, served in nouns().values():
+    for one_design, served in served_sections().values():
         sections.append(one_design.load(served.demo)(folder))
     write_whole(folder / TOML, "\n".join(sections).encode())
     keys = {role.value: add_key(folder / "keys.json", role.value, role, TENANT) for role in _ROLES}

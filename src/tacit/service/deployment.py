@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from tacit.errors import ConfigError
-from tacit.privacy import Guarantee, refuted_first
+from tacit.privacy import Guarantee, sort_refuted_first
 from tacit.service.keys import NAME
 from tacit.service.served_things import Section, ServedThing
 from tacit.service.setting_tables import TOML, read_toml
@@ -57,9 +57,10 @@ class Deployment:
     @cached_property
     def cards(self) -> dict[str, tuple[Guarantee, ...]]:
         """The guarantee cards of everything that is served, by noun and name."""
-        return {
-            address: refuted_first(thing.guarantees()) for address, thing in self.served.items()
-        }
+        cards = {}
+        for address, thing in self.served.items():
+            cards[address] = sort_refuted_first(thing.guarantees())
+        return cards
 
 
 def read_tenant(folder: Path) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fastapi import APIRouter
 
-from tacit.design import nouns
+from tacit.design import served_sections
 from tacit.service.served_models import ServedModel
 from tacit.service.served_things import ServedThing
 from tacit.service.service import Service
@@ -25,14 +25,14 @@ MODELS = "models"
 def installed_kinds() -> dict[str, Callable[[], type[ServedThing]]]:
     """List the kinds that may be served, by noun. A design is loaded when its kind is asked for."""
     kinds: dict[str, Callable[[], type[ServedThing]]] = {MODELS: lambda: ServedModel}
-    for noun, (design, served) in nouns().items():
+    for noun, (design, served) in served_sections().items():
         kinds[noun] = partial(design.load, served.kind)
     return kinds
 
 
 def installed_routers() -> Iterator[APIRouter]:
     """Load the resources of all designs."""
-    for design, served in nouns().values():
+    for design, served in served_sections().values():
         yield design.load(served.router)
 
 
@@ -52,7 +52,7 @@ def list_charged_by_name(folder: Path) -> tuple[str, ...]:
     """
     content = read_toml(folder)
     charged = []
-    for noun, (_, served) in nouns().items():
+    for noun, (_, served) in served_sections().items():
         tables = content.get(noun)
         if served.counts_names and isinstance(tables, dict):
             charged += [f"{noun}/{name}" for name in tables]

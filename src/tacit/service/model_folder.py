@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tacit.container import write_whole
+from tacit.atomic_writes import write_whole
 from tacit.errors import ConfigError
 from tacit.recommenders import load_model
 from tacit.service.keys import Role, add_key

@@ -30,11 +30,36 @@ DROP = (
     "Correct it, or leave such rows out:  tacit data import FILE -o FOLDER  (from Python: "
     "on_bad='drop')."
 )
-_NOTHING = ("", "null", "NULL", "Null", "nan", "NaN", "NAN", "none", "None", "n/a", "N/A", "#N/A",
-            "\\N", "<NA>", "NaT")  # fmt: skip
+_NOTHING = (
+    "",
+    "null",
+    "NULL",
+    "Null",
+    "nan",
+    "NaN",
+    "NAN",
+    "none",
+    "None",
+    "n/a",
+    "N/A",
+    "#N/A",
+    "\\N",
+    "<NA>",
+    "NaT",
+)
 _AFTER = r"(?i)\s*(?:/\s*\d+|%|stars?|sterne?|points?|★)$"
-ANSWERS = {"true": "1", "yes": "1", "like": "1", "liked": "1", "up": "1", "false": "0", "no": "0",
-           "dislike": "0", "disliked": "0", "down": "0"}  # fmt: skip
+ANSWERS = {
+    "true": "1",
+    "yes": "1",
+    "like": "1",
+    "liked": "1",
+    "up": "1",
+    "false": "0",
+    "no": "0",
+    "dislike": "0",
+    "disliked": "0",
+    "down": "0",
+}
 _MOST_ODD = 0.05  # of the rows may lie off a scale that the others are on
 _EXACT = 2.0**53
 
@@ -101,7 +126,7 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
         try:
             values[role], missing = _READERS[role](table.frame[:, at], table.text, rules)
         except DataError as error:
-            raise error.placed(path=table.path, column=name) from None
+            raise error.with_place(path=table.path, column=name) from None
         lacking = missing.to_numpy()
         refuse(lacking, f"the {role} is missing", name, expected)
         unread = values[role].is_null().to_numpy() & ~lacking
@@ -120,9 +145,9 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
         errors = list(table.torn[:1])
         if firsts:
             row, first = min(firsts, key=itemgetter(0))
-            errors.append(first.placed(row=table.line(row)))
+            errors.append(first.with_place(row=table.line(row)))
         if errors:
-            raise min(errors, key=lambda each: each.row or 0).placed(path=table.path)
+            raise min(errors, key=lambda each: each.row or 0).with_place(path=table.path)
     good = ~bad
     if "plays" in values:
         nothing = (values["plays"] == 0).fill_null(value=False).to_numpy() & good
@@ -175,7 +200,7 @@ def parts_of(
             if role == "rating" and scale is not None and not scale.holds(values.to_numpy()).all():
                 raise DataError("a rating lies off the scale", expected=str(scale))
         except DataError as error:
-            raise error.placed(path=path, column=header) from None
+            raise error.with_place(path=path, column=header) from None
         parts[role] = values
     return pl.DataFrame(parts)
 
@@ -195,7 +220,7 @@ def _scale(table: Table, stars: NDArray[np.float64], name: str, rules: Rules) ->
     if odd and (rules.on_bad == "refuse" or odd > _MOST_ODD * len(known)):
         first = int(np.flatnonzero(~np.isnan(stars) & ~scale.holds(stars))[0])
         line = table.line(first) if odd < len(known) else None
-        raise scale.unfit(line).placed(path=table.path, column=name)
+        raise scale.unfit(line).with_place(path=table.path, column=name)
     return scale
 
 
@@ -281,9 +306,13 @@ def _times(column: pl.Series, text: bool, rules: Rules) -> Read:
 
 
 _READERS: dict[Role, Callable[[pl.Series, bool, Rules], Read]] = {
-    "user": _ids, "item": _ids, "rating": _stars, "plays": _plays, "time": _times,
+    "user": _ids,
+    "item": _ids,
+    "rating": _stars,
+    "plays": _plays,
+    "time": _times,
     "domain": _texts,
-}  # fmt: skip
+}
 _EXPECTED: dict[Role, str] = {
     "user": "an integer or a string",
     "item": "an integer or a string",

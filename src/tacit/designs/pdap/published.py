@@ -23,9 +23,10 @@ from tacit.designs.pdap import theory
 from tacit.designs.pdap.control import Partition, Setting, Visits, adaptive, uniform_cells
 from tacit.designs.pdap.policy import Choice, Policy, checked_context, checked_reward
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.running import TreeCounter
-from tacit.mechanisms.samplers import check_epsilon
-from tacit.mechanisms.selection import Selection, draw_rows
+from tacit.mechanisms.checks import check_epsilon
+from tacit.mechanisms.counter import TreeCounter
+from tacit.mechanisms.selection import Selection
+from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source
 
 Reading = Literal["tree", "theorem 5", "lemma 5", "text"]
@@ -50,9 +51,7 @@ class Dap(Policy):
         self.arrivals, self._setting = 0, setting
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        allowed = self.allowed(arms)
-        own = [arm for arm in allowed if not self.sides[arm]]
-        neighbours = [arm for arm in allowed if self.sides[arm]]
+        own, neighbours = self._by_side(arms)
         cell, visits = self.partition.find(checked_context(context, self.partition.dimension))
         level, t = cell.level, self.arrivals + 1
         if own:
@@ -68,6 +67,22 @@ class Dap(Policy):
                 return Choice(arm, "explore", cell)
         arm, chance = self._exploit(level, visits, own, neighbours)
         return Choice(arm, "exploit", cell, chance)
+
+    def exploit(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        """Rule 4 of Algorithm 1 alone, by what the context's cell has learned since it exists."""
+        own, neighbours = self._by_side(arms)
+        cell, visits = self.partition.find(checked_context(context, self.partition.dimension))
+        arm, chance = self._exploit(cell.level, visits, own, neighbours)
+        return Choice(arm, "exploit", cell, chance)
+
+    def _by_side(self, arms: Sequence[int] | None) -> tuple[list[int], list[int]]:
+        """Own videos, and neighbours, of the arms that may be chosen."""
+        if arms is None:
+            return self.own, self.neighbours
+        allowed = self.allowed(arms)
+        own = [arm for arm in allowed if not self.sides[arm]]
+        neighbours = [arm for arm in allowed if self.sides[arm]]
+        return own, neighbours
 
     def update(self, choice: Choice, reward: float) -> None:
         number = checked_reward(reward)
