@@ -143,7 +143,7 @@ def test_a_scale_is_named_where_the_file_has_none(tmp_path, ratings):
         ServedModel.from_section(section(tmp_path, **asked))
     served = ServedModel.from_section(section(tmp_path, **asked, scale="0:10:0"))
     assert served.scale == RatingScale(0, 10, 0)
-    assert served.known({"1": 9.5, "2": 11.0, "no": 1.0}) == {"1": 9.5}
+    assert served.usable_ratings({"1": 9.5, "2": 11.0, "no": 1.0}) == {"1": 9.5}
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def settings(tmp_path):
 
 
 def served(folder):
-    (found,) = Deployment.read(folder, installed_kinds()).all(ServedVendor).values()
+    (found,) = Deployment.read(folder, installed_kinds()).find_all(ServedVendor).values()
     return found
 
 

@@ -66,7 +66,8 @@ class Budget(AnswerModel):
     """The amount spent in this epoch; 0 where an epoch does not limit it."""
 
 
-def _budget(balance: Balance) -> Budget:
+def describe_budget(balance: Balance) -> Budget:
+    """A budget as answers show it, of its balance in the ledger."""
     cap = balance.cap
     return Budget(
         counted_in=COUNTED_IN[cap.unit],
@@ -150,7 +151,7 @@ def budget(service: CurrentService, caller: CurrentCaller) -> Own:
     for holder, purpose in _personal_holders(service, caller).items():
         with suppress(UnknownBudget):  # none was opened
             balance = service.ledger.balance(holder)
-            budgets.append(OwnBudget(of=purpose, budget=_budget(balance)))
+            budgets.append(OwnBudget(of=purpose, budget=describe_budget(balance)))
     return Own(budgets=budgets, statements=list(bounds_of(service.deployment)))
 
 
@@ -179,7 +180,10 @@ def budgets(
     for balance in later[:limit]:
         holder = balance.holder
         row = HeldBudget(
-            number=balance.number, kind=holder.kind, name=holder.name, budget=_budget(balance)
+            number=balance.number,
+            kind=holder.kind,
+            name=holder.name,
+            budget=describe_budget(balance),
         )
         page.append(row)
     next_after = page[-1].number if len(later) > limit else None
