@@ -28,8 +28,7 @@ from tacit.service.problems import InvalidRequest, Problem
 from tacit.service.service import Service
 
 LIVENESS_PATH = "/healthz"
-"""Answered however many requests wait: whoever asks whether the process lives must not hear that
-it is dead because it is busy."""
+"""Answered however many requests wait: a monitor must not take a busy process for a dead one."""
 HEADERS = {
     "cache-control": "no-store",
     "content-security-policy": (
