@@ -8,7 +8,7 @@ import math
 import pytest
 
 from tacit.designs.xmap import guarantees
-from tacit.designs.xmap.settings import sound_card
+from tacit.designs.xmap.guarantees import card_of_sound
 from tacit.privacy import Basis
 
 
@@ -64,7 +64,7 @@ def test_published_card_of_a_step_without_noise(epsilon, epsilon_prime):
 
 def test_sound_card_says_whose_view():
     """User-level, proved, and her own list is not covered."""
-    card = sound_card(1.0, 1e-6)
+    card = card_of_sound(1.0, 1e-6)
     assert (card.basis, card.epsilon, card.delta) == (Basis.PROVED, 1.0, 1e-6)
     assert str(card.adjacency) == "add or remove one user"
     assert any("own list" in line for line in card.not_covered)
@@ -72,4 +72,4 @@ def test_sound_card_says_whose_view():
 
 def test_sound_card_states_no_less_than_was_spent():
     """Planted: a fit whose events come to more than was asked for has them on its card."""
-    assert sound_card(1.0, 1e-6, sound_card(2.0, 1e-6)).epsilon == pytest.approx(2.0)
+    assert card_of_sound(1.0, 1e-6, card_of_sound(2.0, 1e-6)).epsilon == pytest.approx(2.0)

@@ -24,7 +24,7 @@ from tacit.designs.xmap.baseliner import Baseline, find_neighbours
 from tacit.engine import Engine, Neighbours, Numbers, Stage, blocks, nearest
 
 Floats = NDArray[np.float64]
-_MOST_PAIRS = 1 << 22
+MOST_PAIRS = 1 << 22
 """Pairs of a source and a target item whose X-SIM is held at a time."""
 
 
@@ -168,7 +168,7 @@ def similarities(extension: Extension, starts: Numbers, engine: Engine) -> Float
 
 def blocks_of_starts(extension: Extension, starts: Numbers) -> list[slice]:
     """Cut `starts` into parts whose `similarities` are at most some four million pairs."""
-    return blocks((len(starts), len(extension.targets)), _MOST_PAIRS)
+    return blocks((len(starts), len(extension.targets)), MOST_PAIRS)
 
 
 def _leave_out_unconnected(lists: Neighbours) -> Neighbours:

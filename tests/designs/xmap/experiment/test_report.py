@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from pages import Page
 
-from tacit.designs.xmap.experiment import CrossDomainTable, Point, Setting
+from tacit.designs.xmap.experiment.evaluation import CrossDomainTable, Point, Setting
 from tacit.designs.xmap.experiment.judging import (
     BASELINES,
     METHODS,
