@@ -1,11 +1,4 @@
-"""What every recommender offers, how scores become a list, and which visits wait for an answer.
-
-Answers  Each visit is learned once, or never: it is charged for entering the sums once.
-Memory   A byte for each of the last `KEPT` visits. An answer that comes after as many more visits
-         is not learned: by then a first one and a second one cannot be distinguished.
-Privacy  Numbers of visits are public time. Whether a visit was answered decides whether that answer
-         is learned, and nothing else.
-"""
+"""What every recommender offers, and how scores become a list."""
 
 from __future__ import annotations
 
@@ -21,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings
-from tacit.errors import ConfigError, NotFittedError, PrivacyError
+from tacit.errors import ConfigError, NotFittedError
 from tacit.privacy import Guarantee
 from tacit.recommenders.inputs import checked_history, checked_ids, checked_n
 from tacit.views import table
@@ -238,43 +231,3 @@ def pick(scores: Floats, item_ids: Column, items: Sequence[Any]) -> Floats:
     """(len(items),) scores of some items by id, NaN where unknown."""
     known = dict(zip(item_ids.tolist(), scores.tolist(), strict=True))
     return np.array([known.get(item, np.nan) for item in items], dtype=float)
-
-
-KEPT = 1 << 16
-
-
-class Unanswered:
-    """Visits are numbered from 0 on, by their learner's `arrivals`."""
-
-    def __init__(self) -> None:
-        self._waits = np.zeros(KEPT, dtype=np.bool_)
-
-    @property
-    def waiting(self) -> NDArray[np.bool_]:
-        """(KEPT,) whether a visit waits, by its number modulo `KEPT`; a copy."""
-        return self._waits.copy()
-
-    def resume(self, waiting: NDArray[np.bool_]) -> None:
-        """Go on from what `waiting` was."""
-        self._waits = waiting.copy()
-
-    def begin_one(self, number: int) -> None:
-        self._waits[number % KEPT] = True
-
-    def end_one(self, number: int | None, arrivals: int) -> bool:
-        """Whether its answer is learned: False if it comes too late. PrivacyError: a second one."""
-        if number is None or not 0 <= number < arrivals:
-            raise PrivacyError(
-                "This choice is none of a visit here: only what select gave is answered, to the "
-                "learner that gave it, and settle needs to know whose place it takes. Nothing was "
-                "learned."
-            )
-        if number < arrivals - KEPT:
-            return False
-        if not self._waits[number % KEPT]:
-            raise PrivacyError(
-                "This visit was answered already: learned again, it would be charged twice. "
-                "Nothing was learned."
-            )
-        self._waits[number % KEPT] = False
-        return True
