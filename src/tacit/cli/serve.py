@@ -219,11 +219,11 @@ def _folder(folder: Path | None, *, demo: bool) -> Iterator[tuple[Path, dict[str
 
 def _warnings(settings: Settings) -> Iterator[str]:
     """What is served all the same."""
-    from tacit.ledger.opening import TOGETHER, together
+    from tacit.ledger.addresses import SHARED_DEVICE_WARNING, shares_device
     from tacit.service.deployment import charged_by_name
 
-    if together(settings.ledger, settings.second):
-        yield TOGETHER
+    if shares_device(settings.ledger, settings.second):
+        yield SHARED_DEVICE_WARNING
     if settings.behind_tls:
         yield (
             "behind a proxy every connection comes from its address, so no sender is held to a "

@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from tacit.ledger import Ledger, Release
-from tacit.ledger.spending import Spending
+from tacit.ledger.transactions import SpendRequest
 from tacit.service import problems
 
 LARGEST = 64  # changes in one commit
@@ -35,7 +35,7 @@ UNTIL: ContextVar[float] = ContextVar("UNTIL")
 
 @dataclass
 class _Change:
-    spending: Spending
+    spending: SpendRequest
     until: float
     due: float
     answer: asyncio.Future[Release]
@@ -59,7 +59,7 @@ class Commits:
         self._closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def release(self, spending: Spending) -> Release:
+    async def release(self, spending: SpendRequest) -> Release:
         """As `Ledger.release`, in a commit with others. What has not begun when the request's time
         is over does not begin."""
         loop = asyncio.get_running_loop()

@@ -27,7 +27,7 @@ from fastapi import Response
 
 from tacit.errors import TacitError
 from tacit.ledger import Charge, DrawFailed, Release, Request
-from tacit.ledger.spending import Spending
+from tacit.ledger.transactions import SpendRequest
 from tacit.randomness import Source
 from tacit.service import problems
 from tacit.service.deployment import Service
@@ -113,7 +113,7 @@ async def step(
 
     request = _request(service, caller, operation, key, payload)
     place = None if state is None else f"{caller.tenant}/{state}"
-    spending = Spending(request, tuple(charges), draw, place)
+    spending = SpendRequest(request, tuple(charges), draw, place)
     if charges or paid or caller.role is not Role.SUBJECT:
         return _response(await service.commits.release(spending))
     whose = f"{caller.name}/apart" if apart else caller.name

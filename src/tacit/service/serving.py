@@ -27,7 +27,7 @@ from starlette.types import Receive, Scope, Send
 
 from tacit.design import served_sections
 from tacit.errors import ConfigError, TacitError
-from tacit.ledger.inspection import copies_of
+from tacit.ledger.inspection import serve_copies
 from tacit.service.access import Operation
 from tacit.service.deployment import Service
 from tacit.service.http_protocol import Wire
@@ -68,7 +68,9 @@ def create_app(service: Service, *, log: Logger | None = None) -> Application:
         gc.collect()
         gc.freeze()  # what is served stays: looking through it again would hold up everybody
         gc.set_threshold(10_000, 20, 20)  # a request leaves few cycles: 700 allocations is often
-        with copies_of(service.ledger, settings.store, lambda error: logger.fault("copy", error)):
+        with serve_copies(
+            service.ledger, settings.store, lambda error: logger.fault("copy", error)
+        ):
             yield
         threads.shutdown(wait=False, cancel_futures=True)
         service.close()

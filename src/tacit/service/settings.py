@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from tacit.errors import ConfigError
-from tacit.ledger.opening import address
+from tacit.ledger.addresses import parse_address
 
 FILE = "tacit.toml"
 SECTION = "service"
@@ -164,7 +164,7 @@ class Settings:
     @property
     def store(self) -> Path | None:
         """The ledger's file, which one process owns; None where it is in a server."""
-        return address(self.ledger)[1]
+        return parse_address(self.ledger)[1]
 
     @property
     def keys(self) -> Path:

@@ -24,7 +24,7 @@ from pydantic import BaseModel
 
 from tacit.errors import TacitError
 from tacit.ledger import Ledger, Unit
-from tacit.ledger.opening import together
+from tacit.ledger.addresses import shares_device
 from tacit.service.access import Here, Operation, allow, at_once
 from tacit.service.keys import Role
 from tacit.service.monitoring import CONTENT_TYPE
@@ -193,7 +193,7 @@ def overview(service: Here) -> Overview:
     store = Store(
         place=_place(settings.ledger),
         second=_place(settings.second or ""),
-        apart=not together(settings.ledger, settings.second),
+        apart=not shares_device(settings.ledger, settings.second),
     )
     entries = service.ledger.head.sequence
     return Overview(entries=max(entries, book.seen), read=book.seen, days=days, store=store)

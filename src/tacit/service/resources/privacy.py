@@ -251,7 +251,7 @@ def ledger(service: Here) -> Log:
     """
     result, head, replayed = _replayed(service.ledger), service.ledger.head, None
     if result is not None:
-        replayed = Replayed(**{**vars(result), "head": result.head.hash, "sound": result.sound})
+        replayed = Replayed(**{**vars(result), "head": result.head.hash, "sound": result.is_sound})
     return Log(ledger=head.ledger, entries=head.sequence, head=head.hash, replayed=replayed)
 
 
