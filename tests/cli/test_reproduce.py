@@ -53,18 +53,6 @@ UNNAMED: dict[str, set[str]] = {
         "Theorem 17",
         "Lemmas 18 and 19",
     },
-    "pdap": {
-        "Theorems 1 to 3, Lemmas 1 to 6",
-        "Lemma 2",
-        "Lemma 7, Corollary 2",
-        "Theorem 4",
-        "Theorem 5",
-        "Theorem 6",
-        "Table II",
-        "Tables III and IV",
-        "Figure 6",
-        "Figures 7 and 8",
-    },
 }
 """Results whose quantities nobody has named yet, by paper. To be empty: name the quantities in
 `PaperResult.shows`, then take the result out of this list."""

@@ -60,7 +60,7 @@ def test_a_crowd_notices(quick_folder, fault):
         found = crowd(
             lambda: open_ledger(quick_folder / "b.db"), spenders=8, times=12, cap=2, openings=1
         )
-    assert not found.is_sound
+    assert not found.sound
     assert "LedgerUnavailable" not in " ".join(found.errors), "the fault itself is broken"
 
 
@@ -74,8 +74,8 @@ def test_a_crowd_notices_sums_in_a_moment_of_ones_own(postgres, tmp_path):
             address, head = postgres.database(), tmp_path / f"head{spenders}"
             opened = partial(open_ledger, address, second=head)
             found[spenders] = crowd(opened, spenders=spenders, times=12, cap=2, openings=1)
-    assert found[1].is_sound
-    assert not found[8].is_sound
+    assert found[1].sound
+    assert not found[8].sound
 
 
 def test_answers_before_the_commit_are_noticed(quick_folder):
@@ -98,7 +98,7 @@ def test_commits_that_nobody_waits_for_are_noticed(postgres, tmp_path):
     finally:
         postgres.stop()
         postgres.start()
-    assert not found.is_sound
+    assert not found.sound
     assert "older" in " ".join(found.problems)
     with pytest.raises(LedgerRefused, match="older"):
         opened()

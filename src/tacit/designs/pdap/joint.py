@@ -22,10 +22,10 @@ from tacit.accounting import Event
 from tacit.designs.pdap import joint_sums
 from tacit.designs.pdap.joint_sums import PARTS, EpochSums, Floats, Ints, Observation, SumNoise
 from tacit.designs.pdap.policy import Choice, Grid, Phase, Policy, checked_reward, slices_for
+from tacit.designs.pdap.unanswered import Unanswered
 from tacit.errors import ConfigError
 from tacit.mechanisms.checks import check_epsilon, check_whole
 from tacit.randomness import Source, integers_below
-from tacit.recommenders.base import Unanswered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +119,12 @@ class Joint(Policy):
         self._unanswered.begin_one(visit)
         phase: Phase = "exploit" if allowed[place] == self._best[cell] else "explore"
         return Choice(allowed[place], phase, cell, int(parts[place]) / total, visit)
+
+    def exploit(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        """Choose the arm believed best. It is not a visit: no time passes, nothing is released."""
+        allowed = self.allowed(arms)
+        cell = self.grid.number(context)
+        return Choice(allowed[int(self._means[cell, allowed].argmax())], "exploit", cell)
 
     def update(self, choice: Choice, reward: float) -> None:
         """Learn from a visit; each once, and not too late."""

@@ -17,15 +17,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting import PureAccountant
-from tacit.design import option
-from tacit.designs.pdap.control import Setting
+from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder, Host
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.local import Context, ContextSetting
@@ -44,46 +41,15 @@ _SENT_SLICES = 2
 """Slices per feature of a randomised cell: with more answers they are less accurate."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class World:
-    """What all policies of an experiment share, as options of `tacit simulate pdap`."""
-
-    vendors: int = option("Vendors.", default=4, least=1)
-    videos: int = option("Videos of each vendor.", default=5, least=1)
-    arrivals: int = option("Visits of each vendor's users.", default=5_000, least=2)
-    dimensions: int = option("Features of a context.", default=2, least=1)
-    lipschitz: float = option(
-        "L: how steeply clicks change with the context; policies know it.", default=1.0
-    )
-    groups: int = option(
-        "Clusters that contexts are drawn from, of unequal size; 0: uniform.", default=0, least=0
-    )
-    test: int = option("Visits after learning, of which nothing is learned.", default=0, least=0)
-    gamma: float | None = option(
-        "Of p-dap and gp-dap: visits; by default Lemma 5's.", default=None, least=0
-    )
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(f"vendor {number}" for number in range(self.vendors))
-
-    def videos_of(self, vendor: int) -> tuple[str, ...]:
-        return tuple(str(vendor * self.videos + number) for number in range(self.videos))
-
-    @property
-    def sizes(self) -> dict[str, Any]:
-        neighbours = self.vendors - 1
-        return {"videos": self.videos, "neighbours": neighbours, "dimension": self.dimensions}
-
-    @property
-    def setting(self) -> Setting:
-        return Setting(**self.sizes, horizon=max(2, self.arrivals), lipschitz=self.lipschitz)
-
-
 class Network:
-    """Vendors that reach one another by encoded bytes alone. seen: whether home sees clicks on a
-    neighbour's video; else, as in the paper, the neighbour gets them and reports. spent: epsilon of
-    one visit; inf where nothing holds."""
+    """Vendors that reach one another by encoded bytes alone.
+
+    Attributes:
+        vendors: by name.
+        seen: whether home sees clicks on a neighbour's video; else, as in the paper, the neighbour
+            gets them and reports.
+        spent: epsilon of one visit; inf where nothing holds.
+    """
 
     def __init__(
         self, vendors: Mapping[str, Vendor], *, seen: bool, spent: float = math.inf
@@ -91,9 +57,15 @@ class Network:
         self.vendors, self.seen, self.spent = dict(vendors), seen, spent
 
     def visit(
-        self, home: str, context: NDArray[np.float64], click: Callable[[str], float | None]
+        self, home: str, context: NDArray[np.float64], click: Callable[[str], float]
     ) -> Visit:
-        """One visit, end to end. click: video -> 0, 1, or None if it is not known."""
+        """Serve one visit, end to end, and learn from it if vendors are learning.
+
+        Args:
+            home: the vendor whose user comes.
+            context: (d,) in [0, 1].
+            click: tells of a video whether it is clicked, 0 or 1.
+        """
         vendor = self.vendors[home]
         visit = vendor.choose(context)
         answers = {peer: self.offer(home, peer, visit.forward or b"") for peer in visit.asks}
@@ -101,12 +73,20 @@ class Network:
             vendor.offered(visit, answers[visit.peer])
         assert visit.video is not None
         reward = click(visit.video)
-        if reward is not None:
-            if self.seen or visit.peer is None:
-                vendor.clicked(visit, reward)
-            else:
-                self.report(home, visit, reward)
+        if vendor.learning:
+            self._report_click(home, visit, reward)
         return visit
+
+    def set_learning(self, learning: bool) -> None:
+        """Let all vendors learn and explore, or only show what they have learned so far."""
+        for vendor in self.vendors.values():
+            vendor.learning = learning
+
+    def _report_click(self, home: str, visit: Visit, reward: float) -> None:
+        if self.seen or visit.peer is None:
+            self.vendors[home].clicked(visit, reward)
+        else:
+            self.report(home, visit, reward)
 
     def offer(self, home: str, peer: str, forward: bytes) -> bytes | None:
         """What `peer` answers to a request of `home`; None for nothing."""
@@ -126,9 +106,7 @@ def make(name: str, epsilon: float, world: World, sources: Sequence[Source]) -> 
         raise ConfigError(f"There is no policy {name!r}; there are {', '.join(NAMES)}.")
     vendors, spent = [], math.inf
     if name == "cap":
-        sizes = world.sizes | {"videos": world.vendors * world.videos, "neighbours": 0}
-        horizon = max(2, world.vendors * world.arrivals)
-        shared = Cap(Setting(**sizes, horizon=horizon, lipschitz=world.lipschitz))
+        shared = Cap(world.pooled_setting)
         every = [video for vendor in range(world.vendors) for video in world.videos_of(vendor)]
         vendors = [Vendor(shared, every) for _ in sources]
     elif name in PUBLISHED:
@@ -151,8 +129,11 @@ def _published(name: str, epsilon: float, world: World, vendor: int, source: Sou
         forwarded_users = ForwardedUsers(setting, epsilon=math.inf, equal=name == "dup")
     else:
         kind = GPDap if name == "gp-dap" else PDap
-        home = kind(setting, epsilon=epsilon, randomness=source, gamma=world.gamma)
-        forwarded_users = ForwardedUsers(setting, epsilon=epsilon, geometric=name == "gp-dap")
+        gamma = world.gamma_at(epsilon)
+        home = kind(setting, epsilon=epsilon, randomness=source, gamma=gamma)
+        forwarded_users = ForwardedUsers(
+            setting, epsilon=epsilon, reading=world.reading, geometric=name == "gp-dap"
+        )
     return Vendor(
         home,
         videos,
