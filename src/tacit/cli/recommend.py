@@ -145,7 +145,7 @@ def _from_letter(
     at: datetime | None,
     wanted: dict[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
-    """The list of the last letter's scores, or the popular one before it; and what to say of it."""
+    """Make the list of the last letter's scores, or the popular one before it, and describe it."""
     from tacit.cli.device import answer_letter
     from tacit.designs.standard_scheme.messages import Release
 

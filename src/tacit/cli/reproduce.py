@@ -42,9 +42,10 @@ def reproduce(
     our figure, and the reason where there is none. `shows` names the quantities in the command's
     JSON.
     """
-    chosen = [(name, result) for name, result in paper_results() if paper in (None, name)]
+    every = paper_results()
+    chosen = [each for each in every if paper in (None, each[0])]
     if not chosen:
-        known = ", ".join(dict.fromkeys(name for name, _ in paper_results()))
+        known = ", ".join(dict.fromkeys(name for name, _ in every))
         raise ConfigError(f"No paper '{paper}'. Known: {known}.")
     if item is not None:
         chosen = _find_item(paper, item, chosen)
@@ -64,13 +65,11 @@ def reproduce(
 
 def paper_results() -> list[tuple[str, PaperResult]]:
     """List the results of all papers, each with the name of its design."""
-    designs = [design(name) for name in names()]
-    return [
-        (owner.name, result)
-        for owner in designs
-        if "reproduce" in owner.parts
-        for result in owner.part("reproduce")
-    ]
+    results: list[tuple[str, PaperResult]] = []
+    for owner in map(design, names()):
+        if "reproduce" in owner.parts:
+            results += [(owner.name, result) for result in owner.part("reproduce")]
+    return results
 
 
 def index_row(paper: str, result: PaperResult) -> dict[str, Any]:
@@ -136,8 +135,8 @@ def list_members(item: str) -> set[str]:
 
 def _list_results(chosen: list[tuple[str, PaperResult]]) -> Result:
     rows = [index_row(name, result) for name, result in chosen]
-    columns = ("paper", "item", "status", "reason")
-    table = Table("", columns, [[row[name] for name in columns] for row in rows])
+    cells = [(row["paper"], row["item"], row["status"], row["reason"]) for row in rows]
+    table = Table("", ("paper", "item", "status", "reason"), cells)
     after = "tacit reproduce PAPER ITEM  runs the command;  --json shows it."
     return Result({"rows": rows}, (table,), after)
 

@@ -101,9 +101,10 @@ def init(
         "first_list": _first_list(model, keys[PERSON]),
     }
     wrote = f"tacit.toml, keys, and private lists of {result['items']:,} items"
+    key_lines = [f"  key of {name}: {key}" for name, key in keys.items()]
     shown = [
         f"Wrote {folder}: {wrote}. {card.first_line}",
-        *(f"  key of {name}: {key}" for name, key in keys.items()),
+        *key_lines,
         "The keys are not shown again.",
         "In another terminal, the first list, from two items rated with the most stars:",
         f"  {result['first_list']}",
@@ -126,11 +127,11 @@ def _fill(made: Path, tenant: str, model: Private) -> dict[str, str]:
 
 
 def _first_list(model: Private, key: str) -> str:
-    """A command that asks for a list, from the stars of the two most popular items."""
+    """Write a command that asks for a list, from the stars of the two most popular items."""
     popular = [str(row.item_id) for row in model.recommend(history={}, n=2)]
     body = {"model": "lists", "history": dict.fromkeys(popular, model.scale_.maximum), "n": 10}
-    headers = (f"Authorization: Bearer {key}", "Content-Type: application/json")
-    words = ["curl", *(word for each in headers for word in ("-H", each)), "-d", json.dumps(body)]
+    words = ["curl", "-H", f"Authorization: Bearer {key}", "-H", "Content-Type: application/json"]
+    words += ["-d", json.dumps(body)]
     return shlex.join([*words, "http://127.0.0.1:8000/api/recommend"])
 
 
@@ -287,14 +288,18 @@ def list_keys(folder: Folder) -> Result:
     from tacit.service.keys import read_keys
 
     tenant_of(folder)
-    columns = ("name", "role", "tenant", "revoked")
-    rows = [{name: getattr(key, name) for name in columns} for key in read_keys(folder / FILE)]
+    rows = []
+    for key in read_keys(folder / FILE):
+        row = {"name": key.name, "role": key.role, "tenant": key.tenant, "revoked": key.revoked}
+        rows.append(row)
     data = {"folder": folder, "keys": rows}
     if not rows:
-        return Result(
-            data, ("There is no key yet.",), f"tacit keys add {folder} NAME --role operator"
-        )
-    cells = [(*list(row.values())[:3], "revoked" if row["revoked"] else "in use") for row in rows]
+        after = f"tacit keys add {folder} NAME --role operator"
+        return Result(data, ("There is no key yet.",), after)
+    cells = []
+    for row in rows:
+        state = "revoked" if row["revoked"] else "in use"
+        cells.append((row["name"], row["role"], row["tenant"], state))
     return Result(data, (Table("Keys", ("name", "role", "tenant", "state"), cells),))
 
 
