@@ -273,7 +273,7 @@ def test_what_is_remembered_has_a_bound():
     assert [number for number in range(9) if remembered.look_up(f"{number}")] == [6, 7, 8]
     remembered.note({"9": b"x" * 10_001})
     assert not any(remembered.look_up(f"{number}") for number in range(10))
-    assert none.known("8") is None
+    assert none.look_up("8") is None
 
 
 def test_states_of_nothing_take_room_too():

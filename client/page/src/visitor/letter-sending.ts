@@ -2,52 +2,57 @@
 
 import { useCallback, useEffect, useState } from "preact/hooks";
 
-import { told } from "../service/asking";
+import { describeError } from "../service/requests";
 import type { Offer } from "../service/offers";
 import type { Identity } from "./code";
-import * as kept from "./kept";
-import { begin, keptList, planOf, speak, type List, type Plan } from "./release";
+import * as storage from "./storage";
+import { startAccount, readList, planSending, sendDueLetter, type List, type SendingPlan } from "./account";
 
-export interface Speaking {
+export interface LetterSending {
   /** The disclosure that letters may be sent for; empty while none may. */
-  readonly allowed: string;
+  readonly allowedDisclosure: string;
   readonly allow: (on: boolean) => void;
   /** The second from which on the next letter leaves; undefined before letters were ever allowed. */
-  readonly next: number | undefined;
+  readonly nextSending: number | undefined;
   /** Why the letter that is due has not left. */
   readonly trouble: string | undefined;
   /** What the latest answer made, empty before the first one; undefined until that is known. */
   readonly list: List | undefined;
-  /** How often something was kept: what is drawn from it is drawn again. */
-  readonly turn: number;
+  /** How often something was stored: what is shown of it is shown anew. */
+  readonly changes: number;
 }
 
-export interface Speaker {
+export interface Sender {
   readonly offer: Offer;
   readonly identity: Identity;
 }
 
 /** Milliseconds: how long after a try the next one may be, and the longest wait at a time. */
-const AGAIN = 5 * 60_000;
-const LONGEST = 60 * 60_000;
+const RETRY_MILLISECONDS = 5 * 60_000;
+const LONGEST_TIMER = 60 * 60_000;
 
-/** speaker: undefined before the visit has begun and after its end. onSent: after each try. */
-export function useSpeaking(speaker: Speaker | undefined, onSent: () => void): Speaking {
-  const [allowed, setAllowed] = useState(kept.keptAllowed);
-  const [plan, setPlan] = useState<Plan>();
+/**
+ * Send letters when they are due, while the page is open.
+ *
+ * @param sender undefined before the visit has started and after its end.
+ * @param onSent called after each attempt.
+ */
+export function useLetterSending(sender: Sender | undefined, onSent: () => void): LetterSending {
+  const [allowed, setAllowed] = useState(storage.readAllowed);
+  const [plan, setPlan] = useState<SendingPlan>();
   const [notBefore, setNotBefore] = useState(0);
   const [trouble, setTrouble] = useState<string>();
   const [list, setList] = useState<List>();
   const [turn, setTurn] = useState(0);
-  const { offer, identity } = speaker ?? {};
+  const { offer, identity } = sender ?? {};
 
   useEffect(() => {
-    if (identity !== undefined) void keptList(identity).then((found) => setList(found ?? []));
+    if (identity !== undefined) void readList(identity).then((found) => setList(found ?? []));
   }, [identity, turn]);
   useEffect(() => {
     const changedElsewhere = ({ key }: StorageEvent) => {
-      if (key !== null && !kept.ABOUT_LETTERS.includes(key)) return;
-      setAllowed(kept.keptAllowed());
+      if (key !== null && !storage.LETTER_KEYS.includes(key)) return;
+      setAllowed(storage.readAllowed());
       setTurn((before) => before + 1);
     };
     addEventListener("storage", changedElsewhere);
@@ -56,28 +61,28 @@ export function useSpeaking(speaker: Speaker | undefined, onSent: () => void): S
   useEffect(() => {
     if (offer === undefined || identity === undefined) return;
     let wanted = true;
-    void planOf(offer, identity).then((found) => wanted && setPlan(found));
+    void planSending(offer, identity).then((found) => wanted && setPlan(found));
     return () => void (wanted = false);
   }, [offer, identity, turn]);
   useEffect(() => {
     if (plan === undefined || allowed === "" || allowed !== offer?.name) return;
     let timer: ReturnType<typeof setTimeout>;
     const run = () => {
-      const left = Math.max(plan.waiting ? 0 : plan.next * 1000, notBefore) - Date.now();
-      if (left > 0) timer = setTimeout(run, Math.min(left, LONGEST));
-      else void speakNow();
+      const left = Math.max(plan.isUnanswered ? 0 : plan.nextSending * 1000, notBefore) - Date.now();
+      if (left > 0) timer = setTimeout(run, Math.min(left, LONGEST_TIMER));
+      else void sendNow();
     };
-    const speakNow = async () => {
+    const sendNow = async () => {
       if (identity === undefined) return;
       try {
-        const answered = await speak(offer, identity);
-        if (answered !== undefined) setList(answered);
+        const newList = await sendDueLetter(offer, identity);
+        if (newList !== undefined) setList(newList);
         setTrouble(undefined);
       } catch (error) {
-        setTrouble(told(error));
+        setTrouble(describeError(error));
       }
       onSent();
-      setNotBefore(Date.now() + AGAIN);
+      setNotBefore(Date.now() + RETRY_MILLISECONDS);
       setTurn((before) => before + 1);
     };
     run();
@@ -87,12 +92,12 @@ export function useSpeaking(speaker: Speaker | undefined, onSent: () => void): S
     (on: boolean) => {
       if (offer === undefined || identity === undefined) return;
       const name = on ? offer.name : "";
-      kept.keepAllowed(name);
+      storage.storeAllowed(name);
       setAllowed(name);
       setTrouble(undefined);
-      if (on) void begin(identity).then(() => setTurn((before) => before + 1));
+      if (on) void startAccount(identity).then(() => setTurn((before) => before + 1));
     },
     [offer, identity],
   );
-  return { allowed, allow, next: plan?.next, trouble, list, turn };
+  return { allowedDisclosure: allowed, allow, nextSending: plan?.nextSending, trouble, list, changes: turn };
 }

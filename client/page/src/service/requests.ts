@@ -1,8 +1,8 @@
 /** Requests to the service that the page came from, and to nobody else. */
 
-import { hex, type Bytes } from "../../../src/bytes.js";
+import { toHex, type Bytes } from "../../../src/bytes.js";
 import { sha256 } from "../../../src/randomness.js";
-import { Refused } from "../../../src/refused.js";
+import { Refusal } from "../../../src/refusal.js";
 
 export const OCTETS = "application/octet-stream";
 
@@ -18,7 +18,7 @@ export class Trouble extends Error {
   }
 }
 
-export interface Asked {
+export interface RequestOptions {
   readonly method?: "GET" | "POST" | "DELETE";
   readonly key?: string;
   readonly octets?: Bytes;
@@ -28,24 +28,24 @@ export interface Asked {
 }
 
 /** The headers that the page itself puts on a request; the browser adds its usual ones. */
-export async function headersOf(asked: Asked): Promise<Headers> {
+export async function makeHeaders(asked: RequestOptions): Promise<Headers> {
   const { method = "GET", key, octets, json, idempotency } = asked;
   const headers = new Headers();
   if (key !== undefined) headers.set("Authorization", `Bearer ${key}`);
   if (octets !== undefined) headers.set("Content-Type", OCTETS);
   if (json !== undefined) headers.set("Content-Type", "application/json");
   if (method !== "GET") {
-    headers.set("Idempotency-Key", idempotency ?? (await keyFor(octets ?? bytesOf(json))));
+    headers.set("Idempotency-Key", idempotency ?? (await digestKey(octets ?? encodeJson(json))));
   }
   return headers;
 }
 
-export async function ask(path: string, asked: Asked = {}): Promise<Response> {
+export async function send(path: string, asked: RequestOptions = {}): Promise<Response> {
   const { method = "GET", octets, json } = asked;
-  const body = octets ?? (json === undefined ? null : bytesOf(json));
+  const body = octets ?? (json === undefined ? null : encodeJson(json));
   let response: Response;
   try {
-    const headers = await headersOf(asked);
+    const headers = await makeHeaders(asked);
     response = await fetch(path, { method, headers, body, credentials: "omit", redirect: "error" });
   } catch {
     throw new Trouble(
@@ -53,21 +53,21 @@ export async function ask(path: string, asked: Asked = {}): Promise<Response> {
         "again: the same bytes will be sent.",
     );
   }
-  if (!response.ok) throw new Trouble(await sentence(response), response.status);
+  if (!response.ok) throw new Trouble(await readDetail(response), response.status);
   return response;
 }
 
-export async function askJson<T>(path: string, asked?: Asked): Promise<T> {
-  return (await (await ask(path, asked)).json()) as T;
+export async function fetchJson<T>(path: string, asked?: RequestOptions): Promise<T> {
+  return (await (await send(path, asked)).json()) as T;
 }
 
-export async function askOctets(path: string, asked?: Asked): Promise<Bytes> {
-  return new Uint8Array(await (await ask(path, asked)).arrayBuffer());
+export async function fetchOctets(path: string, asked?: RequestOptions): Promise<Bytes> {
+  return new Uint8Array(await (await send(path, asked)).arrayBuffer());
 }
 
 /** The message that a person gets about a failure. */
-export function told(error: unknown): string {
-  if (error instanceof Refused) return `Your device refuses: ${error.message}.`;
+export function describeError(error: unknown): string {
+  if (error instanceof Refusal) return `Your device refuses: ${error.message}.`;
   if (error instanceof Error && error.message) {
     const text = error.message[0]?.toUpperCase() + error.message.slice(1);
     return /[.!?]$/.test(text) ? text : `${text}.`;
@@ -76,15 +76,15 @@ export function told(error: unknown): string {
 }
 
 /** Made of the body alone, so that sending it again is a repetition and not a second letter. */
-async function keyFor(body: Bytes): Promise<string> {
-  return hex(await sha256(body)).slice(0, 32);
+async function digestKey(body: Bytes): Promise<string> {
+  return toHex(await sha256(body)).slice(0, 32);
 }
 
-function bytesOf(json: unknown): Bytes {
+function encodeJson(json: unknown): Bytes {
   return json === undefined ? new Uint8Array(0) : new TextEncoder().encode(JSON.stringify(json));
 }
 
-async function sentence(response: Response): Promise<string> {
+async function readDetail(response: Response): Promise<string> {
   const fallback = `The service answered ${response.status} and gave no reason.`;
   try {
     const problem = (await response.json()) as { detail?: unknown };

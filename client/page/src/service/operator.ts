@@ -1,7 +1,7 @@
-/** What an operator may ask, with a key that is kept in memory alone. */
+/** Requests of an operator, whose key is in memory alone. */
 
-import { ask, askJson } from "./asking";
-import type { Budget } from "./person";
+import { send, fetchJson } from "./requests";
+import type { Budget } from "./visitor";
 
 export interface HeldBudget {
   readonly number: number;
@@ -65,19 +65,19 @@ export interface Progress {
   readonly state: string;
 }
 
-export function log(key: string): Promise<Log> {
-  return askJson("/api/privacy/ledger", { key });
+export function fetchLog(key: string): Promise<Log> {
+  return fetchJson("/api/privacy/ledger", { key });
 }
 
 /** One page of budgets; next: where the following page begins, or null. */
-export function budgets(key: string, after: number): Promise<{ budgets: HeldBudget[]; next: number | null }> {
-  return askJson(`/api/privacy/budgets?after=${after}&limit=100`, { key });
+export function fetchBudgets(key: string, after: number): Promise<{ budgets: HeldBudget[]; next: number | null }> {
+  return fetchJson(`/api/privacy/budgets?after=${after}&limit=100`, { key });
 }
 
 /** Asked again until the whole log is added up. */
-export async function overview(key: string): Promise<Overview> {
+export async function fetchOverview(key: string): Promise<Overview> {
   for (;;) {
-    const found = await askJson<Overview>("/api/operations", { key });
+    const found = await fetchJson<Overview>("/api/operations", { key });
     if (found.read >= found.entries) return found;
   }
 }
@@ -87,10 +87,10 @@ interface Kinds {
 }
 
 /** Counts by operation and status, as Prometheus gets them, with what each status may mean. */
-export async function refusals(key: string): Promise<Refusal[]> {
+export async function fetchRefusals(key: string): Promise<Refusal[]> {
   const [metrics, { problems }] = await Promise.all([
-    ask("/metrics", { key }).then((response) => response.text()),
-    askJson<Kinds>("/api/problems"),
+    send("/metrics", { key }).then((response) => response.text()),
+    fetchJson<Kinds>("/api/problems"),
   ]);
   const line = /^tacit_requests_total\{operation="([^"]*)",status="(\d+)"\} ([\d.e+]+)$/gm;
   return [...metrics.matchAll(line)]
@@ -103,30 +103,30 @@ export async function refusals(key: string): Promise<Refusal[]> {
     .sort((one, other) => other.count - one.count);
 }
 
-interface Run {
+interface RoundsState {
   readonly name: string;
   readonly round: number;
   readonly rounds: number;
   readonly announced: readonly unknown[];
 }
 
-interface Asked {
+interface CampaignState {
   readonly name: string;
   readonly closed: boolean;
   readonly until: number | null;
 }
 
-export async function progress(key: string): Promise<Progress[]> {
+export async function fetchProgress(key: string): Promise<Progress[]> {
   const [{ rounds }, { campaigns }] = await Promise.all([
-    askJson<{ rounds: readonly Run[] }>("/api/rounds"),
-    askJson<{ campaigns: readonly Asked[] }>("/api/campaigns"),
+    fetchJson<{ rounds: readonly RoundsState[] }>("/api/rounds"),
+    fetchJson<{ campaigns: readonly CampaignState[] }>("/api/campaigns"),
   ]);
   const runs = rounds.map(({ name, round, rounds: of, announced }): Progress => {
-    const state = announced.length > 0 ? "people vote on the next round" : round === 0 ? "not begun" : "open";
+    const state = announced.length > 0 ? "people vote on the next round" : round === 0 ? "not started" : "open";
     return { noun: "rounds", name, done: round, of, unit: "rounds opened", state };
   });
   const asked = campaigns.map(async ({ name, closed, until }): Promise<Progress> => {
-    const { reports } = await askJson<{ reports: number }>(`/api/campaigns/${name}/counts`, { key });
+    const { reports } = await fetchJson<{ reports: number }>(`/api/campaigns/${name}/counts`, { key });
     const open = until ? `open until ${new Date(until * 1000).toLocaleDateString()}` : "open";
     const state = closed ? "closed" : open;
     return { noun: "campaign", name, done: reports, of: undefined, unit: "reports", state };
@@ -134,16 +134,16 @@ export async function progress(key: string): Promise<Progress[]> {
   return [...runs, ...(await Promise.all(asked))];
 }
 
-/** The whole log, one entry a line; told: how far it is. */
-export async function auditLog(key: string, told: (entries: number) => void): Promise<Blob> {
+/** Download the whole log, one entry a line. reportProgress: called with the number of entries. */
+export async function downloadLog(key: string, reportProgress: (entries: number) => void): Promise<Blob> {
   const lines: string[] = [];
   for (let after: number | null = 0; after !== null; ) {
-    const page: { entries: object[]; next: number | null } = await askJson(
+    const page: { entries: object[]; next: number | null } = await fetchJson(
       `/api/operations/log?after=${after}`,
       { key },
     );
     lines.push(...page.entries.map((entry) => `${JSON.stringify(entry)}\n`));
-    told(lines.length);
+    reportProgress(lines.length);
     after = page.next;
   }
   return new Blob(lines, { type: "application/jsonl" });

@@ -8,7 +8,7 @@
  * Mirrors src/tacit/designs/standard_scheme/disclosure.py.
  */
 
-import { Refused } from "../refused.js";
+import { Refusal } from "../refusal.js";
 import { DAY, type Disclosure } from "./messages.js";
 import { MICRO, type AttributeTable, type Rule } from "./tables.js";
 
@@ -16,9 +16,9 @@ import { MICRO, type AttributeTable, type Rule } from "./tables.js";
  * Parts per million: the largest chance to show an item. Below 1 for every value, so that no item
  * known to be rated and not shown is a certificate.
  */
-export const CAP = 950_000;
+export const LARGEST_CHANCE = 950_000;
 /** Parts per million: an item that any value would show with less is decided for nobody. */
-const FLOOR = 20_000;
+const SMALLEST_CHANCE = 20_000;
 /** Micro-levels, summed over the attributes. */
 const MOST_OFFSET = MICRO / 2;
 /**
@@ -32,12 +32,12 @@ export function refuseUnsafe(disclosure: Disclosure): void {
   const { rule, attributes, epochLength, items } = disclosure;
   checkRule(rule);
   if (rule.transform === "scheme" && disclosure.levels > MOST_LEVELS) {
-    throw new Refused(
+    throw new Refusal(
       `the scale has ${disclosure.levels} levels, and on more than ${MOST_LEVELS} a released ` +
         "star beside the round number that people give shows the attribute",
     );
   }
-  if (epochLength < DAY) throw new Refused("the disclosure asks for more than one message a day");
+  if (epochLength < DAY) throw new Refusal("the disclosure asks for more than one message a day");
   if (rule.transform === "scheme") checkOffsets(disclosure);
   if (rule.selection) attributes.forEach(checkChances);
   if (rule.transform === "coupling") {
@@ -47,14 +47,14 @@ export function refuseUnsafe(disclosure: Disclosure): void {
 
 function checkRule(rule: Rule): void {
   if (rule.transform === "scheme" && !rule.rounding) {
-    throw new Refused(
+    throw new Refusal(
       "unrounded releases tell the attribute exactly: the stars people give end after a " +
         "digit or two, and the released value plus or minus the public offset does for the " +
         "true value only",
     );
   }
   if (rule.transform === "none" || rule.mix < MICRO) {
-    throw new Refused("the disclosure asks for true stars");
+    throw new Refusal("the disclosure asks for true stars");
   }
 }
 
@@ -64,7 +64,7 @@ function checkOffsets({ items, attributes }: Disclosure): void {
   for (const number of items.keys()) {
     const moved = attributes.reduce((sum, table) => sum + largest(table, number), 0);
     if (moved > MOST_OFFSET) {
-      throw new Refused("the disclosure would move a star by more than half a level");
+      throw new Refusal("the disclosure would move a star by more than half a level");
     }
   }
 }
@@ -72,11 +72,11 @@ function checkOffsets({ items, attributes }: Disclosure): void {
 function checkChances({ keep }: AttributeTable): void {
   for (const number of keep[0]?.keys() ?? []) {
     const chances = keep.map((row) => row[number] as number);
-    const decided = Math.max(...chances) === CAP && Math.min(...chances) >= FLOOR;
-    if (chances.some((chance) => chance > 0) && !decided) {
-      throw new Refused(
+    const followsRule = Math.max(...chances) === LARGEST_CHANCE && Math.min(...chances) >= SMALLEST_CHANCE;
+    if (chances.some((chance) => chance > 0) && !followsRule) {
+      throw new Refusal(
         "the disclosure's chances to show an item are not those of the rule: the largest " +
-          `is ${CAP} and none is below ${FLOOR}, or all are 0`,
+          `is ${LARGEST_CHANCE} and none is below ${SMALLEST_CHANCE}, or all are 0`,
       );
     }
   }
@@ -86,20 +86,20 @@ function checkChances({ keep }: AttributeTable): void {
 function checkCouplings({ levels, attributes }: Disclosure, number: number): void {
   let reached = Array.from({ length: levels }, (_, level) => level);
   for (const { coupling } of attributes) {
-    const ways = coupling.map((value) =>
-      [...new Set(reached.flatMap((level) => possible(value[number]?.[level] ?? [])))].sort(
+    const reachedByValue = coupling.map((value) =>
+      [...new Set(reached.flatMap((level) => reachableLevels(value[number]?.[level] ?? [])))].sort(
         (one, other) => one - other,
       ),
     );
-    reached = ways[0] as number[];
-    if (ways.some((way) => way.join() !== reached.join())) {
-      throw new Refused("the disclosure's couplings release levels that only one value can give");
+    reached = reachedByValue[0] as number[];
+    if (reachedByValue.some((way) => way.join() !== reached.join())) {
+      throw new Refusal("the disclosure's couplings release levels that only one value can give");
     }
   }
 }
 
 /** The levels of positive chance. */
-function possible(cumulative: readonly number[]): number[] {
+function reachableLevels(cumulative: readonly number[]): number[] {
   return [...cumulative.keys()].filter(
     (level) => (cumulative[level - 1] ?? 0) < (cumulative[level] as number),
   );

@@ -1,6 +1,6 @@
 /** What the service knows of one visitor, and what they may ask it with their key. */
 
-import { askJson, Trouble } from "./asking";
+import { fetchJson, Trouble } from "./requests";
 
 export interface Visitor {
   readonly name: string;
@@ -15,11 +15,11 @@ export interface Budget {
   readonly left: string;
 }
 
-export interface Own {
+export interface OwnBudgets {
   readonly budgets: readonly { readonly of: string; readonly budget: Budget }[];
 }
 
-export interface ReceiptGiven {
+export interface Receipt {
   readonly user: string;
   readonly gone: readonly string[];
   readonly cannot_be_recalled: readonly string[];
@@ -28,9 +28,9 @@ export interface ReceiptGiven {
 }
 
 /** A key for anyone who knows the token; the same token gets the same one. */
-export async function visitorFor(token: string): Promise<Visitor> {
+export async function fetchVisitor(token: string): Promise<Visitor> {
   try {
-    return await askJson<Visitor>("/api/visitors", { method: "POST", json: { token } });
+    return await fetchJson<Visitor>("/api/visitors", { method: "POST", json: { token } });
   } catch (error) {
     if (!(error instanceof Trouble) || error.status !== 404) throw error;
     throw new Trouble(
@@ -42,9 +42,9 @@ export async function visitorFor(token: string): Promise<Visitor> {
 }
 
 /** The epoch of the latest letter that the service took; -1 for none, and where it does not say. */
-export async function latestOf(disclosure: string, { key }: Visitor): Promise<number> {
+export async function fetchLatestEpoch(disclosure: string, { key }: Visitor): Promise<number> {
   try {
-    const { latest } = await askJson<{ latest: number }>(`/api/disclosures/${disclosure}/latest`, { key });
+    const { latest } = await fetchJson<{ latest: number }>(`/api/disclosures/${disclosure}/latest`, { key });
     if (Number.isSafeInteger(latest)) return latest;
   } catch (error) {
     if (error instanceof Trouble && error.status === 404) return -1;
@@ -53,11 +53,11 @@ export async function latestOf(disclosure: string, { key }: Visitor): Promise<nu
   throw new Trouble("The service does not say which letter of yours is the latest.");
 }
 
-export function ownBudget({ key }: Visitor): Promise<Own> {
-  return askJson<Own>("/api/privacy/budget", { key });
+export function fetchOwnBudgets({ key }: Visitor): Promise<OwnBudgets> {
+  return fetchJson<OwnBudgets>("/api/privacy/budget", { key });
 }
 
 /** The receipt, as it was given. idempotency: the same for every try of one wish to be forgotten. */
-export function erase({ name, key }: Visitor, idempotency: string): Promise<ReceiptGiven> {
-  return askJson(`/api/users/${name}`, { method: "DELETE", key, idempotency });
+export function eraseVisitor({ name, key }: Visitor, idempotency: string): Promise<Receipt> {
+  return fetchJson(`/api/users/${name}`, { method: "DELETE", key, idempotency });
 }

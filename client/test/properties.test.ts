@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { hex, newSecret, PassingStore, Refused, sketches, standardScheme } from "../src/index.js";
 import type { ItemId } from "../src/items.js";
-import { below } from "../src/randomness.js";
+import { drawBelow } from "../src/randomness.js";
 
 const ids = fc.oneof(
   fc.integer(),
@@ -107,10 +107,10 @@ test("a canonical message with one byte changed is another message, or none", ()
 
 test("words that would favour small results are skipped", async () => {
   const words = [2n ** 64n - 1n, 5n]; // 2^64 is one more than a multiple of 3
-  expect(await below(async () => words.shift() as bigint, 3)).toBe(2);
+  expect(await drawBelow(async () => words.shift() as bigint, 3)).toBe(2);
   expect(words).toEqual([]);
   const last = [2n ** 64n - 2n, 5n];
-  expect(await below(async () => last.shift() as bigint, 3)).toBe(2);
+  expect(await drawBelow(async () => last.shift() as bigint, 3)).toBe(2);
   expect(last).toEqual([5n]);
 });
 

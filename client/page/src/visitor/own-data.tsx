@@ -2,14 +2,14 @@
 
 import { useRef, useState } from "preact/hooks";
 
-import { Drafted, Trouble, useDraft } from "../parts/draft";
+import { ShowPending, Trouble, usePending } from "../parts/draft";
 import { shareOf } from "../parts/share";
-import { told } from "../service/asking";
-import { ownBudget } from "../service/person";
-import { adopt } from "./code";
+import { describeError } from "../service/requests";
+import { fetchOwnBudgets } from "../service/visitor";
+import { adoptCode } from "./code";
 import type { Visit } from "./visit";
 
-export function Yours({ visit }: { visit: Visit }) {
+export function OwnData({ visit }: { visit: Visit }) {
   return (
     <section class="yours" aria-labelledby="yours">
       <h2 id="yours">What is yours</h2>
@@ -38,15 +38,15 @@ function BudgetPanel({ visit }: { visit: Visit }) {
           Ask the service what it counted
         </button>
       )}
-      {asked && <Charged visit={visit} />}
+      {asked && <ChargedBudgets visit={visit} />}
     </div>
   );
 }
 
-function Charged({ visit }: { visit: Visit }) {
-  const draft = useDraft(async () => ownBudget(await visit.visitor()), [visit.sent]);
+function ChargedBudgets({ visit }: { visit: Visit }) {
+  const draft = usePending(async () => fetchOwnBudgets(await visit.visitor()), [visit.sent]);
   return (
-    <Drafted draft={draft}>
+    <ShowPending draft={draft}>
       {({ budgets }) =>
         budgets.length === 0 ? (
           <p class="none">Nothing was charged to you.</p>
@@ -63,7 +63,7 @@ function Charged({ visit }: { visit: Visit }) {
           </ul>
         )
       }
-    </Drafted>
+    </ShowPending>
   );
 }
 
@@ -88,7 +88,7 @@ function CodePanel({ visit }: { visit: Visit }) {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          const fits = adopt(field.current?.value ?? "");
+          const fits = adoptCode(field.current?.value ?? "");
           setSaid(fits ? "" : "That is not a code: it has 43 letters, digits, - and _.");
           if (fits) location.reload();
         }}
@@ -122,7 +122,7 @@ function ErasePanel({ visit }: { visit: Visit }) {
     try {
       await visit.end(wish.current);
     } catch (error) {
-      setTrouble(told(error));
+      setTrouble(describeError(error));
     }
   };
   return (

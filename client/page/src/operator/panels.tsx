@@ -2,19 +2,19 @@
 
 import { useState } from "preact/hooks";
 
-import { Drafted, Trouble, useDraft } from "../parts/draft";
-import { told } from "../service/asking";
+import { ShowPending, Trouble, usePending } from "../parts/draft";
+import { describeError } from "../service/requests";
 import {
-  auditLog,
-  overview,
-  progress,
-  refusals,
+  downloadLog,
+  fetchOverview,
+  fetchProgress,
+  fetchRefusals,
   type Day,
   type Log,
   type Overview,
   type Progress,
   type Refusal,
-} from "../service/operating";
+} from "../service/operator";
 
 const DAYS = 30;
 
@@ -62,11 +62,11 @@ function charged({ spent }: Day, kind: string): string {
 }
 
 export function Refusals({ apiKey }: { apiKey: string }) {
-  const draft = useDraft(() => refusals(apiKey), [apiKey]);
+  const draft = usePending(() => fetchRefusals(apiKey), [apiKey]);
   return (
-    <Drafted draft={draft}>
+    <ShowPending draft={draft}>
       {(found) => (found.length === 0 ? <p>None since the service started.</p> : <Counts found={found} />)}
-    </Drafted>
+    </ShowPending>
   );
 }
 
@@ -146,14 +146,14 @@ function Download({ apiKey }: { apiKey: string }) {
     setTrouble(undefined);
     setEntries(0);
     try {
-      const address = URL.createObjectURL(await auditLog(apiKey, setEntries));
+      const address = URL.createObjectURL(await downloadLog(apiKey, setEntries));
       const link = document.createElement("a");
       link.href = address;
       link.download = "tacit-log.jsonl";
       link.click();
       setTimeout(() => URL.revokeObjectURL(address), 60_000);
     } catch (error) {
-      setTrouble(told(error));
+      setTrouble(describeError(error));
     }
   };
   return (
@@ -171,9 +171,9 @@ function Download({ apiKey }: { apiKey: string }) {
 }
 
 export function Runs({ apiKey }: { apiKey: string }) {
-  const draft = useDraft(() => progress(apiKey), [apiKey]);
+  const draft = usePending(() => fetchProgress(apiKey), [apiKey]);
   return (
-    <Drafted draft={draft}>
+    <ShowPending draft={draft}>
       {(found) =>
         found.length === 0 ? (
           <p>Neither rounds nor campaigns are served here.</p>
@@ -185,7 +185,7 @@ export function Runs({ apiKey }: { apiKey: string }) {
           </ul>
         )
       }
-    </Drafted>
+    </ShowPending>
   );
 }
 
@@ -203,7 +203,7 @@ function RunShown({ run: { noun, name, done, of, unit, state } }: { run: Progres
 }
 
 export function useOverview(apiKey: string) {
-  return useDraft(() => overview(apiKey), [apiKey]);
+  return usePending(() => fetchOverview(apiKey), [apiKey]);
 }
 
 function several(count: number, one: string, many = `${one}s`): string {

@@ -24,11 +24,11 @@ test.each(MAKE)("the %s store lets one at a time in, also after a failure", asyn
   const store = make();
   await store.write(new Map([["count", 0]]));
   const once = () =>
-    store.turn(async () => {
+    store.runExclusively(async () => {
       const count = (await store.read()).get("count") as number;
       await store.write(new Map([["count", count + 1]]));
     });
-  const failing = store.turn(async () => Promise.reject(new Error("no")));
+  const failing = store.runExclusively(async () => Promise.reject(new Error("no")));
   await expect(failing).rejects.toThrow("no");
   await Promise.all(Array.from({ length: 10 }, once));
   expect((await store.read()).get("count")).toBe(10);

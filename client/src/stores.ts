@@ -5,7 +5,7 @@
 
 export interface Store<V> {
   /** Runs one piece of work at a time, also among tabs where they share the store. */
-  turn<T>(work: () => Promise<T>): Promise<T>;
+  runExclusively<T>(work: () => Promise<T>): Promise<T>;
   read(): Promise<Map<string, V>>;
   /** Adds or replaces; resolves when the entries are durable. All of them or none. */
   write(entries: ReadonlyMap<string, V>): Promise<void>;
@@ -13,51 +13,51 @@ export interface Store<V> {
 
 /** One piece of work after the other, in the order of asking. */
 class Queue {
-  private last: Promise<unknown> = Promise.resolve();
+  private lastWork: Promise<unknown> = Promise.resolve();
 
-  take<T>(work: () => Promise<T>): Promise<T> {
-    const mine = this.last.then(work);
-    this.last = mine.catch(() => undefined);
-    return mine;
+  run<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.lastWork.then(work);
+    this.lastWork = result.catch(() => undefined);
+    return result;
   }
 }
 
 /** Forgets when the page is closed: for tests, and for trying things out. */
-export class PassingStore<V> implements Store<V> {
+export class TemporaryStore<V> implements Store<V> {
   private readonly queue = new Queue();
-  private readonly kept = new Map<string, V>();
+  private readonly entries = new Map<string, V>();
 
-  turn<T>(work: () => Promise<T>): Promise<T> {
-    return this.queue.take(work);
+  runExclusively<T>(work: () => Promise<T>): Promise<T> {
+    return this.queue.run(work);
   }
 
   async read(): Promise<Map<string, V>> {
-    return new Map(this.kept);
+    return new Map(this.entries);
   }
 
-  async write(entries: ReadonlyMap<string, V>): Promise<void> {
-    for (const [key, value] of entries) this.kept.set(key, value);
+  async write(added: ReadonlyMap<string, V>): Promise<void> {
+    for (const [key, value] of added) this.entries.set(key, value);
   }
 }
 
 /** Kept by the browser under this site's address. `name`: one per account and purpose. */
 export class BrowserStore<V> implements Store<V> {
   private readonly queue = new Queue();
-  private opened: Promise<IDBDatabase> | undefined;
+  private database: Promise<IDBDatabase> | undefined;
 
   constructor(private readonly name: string) {}
 
-  turn<T>(work: () => Promise<T>): Promise<T> {
+  runExclusively<T>(work: () => Promise<T>): Promise<T> {
     const locks = globalThis.navigator?.locks as LockManager | undefined;
-    if (locks === undefined) return this.queue.take(work);
+    if (locks === undefined) return this.queue.run(work);
     return locks.request(`tacit ${this.name}`, work) as Promise<T>;
   }
 
   async read(): Promise<Map<string, V>> {
     const store = (await this.open()).transaction("kept").objectStore("kept");
     const [keys, values] = await Promise.all([
-      settled(store.getAllKeys()),
-      settled(store.getAll()),
+      resultOf(store.getAllKeys()),
+      resultOf(store.getAll()),
     ]);
     return new Map(keys.map((key, at) => [String(key), values[at] as V]));
   }
@@ -78,23 +78,23 @@ export class BrowserStore<V> implements Store<V> {
   }
 
   private open(): Promise<IDBDatabase> {
-    this.opened ??= openDatabase(`tacit ${this.name}`).catch((error: unknown) => {
-      this.opened = undefined; // asked again, it may work
+    this.database ??= openDatabase(`tacit ${this.name}`).catch((error: unknown) => {
+      this.database = undefined; // asked again, it may work
       throw error;
     });
-    return this.opened;
+    return this.database;
   }
 }
 
 function openDatabase(name: string): Promise<IDBDatabase> {
-  const asked = indexedDB.open(name, 1);
-  asked.onupgradeneeded = () => void asked.result.createObjectStore("kept");
-  return settled(asked);
+  const request = indexedDB.open(name, 1);
+  request.onupgradeneeded = () => void request.result.createObjectStore("kept");
+  return resultOf(request);
 }
 
-function settled<T>(asked: IDBRequest<T>): Promise<T> {
+function resultOf<T>(request: IDBRequest<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    asked.onsuccess = () => resolve(asked.result);
-    asked.onerror = () => reject(asked.error ?? new Error("the browser's database does not answer"));
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error ?? new Error("the browser's database does not answer"));
   });
 }
