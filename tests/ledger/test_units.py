@@ -81,7 +81,9 @@ def test_events_have_their_accountants_price():
     price = Fraction(PureAccountant().add(laplace).epsilon())
     assert Fraction(Cost.from_event(laplace, Unit.PURE).amount, 10**6) >= price
     rho = Fraction(ZCDPAccountant().add(gaussian).rho)
-    assert 0 <= Fraction(Cost.from_event(gaussian, Unit.ZCDP).amount, 10**6) - rho < Fraction(1, 10**6)
+    assert (
+        0 <= Fraction(Cost.from_event(gaussian, Unit.ZCDP).amount, 10**6) - rho < Fraction(1, 10**6)
+    )
     with pytest.raises(ConfigError):
         Cost.from_event(laplace, Unit.APPROXIMATE)
 
