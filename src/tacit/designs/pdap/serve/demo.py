@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tacit.atomic_writes import write_whole
 from tacit.designs.pdap.serve.signatures import new_vendor_key
-from tacit.service.keys import Role, add_key, make_private
-from tacit.service.settings import FILE
+from tacit.service.keys import Role, add_key, create_private_file
+from tacit.service.setting_tables import TOML
 
 NAMES = ("cinema", "arthouse")
 VIDEOS = 8
@@ -49,7 +49,7 @@ def make_two(
         name, peer = NAMES[own], NAMES[other]
         folder = folders[own]
         given = add_key(folders[other] / KEYS_FILE, name, Role.VENDOR, TENANT)
-        make_private(folder / "neighbour.key", given.encode())
+        create_private_file(folder / "neighbour.key", given.encode())
         neighbour = {
             "url": f"{addresses[other]}/api/vendors/{peer}",
             "public_key": public[other],
@@ -57,7 +57,7 @@ def make_two(
         }
         text = f'tenant = "{TENANT}"\n' + _section(name, videos, key="vendor.pem", **settings)
         text += _table(f"vendors.{name}.peers.{peer}", neighbour)
-        write_whole(folder / FILE, text.encode())
+        write_whole(folder / TOML, text.encode())
         keys.append({"operator": add_key(folder / KEYS_FILE, "operator", Role.OPERATOR, TENANT)})
     return keys[0], keys[1]
 

@@ -19,14 +19,15 @@ from tacit.errors import ConfigError
 from tacit.ledger import Balance, Cap, Charge, Holder
 from tacit.privacy import Guarantee
 from tacit.service import idempotency
-from tacit.service.deployment import Section, Service
-from tacit.service.idempotency import Reply, state_named
+from tacit.service.idempotency import Reply, thing_state_name
 from tacit.service.keys import Caller
-from tacit.service.settings import FILE
+from tacit.service.served_things import Section, ServedThing
+from tacit.service.service import Service
+from tacit.service.setting_tables import TOML
 
 
 @dataclass(frozen=True)
-class ServedVendor:
+class ServedVendor(ServedThing):
     """One section [vendors.NAME].
 
     Attributes:
@@ -54,10 +55,10 @@ class ServedVendor:
         settings = VendorSettings.read(section)
         neighbours = {name: Neighbour.from_section(name, one) for name, one in tables.items()}
         if section.name in neighbours:
-            raise ConfigError(f"{FILE}: {section.name} is no neighbour of its own.")
+            raise ConfigError(f"{TOML}: {section.name} is no neighbour of its own.")
         reach = None
         if neighbours:
-            calls = Calls(section.name, read_private_key(section.file("key")))
+            calls = Calls(section.name, read_private_key(section.file_path("key")))
             reach = Reach(calls, tuple(neighbours.values()))
         settings.joint.noise.draw((1,))  # loads what draws noise: not while others wait
         cache = StateCache(settings)
@@ -66,13 +67,13 @@ class ServedVendor:
     @property
     def state(self) -> str:
         """Name of its state in the ledger."""
-        return state_named("vendors", self.tenant, self.name)
+        return thing_state_name("vendors", self.tenant, self.name)
 
     def budgets(self) -> tuple[tuple[Holder, Cap], ...]:
         """No budget of a data set: every person has their own."""
         return ()
 
-    def check_opened(self, balances: Iterable[Balance]) -> None:
+    def check_balances(self, balances: Iterable[Balance]) -> None:
         """Refuse budgets of people that are larger than the cards say: a cap is for life.
 
         Raises:
@@ -84,11 +85,11 @@ class ServedVendor:
             ours = holder.tenant == self.tenant and holder.name.startswith(prefix)
             if ours and balance.cap.amount > self.settings.cap.amount:
                 raise ConfigError(
-                    f"{FILE}: {self.name}.lifetime was larger when people's budgets were opened, "
+                    f"{TOML}: {self.name}.lifetime was larger when people's budgets were opened, "
                     "and a budget is for life. Put it back, or take another name for the vendor."
                 )
 
-    def check_kept(self, kept: Callable[[str], bytes | None]) -> None:
+    def check_stored_states(self, kept: Callable[[str], bytes | None]) -> None:
         """Refuse a stored state of other settings, or one that cannot be gone on from.
 
         Args:
@@ -113,21 +114,21 @@ class ServedVendor:
                 VendorState.decode(state, self.settings.vendor(), self.settings.lasting)
         except (TypeError, ValueError, LookupError, struct.error):
             raise ConfigError(
-                f"{FILE}: vendors.{self.name} cannot be gone on from: what was kept of it is "
+                f"{TOML}: vendors.{self.name} cannot be gone on from: what was kept of it is "
                 f"{wrong}. Take another name for the vendor."
             ) from None
         if others:
             raise ConfigError(
-                f"{FILE}: vendors.{self.name} learned with other settings ({', '.join(others)}), "
+                f"{TOML}: vendors.{self.name} learned with other settings ({', '.join(others)}), "
                 "and what was promised to its visitors is for all that it learned. Put them back, "
                 "or take another name for the vendor, where everybody has a budget of its own."
             )
 
-    def holders(self, user: str) -> tuple[Holder]:
+    def personal_holders(self, user: str) -> tuple[Holder]:
         """Whose budget a visit of this user is charged to."""
         return (Holder.subject(self.tenant, f"vendors/{self.name}/{user}"),)
 
-    def released(self) -> str:
+    def describe_releases(self) -> str:
         """Describe what was released and cannot be taken back."""
         s = self.settings
         sent = f"; contexts that neighbours got at random, each at epsilon {s.forward_epsilon:g}"
@@ -146,7 +147,7 @@ class ServedVendor:
             asks: whether neighbours can be asked.
         """
         cost = self.settings.costs[asks]
-        (holder,) = self.holders(user)
+        (holder,) = self.personal_holders(user)
         return [Charge(holder, cost, opens=self.settings.cap)]
 
     async def step(
@@ -168,12 +169,12 @@ class ServedVendor:
             key: the Idempotency-Key.
             payload: what the key stands for.
             take: what is done with the state.
-            more: as of `idempotency.step`.
+            more: as of `idempotency.answer_once`.
         """
         named = self.name.encode() + b"\x00" + payload
         step = self.cache.step(take)
-        return await idempotency.step(
-            service, caller, operation, key, named, state=self.state, take=step, **more
+        return await idempotency.answer_once(
+            service, caller, operation, key, named, state=self.state, transition=step, **more
         )
 
     def guarantees(self) -> tuple[Guarantee, ...]:

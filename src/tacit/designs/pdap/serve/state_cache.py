@@ -10,7 +10,7 @@ from tacit.designs.pdap.serve.settings import VendorSettings
 from tacit.designs.pdap.serve.state import VendorState
 from tacit.designs.pdap.vendor import Vendor
 from tacit.randomness import Source
-from tacit.service.idempotency import Reply, Step, refusal
+from tacit.service.idempotency import Reply, Transition, refusal
 
 OTHER_SETTINGS = "This vendor's settings are others than those it learned with: tell the operator."
 
@@ -33,8 +33,8 @@ class StateCache:
         self._made = settings.vendor()
         """Becomes the stored one; made before anybody waits."""
 
-    def step(self, take: Callable[[VendorState], Reply]) -> Step:
-        """A step for `idempotency.step`: what `take` does with the state, and the state after."""
+    def step(self, take: Callable[[VendorState], Reply]) -> Transition:
+        """Wrap `take` as a transition of the stored state, for `idempotency.answer_once`."""
 
         def run(_: Source, stored: bytes | None) -> tuple[Reply, bytes | None]:
             with self._lock:
