@@ -26,8 +26,8 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import TypeVar
 
-from tacit.designs.standard_scheme.disclosure import Disclosure, Refused, refuse_unsafe
-from tacit.designs.standard_scheme.drawing import Dice, Draw, secret_dice
+from tacit.designs.standard_scheme.dice import Dice, Draw, secret_dice
+from tacit.designs.standard_scheme.disclosure import Disclosure, RefusalError, refuse_unsafe
 from tacit.designs.standard_scheme.memory import Record, State
 from tacit.designs.standard_scheme.messages import (
     CONTINUOUS_LEVELS,
@@ -65,14 +65,16 @@ class Device:
         if not reproduce:
             refuse_unsafe(disclosure)
         self._disclosure = disclosure
-        self._own = [_own_row(table.name, table.values, values) for table in disclosure.attributes]
+        self._own = [own_row(table.name, table.values, values) for table in disclosure.attributes]
         self._state = state
         self._dice = secret_dice(dice) if isinstance(dice, bytes) else dice
         if state.closed:
-            raise Refused("another memory of this account exists, and may have decided anything")
-        bound_to = _binding(disclosure, values)
+            raise RefusalError(
+                "another memory of this account exists, and may have decided anything"
+            )
+        bound_to = binding_digest(disclosure, values)
         if state.binding not in ("", bound_to):
-            raise Refused(
+            raise RefusalError(
                 "this memory was made under another rule, scale, epoch or attribute value; "
                 "deciding more here could tell the attribute"
             )
@@ -84,7 +86,7 @@ class Device:
         ValueError for an undecided item with stars off the scale; nothing was decided then.
         """
         self._state.follow(self._disclosure.aliases)
-        rated = renamed(history, self._disclosure)
+        rated = follow_aliases(history, self._disclosure)
         for item in self.off_scale(rated):
             raise ValueError(f"the stars given to item {item!r} lie off the scale")
         levels = {item: level for item, level in self._levels(rated).items() if level is not None}
@@ -94,7 +96,7 @@ class Device:
             self._state.records[item] = Record(released, self._disclosure.digest, epoch)
             self._state.arrivals.pop(item, None)
         self._state.withdraw(rated)
-        return standing(self._state, self._disclosure, epoch)
+        return current_release(self._state, self._disclosure, epoch)
 
     def off_scale(self, history: History) -> list[ItemId]:
         """The undecided items whose stars `release` refuses."""
@@ -187,27 +189,27 @@ class Device:
         return [table.offsets[own][number] for table, own in tables]
 
 
-def standing(state: State, disclosure: Disclosure, epoch: int) -> Release:
+def current_release(state: State, disclosure: Disclosure, epoch: int) -> Release:
     """All that is shown and in the catalogue, decided or not: no owner and no dice are needed."""
     shown = state.shown()
     ratings = tuple((item, shown[item]) for item in disclosure.items if item in shown)
     return Release(disclosure.digest, epoch, ratings)
 
 
-def renamed(by_item: Mapping[ItemId, T], named: Disclosure | State) -> dict[ItemId, T]:
+def follow_aliases(by_item: Mapping[ItemId, T], named: Disclosure | State) -> dict[ItemId, T]:
     """The same under new ids; what stands under the new id itself counts before an old id's."""
     moved = {new: by_item[old] for old, new in named.aliases if old in by_item}
     old = {pair[0] for pair in named.aliases}
     return moved | {item: value for item, value in by_item.items() if item not in old}
 
 
-def _own_row(name: str, known: tuple[str, ...], values: Mapping[str, str]) -> int:
+def own_row(name: str, known: tuple[str, ...], values: Mapping[str, str]) -> int:
     if values.get(name) not in known:
-        raise Refused(f"attribute {name!r} has to be one of: {', '.join(known)}")
+        raise RefusalError(f"attribute {name!r} has to be one of: {', '.join(known)}")
     return known.index(values[name])
 
 
-def _binding(disclosure: Disclosure, values: Mapping[str, str]) -> str:
+def binding_digest(disclosure: Disclosure, values: Mapping[str, str]) -> str:
     """Names the rule, the scale, the epochs and the person's values; it never leaves the device."""
     content = {
         "epoch_length": disclosure.epoch_length,

@@ -17,7 +17,7 @@ from tacit.data.ratings import RatingScale
 from tacit.designs.standard_scheme.server import UNIT, Ease, Profiles
 from tacit.designs.standard_scheme.settings import Settings
 from tacit.designs.standard_scheme.training.fitting import Fitted
-from tacit.designs.standard_scheme.training.people import People
+from tacit.designs.standard_scheme.training.people import PeopleHashes
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.privacy import Measurement
 from tacit.recommenders import inputs
@@ -115,7 +115,7 @@ def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> 
     people = None
     if header["key"]:
         hashes = inputs.shaped(dict(arrays), "hashes", header["people"]).view(np.uint64)
-        people = People(bytes.fromhex(header["key"]), hashes)
+        people = PeopleHashes(bytes.fromhex(header["key"]), hashes)
     return Fitted(
         item_ids=items,
         titles=inputs.titles_from_header(header),

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, Self, TypeVar
 
-from tacit.designs.standard_scheme.disclosure import Refused
-from tacit.designs.standard_scheme.drawing import latest_ended
+from tacit.designs.standard_scheme.disclosure import RefusalError
+from tacit.designs.standard_scheme.epochs import latest_ended_epoch
 from tacit.designs.standard_scheme.messages import DAY, ItemId, Message, is_id, is_integer, require
 
 T = TypeVar("T")
@@ -101,7 +101,9 @@ class State(Message):
         a second time."""
         now = dict(aliases)
         if any(now.get(old) != now.get(new, new) for old, new in self.aliases):
-            raise Refused("the disclosure's names of items contradict those that it gave before")
+            raise RefusalError(
+                "the disclosure's names of items contradict those that it gave before"
+            )
 
     def follow(self, aliases: Aliases) -> None:
         """Move what is known about an old id to its new one; Refused as by `check_names`.
@@ -126,7 +128,9 @@ class State(Message):
             self.arrivals[new] = min(second, self.arrivals.get(new, second))
         records = [self.records.pop(item) for item in (new, old) if item in self.records]
         if records:
-            self.records[new] = min(map(_settled, records), key=lambda record: record.level is None)
+            self.records[new] = min(
+                map(_moved_record, records), key=lambda record: record.level is None
+            )
 
     def withdraw(self, rated: Collection[ItemId]) -> None:
         """Mark the shown items whose rating was deleted, and unmark those rated again."""
@@ -146,10 +150,10 @@ class State(Message):
         return super()._content() | {
             "records": [
                 [item, *vars(self.records[item]).values()]
-                for item in sorted(self.records, key=_by_bytes)
+                for item in sorted(self.records, key=item_bytes)
             ],
-            "frozen": sorted(self.frozen, key=_by_bytes),
-            "arrivals": sorted(self.arrivals.items(), key=lambda row: _by_bytes(row[0])),
+            "frozen": sorted(self.frozen, key=item_bytes),
+            "arrivals": sorted(self.arrivals.items(), key=lambda row: item_bytes(row[0])),
             "letter": None if self.letter is None else self.letter.decode(),
         }
 
@@ -165,23 +169,25 @@ class State(Message):
         return super()._from_content(content | collections)
 
 
-def lost(history: Collection[ItemId], now: int, length: int, spoken: int = -1) -> State:
+def state_after_loss(history: Collection[ItemId], now: int, length: int, spoken: int = -1) -> State:
     """The state of an account whose memory is lost: what is rated by now is never decided.
     length: the disclosure's epoch length. spoken: as the file of the secret says."""
     state = State(created=max(0, now - DAY), frozen=set(history), spoken=spoken)
-    _close(state, now, length)
+    _close_past_epochs(state, now, length)
     return state
 
 
-def restored(state: State, history: Collection[ItemId], now: int, length: int, spoken: int) -> None:
+def restore_old_copy(
+    state: State, history: Collection[ItemId], now: int, length: int, spoken: int
+) -> None:
     """Take an older copy of the memory as lost for everything that it has no record of."""
     state.frozen |= {*state.named(history), *state.arrivals} - state.records.keys()
     state.arrivals.clear()
     state.letter, state.spoken = None, spoken
-    _close(state, now, length)
+    _close_past_epochs(state, now, length)
 
 
-def forgotten(state: State, history: Collection[ItemId], now: int) -> State:
+def state_after_forgetting(state: State, history: Collection[ItemId], now: int) -> State:
     """The state for a new account, with a new secret, after "forget me": every item that the old
     account may have decided stays frozen; no star is kept."""
     return State(
@@ -192,7 +198,7 @@ def forgotten(state: State, history: Collection[ItemId], now: int) -> State:
     )
 
 
-def opened(
+def open_state(
     state: State | None, spoken: int | None, history: Collection[ItemId], now: int, length: int
 ) -> State:
     """The state to go on with, when a device starts.
@@ -204,25 +210,25 @@ def opened(
     if state is None and spoken == -1:
         return State(created=now)
     if state is None:
-        state = lost(history, now, length, -1 if spoken is None else spoken)
+        state = state_after_loss(history, now, length, -1 if spoken is None else spoken)
         state.closed = spoken is None
     elif spoken is not None and spoken > state.spoken and not state.closed:
-        restored(state, history, now, length, spoken)
+        restore_old_copy(state, history, now, length, spoken)
     return state
 
 
-def _close(state: State, now: int, length: int) -> None:
+def _close_past_epochs(state: State, now: int, length: int) -> None:
     """What ended before now is over: another letter of those epochs may have left."""
-    ended = latest_ended(state.created, now, state.epoch_length or length)
+    ended = latest_ended_epoch(state.created, now, state.epoch_length or length)
     state.last_epoch = max(state.last_epoch, state.spoken, -1 if ended is None else ended)
 
 
-def _settled(record: Record) -> Record:
+def _moved_record(record: Record) -> Record:
     """As it is under another name."""
     return replace(record, level=None, withdrawn=False) if record.withdrawn else record
 
 
-def identified(rated: Mapping[Any, T]) -> tuple[dict[ItemId, T], str]:
+def split_wire_ids(rated: Mapping[Any, T]) -> tuple[dict[ItemId, T], str]:
     """Under ids that a message can hold, whole numbers and texts; and the other ids, in words."""
     named: dict[ItemId, T] = {}
     odd = []
@@ -236,13 +242,13 @@ def identified(rated: Mapping[Any, T]) -> tuple[dict[ItemId, T], str]:
     return named, ", ".join(odd)
 
 
-def spelled(item: ItemId) -> str:
+def item_json(item: ItemId) -> str:
     """The item's JSON."""
     return json.dumps(item, ensure_ascii=False)
 
 
-def _by_bytes(item: ItemId) -> bytes:
-    return spelled(item).encode()
+def item_bytes(item: ItemId) -> bytes:
+    return item_json(item).encode()
 
 
 def _is_record(record: Record) -> bool:

@@ -88,7 +88,7 @@ class Ease:
         Where a person shows no item that has weights, items are ordered by popularity.
         """
         inside = self.inside
-        shown = weigh(levels, self.n_levels)
+        shown = weigh_levels(levels, self.n_levels)
         sums = (shown @ self._rows).toarray()
         preferences: Ints = (sums + AT_HOME // SERVED // 2) // (AT_HOME // SERVED)
         preferences[shown @ inside.astype(np.int64) == 0] = -self.popularity
@@ -113,13 +113,13 @@ class Ease:
         return ItemTable(disclosure, liked_levels(self.n_levels), columns)
 
 
-def one_person(levels: Mapping[int, float], n_items: int) -> sparse.csr_array:
+def levels_to_row(levels: Mapping[int, float], n_items: int) -> sparse.csr_array:
     """(1, n_items) CSR float64 of levels by number of the item."""
     columns = (np.zeros(len(levels), dtype=np.int32), np.array([*levels], dtype=np.int32))
     return sparse.csr_array((np.array([*levels.values()], float), columns), (1, n_items))
 
 
-def weigh(levels: sparse.csr_array, n_levels: int) -> sparse.csr_array:
+def weigh_levels(levels: sparse.csr_array, n_levels: int) -> sparse.csr_array:
     """CSR int64 of what each level counts for, in tenths; released levels count as the nearest."""
     whole = np.clip(np.floor(levels.data + 0.5), 0, n_levels - 1).astype(np.int64)
     counts = np.array(liked_levels(n_levels))[whole]
@@ -146,7 +146,7 @@ class Server:
             if item not in number:
                 raise ValueError(f"item {item!r} is none that the disclosure has")
         shown = {number[item]: level / MICRO for item, level in release.ratings}
-        released = one_person(shown, len(items))
+        released = levels_to_row(shown, len(items))
         levels = self._profiles.of_everything(released)
         preferences = self._ease.preferences(released, levels)[0].tolist()
         micro = np.round(levels[0] * MICRO).astype(np.int64).tolist()

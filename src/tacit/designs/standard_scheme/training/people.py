@@ -39,7 +39,7 @@ FEWEST_CHANGED = 50
 
 
 @dataclass(frozen=True)
-class Consenting:
+class ConsentingPeople:
     """People whose attributes are known, ready for training.
 
     levels    (people, items) CSR of levels (stars counted in `unit`s from the lowest)
@@ -57,17 +57,17 @@ class Consenting:
         return len(self.labels)
 
 
-def unit(scale: RatingScale) -> float:
+def level_size(scale: RatingScale) -> float:
     """Stars in one level: the step of the scale, a fixed part of its span where it has none."""
     return scale.step if scale.discrete else scale.span / CONTINUOUS_LEVELS
 
 
-def consenting(
+def find_consenting_people(
     ratings: Ratings,
     names: Sequence[str],
     public_values: Mapping[str, Sequence[str]] | None = None,
     public_edges: Mapping[str, Edges] | None = None,
-) -> tuple[Consenting, Ints]:
+) -> tuple[ConsentingPeople, Ints]:
     """Find the people whose every named attribute is known, and their numbers in `ratings`.
 
     Args:
@@ -111,10 +111,12 @@ def consenting(
         values_of.append(distinct)
     numbers = np.array(known, dtype=np.int64)
     scale = ratings.scale
-    stars = (ratings.matrix.data - scale.minimum) / unit(scale)
-    levels = with_data(ratings.matrix, np.round(stars) if scale.discrete else stars)[numbers]
+    stars = (ratings.matrix.data - scale.minimum) / level_size(scale)
+    levels = replace_data(ratings.matrix, np.round(stars) if scale.discrete else stars)[numbers]
     of_people = np.array(labels, dtype=np.int64).T
-    return Consenting(levels, of_people, tuple(names), tuple(values_of), scale.levels), numbers
+    return ConsentingPeople(
+        levels, of_people, tuple(names), tuple(values_of), scale.levels
+    ), numbers
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ class Statistics:
     histogram: Floats | None
 
 
-def collect(
+def sum_statistics(
     levels: sparse.csr_array,
     labels: Ints,
     parts: Ints,
@@ -153,7 +155,7 @@ def collect(
     spread    (ratings, n_levels) chances of the level shown, default the level itself
     """
     shape = (n_parts, n_values, levels.shape[1])
-    rows, group = entry_rows(levels), parts * n_values + labels
+    rows, group = entry_people(levels), parts * n_values + labels
     cell = group[rows] * levels.shape[1] + levels.indices
     weight = np.ones(len(cell)) if weights is None else weights
 
@@ -179,10 +181,12 @@ def limit_contributions(levels: sparse.csr_array, most: int, source: Source) -> 
     """At most `most` ratings a person, chosen uniformly at random."""
     if most < 1:
         raise ConfigError(f"A person contributes at least one rating; got {most}.")
-    return chosen(levels, ranks(levels, integers_below(source, 1 << 62, levels.nnz)) < most)
+    return select_entries(
+        levels, rank_in_person(levels, integers_below(source, 1 << 62, levels.nnz)) < most
+    )
 
 
-def private(statistics: Statistics, *, epsilon: float, contributions: int) -> Statistics:
+def add_noise(statistics: Statistics, *, epsilon: float, contributions: int) -> Statistics:
     """The same statistics with noise: epsilon-DP for adding or removing one consenting person.
 
     One release of all histograms and head counts together. A person stands in one part, changes at
@@ -204,39 +208,41 @@ def private(statistics: Statistics, *, epsilon: float, contributions: int) -> St
     return Statistics(people, counts=histogram.sum(axis=-1), sums=sums, histogram=histogram)
 
 
-def entry_rows(matrix: sparse.csr_array) -> Ints:
+def entry_people(matrix: sparse.csr_array) -> Ints:
     """(entries,) person of each entry."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def with_data(pattern: sparse.csr_array, data: NDArray[Any]) -> sparse.csr_array:
+def replace_data(pattern: sparse.csr_array, data: NDArray[Any]) -> sparse.csr_array:
     """Other numbers in the same places."""
     return sparse.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 
-def chosen(matrix: sparse.csr_array, mask: NDArray[np.bool_]) -> sparse.csr_array:
+def select_entries(matrix: sparse.csr_array, mask: NDArray[np.bool_]) -> sparse.csr_array:
     """The entries of the mask alone."""
     ends = np.concatenate([[0], np.cumsum(mask)])[matrix.indptr].astype(np.int32)
     return sparse.csr_array((matrix.data[mask], matrix.indices[mask], ends), shape=matrix.shape)
 
 
-def ranks(matrix: sparse.csr_array, keys: NDArray[Any]) -> Ints:
+def rank_in_person(matrix: sparse.csr_array, keys: NDArray[Any]) -> Ints:
     """(entries,) place of each entry among its person's, from 0, by ascending keys."""
-    order = np.lexsort((keys, entry_rows(matrix)))
+    order = np.lexsort((keys, entry_people(matrix)))
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order)) - np.repeat(matrix.indptr[:-1], np.diff(matrix.indptr))
     return place
 
 
 @dataclass(frozen=True)
-class People:
+class PeopleHashes:
     """Keyed hashes of people with their ratings: (people,), ascending. key: of the first fit."""
 
     key: bytes
     hashes: Hashes
 
 
-def people_of(ratings: Ratings, numbers: NDArray[np.int64], former: People | None) -> People:
+def hash_people(
+    ratings: Ratings, numbers: NDArray[np.int64], former: PeopleHashes | None
+) -> PeopleHashes:
     """The people with these numbers; ConfigError where too few of them are other than before."""
     key = secrets.token_bytes(16) if former is None else former.key
     now = np.sort(_hashes(key, ratings)[numbers])
@@ -248,7 +254,7 @@ def people_of(ratings: Ratings, numbers: NDArray[np.int64], former: People | Non
             "the difference of two models shows what so few people like. Keep that model, or fit "
             f"again when {FEWEST_CHANGED} changed."
         )
-    return People(key, now)
+    return PeopleHashes(key, now)
 
 
 def _hashes(key: bytes, ratings: Ratings) -> Hashes:

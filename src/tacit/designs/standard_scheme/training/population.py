@@ -15,12 +15,17 @@ from scipy import sparse
 
 from tacit.designs.standard_scheme.disclosure import Rule
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO
-from tacit.designs.standard_scheme.training.people import Ints, chosen, entry_rows, with_data
+from tacit.designs.standard_scheme.training.people import (
+    Ints,
+    entry_people,
+    replace_data,
+    select_entries,
+)
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.randomness import Source, integers_below
 
 
-def release(
+def simulate_release(
     levels: sparse.csr_array,
     labels: Ints,
     tables: Sequence[Tables],
@@ -35,11 +40,13 @@ def release(
     attributes) row of each person in each of the tables.
     """
     once = np.zeros(levels.nnz, dtype=np.int64)
-    made, _ = over_epochs(levels, labels, {0: tables}, once, rule, n_levels=n_levels, source=source)
+    made, _ = simulate_epochs(
+        levels, labels, {0: tables}, once, rule, n_levels=n_levels, source=source
+    )
     return made
 
 
-def over_epochs(
+def simulate_epochs(
     levels: sparse.csr_array,
     labels: Ints,
     tables_of_epoch: Mapping[int, Sequence[Tables]],
@@ -59,23 +66,23 @@ def over_epochs(
     released = np.zeros(levels.nnz, dtype=np.int64)
     shown = np.zeros(levels.nnz, dtype=bool)
     decided_in = np.full(levels.nnz, -1)
-    own, items = labels[entry_rows(levels)], levels.indices
+    own, items = labels[entry_people(levels)], levels.indices
     true = np.round(levels.data * MICRO).astype(np.int64)
     for epoch, tables in sorted(tables_of_epoch.items()):
         now = (decided_in < 0) & (epoch_of_rating <= epoch)
         if rule.selection:  # an item waits for tables that have a chance for it
-            now &= (_chances(own, items, tables) > 0).all(axis=0)
-        released[now], shown[now] = _decided(
+            now &= (_chances_to_show(own, items, tables) > 0).all(axis=0)
+        released[now], shown[now] = _decide(
             true[now], own[now], items[now], tables, rule, n_levels, source
         )
         decided_in[now] = epoch
     return (
-        chosen(with_data(levels, released / MICRO), shown),
-        chosen(with_data(levels, decided_in.astype(float)), shown),
+        select_entries(replace_data(levels, released / MICRO), shown),
+        select_entries(replace_data(levels, decided_in.astype(float)), shown),
     )
 
 
-def _decided(
+def _decide(
     true: Ints,
     own: Ints,
     items: Ints,
@@ -87,18 +94,18 @@ def _decided(
     """(ratings,) released micro-levels, and which are shown."""
     passed = np.ones(len(true), dtype=bool)
     if rule.selection:
-        for chances in _chances(own, items, tables):
-            passed &= _draw(source, len(true)) < chances
+        for chances in _chances_to_show(own, items, tables):
+            passed &= _draw_parts(source, len(true)) < chances
     made = _transform(true, own, items, tables, rule, source)
     if rule.rounding:
-        made = _round(made, n_levels, source)
+        made = _round_levels(made, n_levels, source)
     if rule.mix < MICRO:
-        obfuscated = _draw(source, len(true)) < rule.mix
+        obfuscated = _draw_parts(source, len(true)) < rule.mix
         made, passed = np.where(obfuscated, made, true), passed | ~obfuscated
     return made, passed
 
 
-def _chances(own: Ints, items: Ints, tables: Sequence[Tables]) -> Ints:
+def _chances_to_show(own: Ints, items: Ints, tables: Sequence[Tables]) -> Ints:
     """(attributes, ratings) parts per million, to show the item by each attribute's table."""
     return np.stack([table.keep[own[:, n], items] for n, table in enumerate(tables)])
 
@@ -115,7 +122,7 @@ def _transform(
         for position, table in enumerate(tables):
             assert table.coupling is not None  # a continuous scale was refused with the rule
             thresholds = table.coupling[own[:, position], items, whole]
-            whole = (thresholds <= _draw(source, len(true))[:, None]).sum(axis=1)
+            whole = (thresholds <= _draw_parts(source, len(true))[:, None]).sum(axis=1)
         return whole * MICRO
     if rule.transform == "movie-average":
         return tables[0].item_means[items]
@@ -125,12 +132,12 @@ def _transform(
     return true
 
 
-def _round(released: Ints, n_levels: int, source: Source) -> Ints:
+def _round_levels(released: Ints, n_levels: int, source: Source) -> Ints:
     whole, rest = np.divmod(released, MICRO)
-    whole = whole + (_draw(source, len(released)) < rest)
+    whole = whole + (_draw_parts(source, len(released)) < rest)
     highest = n_levels - 1 if n_levels else CONTINUOUS_LEVELS
     return np.clip(whole, 0, highest) * MICRO
 
 
-def _draw(source: Source, count: int) -> Ints:
+def _draw_parts(source: Source, count: int) -> Ints:
     return integers_below(source, MICRO, count)
