@@ -142,7 +142,7 @@ def _fold(
         inputs["default release"] = letters(seen, asking.labels, "asking")
     found = {("nothing", "popularity"): -np.tile(weights.popularity, (seen.shape[0], 1))}
     for name, shown in inputs.items():
-        stars = profiles.of_everything(shown)
+        stars = profiles.predict_levels(shown)
         found[name, "item-item weights"] = weights.preferences(shown, stars)
         found[name, "predicted stars"] = stars
     metrics = {n: ranking_metrics(_lists(each, seen), relevant) for n, each in found.items()}

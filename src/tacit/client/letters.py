@@ -201,7 +201,7 @@ class Letters:
                     "account: two decisions about one item would tell. Nothing was sent."
                 )
             if kept.state is not None:
-                for item in filter(kept.state.undecided, follow_aliases(history, kept.state)):
+                for item in filter(kept.state.is_undecided, follow_aliases(history, kept.state)):
                     kept.state.arrivals.setdefault(item, min(now, entered.get(item, now)))
             due = _due(kept, self._account.secret, now)
             if due > now:

@@ -106,8 +106,8 @@ def test_a_lost_memory_freezes_what_is_rated(spoken):
     """A secret that spoke and has no memory decides later items only, one of elsewhere nothing."""
     state = open_state(None, spoken, ["a", 7], NOW, WEEK)
     assert state.frozen == {"a", 7}
-    assert not state.undecided("a")
-    assert state.undecided("b")
+    assert not state.is_undecided("a")
+    assert state.is_undecided("b")
     assert state.records == {}
     assert state.closed == (spoken is None)
     assert state.letter is None
@@ -158,7 +158,7 @@ def test_forget_me_keeps_ids_alone():
     after = state_after_forgetting(state, ["old d"], NOW)
     frozen = {"a", "b", "c", "d", "f"}
     assert after == State(created=NOW, frozen=frozen, log=((1, "x"),), aliases=(("old d", "d"),))
-    assert after.shown() == {}
+    assert after.shown_levels() == {}
 
 
 def test_aliases_move_everything():

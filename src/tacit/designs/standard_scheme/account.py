@@ -54,9 +54,9 @@ class Account:
         """
         state = self.state
         length = state.epoch_length or self.disclosure.epoch_length
-        distrust = self._distrust(calendar_epoch(now, length))
+        distrust = self._find_distrust(calendar_epoch(now, length))
         history, entered = follow_aliases(history, state), follow_aliases(entered, state)
-        self._note(history, entered, now)
+        self._note_arrivals(history, entered, now)
         if latest_ended_epoch(state.created, now, length) == state.last_epoch:
             return state.letter
         epoch = due_epoch(state.created, state.last_epoch, now, length, self.secret)
@@ -64,9 +64,9 @@ class Account:
             return None
         if distrust is None:
             state.epoch_length = length
-            letter = self._letter(history, epoch)
+            letter = self._make_letter(history, epoch)
         else:
-            letter = self._again(history, epoch, distrust)
+            letter = self._repeat_letter(history, epoch, distrust)
         if letter is not None:
             state.letter, state.spoken = letter.encode(), epoch
         elif not state.closed:
@@ -75,8 +75,8 @@ class Account:
         self.keep(state)
         return state.letter
 
-    def _distrust(self, epoch: int) -> RefusalError | None:
-        """Why the disclosure is not to be followed, in anything."""
+    def _find_distrust(self, epoch: int) -> RefusalError | None:
+        """Say why the disclosure is not to be followed; None if it is."""
         try:
             self.state.log = check_log(self.log, self.state.log, self.disclosure, epoch)
             refuse_unsafe(self.disclosure)
@@ -85,16 +85,17 @@ class Account:
             return refused
         return None
 
-    def _note(self, history: History, entered: Mapping[ItemId, int], now: int) -> None:
-        """When each undecided item arrived; what was deleted before it was decided is forgotten."""
+    def _note_arrivals(self, history: History, entered: Mapping[ItemId, int], now: int) -> None:
+        """Note when each undecided item arrived; forget what was deleted before it was decided."""
         earlier = self.state.arrivals
         self.state.arrivals = {
             item: min(earlier.get(item, now), entered.get(item, now))
             for item in history
-            if self.state.undecided(item)
+            if self.state.is_undecided(item)
         }
 
-    def _letter(self, history: History, epoch: int) -> Release | None:
+    def _make_letter(self, history: History, epoch: int) -> Release | None:
+        """Decide what arrived before the epoch's end, and release all that is shown."""
         state, disclosure = self.state, self.disclosure
         self._follow(history)
         over = epoch_end(epoch, state.created, state.epoch_length)
@@ -120,24 +121,26 @@ class Account:
         item does not come back because it is merged with a rated one. Where a rating stands under
         a new name already, its old name was not deleted."""
         state, aliases = self.state, self.disclosure.aliases
-        anew = (old for old, new in aliases if new in history and state.undecided(new))
+        anew = (old for old, new in aliases if new in history and state.is_undecided(new))
         state.withdraw({*history, *anew})
         state.follow(aliases)
 
-    def _again(self, history: History, epoch: int, distrust: RefusalError) -> Release | None:
-        """The last letter's set, less what its owner deleted, for the disclosure of that letter."""
+    def _repeat_letter(
+        self, history: History, epoch: int, distrust: RefusalError
+    ) -> Release | None:
+        """Release the last letter's set, less what its owner deleted, for its disclosure."""
         state = self.state
         self.tell(f"Nothing new is decided: {distrust}.")
         state.withdraw(history)
         if state.letter is None:
             return None
-        last, shown = Release.decode(state.letter), state.shown()
+        last, shown = Release.decode(state.letter), state.shown_levels()
         ratings = tuple((item, level) for item, level in last.ratings if item in shown)
         return Release(last.disclosure, epoch, ratings)
 
 
 def check_log(log: Log, seen: Log, disclosure: Disclosure, epoch: int) -> Log:
-    """The log, if it may be followed in this calendar epoch; Refused otherwise.
+    """Return the log if it may be followed in this calendar epoch; RefusalError otherwise.
 
     It goes on from what was seen, holds one digest an epoch at most, and the latest one up to now
     is the disclosure's.

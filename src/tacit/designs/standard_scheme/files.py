@@ -49,7 +49,7 @@ def header_of(settings: Settings, fitted: Fitted) -> dict[str, Any]:
         "key": "" if fitted.people is None else fitted.people.key.hex(),
         "people": fitted.n_consenting,
         "rated_enough": fitted.n_rated_enough,
-        "taken": list(fitted.taken),
+        "taken": list(fitted.assumed_public),
         "measurements": [asdict(measured) for measured in fitted.measurements],
     }
 
@@ -133,7 +133,7 @@ def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> 
         ),
         ease=read_ease(arrays, len(items), header["levels"]),
         n_rated_enough=header["rated_enough"],
-        taken=tuple(name for name in inputs.TAKEN if name in header["taken"]),
+        assumed_public=tuple(name for name in inputs.TAKEN if name in header["taken"]),
         measurements=tuple(Measurement(**entry) for entry in header["measurements"]),
     )
 

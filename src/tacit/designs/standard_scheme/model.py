@@ -155,7 +155,7 @@ class StandardScheme:
         memory = State(created=0) if memory is None else memory
         dice = secrets.token_bytes(32) if dice is None else dice
         values = {name: self._value_of(name, value) for name, value in attributes.items()}
-        reproduce = self.settings.published
+        reproduce = self.settings.is_published
         try:
             return Device(self.disclosure_, values, memory, dice, reproduce=reproduce)
         except ValueError as error:
@@ -181,14 +181,14 @@ class StandardScheme:
             raise DataError(str(error), expected=f"stars on {self.scale_}") from None
         release = Release.decode(sent)
         scores = Scores.decode(self.server_.score(release).encode())
-        return Exchange(release, scores, self.ranked(scores, history, **wanted))
+        return Exchange(release, scores, self.rank(scores, history, **wanted))
 
-    def ranked(self, scores: Scores, history: History, **wanted: Any) -> Recommendations:
+    def rank(self, scores: Scores, history: History, **wanted: Any) -> Recommendations:
         """The list that a device makes of the scores of its last letter. wanted: as for
         `recommend`."""
         known = {item: preference for item, _, preference in scores.scores}
         preferences = np.array([known.get(item, -LARGEST) for item in self.disclosure_.items])
-        return self._listed(preferences, history, **wanted)
+        return self._make_list(preferences, history, **wanted)
 
     def recommend(
         self,
@@ -216,9 +216,9 @@ class StandardScheme:
         if self.item_table and levels:
             return self.recommend_at_device(own, **wanted)
         shown = levels_to_row(levels, len(self.item_ids_))
-        stars = self.fitted_.profiles.of_everything(shown)
+        stars = self.fitted_.profiles.predict_levels(shown)
         preferences = self.fitted_.ease.preferences(shown, stars)[0]
-        return self._listed(preferences, own, **wanted)
+        return self._make_list(preferences, own, **wanted)
 
     def recommend_at_device(
         self,
@@ -249,7 +249,7 @@ class StandardScheme:
 
     @property
     def item_table_(self) -> ItemTable | None:
-        """What devices may fetch to make lists from true stars; None without the consent to it."""
+        """Table for lists from true stars on devices; None without consent to it."""
         self._require_fit()
         return self.fitted_.ease.table(self.disclosure_.digest) if self.item_table else None
 
@@ -259,7 +259,7 @@ class StandardScheme:
         """(len(items),) predicted stars on the device, from true stars; NaN for an unknown item."""
         self._require_fit()
         rated = levels_to_row(self._levels({} if history is None else history), len(self.item_ids_))
-        levels = self.fitted_.profiles.of_everything(rated)[0]
+        levels = self.fitted_.profiles.predict_levels(rated)[0]
         return pick(
             self.scale_.minimum + level_size(self.scale_) * levels,
             self.item_ids_,
@@ -267,9 +267,11 @@ class StandardScheme:
         )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """What is claimed for the people who obfuscate, and for those whose ratings train."""
+        """Cards of the people who obfuscate, and of those whose ratings train."""
         self._require_fit()
-        return guarantees.cards(self.settings, self.fitted_.measurements, self.fitted_.taken)
+        return guarantees.cards(
+            self.settings, self.fitted_.measurements, self.fitted_.assumed_public
+        )
 
     def add_measurements(self, measurements: Sequence[Measurement]) -> None:
         """Put measured attacks on the card."""
@@ -305,7 +307,7 @@ class StandardScheme:
         )
         self.server_ = Server(self.disclosure_, fitted.profiles, fitted.ease)
 
-    def _listed(
+    def _make_list(
         self,
         preferences: NDArray[np.int64],
         history: History,

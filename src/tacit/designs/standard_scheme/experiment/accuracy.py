@@ -116,7 +116,7 @@ class Judge:
         if rule.transform == "none":
             # True stars still hold the attribute's effect: take out what the attack believes.
             known = replace_data(shown, shown.data - expected[entry_people(shown), shown.indices])
-        levels = self._profiles.of_everything(known)
+        levels = self._profiles.predict_levels(known)
         return shown, levels + offsets[self._labels], levels + expected
 
     def _belief(self, shown: sparse.csr_array) -> Floats:

@@ -1,4 +1,4 @@
-"""What is to be known about people with each value: how they rate an item, and how often.
+"""Estimates of how people with each value rate an item, and how often, shrunk.
 
 Runs at     the recommender.
 Sees        `people.Statistics`; nothing else.
@@ -31,8 +31,10 @@ _LOG_ODDS = np.linspace(-4.0, 4.0, 49)
 def estimate_offsets(statistics: Statistics, *, shrink: bool = True) -> Floats:
     """(values, items) levels to subtract; for two values, plus and minus half the mean gap.
 
-    shrink: pull each group's item mean towards the item's mean, and take rounded counts; otherwise
-    the plain means, as published.
+    Args:
+        statistics: of one attribute.
+        shrink: pull each group's item mean towards the item's mean, and take rounded counts;
+            otherwise the plain means, as published.
     """
     pseudo = _best_shrinkage(statistics) if shrink else 0.0
     counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
@@ -40,7 +42,7 @@ def estimate_offsets(statistics: Statistics, *, shrink: bool = True) -> Floats:
 
 
 def _best_shrinkage(statistics: Statistics) -> float:
-    """Pseudo-ratings with which the offsets of the other parts predict a left-out part best."""
+    """Find the pseudo-ratings with which offsets of other parts predict a left-out part best."""
     counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
 
     def loss(pseudo: float) -> float:
@@ -53,13 +55,15 @@ def _best_shrinkage(statistics: Statistics) -> float:
 
 
 def round_counts(counts: Floats) -> Floats:
-    """To the nearest multiples of ROUNDED_TO."""
+    """Round counts to the nearest multiples of ROUNDED_TO."""
     return np.asarray(ROUNDED_TO * np.round(counts / ROUNDED_TO))
 
 
 def _offsets(counts: Floats, sums: Floats, pseudo: float, coarse: bool = False) -> Floats:
-    """Deviations of the groups' means from the item's, centred over values. coarse: of rounded
-    counts and sums."""
+    """(values, items) deviations of the groups' means from the item's, centred over values.
+
+    coarse: take rounded counts and sums.
+    """
     deviating = sums - mean_or_default(sums.sum(axis=0), counts.sum(axis=0), 0.0) * counts
     if coarse:
         counts, deviating = round_counts(counts), round_counts(deviating)
@@ -191,7 +195,10 @@ def _star_shares(histogram: Floats, pseudo: float, for_means: float) -> Floats:
 
 
 def _tilt_to_means(shares: Floats, means: Floats) -> Floats:
-    """Each distribution q as q exp(t level) with the given mean; t by Newton's method."""
+    """Tilt each distribution q to q exp(t level), with t such that it has the given mean.
+
+    t by Newton's method.
+    """
     levels = np.arange(shares.shape[-1], dtype=float)
     target = np.clip(means, 0.02, levels[-1] - 0.02)
     tilt, tilted = np.zeros_like(target), shares

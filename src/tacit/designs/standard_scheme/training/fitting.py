@@ -1,4 +1,4 @@
-"""From checked settings and consenting people's ratings to all that a model holds.
+"""Fitting: checked settings and consenting people's ratings in, all that a model holds out.
 
 Runs at     the recommender.
 Sees        the consenting people's ratings and attributes in the clear.
@@ -55,7 +55,7 @@ class Fitted:
     ease            what ranks lists
     n_rated_enough  items with so many raters that devices could show them; None where even that
                     number would be read off people who have an epsilon
-    taken           names in `inputs.TAKEN` of what was read off the ratings and taken for public
+    assumed_public  names in `inputs.TAKEN` of what was read off the ratings
     measurements    of attacks, for the card
     """
 
@@ -68,7 +68,7 @@ class Fitted:
     profiles: Profiles
     ease: Ease
     n_rated_enough: int | None
-    taken: tuple[str, ...] = tuple(inputs.TAKEN)
+    assumed_public: tuple[str, ...] = tuple(inputs.TAKEN)
     measurements: tuple[Measurement, ...] = ()
 
     @property
@@ -111,7 +111,7 @@ def fit(settings: Settings, ratings: Ratings, earlier: PeopleHashes | None) -> F
         people,
         epsilon=settings.disclosure_epsilon,
         contributions=settings.contributions,
-        shrink=not settings.published,
+        shrink=not settings.is_published,
         coupling=rule.transform == "coupling",
         seed=seed,
     )
@@ -124,7 +124,7 @@ def fit(settings: Settings, ratings: Ratings, earlier: PeopleHashes | None) -> F
         people.n_levels,
         lowest=ratings.scale.minimum / level_size(ratings.scale),
         settings=ProfileSettings(
-            settings.profiles, settings.factors, published=settings.published, seed=seed
+            settings.profiles, settings.factors, published=settings.is_published, seed=seed
         ),
         features=features,
     )
@@ -150,7 +150,7 @@ def fit(settings: Settings, ratings: Ratings, earlier: PeopleHashes | None) -> F
         profiles=profiles,
         ease=fit_ease(people.levels, people.n_levels, simulate, seed=seed),
         n_rated_enough=count_rated_enough(people.levels, settings),
-        taken=list_assumed_public(settings, ratings),
+        assumed_public=list_assumed_public(settings, ratings),
     )
     if rule.selection:
         refuse_few_showable(fitted)
@@ -166,7 +166,7 @@ def count_rated_enough(levels: sparse.csr_array, settings: Settings) -> int | No
 
 
 def list_assumed_public(settings: Settings, ratings: Ratings) -> tuple[str, ...]:
-    """What was read off the ratings and is taken for public: names in `inputs.TAKEN`."""
+    """List what was read off the ratings and is assumed public: names in `inputs.TAKEN`."""
     unlisted = set(settings.attributes) - set(settings.values) - set(settings.edges)
     values = ("values",) if unlisted else ()
     return (*inputs.taken_for_public(ratings), *values)

@@ -39,8 +39,14 @@ _LIST = 10
 
 
 def fit_ease(levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, seed: int = 0) -> Ease:
-    """The weights of (people, items) CSR levels, with the penalty that ranks left-out likes best.
-    n_levels: 0 on a continuous scale. seed: draws who is left out."""
+    """Fit weights with the penalty that ranks left-out likes best.
+
+    Args:
+        levels: (people, items) CSR.
+        n_levels: whole levels of the scale, 0 on a continuous one.
+        simulate: what devices of the people left out would release.
+        seed: draws who is left out.
+    """
     n_levels = n_levels or CONTINUOUS_LEVELS + 1
     with threadpool_limits(1):
         penalty = choose_penalty(levels, n_levels, simulate, seed=seed)
@@ -48,7 +54,7 @@ def fit_ease(levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, see
 
 
 def fit_ease_at_penalty(levels: sparse.csr_array, n_levels: int, penalty: float) -> Ease:
-    """The weights at one penalty."""
+    """Fit the weights at one penalty."""
     weights = weigh_levels(levels, n_levels)
     columns = list_eligible_items(weights, MOST_ITEMS)
     dense = item_weights(sum_products(weights[:, columns]), penalty)
@@ -60,7 +66,7 @@ def fit_ease_at_penalty(levels: sparse.csr_array, n_levels: int, penalty: float)
 def choose_penalty(
     levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, seed: int = 0
 ) -> int:
-    """The one of PENALTIES with the best NDCG@10 on left-out likes of left-out people."""
+    """Choose the one of PENALTIES with the best NDCG@10 on left-out likes of left-out people."""
     generator = np.random.default_rng(seed)
     n_people = levels.shape[0]
     held = generator.permutation(n_people)[: min(500, n_people // 5)]
@@ -98,7 +104,7 @@ def sum_products(weights: sparse.csr_array) -> Floats:
 
 
 def _keep_largest(dense: Floats, columns: Ints, n_items: int) -> sparse.csc_array:
-    """The largest weights of each column as whole numbers, among all items."""
+    """Keep the largest weights of each column as whole numbers, among all items."""
     none = np.empty(0, np.int64)
     rows, weights, ends = [none], [none], np.zeros(n_items + 1, dtype=np.int64)
     for column, item in enumerate(columns):

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.designs.standard_scheme.disclosure import Rule
-from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO
+from tacit.designs.standard_scheme.messages import MICRO
+from tacit.designs.standard_scheme.rounding import highest_level
 from tacit.designs.standard_scheme.training.people import (
     Ints,
     entry_people,
@@ -34,16 +35,24 @@ def simulate_release(
     n_levels: int,
     source: Source,
 ) -> sparse.csr_array:
-    """(people, items) CSR float64 of released levels; what was held back is absent.
+    """Simulate one letter of every person.
 
-    levels: CSR of whole levels 0 .. n_levels - 1 (real-valued if n_levels is 0). labels: (people,
-    attributes) row of each person in each of the tables.
+    Args:
+        levels: (people, items) CSR of whole levels 0 .. n_levels - 1, real-valued if n_levels is 0.
+        labels: (people, attributes) row of each person in each of the tables.
+        tables: one for each attribute.
+        rule: what devices do.
+        n_levels: whole levels of the scale, 0 on a continuous one.
+        source: of all draws.
+
+    Returns:
+        (people, items) CSR float64 of released levels; what was held back is absent.
     """
-    once = np.zeros(levels.nnz, dtype=np.int64)
-    made, _ = simulate_epochs(
-        levels, labels, {0: tables}, once, rule, n_levels=n_levels, source=source
+    first_epoch = np.zeros(levels.nnz, dtype=np.int64)
+    released, _ = simulate_epochs(
+        levels, labels, {0: tables}, first_epoch, rule, n_levels=n_levels, source=source
     )
-    return made
+    return released
 
 
 def simulate_epochs(
@@ -56,12 +65,19 @@ def simulate_epochs(
     n_levels: int,
     source: Source,
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """The last letters of people who speak in several epochs, and in which epoch each item came.
+    """Simulate the last letters of people who speak in several epochs.
 
-    tables_of_epoch: the tables with which items are decided, by the epochs in which devices speak.
-    epoch_of_rating: (ratings,) epoch of each entry of `levels`. An item is decided in the first
-    epoch from its own on whose tables have a chance for it. Both results have the same entries; the
-    second holds labels, of which 0 is one.
+    An item is decided in the first epoch from its own on whose tables have a chance for it.
+
+    Args:
+        levels, labels, rule, n_levels, source: as for `simulate_release`.
+        tables_of_epoch: the tables with which items are decided, by the epochs in which devices
+            speak.
+        epoch_of_rating: (ratings,) epoch of each entry of `levels`.
+
+    Returns:
+        Released levels, and the label of the epoch in which each item came; two CSR matrices with
+        the same entries. 0 is a label.
     """
     released = np.zeros(levels.nnz, dtype=np.int64)
     shown = np.zeros(levels.nnz, dtype=bool)
@@ -91,18 +107,19 @@ def _decide(
     n_levels: int,
     source: Source,
 ) -> tuple[Ints, NDArray[np.bool_]]:
-    """(ratings,) released micro-levels, and which are shown."""
+    """Decide ratings: (ratings,) released micro-levels, and which are shown."""
     passed = np.ones(len(true), dtype=bool)
     if rule.selection:
         for chances in _chances_to_show(own, items, tables):
             passed &= _draw_parts(source, len(true)) < chances
-    made = _transform(true, own, items, tables, rule, source)
+    released = _transform(true, own, items, tables, rule, source)
     if rule.rounding:
-        made = _round_levels(made, n_levels, source)
+        released = _round_levels(released, n_levels, source)
     if rule.mix < MICRO:
-        obfuscated = _draw_parts(source, len(true)) < rule.mix
-        made, passed = np.where(obfuscated, made, true), passed | ~obfuscated
-    return made, passed
+        is_obfuscated = _draw_parts(source, len(true)) < rule.mix
+        released = np.where(is_obfuscated, released, true)
+        passed = passed | ~is_obfuscated
+    return released, passed
 
 
 def _chances_to_show(own: Ints, items: Ints, tables: Sequence[Tables]) -> Ints:
@@ -113,6 +130,7 @@ def _chances_to_show(own: Ints, items: Ints, tables: Sequence[Tables]) -> Ints:
 def _transform(
     true: Ints, own: Ints, items: Ints, tables: Sequence[Tables], rule: Rule, source: Source
 ) -> Ints:
+    """Obfuscate (ratings,) micro-levels by the rule's transform, before any rounding."""
     if rule.transform == "scheme":
         for position, table in enumerate(tables):
             true = true - table.offsets[own[:, position], items]
@@ -133,11 +151,12 @@ def _transform(
 
 
 def _round_levels(released: Ints, n_levels: int, source: Source) -> Ints:
+    """Draw whole levels with these means, clipped to the scale."""
     whole, rest = np.divmod(released, MICRO)
     whole = whole + (_draw_parts(source, len(released)) < rest)
-    highest = n_levels - 1 if n_levels else CONTINUOUS_LEVELS
-    return np.clip(whole, 0, highest) * MICRO
+    return np.clip(whole, 0, highest_level(n_levels)) * MICRO
 
 
 def _draw_parts(source: Source, count: int) -> Ints:
+    """(count,) uniform parts per million."""
     return integers_below(source, MICRO, count)

@@ -1,4 +1,4 @@
-"""What the recommender discloses about items, estimated from consenting people's statistics.
+"""Public tables: what the recommender discloses about items, estimated from consenting people.
 
 Runs at     the recommender.
 Sees        the consenting people's ratings and attributes in the clear.
@@ -47,6 +47,8 @@ from tacit.randomness import Source, integers_below, secure
 FEWEST = 10
 PARTS = 8
 """Disjoint parts of the people over which shrinkage is validated."""
+BACKFITTING_ROUNDS = 3
+"""How often the tables of several attributes are estimated in turn."""
 PRIVATE_PARTS = 2
 """Fewer when every part pays with noise of its own."""
 
@@ -77,10 +79,18 @@ def estimate_all_tables(
     coupling: bool = False,
     seed: int = 0,
 ) -> dict[str, Tables]:
-    """Tables of every attribute from exact statistics; from private ones if epsilon is finite.
+    """Estimate the tables of every attribute.
 
-    seed: places people in parts. With several attributes each one's tables are estimated on what
-    the others leave: offsets by backfitting (effects add up), shown sets and couplings in turn.
+    With several attributes each one's tables are estimated on what the others leave: offsets by
+    backfitting (effects add up), shown sets and couplings in turn.
+
+    Args:
+        people: consenting people.
+        epsilon: nats for one of them, added or removed; infinity: exact statistics.
+        contributions: most ratings that a person counts with, if that epsilon is finite.
+        shrink: shrunk estimates and bounds; otherwise raw ones, as published.
+        coupling: whether couplings are estimated, too.
+        seed: places people in parts.
     """
     if not math.isinf(epsilon):
         return estimate_privately(
@@ -89,7 +99,8 @@ def estimate_all_tables(
     parts = np.random.default_rng(seed).integers(0, PARTS, people.n_people)
     raters = np.bincount(people.levels.indices, minlength=people.levels.shape[1]).astype(float)
     tables: dict[str, Tables] = {}
-    for _ in range(1 if len(people.names) == 1 else 3):
+    rounds = 1 if len(people.names) == 1 else BACKFITTING_ROUNDS
+    for _ in range(rounds):
         for position, name in enumerate(people.names):
             others = {other: table for other, table in tables.items() if other != name}
             levels, weights, spread = _subtract_other_attributes(people, others)
@@ -129,7 +140,7 @@ def estimate_privately(
 def _subtract_other_attributes(
     people: ConsentingPeople, others: dict[str, Tables]
 ) -> tuple[sparse.csr_array, Floats | None, Floats | None]:
-    """What other attributes' tables leave: levels, and `collect`'s weights and spread."""
+    """Find what other attributes' tables leave: levels, and weights and spread of their sums."""
     levels = people.levels
     if not others:
         return levels, None, None
@@ -154,10 +165,14 @@ def estimate_tables(
     shrink: bool = True,
     coupling: bool = False,
 ) -> Tables:
-    """All of one attribute's tables.
+    """Estimate all of one attribute's tables.
 
-    raters: (items,) how many people rated each item. shrink=False: raw gaps, add-one smoothing and
-    chances up to 1, as published.
+    Args:
+        values: of the attribute.
+        statistics: of its people.
+        raters: (items,) how many people rated each item.
+        shrink: False for raw gaps, add-one smoothing and chances up to 1, as published.
+        coupling: whether a coupling is estimated, too.
     """
     common = raters >= FEWEST if shrink else np.ones(len(raters), dtype=bool)
     shown = estimates.estimate_shown(statistics, shrink=shrink)
@@ -181,7 +196,7 @@ def estimate_tables(
 
 
 def shrink_to_bounds(tables: dict[str, Tables]) -> dict[str, Tables]:
-    """The same with offsets that add up to half a level at most, whatever a person's values."""
+    """Shrink offsets until they add up to half a level at most, whatever a person's values."""
     largest = sum(np.abs(table.offsets).max(axis=0) for table in tables.values())
     part = np.minimum(1.0, MOST_OFFSET / np.maximum(largest, 1))
     return {
@@ -197,14 +212,15 @@ def _cap_chances(ratios: Floats, common: NDArray[np.bool_]) -> Ints:
 
 
 def make_disclosure(tables: dict[str, Tables], rule: Rule, **others: Any) -> Disclosure:
-    """The disclosure that goes to every device: what it needs for this rule, and nothing else.
+    """Make the disclosure that goes to every device: what it needs for this rule, and nothing else.
 
     others: further fields of `Disclosure`; epoch_length is a week unless given, aliases are none.
     """
 
-    def where(transform: str, array: Ints | None) -> Any:
+    def array_if(transform: str, array: Ints | None) -> Any:
         """The array, if this transform is the rule's."""
-        return () if array is None or rule.transform != transform else frozen(array.tolist())
+        is_needed = array is not None and rule.transform == transform
+        return frozen(array.tolist()) if is_needed else ()  # type: ignore[union-attr]  # see above
 
     attributes = tuple(
         AttributeTable(
@@ -212,21 +228,23 @@ def make_disclosure(tables: dict[str, Tables], rule: Rule, **others: Any) -> Dis
             table.values,
             offsets=frozen(table.offsets.tolist()),
             keep=frozen(table.keep.tolist()),
-            means=where("attribute-average", table.means),
-            coupling=where("coupling", table.coupling),
+            means=array_if("attribute-average", table.means),
+            coupling=array_if("coupling", table.coupling),
         )
         for name, table in tables.items()
     )
-    item_means = where("movie-average", next(iter(tables.values())).item_means)
+    item_means = array_if("movie-average", next(iter(tables.values())).item_means)
     given: dict[str, Any] = {"epoch_length": WEEK, "aliases": ()} | others
     return Disclosure(rule, item_means=item_means, attributes=attributes, **given)
 
 
 def _to_micro(numbers: Floats) -> Ints:
+    """Round to whole micro-levels, or parts per million."""
     return np.round(numbers * MICRO).astype(np.int64)
 
 
 def _cumulate(chances: Floats) -> Ints:
+    """Cumulative parts per million over the last axis, which end at 1,000,000."""
     cumulative = _to_micro(np.cumsum(chances, axis=-1))
     cumulative[..., -1] = MICRO
     return np.minimum(cumulative, MICRO)
