@@ -23,7 +23,7 @@ from tacit.designs.standard_scheme.messages import MICRO, Release, Scores
 
 OWN = {"gender": "F"}
 HOME = "tacit.designs.standard_scheme."
-HALF = ("account", "device", "drawing")
+HALF = ("account", "device", "dice", "epochs", "selection", "rounding")
 SOURCES = str(Path(tacit.__file__).parents[1])
 HISTORY = {f"item {number}": float(1 + number % 5) for number in range(6)}
 
