@@ -84,8 +84,8 @@ def test_few_raters_are_left_out():
         levels[:, item] = 0
         levels[:raters, item] = 4
     made = fit_ease_at_penalty(sparse.csr_array(levels), 5, 50)
-    assert not made.inside[[3, 4]].any()
-    assert made.inside[5]
+    assert not made.has_weights[[3, 4]].any()
+    assert made.has_weights[5]
     assert not made.weights.toarray()[[3, 4]].any()
 
 
@@ -119,7 +119,7 @@ def test_most_items(monkeypatch):
     monkeypatch.setattr(module, "MOST_ITEMS", 10)
     levels = some_levels()
     likes = np.bincount(levels.indices, levels.data >= 3)
-    inside = fit_ease_at_penalty(levels, 5, 50).inside
+    inside = fit_ease_at_penalty(levels, 5, 50).has_weights
     assert inside.sum() == 10
     assert likes[inside].min() >= likes[~inside].max()
 
@@ -161,7 +161,7 @@ def test_no_item_has_enough_raters():
     levels = some_levels(people=8)
     made = fit_ease(levels, 5, as_released)
     stars = np.random.default_rng(0).normal(size=(8, 40))
-    assert not made.inside.any()
+    assert not made.has_weights.any()
     found = np.argsort(-made.preferences(levels, stars), axis=1)
     assert np.array_equal(found, np.argsort(-stars, axis=1))
 
