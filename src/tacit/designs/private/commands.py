@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.design import Command, ExecutionOptions, Run, card_summary, option, private_fit_summary
 from tacit.errors import ConfigError
 from tacit.evaluation import OUT, SEED, WORKERS, Result, manifest
-from tacit.evaluation.any_design import lists
+from tacit.evaluation.any_design import table_of_lists
 from tacit.profile_sums.options import FEATURES_HELP, STARS_HELP
 from tacit.profile_sums.settings import (
     DEFAULT_DELTA,
@@ -87,7 +87,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     What was released, and whether lists are useful, is printed and stated on the card. Of people
     who were fitted before, give --previous: the card states the total of all fits.
     """
-    from tacit.data.stored import watched
+    from tacit.data.stored_ratings import show_progress
 
     refuse_filter(settings.epsilon, per_item=run.per_item, per_user=run.per_user)
     model = _unfitted_model(settings)
@@ -96,7 +96,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     with ExitStack() as stack:
         opened = run.open(settings, catalogue=settings.catalogue, domains=across)
         ratings = stack.enter_context(opened)
-        stack.enter_context(watched(ratings, run.progress, passes))
+        stack.enter_context(show_progress(ratings, run.progress, passes))
         account = None
         if settings.ledger is not None:
             from tacit.designs.private.refits import Account
@@ -232,7 +232,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         shown.append(values)
     return Result(
         {"rows": shown, "manifest": made_with},
-        (lists(rows),),
+        (table_of_lists(rows),),
         "tacit plan private --help  says how many people it takes.",
     )
 

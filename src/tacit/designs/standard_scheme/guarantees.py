@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tacit.designs.standard_scheme.settings import Settings
 from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, attack_summary
-from tacit.recommenders.inputs import assumed, condition
+from tacit.recommenders.public_facts import describe_assumptions, describe_condition
 
 _SOURCES = (
     "US patent application 'Privacy protection against curious recommenders', Theorem 1, eqs. 1-7",
@@ -103,7 +103,7 @@ def cards(
     Args:
         settings: of the model.
         measurements: of attacks on its releases; none if none were made.
-        assumed_public: what was read off the ratings, as names in `inputs.TAKEN`.
+        assumed_public: what was read off the ratings, as names in `PUBLIC_FACTS`.
     """
     if settings.is_published:
         person = card_of_published_release(settings, measurements)
@@ -189,7 +189,8 @@ def card_of_private_disclosure(settings: Settings, assumed_public: tuple[str, ..
         sentence=(
             "All that devices get to know about items is "
             f"{settings.disclosure_epsilon:g}-differentially private for each person whose ratings "
-            "trained it; the recommender's own item profiles are not." + condition(assumed_public)
+            "trained it; the recommender's own item profiles are not."
+            + describe_condition(assumed_public)
         ),
         protects=_PROTECTS_CONSENTING,
         adjacency=Adjacency("user", "add or remove"),
@@ -205,7 +206,9 @@ def card_of_private_disclosure(settings: Settings, assumed_public: tuple[str, ..
                 "one histogram release: L1 sensitivity contributions + 1, discrete Laplace "
                 "noise from the operating system's generator, by an exact integer sampler"
             ),
-            *assumed("the scale of stars, the items and the attribute's values", assumed_public),
+            *describe_assumptions(
+                "the scale of stars, the items and the attribute's values", assumed_public
+            ),
         ),
         not_covered=_NOT_COVERED_CONSENTING,
         sources=_SOURCES_OF_NOISE,

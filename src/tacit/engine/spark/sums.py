@@ -21,8 +21,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Ratings
-from tacit.data.stored import Arrays, Block, Cut, Lines, Merge, StoredRatings, Tiles, Work
-from tacit.engine.item_item import NOT_ONCE
+from tacit.data.stored_ratings import (
+    Arrays,
+    Block,
+    CutBlock,
+    Lines,
+    Merge,
+    StoredRatings,
+    Tiles,
+    Work,
+)
+from tacit.engine.item_item_tiles import LOST
 from tacit.engine.spark import workers
 from tacit.engine.spark.workers import ToRatings, batch_of, each_block, flat, ids_in, streamed
 from tacit.errors import ClusterError, DataError
@@ -40,7 +49,9 @@ class SparkRatings(StoredRatings):
 
     def __init__(self, session: Any, blocks: Any, catalogue: Ratings, tasks: int) -> None:
         self.catalogue, self.tasks = catalogue, tasks
-        self._to_ratings = partial(Block.ratings, n_items=catalogue.n_items, scale=catalogue.scale)
+        self._to_ratings = partial(
+            Block.to_ratings, n_items=catalogue.n_items, scale=catalogue.scale
+        )
         self._session, self._blocks = session, blocks
         self._seen: NDArray[np.int64] | None = None
 
@@ -54,16 +65,18 @@ class SparkRatings(StoredRatings):
         """The sum, of add's shape, in one pass over the cluster's blocks; pieces of it are merged
         there."""
         work = partial(workers.summed, add=add, to_ratings=self._to_ratings)
-        total, seen = gathered(self._blocks, work, add(self._to_ratings(Block.empty())), self.tasks)
+        total, seen = gathered(
+            self._blocks, work, add(self._to_ratings(Block.without_people())), self.tasks
+        )
         if self._seen is not None and not np.array_equal(seen, self._seen):
-            raise ClusterError(_NOT_ONCE)
+            raise ClusterError(_LOST)
         self._seen = seen
         self.advance(1.0)
         return total
 
-    def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> Lines:
+    def join_tiles(self, cut: CutBlock, tiles: Tiles, work: Work, merge: Merge) -> Lines:
         """Strips of all blocks meet in their tile, and answers in their line."""
-        width = cut(self._to_ratings(Block.empty()))[0].shape[1]
+        width = cut(self._to_ratings(Block.without_people()))[0].shape[1]
         with answering():
             in_strips = partial(strips, cut=cut, tiles=tiles, to_ratings=self._to_ratings)
             of_tiles = partial(tiled, work=work, width=width)
@@ -84,7 +97,7 @@ class SparkRatings(StoredRatings):
                 rows = numbers.mapInArrow(own, LINES).toArrow()
             found = _by_line(rows)
             if len(found) < len(some):
-                raise ClusterError(_NOT_ONCE)
+                raise ClusterError(_LOST)
             for number in range(len(some)):
                 yield np.load(BytesIO(found[number][1]), allow_pickle=False)
 
@@ -114,7 +127,7 @@ def gathered(
             found, start = np.frombuffer(raw, zero.dtype), number * workers.PIECE
             cells[start : start + len(found)] += found
     if not seen.any() or seen[0].max() > 1 or not np.array_equal(seen[1], seen[2]):
-        raise ClusterError(_NOT_ONCE)
+        raise ClusterError(_LOST)
     return cells.reshape(zero.shape), seen
 
 
@@ -139,7 +152,7 @@ def _meeting(frame: Any, key: str, work: Callable[[Any], Any], tasks: int) -> An
 
 
 def strips(
-    batches: Iterable[Any], *, cut: Cut, tiles: Tiles, to_ratings: ToRatings
+    batches: Iterable[Any], *, cut: CutBlock, tiles: Tiles, to_ratings: ToRatings
 ) -> Iterator[Any]:
     """Of each tile the people and ratings that a task's blocks have."""
     for block, row in each_block(batches):
@@ -164,7 +177,7 @@ def tiled(table: Any, *, work: Work, width: int) -> Any:
     users = flat(streamed(table["people"].to_pylist())["id"])
     order = pc.sort_indices(users).to_numpy()
     if len(users.unique()) < len(users):
-        raise ClusterError(NOT_ONCE)
+        raise ClusterError(LOST)
     counts, items, stars, numbers = (
         np.concatenate([np.frombuffer(raw, kind) for raw in table[name].to_pylist()])
         for name, kind in _STRIP.items()
@@ -181,7 +194,7 @@ def tiled(table: Any, *, work: Work, width: int) -> Any:
 def one_line(table: Any, *, merge: Merge) -> Any:
     """The answers of all tiles to one line, and how many they are."""
     if len(table["tile"].unique()) < len(table):
-        raise ClusterError(NOT_ONCE)
+        raise ClusterError(LOST)
     cells = merge(table["cells"].to_pylist())
     return lines([(table["line"][0].as_py(), len(table), cells)])
 
@@ -226,7 +239,7 @@ def close(*actions: Callable[[], object]) -> None:
             action()
 
 
-_NOT_ONCE = (
+_LOST = (
     "The cluster did not hand over each person once: a clipped sum of its answer would not be "
     "private. Nothing was released."
 )
@@ -234,7 +247,7 @@ NOT_THERE = "The cluster does not find the ratings: give a path that its workers
 
 
 _SIGNS = {
-    re.escape(NOT_ONCE): _NOT_ONCE,
+    re.escape(LOST): _LOST,
     "No module named '(tacit|numba|numpy|scipy|polars|pyarrow)": (
         "A package is missing on the workers: install tacit-rec, the version of this machine, "
         "for the Python of every worker."
