@@ -130,6 +130,6 @@ def check_charges(diverse: Words, radius: Words) -> None:
         )
 
 
-def outside(objects: int) -> DataError:
+def unknown_object_message(objects: int) -> DataError:
     """What is said of a vote for an object that does not exist."""
     return DataError("a vote is for no object of this round", expected=f"0 to {objects - 1}")

@@ -27,7 +27,16 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from tacit.engine.votes import CLIENTS, Counts, Credits, Votes, Words, check, check_charges, outside
+from tacit.engine.votes import (
+    CLIENTS,
+    Counts,
+    Credits,
+    Votes,
+    Words,
+    check,
+    check_charges,
+    unknown_object_message,
+)
 
 
 @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
@@ -65,7 +74,8 @@ _LINE = np.uint64(6)
 
 
 @_compiled
-def _below(votes: Any, objects: int) -> bool:
+def _are_objects_known(votes: Any, objects: int) -> bool:
+    """Whether every vote is for an object below `objects`."""
     largest = votes[0]
     for i in range(len(votes)):
         largest = max(largest, votes[i])
@@ -97,8 +107,8 @@ def _count(votes: Any, alive: Any, small: Any, filled: Any, wide: Any) -> None:
 
 
 @_compiled
-def _living(votes: Any, alive: Any, some_votes: Any, some_words: Any) -> int:
-    """Copy the votes and words of those who count for anybody; how many they are."""
+def _copy_living(votes: Any, alive: Any, some_votes: Any, some_words: Any) -> int:
+    """Copy the votes and words of those who count for anybody; give how many they are."""
     found = np.uint64(0)
     for i in range(len(votes)):
         some_votes[found], some_words[found] = votes[i], alive[i]
@@ -111,7 +121,7 @@ def _count_chunk(
     votes: Any, alive: Any, some_votes: Any, some_words: Any, small: Any, filled: Any, wide: Any
 ) -> None:
     if _are_few(alive):
-        found = _living(votes, alive, some_votes, some_words)
+        found = _copy_living(votes, alive, some_votes, some_words)
         _count(some_votes[:found], some_words[:found], small, filled, wide)
     else:
         _count(votes, alive, small, filled, wide)
@@ -126,11 +136,11 @@ def _keep_and_tally(
     for begin in range(0, len(votes), _CHUNK):
         before, chosen = last[begin : begin + _CHUNK], votes[begin : begin + _CHUNK]
         words = alive[begin : begin + _CHUNK]
-        if not _below(before, len(kept)):
+        if not _are_objects_known(before, len(kept)):
             return False, False
         for i in range(len(before)):
             words[i] &= kept[np.uint64(before[i])]
-        counted = counted and _below(chosen, len(wide))
+        counted = counted and _are_objects_known(chosen, len(wide))
         if counted:
             _count_chunk(chosen, words, some_votes, some_words, small, filled, wide)
     return True, counted
@@ -200,10 +210,10 @@ def _charge_and_tally(
     some_votes, some_words = np.empty(_CHUNK, votes.dtype), np.empty(_CHUNK, np.uint64)
     for begin in range(0, len(votes), _CHUNK):
         before, chosen = last[begin : begin + _CHUNK], votes[begin : begin + _CHUNK]
-        if not _below(before, len(radius)):
+        if not _are_objects_known(before, len(radius)):
             return False, False
         _charge_chunk(before, diverse, radius, both, near, alive, begin, one, other)
-        counted = counted and _below(chosen, len(wide))
+        counted = counted and _are_objects_known(chosen, len(wide))
         if counted:
             words = alive[begin : begin + _CHUNK]
             _count_chunk(chosen, words, some_votes, some_words, small, filled, wide)
@@ -272,7 +282,7 @@ def keep_and_tally(last: Votes, kept: Words, votes: Votes, alive: Words, objects
     before, now = np.ascontiguousarray(last), np.ascontiguousarray(votes)
     known, counted = _keep_and_tally(before, kept, now, alive, *counters)
     if not (known and counted):
-        raise outside(objects if known else len(kept))
+        raise unknown_object_message(objects if known else len(kept))
     return _by_client(counters)
 
 
@@ -301,7 +311,7 @@ def charge_and_tally(
     state = credit.both, credit.radius, credit.alive
     known, counted = _charge_and_tally(before, diverse, radius, *state, now, *counters, total)
     if not (known and counted):
-        raise outside(objects if known else len(radius))
+        raise unknown_object_message(objects if known else len(radius))
     counts = _by_client(counters)
     return counts, total + counts.sum(axis=1)
 
