@@ -182,7 +182,7 @@ def pair_hits(
     items: Any,
     hits: Any,
 ) -> None:
-    """The same for pairs: bit q is set if both items of pair q are liked."""
+    """Fill hits of pairs: bit q is set if both items of pair q are liked."""
     last_one, last_other = _highest(items), _highest(items - _ONE)
     for n in range(len(tickets)):
         state = _mix(first ^ _mix(second ^ tickets[n]))

@@ -41,8 +41,10 @@ from tacit.engine.votes import (
 
 @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
 def _add_bits(typing: Any, counters: Any, position: Any, word: Any) -> Any:
-    """In a kernel `add_bits(counters, position, word)`: bit c of the uint64 word is added to
-    counters[position + c], uint8, without a check of the bounds."""
+    """Compile `add_bits(counters, position, word)` for kernels.
+
+    It adds bit c of the uint64 word to counters[position + c], uint8, without a check of the bounds.
+    """
     del typing, word  # Numba hands them over; the signature does not depend on them
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -274,8 +276,18 @@ def tally(votes: Votes, alive: Words, objects: int) -> Counts:
 
 
 def keep_and_tally(last: Votes, kept: Words, votes: Votes, alive: Words, objects: int) -> Counts:
-    """Without credits: only voters of kept objects of the last round go on counting, then `tally`
-    with this round's. kept: (objects of the last round,), a bit per client."""
+    """Count without credits: who voted for a kept object of the last round counts, in this one.
+
+    Args:
+        last: Votes of the last round.
+        kept: (objects of the last round,) bit c is set where client c kept the object.
+        votes: Votes of this round.
+        alive: Who counts for which client; changed in place.
+        objects: Number of objects of this round.
+
+    Returns:
+        (64, objects) counts, as `tally` gives them.
+    """
     check(last, alive)
     check(votes, alive)
     counters = _counters(objects)
