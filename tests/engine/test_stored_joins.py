@@ -196,7 +196,9 @@ def test_an_answer_that_comes_twice_or_never_is_refused():
         def join_tiles(self, *_):
             return {}
 
-    table = item_item_tiles.TiledTable.of(Lossy(), lambda block: (block.matrix, np.zeros(2)), None)
+    table = item_item_tiles.TiledTable.of_ratings(
+        Lossy(), lambda block: (block.matrix, np.zeros(2)), None
+    )
     both = np.arange(2, dtype=np.int32)
     with pytest.raises(ClusterError, match="was not there once"):
         table.neighbours([(both, both)], None, 3)

@@ -13,7 +13,7 @@ from tacit.engine.votes import (
     Words,
     check,
     check_charges,
-    unknown_object_message,
+    unknown_object_error,
 )
 
 
@@ -78,7 +78,7 @@ def charge_and_tally(
 
 def _check_numbers(votes: Votes, objects: int) -> None:
     if len(votes) and votes.max() >= objects:
-        raise unknown_object_message(objects)
+        raise unknown_object_error(objects)
 
 
 def _decrease(planes: Words, hit: Words) -> Words:

@@ -136,6 +136,6 @@ def check_charges(diverse: Words, radius: Words) -> None:
         )
 
 
-def unknown_object_message(objects: int) -> DataError:
-    """Word the error about a vote for an object that does not exist."""
+def unknown_object_error(objects: int) -> DataError:
+    """Make the error for a vote for an object that does not exist."""
     return DataError("a vote is for no object of this round", expected=f"0 to {objects - 1}")

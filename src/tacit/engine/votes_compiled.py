@@ -35,7 +35,7 @@ from tacit.engine.votes import (
     Words,
     check,
     check_charges,
-    unknown_object_message,
+    unknown_object_error,
 )
 
 
@@ -43,7 +43,7 @@ from tacit.engine.votes import (
 def _add_bits(typing: Any, counters: Any, position: Any, word: Any) -> Any:
     """Compile `add_bits(counters, position, word)` for kernels.
 
-    It adds bit c of the uint64 word to counters[position + c], uint8, without a check of the bounds.
+    It adds bit c of the uint64 word to counters[position + c], uint8; bounds are not checked.
     """
     del typing, word  # Numba hands them over; the signature does not depend on them
 
@@ -294,7 +294,7 @@ def keep_and_tally(last: Votes, kept: Words, votes: Votes, alive: Words, objects
     before, now = np.ascontiguousarray(last), np.ascontiguousarray(votes)
     known, counted = _keep_and_tally(before, kept, now, alive, *counters)
     if not (known and counted):
-        raise unknown_object_message(objects if known else len(kept))
+        raise unknown_object_error(objects if known else len(kept))
     return _by_client(counters)
 
 
@@ -323,7 +323,7 @@ def charge_and_tally(
     state = credit.both, credit.radius, credit.alive
     known, counted = _charge_and_tally(before, diverse, radius, *state, now, *counters, total)
     if not (known and counted):
-        raise unknown_object_message(objects if known else len(radius))
+        raise unknown_object_error(objects if known else len(radius))
     counts = _by_client(counters)
     return counts, total + counts.sum(axis=1)
 

@@ -89,11 +89,11 @@ def open_spark(
                 few = given.read.select("rating").distinct().limit(MOST_VALUES + 1)
                 stars = few.toArrow()["rating"].to_numpy()
 
-        def rated() -> Any:
+        def rated_ids() -> Any:
             found = given.read.select("item").distinct().toArrow()["item"].to_pylist()
             return ids_of(found) if given.text else found
 
-        known = public.make_catalogue(rated, stars)
+        known = public.make_catalogue(rated_ids, stars)
         work = partial(workers.prepare_blocks, width=known.n_items, used=given.used)
         blocks = given.by_person(known.item_ids, count).mapInArrow(work, workers.BLOCKS)
         made = SparkRatings(session, persist_frame(session, blocks), known, count)
