@@ -102,7 +102,7 @@ class XMap(base.ItemRecommender):
     @property
     def weighs_by_time(self) -> bool:
         """Whether the fitted model gives old ratings of a person less weight."""
-        self._fitted()
+        self._require_fitted()
         return self.boxes_ is not None and self.settings_.weighs_by_time
 
     def fit(self, ratings: RatingsSource, *, draws: Source | None = None) -> XMap:
