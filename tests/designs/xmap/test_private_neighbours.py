@@ -147,8 +147,8 @@ def share_of_first(people, *, present, repeats):
         for seed in range(repeats):
             draws = replay(f"{people} {present} {seed}")
             pnsa = PrivateNeighbours(1, 0.8, "positive")
-            model = draw_item_neighbours(table.values, 0, pnsa, draws)
-            chosen.append(model.items[0, 0] == 1)
+            items, _ = draw_item_neighbours(table.values, 0, pnsa, draws)
+            chosen.append(items[0, 0] == 1)
     return np.mean(chosen)
 
 
@@ -234,12 +234,12 @@ def test_every_item_is_a_candidate_as_printed():
     stars = sparse.csr_array(np.array([[5.0, 5, 1, 1], [5, 4, 1, 2], [4, 5, 2, 1]]))
     table = make_baseline(stars).table
     with simulation():
-        all_items, positive = (
+        (all_items, _), (positive, _) = (
             draw_item_neighbours(table.values, 0, PrivateNeighbours(3, 1.0, reading), replay(1))
             for reading in ("printed", "positive")
         )
-    assert sorted(all_items.items[0].tolist()) == [1, 2, 3]
-    assert sorted(positive.items[0].tolist()) == [-1, -1, 1]
+    assert sorted(all_items[0].tolist()) == [1, 2, 3]
+    assert sorted(positive[0].tolist()) == [-1, -1, 1]
 
 
 @pytest.mark.parametrize(("reading", "length"), [("printed", 500), ("counted", 5)])

@@ -99,7 +99,7 @@ class XMap(base.ItemRecommender):
     @property
     def weighs_by_time(self) -> bool:
         """Whether the fitted model gives old ratings of a person less weight."""
-        self._fitted()
+        self._require_fitted()
         return self.published_ is not None and self.settings_.weighs_by_time
 
     def fit(self, ratings: RatingsSource, *, draws: Source | None = None) -> XMap:
@@ -209,7 +209,7 @@ class XMap(base.ItemRecommender):
 
     def device_file(self) -> bytes:
         """As `Private.device_file`. ConfigError unless sound, with one target domain."""
-        self._fitted()
+        self._require_fitted()
         if self.sound_ is None or len(self.settings_.target) > 1:
             raise ConfigError("The sound variant with one target has a file for devices, no other.")
         return self.sound_.device_file()
@@ -226,7 +226,7 @@ class XMap(base.ItemRecommender):
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card: what other people get to see says this much about one person."""
-        self._fitted()
+        self._require_fitted()
         settings = self.settings_  # of the fit: parameters may have been set since
         if settings.noiseless:
             return (card_without_noise(settings.variant),)
@@ -252,7 +252,7 @@ class XMap(base.ItemRecommender):
 
     def save(self, path: str | Path) -> None:
         """Write what is known about items; PrivacyError for a user-based model."""
-        self._fitted()
+        self._require_fitted()
         self._check_items()
         header = {
             "recommender": "xmap",
@@ -303,7 +303,7 @@ class XMap(base.ItemRecommender):
 
     def _listed(self, target: str | None) -> set[Any]:
         """Ids of the items of all targets, or of one."""
-        self._fitted()
+        self._require_fitted()
         every = self.settings_.target
         names = every if target is None else (target,)
         if not set(names) <= set(every):

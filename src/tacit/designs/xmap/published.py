@@ -336,7 +336,7 @@ def _make_table(
     """Make a table of everybody's rows, where the ratings are."""
     if not isinstance(ratings, StoredRatings):
         return make(*rows_of(ratings))
-    return TiledTable.of(ratings, rows_of, make, raters)
+    return TiledTable.of_ratings(ratings, rows_of, make, raters)
 
 
 def _sum_stars_of_items(block: Ratings) -> Floats:
