@@ -268,12 +268,16 @@ def rated_items_alone(ratings: Ratings, settings: Settings) -> tuple[Any, Catalo
 
 BUGS = (
     PlantedBug(
-        "items that nobody rated left out", {model: {"keep_domains": rated_items_alone}},
-        "likes two rare items", WORLD,
+        "items that nobody rated left out",
+        {model: {"keep_domains": rated_items_alone}},
+        "likes two rare items",
+        WORLD,
     ),
     PlantedBug("popular items by true counts", planted_bugs.TOP_ITEMS_BY_TRUE_COUNTS, world=WORLD),
-    PlantedBug("each sum with the noise of the whole budget", planted_bugs.SHARES_FORGOTTEN, world=WORLD),
-)  # fmt: skip
+    PlantedBug(
+        "each sum with the noise of the whole budget", planted_bugs.SHARES_FORGOTTEN, world=WORLD
+    ),
+)
 """Each fails on the shipped fit with one step replaced; it is compared with the shipped fit."""
 
 PUBLISHED = (one_image, all_images, published_selection, published_noise, published_fit)
