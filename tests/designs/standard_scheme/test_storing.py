@@ -13,7 +13,6 @@ from tacit.data.ratings import Ratings
 from tacit.designs.standard_scheme import State
 from tacit.errors import ModelFileError
 
-
 SMALL = {"factors": 3, "service_sees_items": False}
 
 
