@@ -110,7 +110,7 @@ def test_a_third_of_the_ratings_is_held_out():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "tacit.designs.standard_scheme.experiment.accuracy.released",
+            "tacit.designs.standard_scheme.experiment.accuracy.simulate_one_release",
             lambda _, levels, *rest: watch(levels, *rest),
         )
         Judge(experiment, 0, tables(), experiment.people_outside(0)).errors(
