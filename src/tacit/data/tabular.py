@@ -24,7 +24,8 @@ from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.tables import Role, Table, choose, find, missing
 from tacit.data.tables.cleaning import OnBad, Rules, clean
 from tacit.data.tables.folder import PathLike, is_folder, read_folder, refuse_private_list
-from tacit.data.tables.reading import guess, matched, ratings_of, table_of
+from tacit.data.tables.guessing import guess
+from tacit.data.tables.reading import matched, ratings_of, table_of
 from tacit.data.tables.sources import frame_of, open_table
 from tacit.data.tables.times import Dates
 from tacit.errors import ConfigError, DataError
@@ -80,7 +81,7 @@ def read_ratings(
     opened = open_table(path, delimiter=delimiter, asked=[*asked.values()], table=table)
     if items is not None and find("domain", opened.headers, domain) is None:
         asked["domain"] = None  # it is in the file of items
-    guessed = guess(opened, asked, events=events, contents=False).checked(rules)
+    guessed = guess(opened, asked, events=events).checked(rules)
     ratings = ratings_of([guessed], rules).ratings
     if users is not None:
         ratings = replace(ratings, user_attributes=matched(users, "user", user, ratings))
