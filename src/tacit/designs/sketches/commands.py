@@ -14,7 +14,7 @@ import numpy as np
 from tacit.data.synthetic_worlds import Blocks, example
 from tacit.design import Command, Run, option
 from tacit.errors import ConfigError
-from tacit.evaluation import SEED, WORKERS, Result, Table, grouped, manifest
+from tacit.evaluation import SEED, WORKERS, Result, Table, group_by, manifest
 from tacit.evaluation.runner import Runner
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         ),
     }
     shown: list[Table | str] = [
-        Table.of("", columns, planned.methods),
+        Table.from_rows("", columns, planned.methods),
         advice(planned),
         "Needed: by the normal approximation, in the assumed world. Proved enough: by Chernoff.",
     ]
@@ -173,10 +173,10 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
         "labels right": lambda same: fmean(row["accuracy"] for row in same),
         "adjusted Rand": lambda same: fmean(row["ari"] for row in same),
     }
-    by_setting = grouped(rows, itemgetter("method", "items", "rated", "epsilon", "users")).values()
+    by_setting = group_by(rows, itemgetter("method", "items", "rated", "epsilon", "users")).values()
     return Result(
         {"rows": rows},
-        (Table.of("", columns, by_setting), "Means over seeds; --json prints every one."),
+        (Table.from_rows("", columns, by_setting), "Means over seeds; --json prints every one."),
         "tacit plan sketches  says how many people it takes.",
     )
 
@@ -240,7 +240,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     }
     return Result(
         found | {"manifest": made_with},
-        (Table.of("", columns, found["points"]), *found["sentences"]),
+        (Table.from_rows("", columns, found["points"]), *found["sentences"]),
         "tacit plan sketches  says what theory asks for;  --json has every row.",
     )
 
