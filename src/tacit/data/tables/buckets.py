@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from tacit.data.domains import none_rated
 from tacit.data.ratings import Ratings
 from tacit.data.stored import MOST_VALUES, Block, Public, Rows, StoredRatings, columns_among
-from tacit.data.tables import Role
 from tacit.data.tables.cleaning import parts_of
 from tacit.data.tables.folder import is_folder
+from tacit.data.tables.names import Role
 from tacit.errors import ConfigError, DataError, OutputError
 
 LEAST_MEMORY = 2**30

@@ -20,7 +20,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tacit.data.columns import EVENTS, RatingScale, unfit
-from tacit.data.tables import Role, Table
+from tacit.data.tables import Table
+from tacit.data.tables.names import Role
 from tacit.data.tables.times import TIME, Dates, ordered, seconds
 from tacit.errors import ConfigError, DataError
 

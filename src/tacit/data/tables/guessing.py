@@ -18,9 +18,10 @@ import numpy as np
 import polars as pl
 
 from tacit.data.columns import RatingScale
-from tacit.data.tables import Role, Table, choose, find, missing
+from tacit.data.tables import Table, choose, find, missing
 from tacit.data.tables.cleaning import ANSWERS, Rules, to_numbers
 from tacit.data.tables.names import (
+    Role,
     Subject,
     is_compound_of,
     is_named,

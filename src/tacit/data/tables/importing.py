@@ -22,11 +22,11 @@ from tacit.data.columns import EVENTS
 from tacit.data.domains import DOMAIN, on_catalogue
 from tacit.data.movielens import is_movielens, movielens_reading
 from tacit.data.ratings import Ratings
-from tacit.data.tables import Role, Table, find, missing
+from tacit.data.tables import Table, find, missing
 from tacit.data.tables.cleaning import NO_EVENT, OnBad, Rules
 from tacit.data.tables.folder import is_folder
 from tacit.data.tables.guessing import Asked, ColumnLook, Guess, guess
-from tacit.data.tables.names import known_names, normalize_header
+from tacit.data.tables.names import Role, known_names, normalize_header
 from tacit.data.tables.reading import REPEATS, SUMMED, Reading, matched, ratings_of
 from tacit.data.tables.sources import frame_of, open_table
 from tacit.data.tables.where import has_columns_of, keep_rows
@@ -339,7 +339,7 @@ def _refuse_several_items_in_a_cell(columns: Guess) -> None:
         return
     for sign in (" ", ",", "|", ";"):
         parts = cells.str.split(sign).list.len()
-        several = float((parts > 1).mean() or 0.0)
+        several = int((parts > 1).sum()) / len(cells)
         pieces = cells.str.split(sign).explode()
         if several > _ALL_DIFFERENT / 2 and 2 * pieces.n_unique() < len(pieces):
             raise DataError(

@@ -62,7 +62,7 @@ def is_named(subject: Subject, header: str) -> bool:
 
 
 def is_compound_of(subject: Subject, header: str) -> bool:
-    """Tell whether a header consists of names of the subject and words such as id: `product_sku`."""
+    """Tell whether a header is made of names of the subject and words such as id."""
     if is_named(subject, header):
         return True
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+", header.strip().split(":")[0])

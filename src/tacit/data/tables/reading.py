@@ -13,10 +13,10 @@ import polars as pl
 
 from tacit.data.domains import DOMAIN
 from tacit.data.ratings import Column, Ratings
-from tacit.data.tables import Role, Table, find
+from tacit.data.tables import Table, find
 from tacit.data.tables.cleaning import Rules, clean, ids_of
 from tacit.data.tables.guessing import Guess
-from tacit.data.tables.names import known_names, normalize_header
+from tacit.data.tables.names import Role, known_names, normalize_header
 from tacit.data.tables.sources import open_table
 from tacit.data.tables.times import ordered
 from tacit.errors import DataError

@@ -15,8 +15,8 @@ from typing import Any
 
 import polars as pl
 
-from tacit.data.tables import Role, Table
-from tacit.data.tables.names import is_compound_of
+from tacit.data.tables import Table
+from tacit.data.tables.names import Role, is_compound_of
 from tacit.data.tables.text import text_table, unpacked
 from tacit.errors import DataError, MissingExtra
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
@@ -187,7 +187,8 @@ def _moment(text: str, day_first: bool) -> int | None:
     match = next((found for form in _FORMS if (found := form.match(text))), None)
     if match is None:
         return None
-    part = dict.fromkeys(("hour", "minute", "second", "half", "zone")) | match.groupdict()
+    part: dict[str, Any] = dict.fromkeys(("hour", "minute", "second", "half", "zone"))
+    part |= match.groupdict()
     year, day = int(part["year"]), int(part["a"])
     if match.re is _FORMS[-1]:  # a year and a month: its first day
         part["b"], part["a"], day = "1", str(day), day

@@ -32,8 +32,8 @@ from tacit.data.columns import EVENTS
 from tacit.data.domains import none_rated
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored import MOST_VALUES, Public, columns_among
-from tacit.data.tables import Role
 from tacit.data.tables.cleaning import arrow_of, ids_of
+from tacit.data.tables.names import Role
 from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
 
 try:
