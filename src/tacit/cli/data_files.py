@@ -58,7 +58,7 @@ def import_(
     header: bool | None = option("Whether the first line has names.", flag="--header/--no-header"),
     table: str | None = option("Table of a database."),
     where: list[str] | None = option(
-        "Rows that count, such as 'Status!=Storno', 'quantity>0' or 'event in view,buy'; all of "
+        "Rows that count, such as 'Status!=Storno', 'quantity>0' or 'event in view|buy'; all of "
         "several conditions have to hold."
     ),
     no_time: bool = option("Read no times.", flag="--no-time"),
@@ -143,7 +143,9 @@ def import_(
         "people": len(set(ratings.users.tolist())),
         "items": len(set(ratings.items.tolist())),
         "likes": int(ratings.likes.sum()),
-        "scale": None if ratings.scale == EVENTS and source.scale is None else str(ratings.scale),
+        "scale": str(ratings.scale)
+        if ratings.scale != EVENTS or "rating" in done.columns
+        else None,
         "columns": done.columns,
         "warnings": guess.warnings + warnings_about(ratings, done.read, done.dropped),
         "folder": str(out),

@@ -68,6 +68,10 @@ class RatingScale:
             if np.isin(values, levels).all() and np.isin(levels, values).sum() >= 2:
                 return scale, 0
         held = {scale: int(scale.holds(values).sum()) for scale in COMMON_SCALES}
+        if len(values) < FEWEST_FOR_RARE_SCALES:
+            held = {scale: number for scale, number in held.items() if scale not in _RARE_SCALES}
+        if not (values < 0).any():
+            del held[_BELOW_ZERO]
         enough = [scale for scale in held if held[scale] >= MOST_ON_SCALE * len(values)]
         chosen = enough[0] if enough else max(held, key=held.__getitem__)
         halves = RatingScale(chosen.minimum - 0.5, chosen.maximum, 0.5)
@@ -161,6 +165,10 @@ COMMON_SCALES = tuple(
         "-10:10:0",
     )
 )
+_BELOW_ZERO = COMMON_SCALES[-1]
+_RARE_SCALES = frozenset(map(RatingScale.parse, ("1:7:1", "0:20:0.5")))
+FEWEST_FOR_RARE_SCALES = 50
+"""Ratings from which on their absence above 7 or 20 says that the scale ends there."""
 MOST_ON_SCALE = 0.95
 """Share of the ratings that decides which scale they are on."""
 FEWEST_HALVES = 0.01

@@ -40,6 +40,7 @@ _OLDEST, _NEWEST = 315_532_800, 4_102_444_800  # of seconds that look like times
 _OLDEST_DATE, _NEWEST_DATE = 19_800_101, 21_001_231  # of dates written YYYYMMDD
 _MOST_STARS = 101
 _FEWEST_STARS = 3
+_FEW_ROWS = 50  # of a table whose columns cannot be told apart by how often a number comes
 _LONGEST_ID = 40
 _WIDE = 8  # columns of numbers that are items rather than stars
 _MOST_KINDS = 20  # of events that are shown
@@ -244,6 +245,9 @@ class _Search:
             named_otherwise = [at for at in times if is_named("other", self.headers[at])]
             fitting = [at for at in times if at not in named_otherwise]
             self.take("time", fitting[0] if fitting else None, "content")
+        answers = [at for at in self.free if self.looks[at].is_answer]
+        if len(answers) == 1 and not self.events and "plays" not in self.places:
+            self.take("rating", answers[0], "content")  # such as like and dislike
         if self.table.header:
             self._take_ids_beside_a_header()
         else:
@@ -279,8 +283,12 @@ class _Search:
         in_first_columns = {self.places.get("user"), self.places.get("item")} == {0, 1}
         third = self.looks[2] if len(self.looks) > 2 else None
         if third is not None and in_first_columns and 2 in self.free and not self.events:
-            several = third.numbers.n_unique() >= _FEWEST_STARS
-            if third.may_be_stars and several and not third.falls_from_the_least:
+            if len(self.table.frame) < _FEW_ROWS:
+                is_rating = third.on_scale and not third.is_time
+            else:
+                several = third.numbers.n_unique() >= _FEWEST_STARS
+                is_rating = third.may_be_stars and several and not third.falls_from_the_least
+            if is_rating:
                 self.take("rating", 2, "content")
 
     def _third_is_no_id(self, left: list[int]) -> bool:

@@ -29,6 +29,7 @@ from tacit.data.tables.guessing import Asked, ColumnLook, Guess, guess
 from tacit.data.tables.names import Role, known_names, normalize_header
 from tacit.data.tables.reading import REPEATS, SUMMED, Reading, matched, ratings_of
 from tacit.data.tables.sources import frame_of, open_table
+from tacit.data.tables.times import seconds
 from tacit.data.tables.where import has_columns_of, keep_rows
 from tacit.data.tabular import read_catalogue, with_items
 from tacit.errors import ConfigError, DataError
@@ -275,6 +276,7 @@ def carry_out(
     for columns in made.ratings:
         columns.checked(rules)
         _refuse_several_items_in_a_cell(columns)
+    made.ratings = [_without_unreadable_times(columns, rules) for columns in made.ratings]
     if made.movielens is not None:
         if rules.scale is not None:
             raise ConfigError("A MovieLens folder has a scale of its own: leave --scale out.")
@@ -293,8 +295,8 @@ def carry_out(
             fix="Check which column holds what (--user, --item, --rating, --time), or drop them "
             "all the same with --on-bad drop.",
         )
-    _check_guesses(made, ratings)
     _refuse_what_teaches_nothing(made, ratings)
+    _check_guesses(made, ratings)
     for each in made.users if users is None else [users]:
         people = matched(each, "user", None, ratings)
         ratings = replace(ratings, user_attributes={**ratings.user_attributes, **people})
@@ -328,6 +330,25 @@ def _check_guesses(made: Plan, ratings: Ratings) -> None:
             )
 
 
+def _without_unreadable_times(columns: Guess, rules: Rules) -> Guess:
+    """Leave out a column of times that no one asked for and of which most cells cannot be read."""
+    at = columns.places.get("time")
+    if at is None or columns.why["time"] == "asked":
+        return columns
+    column = columns.table.frame[:, at]
+    filled = len(column) - column.null_count()
+    try:
+        unread = seconds(column, rules.dates, digits=rules.guessing).null_count()
+    except DataError:
+        return columns  # which order its dates have is a question, asked where they are read
+    if unread - column.null_count() <= filled / 2:
+        return columns
+    name = columns.table.headers[at]
+    said = f"The times in column {name} cannot be read: they were left out."
+    places = {role: place for role, place in columns.places.items() if role != "time"}
+    return replace(columns, places=places, warnings=(*columns.warnings, said))
+
+
 def _refuse_several_items_in_a_cell(columns: Guess) -> None:
     """Raise DataError where an item column holds lists: cells never repeat, their parts do."""
     cells = columns.table.frame[:, columns.places["item"]].drop_nulls()
@@ -353,6 +374,8 @@ def _refuse_several_items_in_a_cell(columns: Guess) -> None:
 
 def _refuse_what_teaches_nothing(made: Plan, ratings: Ratings) -> None:
     """Raise DataError for ratings from which no list can be learned."""
+    if len(ratings) < _FEW:
+        return  # so few rows are an example; `warnings_about` says what is odd
     path = made.movielens or made.ratings[0].table.path
     fix = "Check which column holds what (--user, --item, --rating, --plays, --events)."
     people = len(np.unique(ratings.users))
@@ -374,6 +397,8 @@ def _refuse_what_teaches_nothing(made: Plan, ratings: Ratings) -> None:
 def warnings_about(ratings: Ratings, read: int, dropped: dict[str, int]) -> list[str]:
     """Say what looks odd in ratings that can be used."""
     said = []
+    if not ratings.likes.any():
+        said.append(f"No rating is a like on the scale {ratings.scale}.")
     values = np.unique(ratings.values)
     if ratings.scale != EVENTS and len(values) == 1:
         said.append(f"Every rating is {values[0]:g}: is this column the stars?")

@@ -39,6 +39,14 @@ _OPEN = "unexpected end of data"
 _SAMPLE = 20  # lines looked at to find the delimiter
 _FORMS = "CSV or other delimited text, JSON lines, Parquet, SQLite or DuckDB"
 _TYPED = re.compile(r":(?:token|float)(?:_seq)?$")
+_PACKED = {
+    b"\x1f\x8b": ".gz",
+    b"\xfd7zXZ\0": ".xz",
+    b"BZh": ".bz2",
+    b"PK\x03\x04": ".zip",
+    b"\x28\xb5\x2f\xfd": ".zst",
+}
+"""First bytes of packed files."""
 _ESCAPED_QUOTE = re.compile(rb'\\"(?![,;\t|\r\n])')
 """A quote after a backslash inside a cell; the same before a delimiter ends the cell."""
 _FEWEST_ALIKE = 0.6
@@ -49,12 +57,21 @@ Record = list[str] | str
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one file is written. `header_line` is 0 when there is none."""
+    """How one file is written.
+
+    Attributes:
+        delimiter: Between two cells.
+        headers: Names of the columns, their numbers where the file has none.
+        header_line: Last line above the rows; 0 if there is none.
+        quote: Around a cell.
+        has_names: Whether the file has names of its columns.
+    """
 
     delimiter: str
     headers: tuple[str, ...]
     header_line: int
     quote: str = '"'
+    has_names: bool = False
 
     def fits(self, cells: Record) -> bool:
         return not isinstance(cells, str) and len(cells) == len(self.headers)
@@ -63,24 +80,32 @@ class Dialect:
 def unpacked(path: Path) -> bytes:
     """Read the bytes of a file; gzip, zstd, xz, bz2 and zip are undone, whatever it is called."""
     raw = path.read_bytes()
+    kind = next((kind for start, kind in _PACKED.items() if raw.startswith(start)), None)
+    if kind is None:
+        return raw
     try:
-        if raw[:2] == b"\x1f\x8b":
+        if kind == ".gz":
             return gzip.decompress(raw)
-        if raw[:6] == b"\xfd7zXZ\0":
+        if kind == ".xz":
             return lzma.decompress(raw)
-        if raw[:3] == b"BZh":
+        if kind == ".bz2":
             return bz2.decompress(raw)
-        if raw[:4] == b"PK\x03\x04":
+        if kind == ".zip":
             return _only_member(raw, path)
-        if raw[:4] == b"\x28\xb5\x2f\xfd":
-            return "\n".join(pl.read_lines(io.BytesIO(raw)).to_series()).encode()
-    except (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
-        what = f"the packed file cannot be unpacked ({error})"
-        raise DataError(what, path=path, fix="Fetch it again.") from None
-    except pl.exceptions.PolarsError:
-        what = "the .zst file cannot be unpacked as UTF-8 text"
-        raise DataError(what, path=path, fix="Unpack it:  zstd -d") from None
-    return raw
+        return "\n".join(pl.read_lines(io.BytesIO(raw)).to_series()).encode()
+    except zipfile.BadZipFile:
+        raise DataError(
+            "this is an Excel or zip file that cannot be opened",
+            path=path,
+            expected=_FORMS,
+            fix="Save the sheet as CSV, or unpack the archive first.",
+        ) from None
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, pl.exceptions.PolarsError) as error:
+        raise DataError(
+            f"the {kind} file cannot be unpacked ({error})",
+            path=path,
+            fix="Fetch it again, or unpack it first.",
+        ) from None
 
 
 def _only_member(raw: bytes, path: Path) -> bytes:
@@ -136,7 +161,7 @@ def text_table(path: Path, raw: bytes, *, encoding: str | None, **given: Any) ->
             raise each.with_place(path=path, expected="every quote closed")
     if not len(frame) and not torn:
         raise DataError("the file has a header but no rows", path=path)
-    has_names = dialect.header_line > 0 or block_lines is not None
+    has_names = dialect.has_names or block_lines is not None
     return Table(path, frame, lines, torn, text=True, header=has_names)
 
 
@@ -229,7 +254,7 @@ def _dialect(
             column=min(repeated),
             fix="Rename one of them.",
         )
-    return Dialect(chosen, tuple(names), sample[0][0], quote)
+    return Dialect(chosen, tuple(names), sample[0][0], quote, has_names=True)
 
 
 def _is_header(first: list[str], below: list[list[str]], wanted: set[str]) -> bool:

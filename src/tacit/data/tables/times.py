@@ -17,7 +17,10 @@ import polars as pl
 from tacit.errors import DataError
 
 Dates = Literal["dayfirst", "monthfirst"]
-_WHICH = "Say which with --dates dayfirst or --dates monthfirst (from Python: dates=...)"
+_WHICH = (
+    "Say which with --dates dayfirst or --dates monthfirst (from Python: dates=...), or leave "
+    "times out with --no-time"
+)
 TIME = "seconds since 1970 (whole, or with decimals, which are cut), an ISO date-time or a date"
 LAST_SECOND = 253_402_300_799  # the end of the year 9999: beyond it lie milliseconds, not seconds
 

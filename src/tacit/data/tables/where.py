@@ -1,4 +1,4 @@
-"""Which rows of a table count: conditions such as `Status!=Storno` or `event in view,buy`."""
+"""Which rows of a table count: conditions such as `Status!=Storno` or `event in view|buy`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def keep_rows(table: Table, conditions: Sequence[str]) -> Table:
 
     Args:
         table: Whole rows.
-        conditions: COLUMN=VALUE, also with !=, <, >, <=, >=, or `COLUMN in VALUE,VALUE`. Values
+        conditions: COLUMN=VALUE, also with !=, <, >, <=, >=, or `COLUMN in VALUE|VALUE`. Values
             compare as text, and as numbers with < and >. An empty cell fulfils only !=.
 
     Raises:
@@ -72,7 +72,7 @@ def _fulfilled(table: Table, condition: str) -> pl.Series:
     elif sign == "!=":
         return (texts != value).fill_null(value=True)
     elif sign == "in":
-        found = texts.is_in([each.strip() for each in value.split(",")])
+        found = texts.is_in([each.strip() for each in value.split("|")])
     else:
         found = _compared(texts.cast(pl.Float64, strict=False), sign, value, condition)
     return found.fill_null(value=False)
