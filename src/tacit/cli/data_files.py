@@ -34,6 +34,7 @@ _MEANS: dict[Role, str] = {
     "time": "when",
     "domain": "the item's domain",
 }
+"""Columns that are read, in words."""
 _ASKED: tuple[Role, ...] = ("user", "item", "rating", "plays", "time")
 _WHY = {"asked": "you said so", "name": "its name", "content": "what stands in it"}
 Out = Annotated[Path, typer.Argument(help="File to write: .csv, .tsv or .parquet.")]
@@ -85,19 +86,14 @@ def import_(
         decimal=decimal,
         guessing=True,
     )
-    asked: dict[Role, str | None] = {
-        "user": source.user,
-        "item": source.item,
-        "rating": source.rating,
-        "plays": source.plays,
-        "time": source.time,
-        "domain": source.domain,
-    }
+    typed = source.columns | {"plays": source.plays, "domain": source.domain}
+    asked = {role: typed[role] for role in _MEANS}
     if no_time:
         del asked["time"]
     events = bool(source.events)
 
     def plan_import() -> Plan:
+        """Plan to read the columns that were asked for; others are guessed."""
         return plan(
             [source.path, *(more or [])],
             asked,
@@ -128,10 +124,16 @@ def import_(
             events = _ask_for_columns(asked, usual) or events
             guess = plan_import()
     done = carry_out(
-        guess, rules, on_bad=on_bad, events=events, users=source.users,  # type: ignore[arg-type]
-        items=source.items, catalogue=catalogue, public_items=public_items,
+        guess,
+        rules,
+        on_bad=on_bad,  # type: ignore[arg-type]
+        events=events,
+        users=source.users,
+        items=source.items,
+        catalogue=catalogue,
+        public_items=public_items,
         domain=source.domain,
-    )  # fmt: skip
+    )
     ratings = done.ratings
     if max(source.per_item, source.per_user) > 1:
         ratings = ratings.at_least(per_item=source.per_item, per_user=source.per_user)
@@ -245,12 +247,19 @@ def generate(
         halves = (items // 2, items - items // 2)
         made = generate_domains(users, halves, ratings / users, pull=0.35, labels=labels, seed=seed)
         return _write_domains(made, out, seed)
-    people, about_items = file_beside(out, "users"), file_beside(out, "items") if labels else None
+    people = file_beside(out, "users")
+    about_items = file_beside(out, "items") if labels else None
     check_files(out, people, about_items)
     made = synthetic.generate(
-        users=users, items=items, ratings=ratings, share=share, which=which, how=how,
-        labels=labels, seed=seed,
-    )  # fmt: skip
+        users=users,
+        items=items,
+        ratings=ratings,
+        share=share,
+        which=which,
+        how=how,
+        labels=labels,
+        seed=seed,
+    )
     write_users(made, people)
     facts = {"seed": seed, "users_file": str(people), "attribute": "gender"}
     also = f"their gender in {people}"

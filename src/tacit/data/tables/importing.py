@@ -345,7 +345,8 @@ def _without_unreadable_times(columns: Guess, rules: Rules) -> Guess:
         return columns
     name = columns.table.headers[at]
     said = f"The times in column {name} cannot be read: they were left out."
-    places = {role: place for role, place in columns.places.items() if role != "time"}
+    places = dict(columns.places)
+    del places["time"]
     return replace(columns, places=places, warnings=(*columns.warnings, said))
 
 
