@@ -182,14 +182,14 @@ class RecommenderConformance:
             with _raises(NotFittedError):
                 use(self.make())
 
-    def test_odd_stars_are_raises(self) -> None:
+    def test_odd_stars_are_refused(self) -> None:
         """A history with a star that is no finite number is refused."""
         model, item = self.fitted_model(), self.catalogue()[0]
         for stars in (math.nan, math.inf, "4"):
             with _raises(DataError):
                 model.recommend(history={item: stars})
 
-    def test_empty_lists_are_raises(self) -> None:
+    def test_empty_lists_are_refused(self) -> None:
         """A list of no or fewer entries is a mistake."""
         model = self.fitted_model()
         for n in (0, -1):
