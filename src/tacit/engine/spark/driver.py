@@ -32,8 +32,8 @@ from tacit.data.columns import EVENTS
 from tacit.data.domains import item_without_ratings
 from tacit.data.ratings import Column, Ratings, RatingScale
 from tacit.data.stored_ratings import MOST_VALUES, PublicInputs, columns_among
-from tacit.data.tables import Role
 from tacit.data.tables.cleaning import arrow_of, ids_of
+from tacit.data.tables.names import Role
 from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
 
 try:
@@ -161,6 +161,13 @@ def fold_reports(
             one sender are in one task.
         fold: From reports to a table of counts.
         tasks: As for `open_spark`.
+
+    Returns:
+        The table of counts, of the shape that `fold` gives.
+
+    Raises:
+        ClusterError: The source is not there, or the cluster does not answer.
+        DataError: The column holds no bytes.
     """
     with _session(remote) as session:
         from pyspark.sql import functions as spark
