@@ -118,7 +118,7 @@ def test_remembered_before_it_is_sent(service, client, tmp_path):
     answer = service.answers[REPORTS]
 
     def looked(body):
-        with memory.turn() as kept:
+        with memory.transaction() as kept:
             seen[body] = kept
         return answer(body)
 
@@ -135,7 +135,7 @@ def test_public_files_are_fetched_without_a_key(service, client):
     device.recommend("films", HISTORY, liked_from=4.0)
     device.disclosures()
     device.disclosure("gender")
-    device.at_device("gender", {}, now=0)
+    device.recommend_on_device("gender", {}, now=0)
     fetched = [headers for method, *_, headers in service.asked if method == "GET"]
     assert len(fetched) == 8
     known = {"Accept-Encoding", "Host", "User-Agent", "Connection"}
