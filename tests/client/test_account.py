@@ -73,5 +73,5 @@ def test_what_is_no_secret(path, text):
 
 def test_no_folder(tmp_path):
     """A folder that is not there is said in one sentence."""
-    with pytest.raises(OutputError, match="nothing can be kept"):
+    with pytest.raises(OutputError, match="nothing can be stored"):
         FileAccount(tmp_path / "no" / "account")

@@ -274,7 +274,7 @@ def test_no_scores_yet(service, client):
     device = client()
     device.send_letter("gender", OWN, STARS, NOW)
     for asked in (device.recommend_from_letter, device.predict):
-        with pytest.raises(ConfigError, match="at_device"):
+        with pytest.raises(ConfigError, match="recommend_on_device"):
             asked("gender", {})
 
 
