@@ -16,10 +16,15 @@ from tacit.client.accounts import Account, account_mark
 from tacit.client.memories import Memory, MemoryContent
 from tacit.client.transport import ServiceError, Transport, decode_message, quote_name
 from tacit.designs.standard_scheme import account as scheme
-from tacit.designs.standard_scheme import drawing
-from tacit.designs.standard_scheme.device import Device, renamed
+from tacit.designs.standard_scheme import epochs
+from tacit.designs.standard_scheme.device import Device, follow_aliases
 from tacit.designs.standard_scheme.disclosure import Disclosure
-from tacit.designs.standard_scheme.memory import State, forgotten, identified, opened
+from tacit.designs.standard_scheme.memory import (
+    State,
+    open_state,
+    split_wire_ids,
+    state_after_forgetting,
+)
 from tacit.designs.standard_scheme.messages import LARGEST, ItemId, ItemTable, Release, Scores
 from tacit.errors import ConfigError, PrivacyError
 
@@ -78,8 +83,8 @@ class Letters:
             digest: The disclosure's digest, where it is known from elsewhere.
         """
         now = int(time.time()) if now is None else now
-        history, refused_ids = identified(history)
-        entered, _ = identified(entered or {})
+        history, refused_ids = split_wire_ids(history)
+        entered, _ = split_wire_ids(entered or {})
         next_attempt = self._note_ratings(name, history, entered, now)
         if next_attempt is not None:
             return LetterResult(None, next_attempt, "")
@@ -128,7 +133,7 @@ class Letters:
         """
         disclosure, scores = self._last_answer(name)
         order = disclosure.item_number
-        rated = renamed(history, disclosure)
+        rated = follow_aliases(history, disclosure)
         rows = [row for row in scores.scores if row[0] not in rated]
         rows.sort(key=lambda row: (-row[2], order[row[0]]))
         return [item for item, *_ in rows[:n]]
@@ -163,7 +168,7 @@ class Letters:
         """
         now = int(time.time()) if now is None else now
         disclosure, table = self._fetch_item_table(name, now)
-        rated = renamed(history, disclosure)
+        rated = follow_aliases(history, disclosure)
         levels = {}
         for item in disclosure.items:
             if item in rated:  # the nearest whole level; of two, the higher, as in every language
@@ -191,11 +196,11 @@ class Letters:
             The service's receipt.
         """
         now = int(time.time()) if now is None else now
-        rated, _ = identified(dict.fromkeys(history, 0.0))
+        rated, _ = split_wire_ids(dict.fromkeys(history, 0.0))
         with self._memory.transaction() as content:
             if content.account == self._mark:
                 self._account.store_letter_epoch(LARGEST)  # then a copy of the memory is too old
-                state = forgotten(content.state or State(created=now), rated, now)
+                state = state_after_forgetting(content.state or State(created=now), rated, now)
                 _forget_content(content, self._mark, state)
         answer = self._service.delete(f"/api/users/{quote_name(user)}", self._mark)
         return self._service.parse_json(answer)
@@ -245,7 +250,9 @@ class Letters:
                 )
             if content.state is not None:
                 arrivals = content.state.arrivals
-                for item in filter(content.state.undecided, renamed(history, content.state)):
+                for item in filter(
+                    content.state.is_undecided, follow_aliases(history, content.state)
+                ):
                     arrivals.setdefault(item, min(now, entered.get(item, now)))
             due = _due_second(content, self._account.secret, now)
             if due > now:
@@ -262,7 +269,7 @@ class Letters:
         last_letter_epoch = None if content.lost else self._account.last_letter_epoch
         if content.state is None and last_letter_epoch == -1:
             return State(created=self._account.created or now)
-        return opened(content.state, last_letter_epoch, history, now, disclosure.epoch_length)
+        return open_state(content.state, last_letter_epoch, history, now, disclosure.epoch_length)
 
     def _check_latest(self, name: str, state: State, length: int, now: int) -> None:
         """Close the account here if the service has a letter of an epoch unknown to this memory.
@@ -272,7 +279,7 @@ class Letters:
         """
         length = state.epoch_length or length
         secret = self._account.secret
-        due = drawing.due(state.created, state.last_epoch, now, length, secret)
+        due = epochs.due_epoch(state.created, state.last_epoch, now, length, secret)
         if due is None or state.closed:
             return
         if self._service.fetch_latest_epoch(name) > state.last_epoch:
@@ -348,13 +355,13 @@ class Letters:
         fetched = self._item_tables.get(name)
         if fetched is not None:
             epoch, disclosure, table = fetched
-            if epoch == drawing.calendar(now, disclosure.epoch_length):
+            if epoch == epochs.calendar_epoch(now, disclosure.epoch_length):
                 return disclosure, table
         disclosure = self._service.fetch_disclosure(name)
         table = self._service.fetch_message(ItemTable.decode, "disclosures", name, "item-table")
         if table.disclosure != disclosure.digest or len(table.columns) != len(disclosure.items):
             raise ServiceError("The service's item table is not that of its disclosure.")
-        epoch = drawing.calendar(now, disclosure.epoch_length)
+        epoch = epochs.calendar_epoch(now, disclosure.epoch_length)
         self._item_tables[name] = (epoch, disclosure, table)
         return disclosure, table
 
@@ -386,16 +393,16 @@ def _due_second(content: MemoryContent, secret: bytes, now: int) -> int:
     if state.letter is not None and state.last_epoch > content.settled:
         return now
     length = state.epoch_length or Disclosure.decode(content.tables).epoch_length
-    epoch = drawing.latest_ended(state.created, now, length)
+    epoch = epochs.latest_ended_epoch(state.created, now, length)
     if epoch is None or epoch <= max(state.last_epoch, content.settled):
         epoch = _running_epoch(state.created, now, length)
-    return drawing.moment(epoch, state.created, length, secret)
+    return epochs.speaking_moment(epoch, state.created, length, secret)
 
 
 def _running_epoch(created: int, now: int, length: int) -> int:
     """Label of the epoch that ends next: 0, then 1, then the calendar's number."""
-    if now < drawing.end(0, created, length):
+    if now < epochs.epoch_end(0, created, length):
         return 0
-    if now < drawing.end(1, created, length):
+    if now < epochs.epoch_end(1, created, length):
         return 1
-    return drawing.calendar(now, length)
+    return epochs.calendar_epoch(now, length)

@@ -21,10 +21,12 @@ import numpy as np
 from tacit.data.domains import DOMAIN, domain_of
 from tacit.data.movielens import is_movielens, read_movielens
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.tables import Role, Table, choose, find, missing
+from tacit.data.tables import Table, choose, find, missing
 from tacit.data.tables.cleaning import OnBad, Rules, clean
 from tacit.data.tables.folder import PathLike, is_folder, read_folder, refuse_private_list
-from tacit.data.tables.reading import guess, matched, ratings_of, table_of
+from tacit.data.tables.guessing import guess
+from tacit.data.tables.names import Role
+from tacit.data.tables.reading import matched, ratings_of, table_of
 from tacit.data.tables.sources import frame_of, open_table
 from tacit.data.tables.times import Dates
 from tacit.errors import ConfigError, DataError
@@ -80,7 +82,7 @@ def read_ratings(
     opened = open_table(path, delimiter=delimiter, asked=[*asked.values()], table=table)
     if items is not None and find("domain", opened.headers, domain) is None:
         asked["domain"] = None  # it is in the file of items
-    guessed = guess(opened, asked, events=events, contents=False).checked(rules)
+    guessed = guess(opened, asked, events=events).checked(rules)
     ratings = ratings_of([guessed], rules).ratings
     if users is not None:
         ratings = replace(ratings, user_attributes=matched(users, "user", user, ratings))
@@ -241,16 +243,56 @@ def read_history(
     item_ids: (items,) a model knows. An id of the file that is written like one of them becomes it,
     also of another type. events: items alone are enough, and each is a 1.
     """
-    opened = open_table(path, delimiter=delimiter, asked=(item, rating))
-    needed: tuple[Role, ...] = ("item",) if events else ("item", "rating")
     asked: dict[Role, str | None] = {"item": item, "rating": rating}
+    columns = _columns_of_history(path, asked, delimiter=delimiter, events=events)
+    stars = columns.get("rating", np.ones(len(columns["item"])))
+    return _by_item(columns["item"], stars, item_ids)
+
+
+def read_history_times(
+    path: PathLike,
+    *,
+    item: str | None = None,
+    time: str | None = None,
+    delimiter: str | None = None,
+    item_ids: Column | None = None,
+) -> dict[Any, int] | None:
+    """Read when one person rated each item.
+
+    Args:
+        path: The file of `read_history`.
+        item: Name of the column of ids; None: a well-known header.
+        time: Name of the column of times; None: a well-known header, if there is one.
+        delimiter: What separates columns; None: found in the file.
+        item_ids: (items,) a model knows. An id that is written like one of them becomes it.
+
+    Returns:
+        Item id to seconds since 1970, the last row's for an item rated twice; None without a
+        column of times.
+    """
+    asked: dict[Role, str | None] = {"item": item, "time": time}
+    columns = _columns_of_history(path, asked, delimiter=delimiter, events=True)
+    if "time" not in columns:
+        return None
+    return _by_item(columns["item"], columns["time"], item_ids)
+
+
+def _columns_of_history(
+    path: PathLike, asked: dict[Role, str | None], *, delimiter: str | None, events: bool
+) -> Mapping[str, Column]:
+    """Read the columns of one person's own ratings. events: whether items alone are enough."""
+    opened = open_table(path, delimiter=delimiter, asked=tuple(asked.values()))
+    needed: tuple[Role, ...] = ("item",) if events else ("item", "rating")
     guessed = guess(opened, asked, events=events, contents=False).checked(Rules(), needed)
-    columns = clean(opened, guessed.places, Rules()).columns
-    ids = np.array(columns["item"], dtype=object).tolist()
-    stars = columns.get("rating", np.ones(len(ids))).tolist()
-    history = dict(zip(ids, stars, strict=True))
+    return clean(opened, guessed.places, Rules()).columns
+
+
+def _by_item(items: Column, values: Column, item_ids: Column | None) -> dict[Any, Any]:
+    """Map each item's id to its last value. item_ids: ids of a model, which replace their text."""
+    ids = np.array(items, dtype=object).tolist()
+    last = dict(zip(ids, values.tolist(), strict=True))
     known = {} if item_ids is None else {str(key): key for key in item_ids.tolist()}
-    return {known.get(str(key), key): history[key] for key in sorted(history)}
+    return {known.get(str(key), key): last[key] for key in sorted(last)}
 
 
 def load(path: str | Path, **options: Any) -> Ratings:
@@ -261,7 +303,7 @@ def load(path: str | Path, **options: Any) -> Ratings:
     """
     path = Path(path)
     given = {name: value for name, value in options.items() if value is not None}
-    if path.is_file():
+    if path.exists() and not path.is_dir():  # also a pipe
         if path.name in ("u.data", "ratings.dat") and is_movielens(path.parent) and not given:
             fix = f"Name its folder instead: {path.parent}"
             raise DataError("this is one file of a MovieLens folder", path=path, fix=fix)

@@ -21,6 +21,8 @@ from tacit.views import table
 Floats = NDArray[np.float64]
 History = Mapping[Any, float]
 """One person's own ratings: item id to stars."""
+HistoryTimes = Mapping[Any, int]
+"""When one person rated each item of a history: item id to seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,13 +233,14 @@ class ItemRecommender(Parameters):
         """(n_items,) score of every item for a person with this history."""
         raise NotImplementedError
 
-    def _fitted(self) -> None:
+    def _require_fitted(self) -> None:
+        """Raise NotFittedError before `fit`."""
         if not hasattr(self, "item_ids_"):
             name = type(self).__name__
             raise NotFittedError(f"This {name} is not fitted. Call fit(ratings) first.")
 
     def _history(self, user: Any, history: History | None) -> History:
-        self._fitted()
+        self._require_fitted()
         if history is not None:
             return checked_history(history, self.item_ids_)
         return self.people_.history(user) if self.people_ is not None else {}
