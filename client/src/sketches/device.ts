@@ -180,7 +180,8 @@ async function answerCampaign(
     if (cap !== undefined && liked.size > cap) liked = new Set(await noise.choose(liked, cap));
     truths = sensedSets(campaign, ticket).map((members) => members.some((item) => liked.has(item)));
   } else if (campaign.method === "pairwise-preference") {
-    truths = itemPairs(campaign, ticket).map((asked) => asked.every((item) => liked.has(item)));
+    truths = itemPairs(campaign, ticket).map((pair) =>
+      pair.every((item) => liked.has(item)));
   } else {
     const chosen = (pair = await chooseRatedPair(rated, noise));
     truths = Array<boolean>(campaign.questions).fill(chosen.every((item) => liked.has(item)));
