@@ -103,9 +103,9 @@ def describe(source: RatingsOptions) -> Result:
 def _domains(ratings: Ratings) -> dict[str, dict[str, int]]:
     import numpy as np
 
-    from tacit.data.domains import domain_names, within
+    from tacit.data.domains import domain_names, ratings_in_domain
 
-    parts = {name: within(ratings, name) for name in domain_names(ratings)}
+    parts = {name: ratings_in_domain(ratings, name) for name in domain_names(ratings)}
     return {
         name: {"items": part.n_items, "ratings": len(part), "people": len(np.unique(part.users))}
         for name, part in parts.items()

@@ -1,4 +1,4 @@
-"""What every recommender offers, and how scores become a list."""
+"""The role of a recommender, and how scores become a list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is given to a recommender, checked: ratings, histories, ids, lengths of lists."""
+"""Checks of a recommender's inputs: ratings, histories, ids, lengths of lists."""
 
 from __future__ import annotations
 

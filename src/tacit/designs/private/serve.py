@@ -1,4 +1,4 @@
-"""What the service's demonstration shows of private lists, made from generated ratings.
+"""Private lists in the service's demonstration, on generated ratings.
 
 Lists of films, for devices to make.
 """

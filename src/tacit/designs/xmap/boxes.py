@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.stored import Given, StoredRatings, in_memory, known_of
+from tacit.data.stored_ratings import RatingsSource, StoredRatings, catalogue_of, require_in_memory
 from tacit.designs.xmap import guarantees
 from tacit.designs.xmap.extender import Baseline, centred, extend, means_of_people
 from tacit.designs.xmap.generator import Profiles, alter_egos, drawn_as_published, images
@@ -226,9 +226,9 @@ class Boxes:
         return arrays
 
 
-def fitted(ratings: Given, catalogue: Catalogue, engine: Engine, draws: Source) -> Boxes:
+def fitted(ratings: RatingsSource, catalogue: Catalogue, engine: Engine, draws: Source) -> Boxes:
     """Each target, learned. An item that nobody rated has the mean of its domain."""
-    known = known_of(ratings)
+    known = catalogue_of(ratings)
     if isinstance(ratings, StoredRatings):
         sums, counts = ratings.total(_stars_of_items)
     else:
@@ -247,13 +247,13 @@ def fitted(ratings: Given, catalogue: Catalogue, engine: Engine, draws: Source) 
 
 
 def _bridge(
-    ratings: Given, catalogue: Catalogue, target: str, item_means: Floats,
+    ratings: RatingsSource, catalogue: Catalogue, target: str, item_means: Floats,
     raters: NDArray[np.int64], engine: Engine, draws: Source,
 ) -> Bridge:  # fmt: skip
     """Lists of who is rated together are only made without noise: their table has none."""
     settings = catalogue.settings
     if settings.user_based or not settings.noiseless:
-        in_memory(ratings)  # the model is everybody; a draw needs all candidates at once
+        require_in_memory(ratings)  # the model is everybody; a draw needs all candidates at once
     sources, targets = catalogue.sources(target), catalogue.targets(target)
     if not raters[targets].any():
         raise DataError("nobody rated anything in the target domain", found=target)
@@ -271,7 +271,7 @@ def _bridge(
     k, significance = settings.k, settings.significance
     neighbours: ItemNeighbours | PeopleNeighbours
     if settings.user_based:
-        everybody = egos(stars(in_memory(ratings))[0], None)
+        everybody = egos(stars(require_in_memory(ratings))[0], None)
         neighbours = PeopleNeighbours(means, everybody, k, budget, draws)
     else:
         table = _table(ratings, partial(stars, egos=egos), centred)
@@ -283,12 +283,12 @@ def _bridge(
         among = np.flatnonzero(used).astype(np.int32)
         who = _table(ratings, stars, pattern, here)
         lists = rated_together(who, here, targets, among, engine)
-    lowest = known_of(ratings).scale.minimum
+    lowest = catalogue_of(ratings).scale.minimum
     return Bridge(targets, places, item_means, neighbours, settings.alpha, lowest, engine, lists)
 
 
 def _table(
-    ratings: Given, rows: Rows, make: Callable[[sparse.csr_array, Floats], Table],
+    ratings: RatingsSource, rows: Rows, make: Callable[[sparse.csr_array, Floats], Table],
     raters: NDArray[np.int64] | None = None,
 ) -> Table:  # fmt: skip
     """What `make` makes of everybody's rows, where they are."""

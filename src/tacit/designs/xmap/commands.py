@@ -60,7 +60,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     The sound variant is the design private, from domain to domain; features and stars are for it.
     k, extender-k and significance are for the variant published only.
     """
-    from tacit.data.stored import watched
+    from tacit.data.stored_ratings import show_progress
     from tacit.designs.xmap.model import XMap
     from tacit.profile_sums.settings import refuse_filter
 
@@ -80,7 +80,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         passes = 1 + 7 * len(settings.to_domain)
     with ExitStack() as open_until:
         ratings = open_until.enter_context(run.open(settings, catalogue=settings.catalogue))
-        open_until.enter_context(watched(ratings, run.progress, passes))
+        open_until.enter_context(show_progress(ratings, run.progress, passes))
         model.fit(ratings).save(settings.out)
     card, useful = model.guarantees()[0], usefulness(model)
     data = private_fit_summary("x-map", settings.out, len(model.item_ids_))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tacit import container
 from tacit.data.ratings import RatingScale
-from tacit.data.stored import Given, known_of
+from tacit.data.stored_ratings import RatingsSource, catalogue_of
 from tacit.designs.xmap.settings import (
     VERSION,
     Kind,
@@ -94,13 +94,13 @@ class XMap(base.ItemRecommender):
         """The parameters, checked; ConfigError for one that cannot be."""
         return Settings(**{each.name: getattr(self, each.name) for each in fields(Settings)})
 
-    def fit(self, ratings: Given, *, draws: Source | None = None) -> XMap:
+    def fit(self, ratings: RatingsSource, *, draws: Source | None = None) -> XMap:
         """Learn from everybody. draws: where the published variant draws from; by default the
         operating system. Noise takes no seed."""
-        inputs.checked_ratings(known_of(ratings))
+        inputs.checked_ratings(catalogue_of(ratings))
         settings = self.settings
         chosen, domains = catalogue(ratings, settings)
-        known = known_of(chosen)
+        known = catalogue_of(chosen)
         self.sound_ = self.boxes_ = None
         self.__dict__.pop("item_ids_", None)
         if settings.variant == "sound":

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column
-from tacit.data.stored import Given, known_of, within
+from tacit.data.stored_ratings import RatingsSource, catalogue_of, keep_items
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Adjacency, Guarantee
 from tacit.profile_sums import guarantees
@@ -176,16 +176,16 @@ class Catalogue:
         return np.flatnonzero(self.domains == target).astype(np.int32)
 
 
-def catalogue(ratings: Given, settings: Settings) -> tuple[Given, Catalogue]:
+def catalogue(ratings: RatingsSource, settings: Settings) -> tuple[RatingsSource, Catalogue]:
     """The ratings of the domains in question, their items renumbered, and those items' domains."""
     column, used = settings.domain, {*settings.source, *settings.target}
-    domains = item_domains(known_of(ratings), column, (*settings.source, *settings.target))
+    domains = item_domains(catalogue_of(ratings), column, (*settings.source, *settings.target))
     if not settings.source:
         used = {name for name in domains.tolist() if isinstance(name, str)}
     if used <= set(settings.target) and len(used) < 2:
         raise DataError("there is only one domain", column=column, found=settings.target[0])
     member = np.array([name in used for name in domains.tolist()], dtype=bool)
-    return within(ratings, member), Catalogue(domains[member], settings)
+    return keep_items(ratings, member), Catalogue(domains[member], settings)
 
 
 def catalogue_from_header(header: Mapping[str, Any], settings: Settings) -> Catalogue:
