@@ -203,14 +203,14 @@ def _run(line: str, folder: Path | None) -> None:
 
 
 def _run_on_two_domains(line: str, folder: Path | None, data: str) -> None:
-    """Make two.csv of MovieLens latest-small in a temporary folder, and run the command on it."""
+    """Make two.csv of MovieLens 100K in a temporary folder, and run the command on it."""
     if not data:
         raise ConfigError(
-            "This needs two.csv, of two domains: name the folder of ml-latest-small with "
+            "This needs two.csv, of two domains: name the folder of ml-100k with "
             "--folder, or set TACIT_DATA, or run  tacit data domains FOLDER -o two.csv"
         )
     with TemporaryDirectory() as temporary:
         two_domains = shlex.quote(f"{temporary}/two-domains.csv")
         with redirect_stdout(sys.stderr):
-            _run(f"tacit data domains FOLDER/ml-latest-small -o {two_domains}", folder)
+            _run(f"tacit data domains FOLDER/ml-100k -o {two_domains}", folder)
         _run(line.replace("two.csv", two_domains), folder)

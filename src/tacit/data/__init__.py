@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tacit.data.tabular import ratings_from as ratings_from
     from tacit.data.tabular import read_catalogue as read_catalogue
     from tacit.data.tabular import read_history as read_history
+    from tacit.data.tabular import read_history_times as read_history_times
     from tacit.data.tabular import read_ratings as read_ratings
     from tacit.data.tabular import with_items as with_items
 
@@ -60,6 +61,7 @@ _HOMES = {
         "ratings_from",
         "read_catalogue",
         "read_history",
+        "read_history_times",
         "read_ratings",
         "with_items",
     ),
