@@ -102,7 +102,7 @@ export class Device {
     );
     const stated = this.limits.units.includes(campaign.unit);
     refuseIf(!stated, `this campaign protects a ${campaign.unit} only`);
-    if (campaign.method === "pairwise-rated") this.checkRatedPairs(answers);
+    if (campaign.namesPair) this.checkRatedPairs(answers);
     const fits =
       catalogue.length === campaign.items &&
       equal(await catalogueDigest(catalogue), campaign.catalogue);
@@ -179,11 +179,14 @@ async function answer(
     // At most as many as epsilon is calibrated for.
     if (cap !== undefined && liked.size > cap) liked = new Set(await noise.choose(liked, cap));
     truths = sensedSets(campaign, ticket).map((members) => members.some((item) => liked.has(item)));
-  } else if (campaign.method === "pairwise-preference") {
-    truths = pairs(campaign, ticket).map((asked) => asked.every((item) => liked.has(item)));
   } else {
-    const chosen = (pair = await ratedPair(rated, noise));
-    truths = Array<boolean>(campaign.questions).fill(chosen.every((item) => liked.has(item)));
+    if (campaign.namesPair) pair = await ratedPair(rated, noise);
+    const asked = pair === undefined ? pairs(campaign, ticket) : [pair];
+    truths = asked.map((both) => {
+      const identical =
+        campaign.asksIdentical && both.every((item) => rated.has(item) && !liked.has(item));
+      return both.every((item) => liked.has(item)) || identical;
+    });
   }
   const released = await Promise.all(truths.map((bit, question) => noise.released(question, bit)));
   const bits = released.reduce((sum, bit, question) => sum + (bit ? 2 ** question : 0), 0);

@@ -15,7 +15,7 @@ from tacit.designs.sketches import sensing
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.counting import Seen
 from tacit.designs.sketches.device import Device, Limits
-from tacit.designs.sketches.messages import Report
+from tacit.designs.sketches.messages import METHODS, RATED_METHODS, Report
 from tacit.designs.sketches.server import REASONS, Server, item_counts, pair_counts
 from tacit.engine import sketch_compiled
 from tacit.errors import ConfigError, ModelFileError
@@ -432,12 +432,12 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("method", ["multi-maxsense", "pairwise-preference", "pairwise-rated"])
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_counts_that_do_not_add_up_are_refused(campaign, tmp_path, method, damage):
     """Arrays of another shape, type or range, or that contradict each other, are never used."""
     made = campaign(method=method)
-    chosen = {"pair": (0, 1)} if method == "pairwise-rated" else {}
+    chosen = {"pair": (0, 1)} if method in RATED_METHODS else {}
     server = Server(made, shard=(0, 3))
     server.fold(wire([Report(made.id, 3 * n, int(n == 3), **chosen) for n in range(1, 6)]), now=NOW)
     server.save(tmp_path / "counts")

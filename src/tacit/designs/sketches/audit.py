@@ -98,7 +98,7 @@ def worst(campaign: Campaign, unit: str) -> float:
     """The largest loss over all neighbours of a unit and over three secrets, hence questions; of
     pairs of rated items that of the stars alone, for every public set of two or more of them."""
     losses = [0.0]
-    if campaign.method == "pairwise-rated":
+    if campaign.names_pair:
         for rated in (world for world in WORLDS if sum(world) >= 2):
             shown = [distribution(campaign, _SECRETS[0], likes, rated) for likes in WORLDS]
             losses += [bench.loss(one, other) for one, other in itertools.combinations(shown, 2)]
@@ -174,6 +174,12 @@ _COMPARED: dict[str, tuple[tuple[str, NDArray[Any], NDArray[Any], int], ...]] = 
     "stars": (("all liked, or none", _LIKED * _EVERYTHING, _EVERYTHING, 1),),
 }
 """By unit: stars of two neighbours by item, 0: unrated; and how many times fewer samples."""
+_COMPARED_IDENTICAL: dict[str, tuple[tuple[str, NDArray[Any], NDArray[Any], int], ...]] = {
+    "user": (("all liked, or unrated", _LIKED * _EVERYTHING, 0 * _EVERYTHING, 1),),
+    "stars": (("two liked, or one", _LIKED * (_FIRST + _SECOND), _LIKED * _FIRST + _SECOND, 1),),
+}
+"""The same for questions whether a pair is rated alike: who dislikes all answers as who likes all.
+"""
 
 
 def subject(
@@ -196,7 +202,8 @@ def subject(
     )
     shown = "maxsense" if senses and questions == 1 else method
     name = f"{shown}, {questions} questions" if questions > 1 else shown
-    made = [_pair(campaign, unit, loss, *each) for each in _COMPARED[unit]]
+    compared = _COMPARED_IDENTICAL if campaign.asks_identical else _COMPARED
+    made = [_pair(campaign, unit, loss, *each) for each in compared[unit]]
     return Subject(name, unit, _ADJACENCY[unit], epsilon, tuple(made))
 
 
@@ -207,6 +214,8 @@ BENCH: tuple[Callable[[], Subject], ...] = (
     partial(subject, 4, 1.0, "moved rating"),
     partial(subject, 2, 1.0, method="pairwise-preference"),
     partial(subject, 1, 1.0, "stars", "pairwise-rated"),
+    partial(subject, 2, 1.0, method="pairwise-identical"),
+    partial(subject, 1, 1.0, "stars", "pairwise-rated-identical"),
 )
 
 

@@ -154,7 +154,7 @@ def cards(campaign: Campaign) -> tuple[Guarantee, ...]:
     """
     if campaign.truth == WHOLE:
         raise ConfigError("Without noise there is no guarantee: epsilon has to be finite.")
-    if campaign.method == "pairwise-rated":
+    if campaign.names_pair:
         return (_values_card(campaign),)
     return tuple(_card(campaign, unit) for unit in UNITS)
 
@@ -188,10 +188,11 @@ def _card(campaign: Campaign, unit: str) -> Guarantee:
 
 def _values_card(campaign: Campaign) -> Guarantee:
     epsilon = bit_loss(campaign)
+    asked = "you rated both alike" if campaign.asks_identical else "you like both"
     return _STATES(
-        name="pairwise-rated, one report: values only",
+        name=f"{campaign.method}, one report: values only",
         sentence=(
-            "Which two items you are asked about shows that you rated them. Whether you like both "
+            f"Which two items you are asked about shows that you rated them. Whether {asked} "
             f"is protected: what is sent is at most {math.exp(epsilon):.4g} times as likely as it "
             "would be with other stars for the same items."
         ),

@@ -68,22 +68,48 @@ def cluster(server: Server, clusters: int | None = None) -> Clustering:
     return pair_clusters(pair_counts(server), clusters)
 
 
-def true_bits(campaign: Campaign, tickets: Words, starts: Ints, likes: Ints) -> NDArray[np.uint32]:
-    """(people,) what each would answer without noise, question q in bit q.
+def true_bits(
+    campaign: Campaign,
+    tickets: Words,
+    starts: Ints,
+    likes: Ints,
+    dislikes: tuple[Ints, Ints] | None = None,
+) -> NDArray[np.uint32]:
+    """Answers of many people without noise, question q in bit q.
 
-    likes[starts[n]:starts[n + 1]]: numbers of the items that person n likes.
+    Args:
+        campaign: what is asked; not about pairs of rated items, which devices choose.
+        tickets: (people,) from which the questions follow.
+        starts, likes: likes[starts[n]:starts[n + 1]] are the numbers of the items that person n
+            likes.
+        dislikes: starts and items of the same layout, what each person rated and does not like;
+            for questions whether a pair is rated alike.
+
+    Returns:
+        (people,) one word of bits each.
+
+    Raises:
+        ConfigError: devices choose the pairs, or dislikes are needed and missing.
     """
     from tacit.engine.sketch_compiled import first_hits, pair_hits
 
-    if campaign.method == "pairwise-rated":
+    if campaign.names_pair:
         raise ConfigError("Pairs of rated items are chosen on the device; this takes likes alone.")
     first, second = map(np.uint64, halves(campaign.seed))
-    asked, hits = (first, second, tickets, starts, likes), np.empty(len(tickets), dtype=np.uint32)
+    hits = np.empty(len(tickets), dtype=np.uint32)
+    questions, items = campaign.questions, np.uint64(campaign.items)
     if campaign.senses:
-        wheel = np.uint64(campaign.modulus), _inverses(campaign.modulus)
-        first_hits(*asked, campaign.questions, campaign.set_size, *wheel, hits)
-    else:
-        pair_hits(*asked, campaign.questions, np.uint64(campaign.items), hits)
+        modulus, inverses = np.uint64(campaign.modulus), _inverses(campaign.modulus)
+        sets = questions, campaign.set_size, modulus, inverses
+        first_hits(first, second, tickets, starts, likes, *sets, hits)
+        return hits
+    pair_hits(first, second, tickets, starts, likes, questions, items, hits)
+    if campaign.asks_identical:
+        if dislikes is None:
+            raise ConfigError("Whether a pair is rated alike depends on dislikes, too: pass them.")
+        both_disliked = np.empty_like(hits)
+        pair_hits(first, second, tickets, *dislikes, questions, items, both_disliked)
+        hits |= both_disliked
     return hits
 
 
@@ -104,12 +130,22 @@ def reported(campaign: Campaign, likes: sparse.csr_array, source: Source) -> Ser
 
 
 def answer(
-    campaign: Campaign, starts: Ints, likes: Ints, source: Source, chosen: Ints | None = None
+    campaign: Campaign,
+    starts: Ints,
+    likes: Ints,
+    source: Source,
+    chosen: Ints | None = None,
+    dislikes: tuple[Ints, Ints] | None = None,
 ) -> bytes:
-    """The reports of people with these likes, one behind the other.
+    """Make the reports of people with these likes, one behind the other.
 
-    Under unit 'user' only `rated` likes of each count, chosen at random, as on a device. chosen:
-    for pairwise-rated, (people, 2) the two items that each device names.
+    Under unit 'user' only `rated` likes of each count, chosen at random, as on a device.
+
+    Args:
+        campaign: what is asked.
+        starts, likes, dislikes: see `true_bits`.
+        source: of tickets and noise.
+        chosen: (people, 2) the two rated items that each device names, where devices choose pairs.
     """
     if campaign.likes_cap is not None:
         starts, likes = _capped(starts, likes, campaign.likes_cap, source)
@@ -117,12 +153,16 @@ def answer(
     tickets = np.maximum(source.words(people), np.uint64(1))
     records = np.empty(people, dtype=record(campaign))
     if chosen is None:
-        bits = true_bits(campaign, tickets, starts, likes)
+        bits = true_bits(campaign, tickets, starts, likes, dislikes)
     else:
         records["pair"] = np.sort(chosen, axis=1)
-        liked = np.repeat(np.arange(people), np.diff(starts)) * campaign.items + likes
-        asked = np.arange(people)[:, None] * campaign.items + chosen
-        bits = np.asarray(np.isin(asked, liked).all(axis=1), dtype=np.uint32)
+        person = np.arange(people)
+        liked = np.repeat(person, np.diff(starts)) * campaign.items + likes
+        is_liked = np.isin(person[:, None] * campaign.items + chosen, liked)
+        is_yes = is_liked.all(axis=1)
+        if campaign.asks_identical:
+            is_yes |= ~is_liked.any(axis=1)
+        bits = np.asarray(is_yes, dtype=np.uint32)
     if campaign.truth < WHOLE:
         truth = np.full(people, campaign.truth, dtype=np.int64)
         for question in range(campaign.questions):

@@ -212,7 +212,7 @@ class Server:
         tickets = records["ticket"].astype(np.uint64)
         malformed = (records["head"] != head) | (tickets == 0)
         malformed |= records["bits"] >= 1 << self.campaign.questions
-        if self.campaign.method == "pairwise-rated":
+        if self.campaign.names_pair:
             one, other = records["pair"].T
             malformed |= (one >= other) | (other >= self.campaign.items)
         codes[:] = _LATE if now > self.campaign.closes else _ACCEPTED
@@ -229,7 +229,7 @@ class Server:
         drawn = first, second, tickets, bits, asks.questions
         if asks.senses:
             count_sets(*drawn, asks.set_size, self.totals)
-        elif asks.method == "pairwise-preference":
+        elif not asks.names_pair:
             count_pairs(*drawn, np.uint64(asks.items), self.totals)
         else:
             one, other = records["pair"].T.astype(np.int64)
@@ -294,7 +294,7 @@ def pair_counts(server: Server) -> PairCounts:
 
 def record(campaign: Campaign) -> np.dtype[Any]:
     """Fields of a report in its bytes; `pair` where devices choose it."""
-    pair = [("pair", ">u4", 2)] if campaign.method == "pairwise-rated" else []
+    pair = [("pair", ">u4", 2)] if campaign.names_pair else []
     return np.dtype([*_RECORD, *pair])
 
 

@@ -225,7 +225,7 @@ def _campaign(section: Section) -> Campaign:
             f"{FILE}: {name} has no noise, and devices refuse it. It is for experiments and is not "
             "served."
         )
-    if campaign.method == "pairwise-rated":
+    if campaign.names_pair:
         raise ConfigError(
             f"{FILE}: {name} has people name pairs of items they rated, which no budget can count. "
             "It is not served: take 'multi-maxsense' or 'pairwise-preference'."
