@@ -41,7 +41,7 @@ test: setup ## set up, build the page where Node 20 is, then run the whole test 
 test-long: setup ## the tests that take minutes
 	@$(BIN)/python -m pytest -m long $(ARGS)
 
-mutants: setup ## change the formulas one step at a time and see that a test fails (hours)
+mutants: setup ## change formulas and designs one step at a time and see that a test fails (hours); ARGS="--part designs --sample 300"
 	@$(BIN)/python tools/mutants.py $(ARGS)
 
 check: setup ## lint, format, types, import layers, dead links in the documentation

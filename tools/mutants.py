@@ -3,12 +3,17 @@
     python tools/mutants.py                        every mutant (hours)
     python tools/mutants.py --sample 300 --seed 1  so many of all, drawn at random
     python tools/mutants.py --done verdicts.txt    goes on where the last run ended
+    python tools/mutants.py --part designs         only experiments, planners, training and so on
 
-A mutant is one file with one number, comparison, operator or function replaced. The tests near the
-file that import it run on each mutant, in a process forked from one in which all other packages are
-imported; the quickest test first, up to the first failure. A test that never calls the changed
-function is left out. A mutant that no test fails on has survived: a test is missing, or the mutant
-is equivalent and stands in equivalent.toml with the reason.
+A mutant is one file with one number, comparison, operator or function replaced. Tests run on each
+mutant in a process forked from one in which all other packages are imported; the quickest test
+first, up to the first failure. A mutant that no test fails on has survived: a test is missing, or
+the mutant is equivalent and stands in equivalent.toml with the reason.
+
+There are two parts. A file of FORMULAS is held by the quick tests near it that import it. A file of
+DESIGNS (steps, training, worlds, experiments, planners, judging) is held by all tests of its design
+and of the commands that name the design, slow ones included, as far as `--most` seconds of
+processor reach. In both, a test that never calls the changed function is left out.
 It is a small tool of our own, since which tests hold a file is known here, and the whole suite
 takes minutes.
 """
@@ -23,6 +28,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import json
+import math
 import os
 import random
 import resource
@@ -43,19 +49,28 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src/tacit")
-TARGETS: dict[str, str] = {
+FORMULAS: dict[str, str] = {
     "designs/*/theory.py": "tests/designs/{design}",
     "designs/*/device.py": "tests/designs/{design}",
     "designs/xmap/recommender.py": "tests/designs/xmap",
     "mechanisms/*.py": "tests/mechanisms",
     "accounting/*.py": "tests/accounting",
 }
-"""Files, and where the tests lie that hold them."""
+"""Files of the part `formulas`, and where the tests lie that hold them."""
+DESIGNS = "designs/*/**/*.py"
+"""Files of the part `designs`, but those of FORMULAS and these:"""
+LEFT_OUT = frozenset(
+    {"design.py", "commands.py", "settings.py", "guarantees.py", "messages.py", "files.py"}
+    | {"audit", "audit.py", "serve", "serve.py"}
+)
+"""Files and folders of a design whose texts, declarations and bytes other tests compare whole."""
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 """Mutants that change nothing a test could see, and why."""
 _SLOW = 2.0
-"""Seconds of processor: tests that take longer on the unchanged file are left out."""
-_WITHIN, _FAULT = 240, 99
+"""Seconds of processor: slower tests of formulas, on the unchanged file, are left out."""
+MOST = 60.0
+"""Seconds of processor for the tests of one mutant of the part `designs`, by default."""
+_WITHIN, _FAULT = 1800, 99
 _MORE, _START = 5, 20.0
 """A mutant whose tests need so many times the processor's time of the unchanged file, and so many
 seconds more, is taken for one that does not end."""
@@ -154,10 +169,44 @@ def _set(node: ast.AST, field: str, value: object) -> str:
     return ast.unparse(node)
 
 
-def tests_of(pattern: str, file: Path) -> list[str]:
-    """Test files near this file that import it, or what it defines."""
-    near = ROOT / TARGETS[pattern].format(design=file.parent.name)
+def files_of_formulas() -> list[tuple[str, Path]]:
+    """List the files of the part `formulas`, each with the pattern that names it."""
+    found = []
+    for pattern in FORMULAS:
+        paths = sorted((ROOT / PACKAGE).glob(pattern))
+        found += [(pattern, path.relative_to(ROOT)) for path in paths]
+    return found
+
+
+def files_of_designs() -> list[Path]:
+    """List the files of the part `designs`."""
+    formulas = {file for _, file in files_of_formulas()}
+    found = []
+    for path in sorted((ROOT / PACKAGE).glob(DESIGNS)):
+        file = path.relative_to(ROOT)
+        if file not in formulas and LEFT_OUT.isdisjoint(file.parts):
+            found.append(file)
+    return found
+
+
+def design_of(file: Path) -> str:
+    """Name the design's folder that a file lies in."""
+    return file.relative_to(PACKAGE / "designs").parts[0]
+
+
+def tests_of_formula(pattern: str, file: Path) -> list[str]:
+    """List the test files near this file that import it, or what it defines."""
+    near = ROOT / FORMULAS[pattern].format(design=file.parent.name)
     return [str(test.relative_to(ROOT)) for test in near.rglob("test_*.py") if _holds(test, file)]
+
+
+def tests_of_design(design: str) -> list[str]:
+    """List the test files of a design, and those of commands that name it."""
+    own = sorted((ROOT / "tests" / "designs" / design).rglob("test_*.py"))
+    name = f'"{design.replace("_", "-")}"'
+    commands = sorted((ROOT / "tests" / "cli").glob("test_*.py"))
+    naming = [test for test in commands if name in test.read_text()]
+    return [str(test.relative_to(ROOT)) for test in (*own, *naming)]
 
 
 def _holds(test: Path, file: Path) -> bool:
@@ -204,26 +253,30 @@ class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class _Quickest:
-    """Notes what each test costs, or which functions of a file it calls; where the cost is known,
-    quick ones first and no slow ones."""
+    """Notes what each test costs, and which functions of the traced files it calls; where costs are
+    known, runs only the tests that have one, quick ones first."""
 
-    def __init__(self, known: dict[str, float], traced: Path | None) -> None:
-        self._known, self.seconds, self.failed = known, dict[str, float](), list[str]()
-        self._traced, self.calls = str(ROOT / traced) if traced else "", dict[str, list[int]]()
+    def __init__(self, known: dict[str, float], traced: list[Path]) -> None:
+        self._known = known
+        self._traced = {str(ROOT / file): str(file) for file in traced}
+        self.seconds: dict[str, float] = {}
+        self.failed: list[str] = []
+        self.calls: dict[str, list[tuple[str, int]]] = {}
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         if self._known:
-            quick = [one for one in items if self._known.get(one.nodeid, _SLOW) < _SLOW]
-            items[:] = sorted(quick, key=lambda one: self._known[one.nodeid])
+            chosen = [item for item in items if item.nodeid in self._known]
+            items[:] = sorted(chosen, key=lambda item: self._known[item.nodeid])
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        began, called = time.process_time(), set[int]()
+        began, called = time.process_time(), set[tuple[str, int]]()
 
         def trace(frame: types.FrameType, _event: str, _argument: object) -> None:
-            if frame.f_code.co_filename == self._traced:
-                called.add(frame.f_code.co_firstlineno)
+            file = self._traced.get(frame.f_code.co_filename)
+            if file is not None:
+                called.add((file, frame.f_code.co_firstlineno))
 
         if self._traced:
             sys.settrace(trace)
@@ -240,10 +293,10 @@ class _Quickest:
 
 
 def _tested(
-    tests: list[str], known: dict[str, float], one: Mutant | None, traced: Path | None = None
+    tests: list[str], known: dict[str, float], one: Mutant | None, traced: list[Path]
 ) -> dict[str, Any]:
     """Runs in a process of its own: what pytest says, what tests cost, what was imported, which
-    functions of the `traced` file each test calls."""
+    functions of the `traced` files each test calls."""
     sys.path.insert(0, str(ROOT / "src"))
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
@@ -301,55 +354,92 @@ def _or_fault(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 class Held(NamedTuple):
-    """Of each test on the shipped file: seconds of processor, and first lines of the functions of
-    the file that it calls."""
+    """Of each test on the shipped files: seconds of processor, and the functions that it calls, by
+    file and first line."""
 
     seconds: dict[str, float]
-    calls: dict[str, list[int]]
+    calls: dict[str, list[tuple[str, int]]]
 
-    def of(self, one: Mutant) -> dict[str, float]:
-        """Seconds of the tests that call the changed function; of all where none is known to."""
-        calling = {
-            name: self.seconds[name] for name, lines in self.calls.items() if one.within in lines
-        }
-        return calling or self.seconds
+    def of(self, one: Mutant, most: float = math.inf) -> dict[str, float]:
+        """Choose the tests of a mutant, with their seconds: the cheapest, up to `most` in all.
+
+        They call the changed function. Where no test is seen to call it (another process does, or
+        it is compiled), they call any function of the file; where none does, they are all.
+        """
+        file = str(one.file)
+        calling = [name for name, calls in self.calls.items() if (file, one.within) in calls]
+        if not calling:
+            calling = [name for name, calls in self.calls.items() if file in {f for f, _ in calls}]
+        chosen: dict[str, float] = {}
+        left = most
+        for name in sorted(calling or self.seconds, key=lambda name: self.seconds[name]):
+            left -= self.seconds[name]
+            if left < 0 and chosen:
+                break
+            chosen[name] = self.seconds[name]
+        return chosen
 
 
 def held(tests: list[str], file: Path) -> Held:
-    """Of the shipped file; other packages are imported here, once for all."""
-    found = forked(partial(_tested, tests, {}, None))
+    """Run the tests of a formula on the shipped file, and leave out slow ones."""
+    found = forked(partial(_tested, tests, {}, None, []))
     if found is None or found["code"] not in (0, 5):
         raise SystemExit(f"{' '.join(tests)}: {(found or {}).get('failed', 'no end')} unchanged")
-    for name in found["others"]:
+    _import_packages(found["others"])
+    seconds = {name: cost for name, cost in found["seconds"].items() if cost < _SLOW}
+    called = forked(partial(_tested, tests, seconds, None, [file])) or {}
+    return Held(seconds, _pairs(called.get("calls", {})))
+
+
+def held_by_design(design: str) -> Held:
+    """Run all tests of a design on the shipped files; those that fail unchanged are left out."""
+    traced = [file for file in files_of_designs() if design_of(file) == design]
+    found = forked(partial(_tested, tests_of_design(design), {}, None, traced), most=36_000)
+    if found is None or found["code"] not in (0, 1):
+        raise SystemExit(f"{design}: {(found or {}).get('failed', 'no end')} unchanged")
+    for name in found["failed"]:
+        print(f"fails unchanged and is left out: {name}", file=sys.stderr)
+    _import_packages(found["others"])
+    passed = {name: cost for name, cost in found["seconds"].items() if name not in found["failed"]}
+    calls = {name: called for name, called in found["calls"].items() if name in passed}
+    return Held(passed, _pairs(calls))
+
+
+def _pairs(calls: dict[str, list[list[Any]]]) -> dict[str, list[tuple[str, int]]]:
+    """Make JSON's lists of two entries pairs again."""
+    return {name: [(file, line) for file, line in called] for name, called in calls.items()}
+
+
+def _import_packages(names: list[str]) -> None:
+    """Import other packages here, once for all processes that are forked from this one."""
+    for name in names:
         try:
             importlib.import_module(name)
         except Exception:  # then each process imports it for itself
             continue
-    called = forked(partial(_tested, tests, found["seconds"], None, file)) or {}
-    return Held(found["seconds"], called.get("calls", {}))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Mutation testing of the formulas.")
+    parser = argparse.ArgumentParser(description="Mutation testing of the formulas and designs.")
     parser.add_argument("--sample", type=int, help="mutants of all files; by default all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="files whose path holds this")
+    parser.add_argument("--part", choices=("all", "formulas", "designs"), default="all")
+    parser.add_argument("--most", type=float, default=MOST, help="seconds of a mutant of a design")
     parser.add_argument("--minutes", type=float, default=1e9, help="end after so many")
     parser.add_argument("--done", type=Path, help="verdicts so far; more are written to it")
     given = parser.parse_args()
     os.chdir(ROOT)
     counts, began = Counter[str](), time.perf_counter()
-    known: dict[Path, Held] = {}
     done = _done(given.done)
-    for one, tests in _chosen(given.sample, given.seed, given.only):
+    runs = _Runs(given.most)
+    for one, pattern in _chosen(given.part, given.sample, given.seed, given.only):
         if one.place in done:
             counts[done[one.place]] += 1
             continue
         if time.perf_counter() - began > 60 * given.minutes:
             break
-        if one.file not in known:
-            known[one.file] = held(tests, one.file)
-        verdict = _verdict(one, tests, known[one.file].of(one))
+        verdict = _verdict(one, *runs.tests_of(one, pattern))
         counts[verdict] += 1
         print(line := f"{verdict:10} {one.place}", flush=True)
         if given.done:
@@ -357,6 +447,28 @@ def main() -> int:
                 print(line, file=out)
     print(json.dumps(_summary(counts) | {"seconds": round(time.perf_counter() - began)}))
     return 1 if counts["survived"] else 0
+
+
+class _Runs:
+    """What tests cost and call on the shipped files, found out when first asked."""
+
+    def __init__(self, most: float) -> None:
+        self._most = most
+        self._formulas: dict[Path, Held] = {}
+        self._designs: dict[str, Held] = {}
+
+    def tests_of(self, one: Mutant, pattern: str) -> tuple[list[str], dict[str, float]]:
+        """Return test files, and the tests in them that run on this mutant with their seconds."""
+        if pattern == DESIGNS:
+            design = design_of(one.file)
+            if design not in self._designs:
+                self._designs[design] = held_by_design(design)
+            known = self._designs[design].of(one, self._most)
+            return sorted({name.partition("::")[0] for name in known}), known
+        tests = tests_of_formula(pattern, one.file)
+        if one.file not in self._formulas:
+            self._formulas[one.file] = held(tests, one.file)
+        return tests, self._formulas[one.file].of(one)
 
 
 def _done(file: Path | None) -> dict[str, str]:
@@ -379,23 +491,28 @@ def _summary(counts: Counter[str]) -> dict[str, Any]:
     return found | {"score": round(share.statistic, 4), "95 %": [round(low, 4), round(high, 4)]}
 
 
-def _chosen(sample: int | None, seed: int, only: str) -> list[tuple[Mutant, list[str]]]:
-    """Mutants with the tests that hold them, in an order drawn at random where they are a sample,
-    so that any first part of it is a sample, too."""
+def _chosen(part: str, sample: int | None, seed: int, only: str) -> Iterator[tuple[Mutant, str]]:
+    """Mutants with the pattern that names their file, in an order drawn at random where they are a
+    sample, so that any first part of it is a sample, too."""
+    files: list[tuple[str, Path]] = []
+    if part != "designs":
+        files += [each for each in files_of_formulas() if tests_of_formula(*each)]
+    if part != "formulas":
+        files += [(DESIGNS, file) for file in files_of_designs()]
     every = []
-    for pattern in TARGETS:
-        for path in sorted((ROOT / PACKAGE).glob(pattern)):
-            file = path.relative_to(ROOT)
-            if only in str(file) and (tests := tests_of(pattern, file)):
-                every += [(file, place, tests) for place in places(file)]
+    for pattern, file in files:
+        if only in str(file):
+            every += [(pattern, file, place) for place in places(file)]
     if sample is not None:
         draw = random.Random(seed)  # noqa: S311  # which mutants are run is no secret
         every = draw.sample(every, min(sample, len(every)))
-    return [(mutant(file, *place), tests) for file, place, tests in every]
+    for pattern, file, place in every:
+        yield mutant(file, *place), pattern
 
 
 def _verdict(one: Mutant, tests: list[str], known: dict[str, float]) -> str:
-    found = forked(partial(_tested, tests, known, one), _MORE * sum(known.values()) + _START)
+    work = partial(_tested, tests, known, one, [])
+    found = forked(work, _MORE * sum(known.values()) + _START)
     if found is not None and found["code"] not in (0, 1, 2):
         raise SystemExit(f"{one.place}: {found}")
     if found is None or found["code"] != 0:

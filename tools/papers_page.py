@@ -5,32 +5,60 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from tracked import ROOT
 
-from tacit.cli.demo import index
+from tacit.cli.reproduce import index_row, paper_results
+from tacit.design import STATUSES
 
-HEAD = """`tacit reproduce --list` prints this index, `tacit reproduce PAPER ITEM` runs the command,
-and `tacit reproduce --all --quick` those that take minutes at most. Figures of both sides are in
-[results](results.md). This page is generated: a test compares it with the index.
+HEAD = """\
+`tacit reproduce --list` prints this index, `tacit reproduce PAPER ITEM` runs the command, where
+ITEM is a name of the index or a part of it, and `tacit reproduce --all --quick` those that take
+minutes at most. The column *quantity* says where our figure is in the JSON that the command
+prints: a test runs every command at small size and looks for it. Figures in [results](results.md)
+are of the commands named there. This page is generated: a test compares it with the index.
 
 *exact*: computed without sampling. *bound*: a bound with its constants. *measured*: our figure
 beside the paper's, on other data where the paper's are not public. *refuted*: a claim that is
-false. FOLDER is where MovieLens lies."""
+false. *not reproduced*: the reason says why. *no figure*: there is nothing to make. FOLDER is where
+MovieLens lies."""
 
 
 def page() -> str:
-    """Its text."""
-    lines = ["# Reproduce the papers", "", HEAD, ""]
-    for paper in dict.fromkeys(row["paper"] for row in index()):
-        lines += [f"## {paper}", "", "| item | status | command | reason | the paper's figures |"]
-        lines += ["|---|---|---|---|---|"]
-        for row in index():
-            if row["paper"] == paper:
-                command = f"`{row['command']}`" if row["command"] else "–"
-                cells = (row["item"], row["status"], command, row["reason"], row["printed"] or "–")
-                lines.append(f"| {' | '.join(cells)} |")
-        lines.append("")
+    """Write the page's text."""
+    rows = [index_row(paper, result) for paper, result in paper_results()]
+    papers = list(dict.fromkeys(row["paper"] for row in rows))
+    lines = ["# Reproduce the papers", "", HEAD, "", *_table_of_statuses(papers, rows), ""]
+    for paper in papers:
+        lines += [f"## {paper}", "", *_table_of_results(paper, rows), ""]
     return "\n".join(lines)
+
+
+def _table_of_statuses(papers: list[str], rows: list[dict[str, str]]) -> list[str]:
+    """Count the rows of each paper by status."""
+    counts = Counter((row["paper"], row["status"]) for row in rows)
+    lines = [f"| paper | {' | '.join(STATUSES)} | all |", f"|---{'|---' * len(STATUSES)}|---|"]
+    for paper in papers:
+        numbers = [counts[paper, status] for status in STATUSES]
+        cells = [str(number) for number in (*numbers, sum(numbers))]
+        lines.append(f"| [{paper}](#{paper}) | {' | '.join(cells)} |")
+    totals = [sum(counts[paper, status] for paper in papers) for status in STATUSES]
+    lines.append(f"| all | {' | '.join(map(str, (*totals, sum(totals))))} |")
+    return lines
+
+
+def _table_of_results(paper: str, rows: list[dict[str, str]]) -> list[str]:
+    lines = ["| item | status | command | quantity | reason | the paper's figures |"]
+    lines.append("|---|---|---|---|---|---|")
+    for row in rows:
+        if row["paper"] != paper:
+            continue
+        command = f"`{row['command']}`" if row["command"] else "–"
+        shows = ", ".join(f"`{path}`" for path in row["shows"]) or "–"
+        cells = (row["item"], row["status"], command, shows, row["reason"], row["printed"] or "–")
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ A design's folder has a `design.py` with `DESIGN = Design(...)`; entry points of
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from tacit.privacy import Guarantee
 
 BUILT_IN = ("private", "standard-scheme", "xmap", "sketches", "prec", "pdap")
+STATUSES = ("exact", "bound", "measured", "refuted", "not reproduced", "no figure")
+"""What can become of a paper's result: docs/reproduce.md says what each means."""
+UNMADE_STATUSES = ("not reproduced", "no figure")
+"""Statuses of results for which there is no command."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +60,8 @@ class Design:
     a `tacit.auditing.claims.Bench`, `tour` a `Tour`; `useful` says of a fitted model whether its
     lists are expected to beat popularity; `fit`, `evaluate`, `attack`, `plan`, `simulate` and
     `replay` are each a `Command`; `compare` gives the `Entry`s of a `Comparison`, or the reason why
-    there are none; `reproduce` is a tuple of `Printed`; `models` writes one that is served, with
-    its section, into a folder.
+    there are none; `reproduce` is a tuple of `PaperResult`; `models` writes one that is served,
+    with its section, into a folder.
     works_from: from how many people its lists beat popularity, by docs/results.md.
     served: what `tacit serve` mounts.
     """
@@ -86,19 +91,67 @@ class Design:
 
 
 @dataclass(frozen=True)
-class Printed:
-    """A table, figure or bound of a design's paper.
+class PaperResult:
+    """A table, figure, theorem or bound that a design's paper prints, and how it is made again.
 
-    status: exact, bound, measured, refuted, "not reproduced" or "no figure". command: what makes
-    our figure, FOLDER being where data lie; "" for none. reason: what is compared, or why not.
-    printed: the figures of the paper, where it has any.
+    Paths are those of `tacit.evaluation.quantities`. A test runs the command of every result with
+    the options of `small` and looks for each quantity of `shows` in its JSON.
+
+    Raises:
+        ConfigError: A status that there is not, a result without command and reason, or quantities
+            of a result without a command.
     """
 
     item: str
+    """What the paper calls it, such as "Theorem 6"; `tacit reproduce PAPER ITEM` names it so."""
     status: str
+    """One of `STATUSES`."""
     command: str
+    """The command that makes our figure; FOLDER is where data lie. "" where there is none."""
     reason: str
+    """What is compared, how it differs from the paper, or why it is not made."""
     printed: str = ""
+    """The paper's own figures, where it has any."""
+    shows: tuple[str, ...] = ()
+    """Paths of the quantities in the JSON that the command prints."""
+    small: str = ""
+    """Options that make the command quick enough for a test. Each replaces the option of the same
+    name, wherever that stands in the command, or is added."""
+
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES:
+            known = ", ".join(STATUSES)
+            raise ConfigError(f"{self.item}: no status '{self.status}'. Known: {known}.")
+        if not self.reason:
+            raise ConfigError(f"{self.item}: give a reason, or say what is compared.")
+        if (self.command == "") != (self.status in UNMADE_STATUSES):
+            unmade = " or ".join(f"'{status}'" for status in UNMADE_STATUSES)
+            raise ConfigError(f"{self.item}: {unmade} has no command, all others have one.")
+        if self.shows and not self.command:
+            raise ConfigError(f"{self.item}: quantities are shown by a command; there is none.")
+
+    @property
+    def words(self) -> list[str]:
+        """The words of the command, without its first, `tacit`."""
+        return shlex.split(self.command)[1:]
+
+    @property
+    def small_words(self) -> list[str]:
+        """The words of the command at its small size, with `--json`."""
+        replacements = shlex.split(self.small)
+        replaced = {word for word in replacements if _is_option(word)}
+        kept: list[str] = []
+        dropping = False
+        for word in self.words:
+            dropping = word in replaced or (dropping and not _is_option(word))
+            if not dropping:
+                kept.append(word)
+        words = [*kept, *replacements]
+        return words if "--json" in words else [*words, "--json"]
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("--")
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,17 +4,77 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 from papers_page import page
 
 from tacit.cli import app as cli
-from tacit.cli import demo
-from tacit.cli.demo import QUICK, index
+from tacit.cli import reproduce as reproducing
+from tacit.cli.reproduce import QUICK_COMMANDS, is_named_in, paper_results
+from tacit.design import STATUSES, UNMADE_STATUSES, PaperResult
+from tacit.errors import ConfigError
+from tacit.evaluation.quantities import find_quantities, shows_something
 
 ROOT = Path(__file__).resolve().parents[2]
-STATUSES = {"exact", "bound", "measured", "refuted", "not reproduced", "no figure"}
+MADE = [(paper, result) for paper, result in paper_results() if result.command]
+UNNAMED: dict[str, set[str]] = {
+    "standard-scheme": {
+        "Theorem 1, Lemmas 1 and 2",
+        "Table 1",
+        "Curve of alpha",
+    },
+    "xmap": {
+        "Theorem 1",
+        "Theorem 2",
+        "Theorems 3 and 4",
+        "Figure: MAE by k",
+        "Figure: MAE by overlap",
+        "Figure: MAE by profile size",
+        "Figure: temporal alpha",
+        "Figure: privacy surface",
+        "Similarities found",
+        "Table: one domain beside ALS",
+    },
+    "sketches": {
+        "Propositions 2.2 to 2.4, Lemma 2.5",
+        "Lemma 3.1, Theorem 3.3",
+        "Figure 1, Theorem 3.5",
+        "Appendix A",
+        "Lemmas 4.1 to 4.7, Theorem 4.3",
+        "Theorems 4.8 and 4.10",
+        "Figure 2, Theorem 5.1",
+        "Figure 3, Theorem 5.3",
+        "Lemmas 6.2 and 6.4, Theorem 6.1",
+    },
+    "prec": {
+        "Theorems 1 and 2, Lemmas 3 to 5",
+        "Theorem 7, Lemma 8, Theorem 15",
+        "Theorems 9 and 10",
+        "Theorem 11",
+        "Lemmas 12 to 14",
+        "Theorem 16",
+        "Theorem 17",
+        "Lemmas 18 and 19",
+    },
+    "pdap": {
+        "Theorems 1 to 3, Lemmas 1 to 6",
+        "Lemma 2",
+        "Lemma 7, Corollary 2",
+        "Theorem 4",
+        "Theorem 5",
+        "Theorem 6",
+        "Table II",
+        "Tables III and IV",
+        "Figure 6",
+        "Figures 7 and 8",
+    },
+}
+"""Results whose quantities nobody has named yet, by paper. To be empty: name the quantities in
+`PaperResult.shows`, then take the result out of this list."""
+SLOW: dict[str, set[str]] = {}
+"""Results whose command takes more than half a minute even at its small size, by paper."""
 
 
 def run(capsys, *words):
@@ -27,19 +87,100 @@ def test_rows_have_the_names_of_the_machine_output(capsys):
     code, out, _ = run(capsys, "reproduce", "--list", "--json")
     rows = json.loads(out)["rows"]
     assert code == 0
-    assert set(rows[0]) == {"paper", "item", "status", "command", "reason", "printed"}
-    assert {row["paper"] for row in rows} == {
-        "standard-scheme", "xmap", "sketches", "prec", "pdap",
-    }  # fmt: skip
+    names = {"paper", "item", "status", "command", "reason", "printed", "shows"}
+    assert set(rows[0]) == names
+    assert {row["paper"] for row in rows} == {"standard-scheme", "xmap", "sketches", "prec", "pdap"}
     assert all(row["status"] in STATUSES and row["reason"] for row in rows)
-    assert all(row["command"] or row["status"] in ("not reproduced", "no figure") for row in rows)
+    assert all(row["command"] or row["status"] in UNMADE_STATUSES for row in rows)
 
 
-@pytest.mark.parametrize("command", sorted({row["command"] for row in index()} - {""}))
+def identify(case):
+    """Name a case of a test after its paper and item."""
+    paper, result = case
+    return f"{paper}: {result.item}"
+
+
+def cases_at_small_size():
+    """List the results with named quantities; slow ones are marked `long`."""
+    named = [case for case in MADE if case[1].shows]
+    for case in named:
+        paper, result = case
+        marks = [pytest.mark.long] if result.item in SLOW.get(paper, ()) else []
+        yield pytest.param(case, id=identify(case), marks=marks)
+
+
+@pytest.mark.parametrize("case", list(cases_at_small_size()))
+def test_the_command_prints_the_quantity(capsys, monkeypatch, tmp_path, request, case):
+    """Run at small size, its JSON holds each quantity that the index names, and none is null."""
+    _, result = case
+    words = result.small_words
+    monkeypatch.chdir(tmp_path)
+    if "two.csv" in words:
+        shutil.copy(request.getfixturevalue("two_domains"), "two.csv")
+    if any("FOLDER" in word for word in words):
+        folder = request.getfixturevalue("ml_100k").parent
+        words = [word.replace("FOLDER", str(folder)) for word in words]
+    code, out, error = run(capsys, *words)
+    assert code == 0, error
+    document = json.loads(out)
+    for path in result.shows:
+        found = find_quantities(document, path)
+        assert found, f"{path} is not in the JSON of  tacit {shlex.join(words)}"
+        assert all(map(shows_something, found.values())), f"{path}: {found}"
+
+
+@pytest.fixture(scope="module")
+def two_domains(tmp_path_factory, ml_latest_small):
+    """MovieLens latest-small cut in two by genre."""
+    file = tmp_path_factory.mktemp("domains") / "two.csv"
+    assert cli.main(["data", "domains", str(ml_latest_small), "-o", str(file), "--json"]) == 0
+    return file
+
+
+@pytest.mark.parametrize("case", MADE, ids=identify)
+def test_quantities_are_named(case):
+    """Every result with a command says where its JSON has the figure, but those still listed."""
+    paper, result = case
+    assert bool(result.shows) != (result.item in UNNAMED.get(paper, ()))
+
+
+def test_listed_results_exist():
+    """No list of this file names a result that is gone."""
+    known = {(paper, result.item) for paper, result in MADE}
+    listed = [(paper, item) for paper, items in (*UNNAMED.items(), *SLOW.items()) for item in items]
+    assert len(known) > 20
+    assert known.issuperset(listed)
+
+
+@pytest.mark.parametrize("command", sorted({result.command for _, result in MADE}))
 def test_each_command_exists(capsys, command):
     """Its options are known: the command's help is asked for after them."""
     words = shlex.split(command)[1:]
     assert run(capsys, *words, "--help")[0] == 0
+
+
+def test_small_options_replace_those_of_the_command():
+    """Wherever they stand and however often; options without a value keep none."""
+    command = "tacit simulate x --method a --seeds 20 --method b --fast --people 5"
+    result = PaperResult("T", "bound", command, "r", small="--method c --seeds 1 --alpha 0.1")
+    words = "simulate x --fast --people 5 --method c --seeds 1 --alpha 0.1 --json"
+    assert result.small_words == words.split()
+
+
+@pytest.mark.parametrize(
+    ("status", "command", "reason", "shows", "said"),
+    [
+        ("proved", "tacit audit x", "r", (), "no status 'proved'"),
+        ("exact", "", "r", (), "no command"),
+        ("no figure", "tacit audit x", "r", (), "no command"),
+        ("exact", "tacit audit x", "", (), "give a reason"),
+        ("no figure", "", "r", ("a.b",), "there is none"),
+    ],
+)
+def test_a_result_that_cannot_be_is_refused(status, command, reason, shows, said):
+    """On construction, with the item's name."""
+    with pytest.raises(ConfigError, match=said):
+        PaperResult("Theorem 9", status, command, reason, shows=shows)
 
 
 def test_the_page_is_the_index():
@@ -79,12 +220,14 @@ def test_one_item_for_machines(capsys):
         ("Lemma 2", "Theorems 1 and 2, Lemmas 3 to 5", False),
         ("Lemma 4.5", "Lemmas 4.1 to 4.7, Theorem 4.3", True),
         ("Lemma 4.8", "Lemmas 4.1 to 4.7, Theorem 4.3", False),
+        ("Table IV", "Tables III and IV", True),
+        ("Table I", "Tables III and IV", False),
         ("", "Theorem 6", False),
     ],
 )
 def test_an_item_is_found_by_a_part_of_its_name(part, item, named):
     """Whole words, and each member of a list: one theorem of several finds its row."""
-    assert demo.is_named_in(part, item) == named
+    assert is_named_in(part, item) == named
 
 
 def test_a_part_of_a_name_runs_its_item(capsys):
@@ -99,7 +242,7 @@ def test_a_part_of_a_name_runs_its_item(capsys):
     ("words", "said"),
     [
         (("nobody",), "No paper 'nobody'"),
-        (("prec", "Theorem"), "several items 'Theorem'"),
+        (("prec", "Theorem"), "Several items have 'Theorem'"),
         (("prec", "Theorem 99"), "has no item"),
         (("pdap", "Figures 1 to 5"), "cannot be made here"),
     ],
@@ -114,7 +257,7 @@ def test_what_is_not_there_is_refused_in_a_sentence(capsys, words, said):
 @pytest.mark.long
 def test_the_quick_ones_run(capsys):
     """All of them, one after the other."""
-    assert QUICK
+    assert QUICK_COMMANDS
     assert run(capsys, "reproduce", "--all", "--quick")[0] == 0
 
 
@@ -131,7 +274,7 @@ def test_two_domains_are_made_where_there_are_none(capsys, monkeypatch, tmp_path
         return 0
 
     monkeypatch.setattr(cli, "main", main)
-    demo.reproduce("xmap", "Figure: MAE by overlap", False, False, False, None, False)
+    reproducing.reproduce("xmap", "Figure: MAE by overlap", False, False, False, None, False)
     ((words, head),) = seen
     assert words[:2] == ["evaluate", "xmap"]
     assert head.startswith("user_id,item_id,rating")
@@ -147,6 +290,6 @@ def test_a_folder_with_a_space_stays_one_word(monkeypatch, tmp_path):
     monkeypatch.setattr(cli, "main", lambda words: seen.append(words) or 0)
     folder = tmp_path / "my data"
     folder.mkdir()
-    row = next(row for row in index() if "FOLDER/ml-100k" in row["command"])
-    demo.reproduce(row["paper"], row["item"], False, False, False, folder, False)
+    paper, result = next(case for case in MADE if "FOLDER/ml-100k" in case[1].command)
+    reproducing.reproduce(paper, result.item, False, False, False, folder, False)
     assert str(folder / "ml-100k") in seen[0]

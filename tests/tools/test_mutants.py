@@ -25,28 +25,69 @@ def test_each_mutant_is_another_program():
 
 def test_files_are_there_and_each_has_tests():
     """Patterns that match nothing, and tests that were moved, would pass for a full score."""
-    for pattern in mutants.TARGETS:
-        assert any(mutants.tests_of(pattern, file) for file in _files(pattern))
+    found = dict.fromkeys(mutants.FORMULAS, False)
+    for pattern, file in mutants.files_of_formulas():
+        found[pattern] |= bool(mutants.tests_of_formula(pattern, file))
+    assert all(found.values())
+
+
+DESIGNS = ["pdap", "prec", "private", "sketches", "standard_scheme", "xmap"]
+
+
+def test_every_design_has_files_and_tests():
+    """Steps and experiments of all designs are changed; tests of commands belong to them."""
+    files = mutants.files_of_designs()
+    assert sorted({mutants.design_of(file) for file in files}) == DESIGNS
+    experiments = {mutants.design_of(file) for file in files if "experiment" in str(file)}
+    assert sorted(experiments) == DESIGNS
+    for design in DESIGNS:
+        tests = mutants.tests_of_design(design)
+        assert any(test.startswith(f"tests/designs/{design}/") for test in tests)
+    assert "tests/cli/test_simulate_pdap.py" in mutants.tests_of_design("pdap")
+    assert "tests/cli/test_standard_scheme.py" in mutants.tests_of_design("standard_scheme")
+
+
+def test_no_file_is_in_both_parts():
+    """Declarations and services are in none."""
+    formulas = {file for _, file in mutants.files_of_formulas()}
+    designs = mutants.files_of_designs()
+    assert len(designs) > 40
+    assert formulas.isdisjoint(designs)
+    assert not [file for file in designs if file.name == "design.py" or "serve" in file.parts]
+
+
+def test_tests_of_a_mutant_call_its_function():
+    """The cheapest first, up to a limit; any of the file where none is seen to call it."""
+    file = Path("src/tacit/designs/prec/planner.py")
+    calls = {
+        "slow": [(str(file), 7)],
+        "quick": [(str(file), 7), (str(file), 30)],
+        "other": [("src/tacit/designs/prec/voters.py", 7)],
+    }
+    held = mutants.Held({"slow": 9.0, "quick": 1.0, "other": 0.5}, calls)
+    changed = mutants.Mutant(file, "", "", within=7)
+    assert held.of(changed) == {"quick": 1.0, "slow": 9.0}
+    assert held.of(changed, most=5.0) == {"quick": 1.0}
+    assert held.of(changed, most=0.1) == {"quick": 1.0}
+    assert held.of(changed._replace(within=None)) == {"quick": 1.0, "slow": 9.0}
+    assert held.of(changed._replace(file=Path("src/tacit/designs/prec/new.py"))) == held.seconds
 
 
 def test_places_are_named_and_each_equivalent_is_one_of_them():
     """No two mutants share a name, and no reason stands for a mutant that is gone."""
     made = [mutants.mutant(FILE, *place).place for place in mutants.places(FILE)]
     assert made == [*mutants.named(FILE)]
-    files = [path for pattern in mutants.TARGETS for path in _files(pattern)]
-    named = [place for file in files for place in mutants.named(file)]
-    assert len(named) == len({*named}) > 2500
-    assert {*mutants.equivalent()} <= {*named}
-
-
-def _files(pattern: str) -> list[Path]:
-    found = (mutants.ROOT / mutants.PACKAGE).glob(pattern)
-    return [file.relative_to(mutants.ROOT) for file in found]
+    files = [file for _, file in mutants.files_of_formulas()] + mutants.files_of_designs()
+    named = []
+    for file in files:
+        named += mutants.named(file)
+    assert len(named) == len(set(named)) > 5000
+    assert set(mutants.equivalent()) <= set(named)
 
 
 def test_tests_of_a_file_import_it():
     """By its module, or by what its package hands on; others of the same folder are left out."""
-    tests = mutants.tests_of("accounting/*.py", FILE)
+    tests = mutants.tests_of_formula("accounting/*.py", FILE)
     assert "tests/accounting/test_rounding.py" in tests
     assert "tests/accounting/test_schema.py" not in tests
 
@@ -57,10 +98,10 @@ file = pathlib.Path({file!r})
 tests = ["tests/accounting/test_rounding.py"]
 known = mutants.held(tests, file)
 one = mutants.mutant(file, *mutants.places(file)[0])
-called = next(filter(None, known.calls.values()))[0]
+file, called = next(filter(None, known.calls.values()))[0]
 print(len(known.of(one._replace(within=called))) < len(known.seconds))
 known = known.of(one)
-for text in ("raise RuntimeError", file.read_text()):
+for text in ("raise RuntimeError", one.file.read_text()):
     print(mutants._verdict(one._replace(text=text), tests, known))
 """
 

@@ -46,7 +46,7 @@ COMMANDS = {
 PARTS = ("fit", "evaluate", "plan", "simulate", "replay")
 """Commands that have a sub-command for each design with this part."""
 PLACES = {part: f"commands:{part}" for part in PARTS} | {
-    "reproduce": "demo:reproducing",
+    "reproduce": "reproduce:app",
     "sketches": "device:counting",
     "init": "serve:making",
     "keys": "serve:keys",

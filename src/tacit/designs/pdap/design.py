@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.design import Design, Printed, Served, option
+from tacit.design import Design, PaperResult, Served, option
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
 
@@ -35,7 +35,7 @@ _TABLES_III_IV = (
 )
 
 ITEMS = tuple(
-    Printed(*row)
+    PaperResult(*row)
     for row in (
         ("Figures 1 to 5", "no figure", "", "drawings of the system"),
         (

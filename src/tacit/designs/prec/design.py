@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.design import Design, Printed, Served, option
+from tacit.design import Design, PaperResult, Served, option
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
 
@@ -45,54 +45,60 @@ def contenders(*_: Any) -> str:
 _PLAN = "tacit plan prec --objects 2 --rounds 1000 --peers 50 --voters 300 --json"
 _EXACT = "tacit plan prec --objects 2 --rounds 1000 --peers 12 --voters 306 --epsilon 1 --json"
 ITEMS = (
-    Printed("Table 1", "no figure", "", "a table of notations"),
-    Printed(
+    PaperResult("Table 1", "no figure", "", "a table of notations"),
+    PaperResult(
         "Theorems 1 and 2, Lemmas 3 to 5",
         "exact",
         _PLAN,
         "steps of the proofs; what they lead to is computed exactly",
     ),
-    Printed("Theorem 6", "bound", _PLAN, "least loss of any algorithm, with its constants"),
-    Printed(
+    PaperResult(
+        "Theorem 6",
+        "bound",
+        _PLAN,
+        "least loss of any algorithm, with its constants",
+        shows=("loss_lower_bound",),
+    ),
+    PaperResult(
         "Theorem 7, Lemma 8, Theorem 15",
         "bound",
         _PLAN,
         "least loss and epsilon, with explicit constants, next to what the method has",
     ),
-    Printed(
+    PaperResult(
         "Theorems 9 and 10",
         "measured",
         "tacit simulate prec --rounds 2000 --voters 400 --peers 20 --method p-rec-no-gate "
         "--seeds 15",
         "mean loss below the bound on generated votes",
     ),
-    Printed(
+    PaperResult(
         "Theorem 11",
         "refuted",
         "tacit audit prec --planted",
         "holds under a promise that nothing checks; without a gate a client makes the leak grow",
     ),
-    Printed(
+    PaperResult(
         "Lemmas 12 to 14",
         "bound",
         _EXACT,
         "a sharper form is computed; Lemma 14 needs six peers or more",
     ),
-    Printed(
+    PaperResult(
         "Theorem 16",
         "measured",
         "tacit simulate prec --rounds 2000 --voters 400 --peers 20 --diversity 10 --radius 5 "
         "--method p-rec-no-gate --seeds 15",
         "mean loss below the bound with diversity and radius",
     ),
-    Printed(
+    PaperResult(
         "Theorem 17",
         "refuted",
         "tacit simulate prec --world victim --clients 5 --seeds 3 --method p-rec "
         "--method p-rec-no-gate --json",
         "as Theorem 11; with the gate the exact leak is below the epsilon that was asked for",
     ),
-    Printed(
+    PaperResult(
         "Lemmas 18 and 19", "exact", _EXACT, "steps of Theorem 17; replaced by the exact chain"
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tacit.design import Design, Printed, Served, option
+from tacit.design import Design, PaperResult, Served, option
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
 
@@ -45,17 +45,17 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     return cards_of(campaign)
 
 
-def _bound(item: str, reason: str, options: str = "") -> Printed:
+def _bound(item: str, reason: str, options: str = "") -> PaperResult:
     command = f"tacit plan sketches --items 1682 --rated 50 --epsilon 1 --json{options}"
-    return Printed(item, "bound", command, reason)
+    return PaperResult(item, "bound", command, reason)
 
 
-def _measured(item: str, options: str, reason: str) -> Printed:
-    return Printed(item, "measured", f"tacit simulate sketches {options}", reason)
+def _measured(item: str, options: str, reason: str) -> PaperResult:
+    return PaperResult(item, "measured", f"tacit simulate sketches {options}", reason)
 
 
 ITEMS = (
-    Printed(
+    PaperResult(
         *("Propositions 2.2 to 2.4, Lemma 2.5", "exact", "tacit audit sketches"),
         "composition and privacy of reports, by enumeration",
     ),
@@ -83,7 +83,7 @@ ITEMS = (
         "--method maxsense,multi-maxsense",
         "labels right by population: Multi-MaxSense needs fewer people",
     ),
-    Printed(
+    PaperResult(
         *("Lemmas 6.2 and 6.4, Theorem 6.1", "bound"),
         "tacit plan sketches --items 1682 --rated 1 --epsilon 1 --json",
         "adaptive questions",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.design import Design, Printed, Served, option
+from tacit.design import Design, PaperResult, Served, option
 from tacit.privacy import Guarantee
 
 
@@ -39,13 +39,13 @@ def useful(model: Any) -> str:
 
 
 PRINTED = (
-    Printed(
+    PaperResult(
         "Theorem 1, Lemmas 1 and 2",
         "exact",
         "tacit guarantee standard-scheme --variant published",
         "true under the linear model alone; real ratings break its premises",
     ),
-    Printed(
+    PaperResult(
         "Table 1",
         "measured",
         (
@@ -56,7 +56,7 @@ PRINTED = (
         "the table is missing from the text; its claims in words are compared, on MovieLens 100K",
         "in words: AUC of four attackers about .5 with scheme+selection; RMSE at most 1.5 % higher",
     ),
-    Printed(
+    PaperResult(
         "Curve of alpha",
         "measured",
         (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tacit.design import Design, Printed, option
+from tacit.design import Design, PaperResult, option
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
 
@@ -40,19 +40,21 @@ _REFUTED = ("refuted", "tacit audit xmap")
 
 def _measured(
     item: str, options: str, printed: str, reason: str = "other data than the paper's"
-) -> Printed:
+) -> PaperResult:
     command = "tacit evaluate xmap two.csv --domain-column domain --source D1 --target D2"
-    return Printed(item, "measured", f"{command} {options}", reason, printed)
+    return PaperResult(item, "measured", f"{command} {options}", reason, printed)
 
 
 PRINTED = (
-    Printed(
+    PaperResult(
         "Theorem 1",
         *_REFUTED,
         "global sensitivity holds; epsilon is for one draw and not for a profile",
     ),
-    Printed("Theorem 2", *_REFUTED, "the printed sensitivity is not even a bound of the local one"),
-    Printed("Theorems 3 and 4", *_REFUTED, "they rest on Theorem 2"),
+    PaperResult(
+        "Theorem 2", *_REFUTED, "the printed sensitivity is not even a bound of the local one"
+    ),
+    PaperResult("Theorems 3 and 4", *_REFUTED, "they rest on Theorem 2"),
     _measured(
         "Figure: MAE by k",
         "--k 10,50,100 --seeds 5",
@@ -95,7 +97,7 @@ PRINTED = (
         "0.35 million pairs by adjusted cosine, 4.53 million by X-Sim",
         "other data than the paper's: X-Sim finds more pairs only where few people are in both",
     ),
-    Printed(
+    PaperResult(
         "Scalability with machines",
         "not reproduced",
         "",

@@ -1,0 +1,183 @@
+"""`tacit reproduce`: every table, figure and bound of the papers, and the command that makes it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import typer
+
+from tacit.cli.commands import command
+from tacit.design import PaperResult, design, names, option
+from tacit.errors import ConfigError
+from tacit.evaluation import Result, Table
+from tacit.terminal import JSON
+
+app = typer.Typer()
+QUICK_COMMANDS = ("audit", "guarantee", "plan")
+"""Commands that take seconds or a few minutes."""
+
+
+@command(app)
+def reproduce(
+    paper: str | None = option("A design, such as prec.", argument="paper"),
+    item: str | None = option(
+        "An item that --list shows, or a part of its name: 'Theorem 15'.", argument="item"
+    ),
+    listed: bool = option("Show all items, run nothing.", flag="--list"),
+    everything: bool = option("Run all commands.", flag="--all"),
+    quick: bool = option("With --all: only fast commands.", flag="--quick/--no-quick"),
+    folder: Path | None = option("Folder that holds ml-100k; default: TACIT_DATA."),
+    as_json: JSON = False,
+) -> Result | None:
+    """Make a figure of a paper again.
+
+    Every table, figure and bound that the papers print: what became of it, the command that makes
+    our figure, and the reason where there is none. `shows` names the quantities in the command's
+    JSON.
+    """
+    chosen = [(name, result) for name, result in paper_results() if paper in (None, name)]
+    if not chosen:
+        known = ", ".join(dict.fromkeys(name for name, _ in paper_results()))
+        raise ConfigError(f"No paper '{paper}'. Known: {known}.")
+    if item is not None:
+        chosen = _find_item(paper, item, chosen)
+    if listed or not (everything or item):
+        return _list_results(chosen)
+    if everything and as_json:
+        raise ConfigError("--json prints one object: name one ITEM, or leave --all out.")
+    if item is not None:
+        _run_item(chosen[0], folder, as_json)
+        return None
+    commands = dict.fromkeys(result.command for _, result in chosen if result.command)
+    for line in commands:
+        if not quick or shlex.split(line)[1] in QUICK_COMMANDS:
+            _run(line, folder)
+    return None
+
+
+def paper_results() -> list[tuple[str, PaperResult]]:
+    """List the results of all papers, each with the name of its design."""
+    designs = [design(name) for name in names()]
+    return [
+        (owner.name, result)
+        for owner in designs
+        if "reproduce" in owner.parts
+        for result in owner.part("reproduce")
+    ]
+
+
+def index_row(paper: str, result: PaperResult) -> dict[str, Any]:
+    """Write a result as `tacit reproduce --list --json` prints it."""
+    return {
+        "paper": paper,
+        "item": result.item,
+        "status": result.status,
+        "command": result.command,
+        "reason": result.reason,
+        "printed": result.printed,
+        "shows": list(result.shows),
+    }
+
+
+def _find_item(
+    paper: str | None, item: str, results: list[tuple[str, PaperResult]]
+) -> list[tuple[str, PaperResult]]:
+    """Find the results of one item by its name or by a part of it, such as one theorem of several.
+
+    Raises:
+        ConfigError: No item has this part, or several items that different commands make have it.
+    """
+    found = [each for each in results if each[1].item == item]
+    if not found:
+        found = [each for each in results if is_named_in(item, each[1].item)]
+    if not found:
+        listing = " ".join(["tacit reproduce", *([paper] if paper else []), "--list"])
+        raise ConfigError(f"{paper or 'No paper'} has no item '{item}'. See: {listing}")
+    if len({result.command for _, result in found}) > 1:
+        several = "; ".join(f"{name}: {result.item}" for name, result in found)
+        raise ConfigError(f"Several items have '{item}': {several}. Name one of them.")
+    return found
+
+
+def is_named_in(part: str, item: str) -> bool:
+    """Whether a part, such as 'Theorem 15', is whole words of an item's name or one of its list.
+
+    'Theorem 4' is one of 'Theorems 2 to 4'; 'Theorem 1' is no part of 'Theorem 15'.
+    """
+    words = part.strip().lower()
+    if not words:
+        return False
+    if re.search(rf"(?<![\w.]){re.escape(words)}(?![\w]|\.\d)", item.lower()):
+        return True
+    return words in list_members(item)
+
+
+def list_members(item: str) -> set[str]:
+    """Spell out the lists of an item's name: 'Lemmas 3 to 5' is {'lemma 3', 'lemma 4', ...}."""
+    members = set()
+    number = r"(?:(?:\d+\.)?\d+|[ivx]+)"
+    lists = rf"([a-z]+)s ({number}(?:(?:, | and | to ){number})+)"
+    for found in re.finditer(lists, item.lower()):
+        kind, numbers = found[1], found[2]
+        for member in re.split(", | and | to ", numbers):
+            members.add(f"{kind} {member}")
+        for ends in re.finditer(r"(\d+\.)?(\d+) to (?:\d+\.)?(\d+)", numbers):
+            chapter, first, last = ends[1] or "", int(ends[2]), int(ends[3])
+            members.update(f"{kind} {chapter}{member}" for member in range(first, last + 1))
+    return members
+
+
+def _list_results(chosen: list[tuple[str, PaperResult]]) -> Result:
+    rows = [index_row(name, result) for name, result in chosen]
+    columns = ("paper", "item", "status", "reason")
+    table = Table("", columns, [[row[name] for name in columns] for row in rows])
+    after = "tacit reproduce PAPER ITEM  runs the command;  --json shows it."
+    return Result({"rows": rows}, (table,), after)
+
+
+def _run_item(found: tuple[str, PaperResult], folder: Path | None, as_json: bool) -> None:
+    _, result = found
+    if not result.command:
+        raise ConfigError(f"{result.item} cannot be made here: {result.reason}.")
+    if result.printed:
+        typer.echo(f"The paper: {result.printed}.", err=True)
+    if result.shows:
+        typer.echo(f"Our figures, in its JSON: {', '.join(result.shows)}", err=True)
+    line = result.command
+    _run(f"{line} --json" if as_json and "--json" not in line else line, folder)
+
+
+def _run(line: str, folder: Path | None) -> None:
+    from tacit.cli.app import main
+
+    data = str(folder or os.environ.get("TACIT_DATA", ""))
+    if "FOLDER" in line and not data:
+        raise ConfigError("This needs MovieLens: name its folder with --folder, or set TACIT_DATA.")
+    if "two.csv" in line and not Path("two.csv").exists():
+        _run_on_two_domains(line, folder, data)
+        return
+    typer.echo(f"$ {line}", err=True)
+    code = main([word.replace("FOLDER", data) for word in shlex.split(line)[1:]])
+    if code:
+        raise typer.Exit(code)
+
+
+def _run_on_two_domains(line: str, folder: Path | None, data: str) -> None:
+    """Make two.csv of MovieLens latest-small in a temporary folder, and run the command on it."""
+    if not data:
+        raise ConfigError(
+            "This needs two.csv, of two domains: name the folder of ml-latest-small with "
+            "--folder, or set TACIT_DATA, or run  tacit data domains FOLDER -o two.csv"
+        )
+    with TemporaryDirectory() as temporary:
+        two_domains = shlex.quote(f"{temporary}/two-domains.csv")
+        with redirect_stdout(sys.stderr):
+            _run(f"tacit data domains FOLDER/ml-latest-small -o {two_domains}", folder)
+        _run(line.replace("two.csv", two_domains), folder)

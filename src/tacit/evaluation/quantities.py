@@ -1,0 +1,126 @@
+"""Find named quantities in the JSON that a command prints.
+
+A quantity is named by a path. Its steps are separated by dots:
+
+    tables.loss.mean            a key of an object after another
+    rows[].accuracy             an entry of a list: every one of them
+    rows[policy=dap].accuracy   entries of a list in which these keys have these values
+    bounds[name=Theorem 6,m=2]  several keys, separated by commas
+    curve[0]                    the entry with this number, from 0
+    by_seed.*.regret            every key of an object
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tacit.errors import ConfigError
+
+_STEP = re.compile(r"(?P<key>[^.\[\]]*)(?P<selectors>(?:\[[^\]]*\])*)(?:\.|$)")
+_SELECTOR = re.compile(r"\[([^\]]*)\]")
+
+
+Place = tuple[str | int, ...]
+"""Keys and numbers of entries, from the whole document to a value in it."""
+
+
+def find_quantities(document: Any, path: str) -> dict[str, Any]:
+    """Find every value that a path names.
+
+    Args:
+        document: JSON as Python objects.
+        path: A path as the module describes it.
+
+    Returns:
+        Values by their own paths, in which each `[]`, `[key=value]` and `*` is replaced by a
+        number or a key. Empty where the document has no such value.
+
+    Raises:
+        ConfigError: The path cannot be read.
+    """
+    found = locate_quantities(document, path)
+    return {_write_path(place): value for place, value in found.items()}
+
+
+def locate_quantities(document: Any, path: str) -> dict[Place, Any]:
+    """Find every value that a path names, by its place in the document.
+
+    Raises:
+        ConfigError: The path cannot be read.
+    """
+    found: dict[Place, Any] = {(): document}
+    for key, selectors in _steps(path):
+        if key:
+            found = dict(_follow_key(found, key))
+        for selector in selectors:
+            found = dict(_follow_selector(found, selector))
+    return found
+
+
+def shows_something(value: Any) -> bool:
+    """Say whether a value found in JSON is one: not null, no empty list, object or text."""
+    if value is None or (isinstance(value, str | Sequence | Mapping) and len(value) == 0):
+        return False
+    return not (isinstance(value, float) and math.isnan(value))
+
+
+def _write_path(place: Place) -> str:
+    text = ""
+    for step in place:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
+    return text
+
+
+def _steps(path: str) -> Iterator[tuple[str, list[str]]]:
+    position = 0
+    while position < len(path):
+        step = _STEP.match(path, position)
+        if step is None or step.end() == position:
+            raise ConfigError(
+                f"The path '{path}' cannot be read from its character {position + 1} on. "
+                "Write it as in  rows[policy=dap].accuracy"
+            )
+        yield step["key"], _SELECTOR.findall(step["selectors"])
+        position = step.end()
+
+
+def _follow_key(found: Mapping[Place, Any], key: str) -> Iterator[tuple[Place, Any]]:
+    for place, value in found.items():
+        if isinstance(value, Mapping):
+            keys = list(value) if key == "*" else [key]
+            for name in keys:
+                if name in value:
+                    yield (*place, name), value[name]
+
+
+def _follow_selector(found: Mapping[Place, Any], selector: str) -> Iterator[tuple[Place, Any]]:
+    for place, value in found.items():
+        if isinstance(value, list):
+            for number, entry in enumerate(value):
+                if _is_selected(number, entry, selector):
+                    yield (*place, number), entry
+
+
+def _is_selected(number: int, entry: Any, selector: str) -> bool:
+    if selector == "" or selector.isdigit():
+        return selector in ("", str(number))
+    if not isinstance(entry, Mapping):
+        return False
+    conditions = [condition.partition("=") for condition in selector.split(",")]
+    return all(key in entry and _is_written(entry[key], text) for key, _, text in conditions)
+
+
+def _is_written(value: Any, text: str) -> bool:
+    """Say whether a value is written so: as text, or as the same number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value).lower() == text.lower()
+    try:
+        return float(text) == value
+    except ValueError:
+        return False
