@@ -37,17 +37,6 @@ UNNAMED: dict[str, set[str]] = {
         "Similarities found",
         "Table: one domain beside ALS",
     },
-    "sketches": {
-        "Propositions 2.2 to 2.4, Lemma 2.5",
-        "Lemma 3.1, Theorem 3.3",
-        "Figure 1, Theorem 3.5",
-        "Appendix A",
-        "Lemmas 4.1 to 4.7, Theorem 4.3",
-        "Theorems 4.8 and 4.10",
-        "Figure 2, Theorem 5.1",
-        "Figure 3, Theorem 5.3",
-        "Lemmas 6.2 and 6.4, Theorem 6.1",
-    },
     "prec": {
         "Theorems 1 and 2, Lemmas 3 to 5",
         "Theorem 7, Lemma 8, Theorem 15",
