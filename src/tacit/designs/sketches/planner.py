@@ -82,7 +82,7 @@ class PairConditions:
 
 @dataclass(frozen=True)
 class Plan:
-    """lower_bounds: see `theory`. methods: best first by `users_clt`.
+    """lower_bounds: see `theory`. methods: those of ADVISED, then others, each best first.
 
     Any learner needs `ldp` and `adaptive`; `scarce` is for questions fixed beforehand. All three
     are for the unit 'user': for others no bound is known and there are none. `one_bit` is for one
@@ -105,7 +105,7 @@ class Plan:
     @property
     def best(self) -> MethodPlan:
         """The method that needs the fewest people, of those that hide which items were rated."""
-        return next(own for own in self.methods if own.method in ADVISED)
+        return self.methods[0]
 
     def of(self, method: str) -> MethodPlan:
         return next(own for own in self.methods if own.method == method)
@@ -167,7 +167,7 @@ def plan(
     information: list[ReportInformation] = []
     if unit == "user":
         information = _information(items, rated, epsilon, methods[0].theta)
-    methods.sort(key=lambda method: (method.users_clt, method.questions))
+    methods.sort(key=lambda own: (own.method not in ADVISED, own.users_clt, own.questions))
     return Plan(
         items=items,
         rated=rated,
