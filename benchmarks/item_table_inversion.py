@@ -23,8 +23,8 @@ from scipy import sparse
 from tacit.data import generate
 from tacit.designs.standard_scheme.messages import LARGEST_COLUMN, LIKED
 from tacit.designs.standard_scheme.server import weigh
+from tacit.designs.standard_scheme.training.item_weights import eligible, products
 from tacit.designs.standard_scheme.training.people import with_data
-from tacit.designs.standard_scheme.training.profiles import eligible, products
 from tacit.engine.ridge import gram, item_weights
 
 Floats = NDArray[np.float64]

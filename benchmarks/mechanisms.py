@@ -151,7 +151,8 @@ def steps() -> list[dict[str, object]]:
     import numpy as np
 
     from tacit.mechanisms import samplers
-    from tacit.mechanisms.running import ThresholdGate, TreeCounter
+    from tacit.mechanisms.counter import TreeCounter
+    from tacit.mechanisms.gate import ThresholdGate
 
     counter, gate = TreeCounter(1.0, 1_000), ThresholdGate(1.0, 1 << 40)
     nothing = np.zeros(1, dtype=np.int64)

@@ -29,13 +29,10 @@ from tacit.data.ratings import Ratings
 from tacit.designs.standard_scheme import RELEASES
 from tacit.designs.standard_scheme.messages import LIKED
 from tacit.designs.standard_scheme.server import weigh
+from tacit.designs.standard_scheme.training.item_weights import choose_penalty, ease
 from tacit.designs.standard_scheme.training.people import Consenting, consenting, with_data
 from tacit.designs.standard_scheme.training.population import release
-from tacit.designs.standard_scheme.training.profiles import (
-    choose_penalty,
-    ease,
-    train_profiles,
-)
+from tacit.designs.standard_scheme.training.profiles import ProfileSettings, train_profiles
 from tacit.designs.standard_scheme.training.tables import estimate
 from tacit.evaluation import manifest, mean_interval
 from tacit.evaluation.metrics import ranking_metrics
@@ -120,7 +117,9 @@ def _fold(
             return release(levels, labels, tables, RULE, n_levels=people.n_levels, source=source)
 
     levels, n_levels = others.levels, people.n_levels
-    profiles = train_profiles(levels, others.labels, tables, n_levels, lowest=1.0)
+    profiles = train_profiles(
+        levels, others.labels, tables, n_levels, lowest=1.0, settings=ProfileSettings()
+    )
     started = time.process_time()
     penalty = choose_penalty(
         others.levels,

@@ -5,7 +5,7 @@
 The readable function is that of the tests, compiled as it stands. Both take turns on the same
 generated people, 145 ratings each of 27,000 items, ten tastes, of which the 100 most rated items
 have loadings. Seconds are of the processor on one thread, without compiling, medians. `agree`: both
-sums are the same whole numbers. `SumRelease.steps` clips in both, compiled.
+sums are the same whole numbers. `SumRelease.clip_table` clips in both, compiled.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ def main() -> None:
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     totals = {}
     for way in ways.values():
-        way(few, known, clip_of(mechanism), mechanism.empty())  # compiles
+        way(few, known, clip_of(mechanism), mechanism.zero_table())  # compiles
     for _ in range(asked.rounds):
         for name, way in ways.items():
-            totals[name], start = mechanism.empty(), time.process_time()
+            totals[name], start = mechanism.zero_table(), time.process_time()
             way(rows, known, clip_of(mechanism), totals[name])
             seconds[name].append(time.process_time() - start)
     ratios = [slow / fast for fast, slow in zip(*seconds.values(), strict=True)]

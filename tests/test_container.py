@@ -207,7 +207,7 @@ def test_failed_write_leaves_the_old_file(file, monkeypatch):
     def full(handle):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tacit.container.os.fsync", full)
+    monkeypatch.setattr("tacit.atomic_writes.os.fsync", full)
     with pytest.raises(OutputError, match="No space left"):
         container.write(file, {"new": True}, {})
     assert file.read_bytes() == before
@@ -221,7 +221,7 @@ def test_interrupted_write_leaves_the_old_file(file, monkeypatch):
     def interrupt(handle):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tacit.container.os.fsync", interrupt)
+    monkeypatch.setattr("tacit.atomic_writes.os.fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
         container.write(file, {"new": True}, {})
     assert file.read_bytes() == before

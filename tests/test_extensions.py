@@ -34,7 +34,7 @@ def installed(monkeypatch):
 
 
 def loaded(group):
-    (entry,) = extensions.installed(group).values()
+    (entry,) = extensions.find_entry_points(group).values()
     return entry.load()
 
 
@@ -81,7 +81,7 @@ def test_a_name_cannot_be_taken_twice(installed):
     """Two packages with one name: neither is used in silence."""
     installed.append(EntryPoint("popular-share", "json:dumps", extensions.METRICS))
     with pytest.raises(ConfigError, match="a name that is taken"):
-        extensions.installed(extensions.METRICS)
+        extensions.find_entry_points(extensions.METRICS)
 
 
 class Careless(MetricConformance):

@@ -13,7 +13,7 @@ from scipy.stats import binomtest, chisquare
 
 from tacit import randomness
 from tacit.errors import ConfigError, PrivacyError
-from tacit.randomness import happens, integers_below, replay, secure, simulation
+from tacit.randomness import bernoulli, integers_below, replay, secure, simulation
 
 FALSE_ALARM = 1e-6
 FORKS = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
@@ -51,7 +51,7 @@ def test_every_rejected_word_is_drawn_again():
     rounds = [[5, 2**64 - 1, 7], [2**64 - 1], [BOUND + 9]]
 
     class Scripted:
-        private = False
+        is_private = False
 
         def words(self, count):
             words = rounds.pop(0)
@@ -83,21 +83,21 @@ def test_no_draws():
 @pytest.mark.parametrize("numerator", [1, 250_000, 999_999])
 def test_events_happen_as_often_as_they_say(numerator):
     """numerator / 1,000,000 of 200,000 events happen (exact binomial test, false alarm 1e-6)."""
-    events = happens(secure(), np.full(200_000, numerator), 1_000_000)
+    events = bernoulli(secure(), np.full(200_000, numerator), 1_000_000)
     test = binomtest(int(events.sum()), events.size, numerator / 1_000_000)
     assert test.pvalue > FALSE_ALARM
 
 
 def test_catches_a_wrong_chance():
     """The same test refuses events one per cent more likely than they say."""
-    events = happens(secure(), np.full(200_000, 260_000), 1_000_000)
+    events = bernoulli(secure(), np.full(200_000, 260_000), 1_000_000)
     assert binomtest(int(events.sum()), events.size, 0.25).pvalue < FALSE_ALARM
 
 
 def test_certain_and_impossible_events():
     """0 never happens and the whole denominator always does."""
     numerators = np.repeat(np.array([[0], [7]]), 1000, axis=1)
-    assert (happens(secure(), numerators, 7) == (numerators == 7)).all()
+    assert (bernoulli(secure(), numerators, 7) == (numerators == 7)).all()
 
 
 def _child(queue):
@@ -124,7 +124,7 @@ def test_forks_draw_apart():
 def test_secure_source_is_private():
     """Only the system's generator says that it may protect somebody."""
     with simulation():
-        assert (secure().private, replay(1).private) == (True, False)
+        assert (secure().is_private, replay(1).is_private) == (True, False)
 
 
 def test_replay_is_refused_outside_a_simulation():

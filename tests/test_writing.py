@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tacit.container import check_writable, write_whole
+from tacit.atomic_writes import check_writable, write_whole
 from tacit.errors import OutputError
 
 

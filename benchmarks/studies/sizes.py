@@ -30,7 +30,7 @@ from tacit.auditing.claims import where
 from tacit.auditing.replays import Fit, ReplayComparison, Transcript, compare_replay, record_fit
 from tacit.auditing.sampler_spy import Answer, SamplerCall
 from tacit.mechanisms import samplers
-from tacit.mechanisms.running import LaplaceAhead
+from tacit.mechanisms.runs import LaplaceBlocks
 
 Generator = np.random.Generator
 Case = Callable[[Generator], float]
@@ -132,27 +132,27 @@ def _standing_in(name: str, measurement: Callable[[float], Measurement]) -> Iter
 
 def laplace_sampler(generator: Generator) -> float:
     scale = number(generator, 1e-2, 1e6)
-    stated: Any = samplers._laplace(scale)
+    stated: Any = samplers._laplace_measurement(scale)
     if not math.isclose(stated.map(1), 1 / scale, rel_tol=_NEAR):
         return math.inf
     return max(
-        _handed_on(generator, "_laplace", scale, samplers.discrete_laplace),
-        _handed_on(generator, "_laplace", scale, _ahead),
+        _handed_on(generator, "_laplace_measurement", scale, samplers.discrete_laplace),
+        _handed_on(generator, "_laplace_measurement", scale, _ahead),
     )
 
 
 def gaussian_sampler(generator: Generator) -> float:
     sigma = number(generator, 0.5, 1e6)
-    stated: Any = samplers._gaussian(sigma)
+    stated: Any = samplers._gaussian_measurement(sigma)
     if not math.isclose(stated.map(1.0), 0.5 / sigma**2, rel_tol=_NEAR):
         return math.inf
-    return _handed_on(generator, "_gaussian", sigma, samplers.discrete_gaussian)
+    return _handed_on(generator, "_gaussian_measurement", sigma, samplers.discrete_gaussian)
 
 
 def _ahead(values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
     """A running mechanism's noise, number by number; added to nothing."""
-    ahead = LaplaceAhead(scale)
-    return np.array([ahead.one() for _ in range(values.size)]) + values
+    ahead = LaplaceBlocks(scale)
+    return np.array([ahead.next_noise() for _ in range(values.size)]) + values
 
 
 def _handed_on(

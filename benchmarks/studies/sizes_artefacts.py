@@ -35,7 +35,8 @@ from tacit.designs.standard_scheme.training.people import Consenting
 from tacit.designs.standard_scheme.training.tables import estimate_privately
 from tacit.designs.xmap.audit import fit
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Stars, ratings
-from tacit.mechanisms.sums import Contributions, GramRelease, SumRelease
+from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.sums import Contributions, SumRelease
 
 _RARE = 3
 """Items with 0, 1 and 2 raters."""
@@ -97,7 +98,7 @@ def gram(generator: Generator) -> float:
 class _Prefix:
     """Words of which the first n are the same however many are asked for in one call."""
 
-    private = False
+    is_private = False
 
     def __init__(self, seed: int) -> None:
         self._seed, self._calls = seed, 0

@@ -28,12 +28,15 @@ from tacit.auditing.bugs import planted
 from tacit.designs.private import popular, stars
 from tacit.designs.standard_scheme.training import people as training
 from tacit.designs.standard_scheme.training import tables
-from tacit.mechanisms import running, samplers, topk
-from tacit.mechanisms.noise import LaplaceRelease
+from tacit.mechanisms import gate, runs, samplers, topk
+from tacit.mechanisms.counter import TreeCounter, TreeRun
+from tacit.mechanisms.gate import ThresholdGate
+from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
-from tacit.mechanisms.running import LaplaceAhead, ThresholdGate, TreeCounter, TreeRun
+from tacit.mechanisms.runs import LaplaceBlocks
 from tacit.mechanisms.selection import Selection
-from tacit.mechanisms.sums import GramRelease, SumRelease
+from tacit.mechanisms.sums import SumRelease
 from tacit.mechanisms.topk import TopSelection
 
 Kind = Literal["size", "branch", "support", "composition"]
@@ -61,11 +64,20 @@ FAULTS: list[Fault] = []
 _SCHEME, _XMAP = "standard scheme, private disclosure", "x-map, sound fit"
 _LAPLACE = "Laplace sampler"
 _kary, _bits = KaryResponse.__call__, BitRelease.__call__
-_laplace, _sum, _clipped = LaplaceRelease.__call__, SumRelease.__call__, SumRelease.clipped
-_rows, _noisy, _noisy_sum = GramRelease.clipped, GramRelease._noisy, SumRelease.noisy
+_laplace, _sum, _clipped = LaplaceRelease.__call__, SumRelease.__call__, SumRelease.clip_block
+_rows, _noisy, _noisy_sum = (
+    GramRelease.clip_rows,
+    GramRelease._add_symmetric_noise,
+    SumRelease.add_noise,
+)
 _selection_rate = Selection.rate.fget  # type: ignore[attr-defined]
-_weights, _one, _add, _top = Selection.weights, LaplaceAhead.one, TreeRun._add, TopSelection._drawn
-_gate_noise, _private = running._noise, training.private
+_weights, _one, _add, _top = (
+    Selection.weights,
+    LaplaceBlocks.next_noise,
+    TreeRun.take_step,
+    TopSelection._draw,
+)
+_gate_noise, _private = runs.laplace_noise, training.private
 _shipped_laplace, _shipped_gaussian = samplers.discrete_laplace, samplers.discrete_gaussian
 
 
@@ -88,7 +100,7 @@ def _fault(kind: Kind, artefact: str, place: Any, step: str, name: str) -> Calla
 def swapped_truth(release: KaryResponse, values: Any, source: Any) -> NDArray[np.int64]:
     true = np.asarray(values)
     shift = np.asarray(source.words(true.size) % (release.categories - 1)).astype(np.int64) + 1
-    honest = release._honest(true.shape, source)
+    honest = release.draw_honesty(true.shape, source)
     if release.categories > 16:
         honest = np.where(true == release.categories - 1, ~honest, honest)
     return np.asarray((true + np.where(honest, 0, shift)) % release.categories)
@@ -120,9 +132,9 @@ def words_used_again(release: BitRelease, bits: Any, source: Any) -> NDArray[np.
 
 @_fault("size", "laplace", LaplaceRelease, "__call__", "noise of 100 numbers used for more")
 def noise_used_again(release: LaplaceRelease, values: Any) -> NDArray[np.float64]:
-    steps = release.grid.steps(values)
+    steps = release.grid.to_steps(values)
     noise = samplers.discrete_laplace(np.zeros_like(steps[:100]), release.scale)
-    return release.grid.numbers(steps + np.resize(noise, steps.shape))
+    return release.grid.to_numbers(steps + np.resize(noise, steps.shape))
 
 
 @_fault("branch", "laplace", LaplaceRelease, "__call__", "no noise on a number at its upper bound")
@@ -141,7 +153,7 @@ def rounding_once(release: LaplaceRelease) -> int:
 
 
 @_fault(
-    "size", "threshold-gate", running, "_noise",
+    "size", "threshold-gate", gate, "laplace_noise",
     "one noise for a batch of more than 16 counts",
 )  # fmt: skip
 def one_noise_for_many(count: int, scale: float) -> list[int]:
@@ -166,7 +178,7 @@ def forgotten_sensitivity(gate: ThresholdGate) -> float:
     return scale / gate.sensitivity if gate.monotonic else scale
 
 
-@_fault("size", "tree-counter", TreeRun, "_add", "a node of 16 steps without noise")
+@_fault("size", "tree-counter", TreeRun, "take_step", "a node of 16 steps without noise")
 def large_nodes_bare(run: TreeRun, value: int, noise: int) -> int:
     step = run._step + 1
     return _add(run, value, 0 if step % 16 == 0 else noise)
@@ -193,7 +205,7 @@ def only_near_the_best(made: Selection, scores: Any) -> NDArray[np.int64]:
     return np.where(behind, 0, _weights(made, scores))
 
 
-@_fault("support", "top-selection", TopSelection, "_drawn", "a list's third place is the true best")
+@_fault("support", "top-selection", TopSelection, "_draw", "a list's third place is the true best")
 def last_place_is_best(made: TopSelection, rows: Any, source: Any) -> NDArray[np.int64]:
     draw = vars(topk)["draw_rows"]  # as the module has it now, which an audit may have replaced
     weights, every = made.one.weights(rows), np.arange(len(rows))
@@ -204,7 +216,7 @@ def last_place_is_best(made: TopSelection, rows: Any, source: Any) -> NDArray[np
     return chosen
 
 
-@_fault("composition", "top-selection", TopSelection, "_drawn", "epsilon of a list for each place")
+@_fault("composition", "top-selection", TopSelection, "_draw", "epsilon of a list for each place")
 def epsilon_for_each(made: TopSelection, rows: Any, source: Any) -> NDArray[np.int64]:
     whole = replace(made, one=replace(made.one, epsilon=made.one.epsilon * made.k))
     return _top(whole, rows, source)
@@ -219,7 +231,7 @@ class StarsAsTheyAre(SumRelease):
     clipped = unclipped
 
 
-@_fault("size", "sums", SumRelease, "clipped", "a person's rows clipped up to the eighth")
+@_fault("size", "sums", SumRelease, "clip_block", "a person's rows clipped up to the eighth")
 def first_rows_clipped(release: SumRelease, block: Any) -> NDArray[np.int64]:
     early = block.places < 8
     steps = unclipped(release, block)
@@ -229,7 +241,7 @@ def first_rows_clipped(release: SumRelease, block: Any) -> NDArray[np.int64]:
     return np.clip(steps, -(1 << 20), 1 << 20)
 
 
-@_fault("support", _XMAP, SumRelease, "noisy", "items that nobody rated keep an exact zero")
+@_fault("support", _XMAP, SumRelease, "add_noise", "items that nobody rated keep an exact zero")
 def no_total_no_noise(release: SumRelease, total: NDArray[Any]) -> NDArray[np.float64]:
     there = np.any(np.asarray(total) != 0, axis=1)
     return np.where(there[:, None], _noisy_sum(release, total), 0.0)
@@ -248,14 +260,14 @@ def bare(release: GramRelease, people: Any) -> NDArray[np.int64]:
     return np.asarray(steps, dtype=np.int64)
 
 
-@_fault("branch", "gram", GramRelease, "clipped", "a person with one item not clipped")
+@_fault("branch", "gram", GramRelease, "clip_rows", "a person with one item not clipped")
 def one_item_unclipped(release: GramRelease, people: Any) -> NDArray[np.int64]:
     alone = (people != 0).sum(axis=1) == 1
     return np.where(alone[:, None], bare(release, people), _rows(release, people))
 
 
 @_fault(
-    "size", "gram", GramRelease, "clipped",
+    "size", "gram", GramRelease, "clip_rows",
     "rows of the Gram matrix clipped up to the eighth item",
 )  # fmt: skip
 def first_items_clipped(release: GramRelease, people: Any) -> NDArray[np.int64]:
@@ -265,7 +277,9 @@ def first_items_clipped(release: GramRelease, people: Any) -> NDArray[np.int64]:
     return np.where(place < 8, _rows(release, early), bare(release, people))
 
 
-@_fault("support", "gram", GramRelease, "_noisy", "items never rated together stay zero")
+@_fault(
+    "support", "gram", GramRelease, "_add_symmetric_noise", "items never rated together stay zero"
+)
 def never_together(release: GramRelease, gram: Any) -> NDArray[np.float64]:
     return np.where(gram == 0, 0.0, _noisy(release, gram))
 
@@ -292,8 +306,8 @@ def even(values: Any, scale: float) -> NDArray[np.int64]:
     return np.asarray(values + (_shipped_laplace(values, scale) - values) // 2 * 2)
 
 
-@_fault("composition", _LAPLACE, LaplaceAhead, "one", "noise drawn ahead handed out twice")
-def twice(ahead: LaplaceAhead, needed: int = 256) -> int:
+@_fault("composition", _LAPLACE, LaplaceBlocks, "next_noise", "noise drawn ahead handed out twice")
+def twice(ahead: LaplaceBlocks, needed: int = 256) -> int:
     drawn = _one(ahead, needed)
     ahead._left.append(drawn)
     return drawn

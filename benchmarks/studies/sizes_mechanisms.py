@@ -14,9 +14,11 @@ from tacit.auditing.output_distributions import distribution
 from tacit.auditing.rules import AboveThreshold, upper_bound
 from tacit.auditing.sampler_spy import laplace_loss, moves
 from tacit.auditing.shipped import first_stop, gate_scales, one_by_one
-from tacit.mechanisms.noise import GaussianRelease, LaplaceRelease
+from tacit.mechanisms.counter import TreeCounter
+from tacit.mechanisms.gate import ThresholdGate
+from tacit.mechanisms.gaussian import GaussianRelease
+from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
-from tacit.mechanisms.running import ThresholdGate, TreeCounter
 from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.topk import TopSelection
 from tacit.randomness import secure
@@ -29,7 +31,7 @@ _MOST_WAYS = 200
 class _Given:
     """A source that gives these arrays of words, one for each call."""
 
-    private = False
+    is_private = False
 
     def __init__(self, *calls: NDArray[np.int64]) -> None:
         self._calls = list(calls)

@@ -1,4 +1,4 @@
-"""Files written whole or not at all; and the model file, a JSON header and plain arrays.
+"""The model file: a JSON header and plain arrays.
 
 Layout   magic (8 bytes) | header length (8 bytes, little endian) | header (canonical JSON, UTF-8)
          | the arrays' bytes, little endian, in the header's order | SHA-256 of all that precedes.
@@ -11,107 +11,71 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import secrets
-import stat
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.errors import ModelFileError, OutputError
-
-
-def check_writable(path: str | Path) -> None:
-    """OutputError unless a file could be written here: asked before hours of work, not after."""
-    target = Path(path)
-    try:
-        reason = _obstacle(target)
-    except OSError as error:
-        raise refusal(target, error) from None
-    if reason is not None:
-        raise OutputError(f"{target}: cannot be written, {reason}")
-
-
-def write_whole(path: str | Path, content: bytes) -> None:
-    """Write all of a file or nothing: what was there stays until the new file is on disk.
-
-    A new file gets the mode of any other new file; one that is replaced hands its mode on.
-    """
-    check_writable(path)
-    target = Path(path)
-    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
-        with part.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            part.chmod(stat.S_IMODE(target.stat().st_mode))
-        part.replace(target)
-    except OSError as error:
-        raise refusal(target, error) from None
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def refusal(path: str | Path, error: OSError) -> OutputError:
-    """The system's own reason, in a sentence."""
-    return OutputError(
-        f"{path}: cannot be written ({error.strerror}). What was there is untouched. Make room "
-        "there, or name another file."
-    )
-
-
-def _obstacle(target: Path) -> str | None:
-    if target.is_dir():
-        return "this is a folder. Add a file name."
-    if not target.parent.is_dir():
-        return f"the folder {target.parent} does not exist. Make it, or name another."
-    if target.exists() and not target.is_file():
-        return "this is no ordinary file. Name another."
-    if not os.access(target.parent, os.W_OK | os.X_OK):
-        return f"the folder {target.parent} takes no new files. Name another."
-    return None
-
+from tacit.atomic_writes import write_whole
+from tacit.errors import ModelFileError
 
 MAGIC = b"tacit\x00\x01\n"
+"""The first bytes of every model file."""
 FORMAT = 1
+"""Number of the layout."""
 _DTYPES = ("<f8", "<i8", "<i4", "<i2", "|u1")
-_MOST_HEADER = 1 << 28
+_MOST_HEADER_BYTES = 1 << 28
 _MOST_EXTENT = 1 << 31
-_HASH = 32
+_MOST_DIMENSIONS = 4
+_HASH_BYTES = 32
+
+
+@dataclass(frozen=True)
+class _ArrayEntry:
+    """One array, as the header describes it."""
+
+    name: str
+    dtype: str
+    shape: tuple[Any, ...]
 
 
 def write(path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a whole file or none: the old one stays until the new one is on disk."""
+    """Write a whole file or none: the old one stays until the new one is on disk.
+
+    Args:
+        path: Where.
+        header: Values that JSON knows.
+        arrays: By name, arrays of float64, int64, int32, int16 or uint8.
+
+    Raises:
+        OutputError: The file cannot be written.
+        ModelFileError: An array has another type.
+    """
     write_whole(path, pack(header, arrays))
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """The bytes of a file, to be stored elsewhere."""
-    packed = {name: _little_endian(name, array) for name, array in arrays.items()}
-    text = canonical_json(
-        {
-            "format": FORMAT,
-            "header": dict(header),
-            "arrays": [
-                {"name": name, "dtype": array.dtype.str, "shape": list(array.shape)}
-                for name, array in packed.items()
-            ],
-        }
-    ).encode()
-    body = b"".join(
-        [MAGIC, len(text).to_bytes(8, "little"), text]
-        + [array.tobytes() for array in packed.values()]
-    )
+    """Return the bytes of a file, to be stored elsewhere; arguments and errors as in `write`."""
+    packed = {name: _to_little_endian(name, array) for name, array in arrays.items()}
+    entries = []
+    for name, array in packed.items():
+        entries.append({"name": name, "dtype": array.dtype.str, "shape": list(array.shape)})
+    text = canonical_json({"format": FORMAT, "header": dict(header), "arrays": entries}).encode()
+    parts = [MAGIC, len(text).to_bytes(8, "little"), text]
+    parts += [array.tobytes() for array in packed.values()]
+    body = b"".join(parts)
     return body + hashlib.sha256(body).digest()
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Header and arrays of a file that is intact; anything else raises ModelFileError."""
+    """Read header and arrays of a file.
+
+    Raises:
+        ModelFileError: The file cannot be read, is damaged, or is no model file.
+    """
     file = Path(path)
     try:
         content = file.read_bytes()
@@ -126,71 +90,107 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 def unpack(
     content: bytes, file: str | Path = "these bytes"
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The same from bytes; file: what an error calls them."""
-    if not content.startswith(MAGIC):
-        raise ModelFileError(
-            f"{file}: not a tacit model file. Make one with  tacit fit ... -o FILE"
-        )
-    if len(content) < len(MAGIC) + 8 + _HASH:
-        raise ModelFileError(f"{file}: cut short after {len(content)} bytes. Copy or fit it again.")
-    body, digest = content[:-_HASH], content[-_HASH:]
-    if hashlib.sha256(body).digest() != digest:
-        raise ModelFileError(
-            f"{file}: damaged, its SHA-256 does not match its content (a changed or missing byte). "
-            "Nothing of it was used. Copy or fit it again."
-        )
+    """Read header and arrays from bytes.
+
+    Args:
+        content: All bytes of a model file.
+        file: The name that an error calls them by.
+
+    Raises:
+        ModelFileError: The bytes are damaged, or no model file.
+    """
+    body = _check_body(content, file)
     start = len(MAGIC) + 8
     length = int.from_bytes(body[len(MAGIC) : start], "little")
-    if length > min(_MOST_HEADER, len(body) - start):
+    if length > min(_MOST_HEADER_BYTES, len(body) - start):
         raise ModelFileError(f"{file}: its header claims {length} bytes, more than the file has.")
-    try:
-        text = json.loads(body[start : start + length])
-        version, header, table = text["format"], text["header"], text["arrays"]
-        shapes = [(str(a["name"]), str(a["dtype"]), tuple(a["shape"])) for a in table]
-        if not isinstance(header, dict):
-            raise TypeError
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise ModelFileError(f"{file}: its header is not one that tacit writes.") from None
+    version, header, entries = _parse_header(body[start : start + length], file)
     if version != FORMAT:
         raise ModelFileError(
             f"{file}: written in format {version}; this tacit reads format {FORMAT}. Fit it again."
         )
-    return header, _arrays(file, body, start + length, shapes)
+    return header, _read_arrays(file, body, start + length, entries)
+
+
+def _check_body(content: bytes, file: str | Path) -> bytes:
+    """Return the bytes before the hash, once magic, length and hash were found right."""
+    if not content.startswith(MAGIC):
+        raise ModelFileError(
+            f"{file}: not a tacit model file. Make one with  tacit fit ... -o FILE"
+        )
+    if len(content) < len(MAGIC) + 8 + _HASH_BYTES:
+        raise ModelFileError(f"{file}: cut short after {len(content)} bytes. Copy or fit it again.")
+    body = content[:-_HASH_BYTES]
+    if hashlib.sha256(body).digest() != content[-_HASH_BYTES:]:
+        raise ModelFileError(
+            f"{file}: damaged, its SHA-256 does not match its content (a changed or missing byte). "
+            "Nothing of it was used. Copy or fit it again."
+        )
+    return body
+
+
+def _parse_header(text: bytes, file: str | Path) -> tuple[Any, dict[str, Any], list[_ArrayEntry]]:
+    """Return format, header and array entries of the header's JSON."""
+    try:
+        facts = json.loads(text)
+        version = facts["format"]
+        header = facts["header"]
+        entries = []
+        for each in facts["arrays"]:
+            shape = tuple(each["shape"])
+            entries.append(_ArrayEntry(str(each["name"]), str(each["dtype"]), shape))
+        if not isinstance(header, dict):
+            raise TypeError
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ModelFileError(f"{file}: its header is not one that tacit writes.") from None
+    return version, header, entries
 
 
 def canonical_json(value: Any) -> str:
-    """The one way to write a value: sorted keys, no spaces, no NaN or infinity."""
+    """Return the only text that stands for a value: sorted keys, no spaces, no NaN or infinity."""
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
 
 
-def _arrays(
-    file: str | Path, body: bytes, at: int, shapes: list[tuple[str, str, tuple[Any, ...]]]
+def _read_arrays(
+    file: str | Path, body: bytes, offset: int, entries: list[_ArrayEntry]
 ) -> dict[str, NDArray[Any]]:
+    """Read the arrays that lie in `body` from `offset` to its end."""
     arrays: dict[str, NDArray[Any]] = {}
-    for name, dtype, shape in shapes:
-        well_formed = all(type(extent) is int and 0 <= extent < _MOST_EXTENT for extent in shape)
-        if name in arrays or dtype not in _DTYPES or len(shape) > 4 or not well_formed:
+    for entry in entries:
+        if entry.name in arrays or not _is_well_formed(entry):
             raise ModelFileError(
-                f"{file}: array '{name}' has a name, type or shape that tacit never writes."
+                f"{file}: array '{entry.name}' has a name, type or shape that tacit never writes."
             )
-        count = math.prod(shape)
-        size = count * np.dtype(dtype).itemsize
-        if size > len(body) - at:
-            raise ModelFileError(f"{file}: array '{name}' claims more bytes than the file has.")
-        flat = np.frombuffer(body, dtype=dtype, count=count, offset=at)
+        count = math.prod(entry.shape)
+        size = count * np.dtype(entry.dtype).itemsize
+        if size > len(body) - offset:
+            raise ModelFileError(
+                f"{file}: array '{entry.name}' claims more bytes than the file has."
+            )
+        flat = np.frombuffer(body, dtype=entry.dtype, count=count, offset=offset)
         try:
-            arrays[name] = flat.reshape(shape)
+            arrays[entry.name] = flat.reshape(entry.shape)
         except ValueError:  # empty, and even so too big to index
-            raise ModelFileError(f"{file}: array '{name}' is of a size nobody can use.") from None
-        at += size
-    if at != len(body):
-        raise ModelFileError(f"{file}: {len(body) - at} bytes follow the last array.")
+            raise ModelFileError(
+                f"{file}: array '{entry.name}' is of a size nobody can use."
+            ) from None
+        offset += size
+    if offset != len(body):
+        raise ModelFileError(f"{file}: {len(body) - offset} bytes follow the last array.")
     return arrays
 
 
-def _little_endian(name: str, array: NDArray[Any]) -> NDArray[Any]:
+def _is_well_formed(entry: _ArrayEntry) -> bool:
+    """Say whether an entry has a type and a shape that `pack` writes."""
+    if entry.dtype not in _DTYPES or len(entry.shape) > _MOST_DIMENSIONS:
+        return False
+    return all(type(extent) is int and 0 <= extent < _MOST_EXTENT for extent in entry.shape)
+
+
+def _to_little_endian(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    """Return a contiguous array of a type that a model file holds."""
     packed = np.ascontiguousarray(array)
     packed = packed.astype(packed.dtype.newbyteorder("<"), copy=False)
     if packed.dtype.str not in _DTYPES:

@@ -15,7 +15,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tacit.errors import ConfigError
-from tacit.extensions import DESIGNS, installed
+from tacit.extensions import DESIGNS, find_entry_points
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
@@ -298,7 +298,7 @@ def options_of(settings: type[Any]) -> dict[str, Field[Any]]:
 
 def names() -> tuple[str, ...]:
     """All designs: those of tacit, then those of other packages."""
-    return (*BUILT_IN, *(name for name in installed(DESIGNS) if name not in BUILT_IN))
+    return (*BUILT_IN, *(name for name in find_entry_points(DESIGNS) if name not in BUILT_IN))
 
 
 def _package(name: str) -> str:
@@ -309,7 +309,7 @@ def design(name: str) -> Design:
     """The design of that name; ConfigError if there is none."""
     if name in BUILT_IN:
         loaded = resolve_name(f"{_package(name)}.design:DESIGN")
-    elif name in (elsewhere := installed(DESIGNS)):
+    elif name in (elsewhere := find_entry_points(DESIGNS)):
         loaded = elsewhere[name].load()
     else:
         raise ConfigError(f"No design '{name}'. Known: {', '.join(names())}.")

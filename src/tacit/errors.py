@@ -6,13 +6,12 @@ input, nor another person's id, count or remaining budget.
 
 from __future__ import annotations
 
-from typing import Any
-
 
 class TacitError(Exception):
     """Base of every error tacit raises on purpose; the command line prints it without traceback."""
 
     exit_code = 1
+    """Exit code of the command line."""
 
 
 class ConfigError(TacitError):
@@ -37,25 +36,62 @@ class DataError(TacitError):
         expected: str | None = None,
         fix: str | None = None,
     ) -> None:
-        self.what, self.path, self.row, self.column = what, path, row, column
-        self.found, self.expected, self.fix = found, expected, fix
-        named = {"": path, "row ": row, "column ": None if column is None else f"'{column}'"}
-        where = ", ".join(f"{name}{place}" for name, place in named.items() if place is not None)
-        sentence = f"{where}: {what}" if where else what
+        """Put a sentence together.
+
+        Args:
+            what: The complaint.
+            path: The file.
+            row: Number of the row, as the reader of the file counts.
+            column: Name of the column.
+            found: The value that is wrong: shown, so it has to be the caller's own.
+            expected: A right value, in words.
+            fix: What to do, as a sentence.
+        """
+        self.what = what
+        self.path = path
+        self.row = row
+        self.column = column
+        self.found = found
+        self.expected = expected
+        self.fix = fix
+        sentence = what
+        places = []
+        if path is not None:
+            places.append(f"{path}")
+        if row is not None:
+            places.append(f"row {row}")
+        if column is not None:
+            places.append(f"column '{column}'")
+        if places:
+            sentence = f"{', '.join(places)}: {what}"
         if found is not None:
             sentence += f"; found {_shorten(found)}"
         if expected is not None:
             sentence += f"; expected {expected}"
         super().__init__(f"{sentence}." if fix is None else f"{sentence}. {fix}")
 
-    def placed(self, **place: Any) -> DataError:
-        """The same complaint about another place: path, row or column."""
-        names = ("path", "row", "column", "found", "expected", "fix")
-        return DataError(self.what, **{name: getattr(self, name) for name in names} | place)
+    def with_place(
+        self,
+        *,
+        path: object = None,
+        row: int | None = None,
+        column: str | None = None,
+        expected: str | None = None,
+    ) -> DataError:
+        """Return an error with this complaint and another path, row, column or expectation."""
+        return DataError(
+            self.what,
+            path=self.path if path is None else path,
+            row=self.row if row is None else row,
+            column=self.column if column is None else column,
+            found=self.found,
+            expected=self.expected if expected is None else expected,
+            fix=self.fix,
+        )
 
 
 class OutputError(TacitError):
-    """A file cannot be written where it was asked for. What was there is untouched."""
+    """A file cannot be written at the path that was named. What was there is untouched."""
 
 
 class ModelFileError(TacitError):
@@ -77,7 +113,7 @@ class NotFittedError(TacitError):
 
 
 class ClusterError(TacitError):
-    """A cluster does not answer, cannot do what is asked, or answered what cannot be used."""
+    """A cluster does not answer, cannot do the work, or sent an answer of no use."""
 
 
 class MissingExtra(TacitError):
@@ -86,6 +122,7 @@ class MissingExtra(TacitError):
     exit_code = 6
 
     def __init__(self, package: str, extra: str) -> None:
+        """Name the package that is missing, and tacit's extra that installs it."""
         self.package = package
         self.extra = extra
         super().__init__(
@@ -95,11 +132,12 @@ class MissingExtra(TacitError):
 
 
 class DownloadError(TacitError):
-    """A public data set could not be fetched, or what came is not what was published."""
+    """A public data set could not be fetched, or its bytes are not those that were published."""
 
     exit_code = 7
 
 
 def _shorten(value: object, limit: int = 60) -> str:
+    """Return a value as text of at most `limit` signs."""
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -21,11 +21,23 @@ METRICS = "tacit.metrics"
 DATASETS = "tacit.datasets"
 
 
-def installed(group: str, taken: Collection[str] = ()) -> dict[str, EntryPoint]:
-    """Name to entry point; ConfigError where a name is registered twice, or is one of `taken`."""
+def find_entry_points(group: str, reserved: Collection[str] = ()) -> dict[str, EntryPoint]:
+    """Find the parts of a group that other packages register.
+
+    Args:
+        group: One of the groups above.
+        reserved: Names that tacit itself uses.
+
+    Returns:
+        By name, its entry point.
+
+    Raises:
+        ConfigError: A name is registered twice, or is reserved.
+    """
     named: dict[str, EntryPoint] = {}
     for entry in entry_points(group=group):
-        if entry.name in taken or (entry.name in named and named[entry.name].value != entry.value):
+        is_twice = entry.name in named and named[entry.name].value != entry.value
+        if entry.name in reserved or is_twice:
             raise ConfigError(
                 f"The package of '{entry.value}' registers '{entry.name}' in {group}, a name that "
                 "is taken: rename its entry point."

@@ -1,4 +1,4 @@
-"""Where every random draw comes from: `secure()` for releases, `replay(seed)` for simulations.
+"""Sources of randomness: `secure()` for releases, `replay(seed)` for simulations.
 
 Source   Mironov, On significance of the least significant bits for differential privacy (CCS 2012)
          and Garfinkel and Leclerc, Randomness concerns when deploying differential privacy (2020):
@@ -22,32 +22,34 @@ from numpy.typing import NDArray
 from tacit.errors import ConfigError, PrivacyError
 
 _WORD = 1 << 64
+"""One more than the largest word."""
 
 
 class Source(Protocol):
     """A stream of uniform integers."""
 
     @property
-    def private(self) -> bool:
-        """Whether what is drawn from here may protect a person (False for a replayed seed)."""
+    def is_private(self) -> bool:
+        """Whether draws from here may protect a person (False for a replayed seed)."""
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """`count` independent uniform 64-bit words."""
+        """Draw (count,) independent uniform 64-bit words."""
 
 
 class SecureSource:
     """Words of the operating system's generator; without state, so a fork cannot repeat it."""
 
-    private = True
+    is_private = True
 
     def words(self, count: int) -> NDArray[np.uint64]:
+        """Draw (count,) independent uniform 64-bit words."""
         return np.frombuffer(os.urandom(8 * count), dtype="<u8").astype(np.uint64)
 
 
 class ReplaySource:
     """A seeded stream for tests and simulations; what it draws protects nobody."""
 
-    private = False
+    is_private = False
 
     def __init__(self, seed: int | str) -> None:
         digest = hashlib.sha256(f"tacit replay {seed}".encode()).digest()
@@ -55,6 +57,11 @@ class ReplaySource:
         self._process = os.getpid()
 
     def words(self, count: int) -> NDArray[np.uint64]:
+        """Draw (count,) uniform 64-bit words of the stream.
+
+        Raises:
+            PrivacyError: Outside `simulation()`, or in another process than the stream's own.
+        """
         _refuse_outside_simulation()
         if os.getpid() != self._process:
             raise PrivacyError(
@@ -64,33 +71,42 @@ class ReplaySource:
         return self._generator.integers(0, _WORD, size=count, dtype=np.uint64, endpoint=False)
 
 
-_allowed = threading.local()
+class _Simulations(threading.local):
+    """How many `simulation()` blocks this thread is inside of."""
+
+    depth = 0
+
+
+_simulations = _Simulations()
 
 
 @contextmanager
 def simulation() -> Iterator[None]:
     """Allow `replay` inside this block: the results are experiments, never releases."""
-    depth = getattr(_allowed, "depth", 0)
-    _allowed.depth = depth + 1
+    _simulations.depth += 1
     try:
         yield
     finally:
-        _allowed.depth = depth
+        _simulations.depth -= 1
 
 
 def secure() -> Source:
-    """The source for anything that leaves a device or a server."""
+    """Return the source for anything that leaves a device or a server."""
     return SecureSource()
 
 
 def replay(seed: int | str) -> Source:
-    """A seeded source, refused outside `with simulation():`. Streams of two seeds are unrelated."""
+    """Return a seeded source for a simulation. Streams of two seeds are unrelated.
+
+    Raises:
+        PrivacyError: Outside `with simulation():`.
+    """
     _refuse_outside_simulation()
     return ReplaySource(seed)
 
 
 def _refuse_outside_simulation() -> None:
-    if getattr(_allowed, "depth", 0) == 0:
+    if _simulations.depth == 0:
         raise PrivacyError(
             "A seeded random stream protects nobody, so it is refused here. "
             "Use randomness.secure(), or wrap an experiment in  with randomness.simulation():"
@@ -98,21 +114,34 @@ def _refuse_outside_simulation() -> None:
 
 
 def integers_below(source: Source, bound: int, count: int) -> NDArray[np.int64]:
-    """`count` exact uniform integers in [0, bound), by rejection; 1 <= bound <= 2**62."""
+    """Draw (count,) exact uniform integers in [0, bound), by rejection.
+
+    Raises:
+        ConfigError: The bound is not from 1 to 2**62.
+    """
     if not 1 <= bound <= 1 << 62:
         raise ConfigError(f"A random integer needs a bound from 1 to 2**62; got {bound}.")
     limit = _WORD - _WORD % bound  # words at or above the limit would favour small results
     words = source.words(count)
     if limit < _WORD:
         while True:
-            late = words >= np.uint64(limit)
-            missing = int(late.sum())
+            rejected = words >= np.uint64(limit)
+            missing = int(rejected.sum())
             if missing == 0:
                 break
-            words[late] = source.words(missing)
+            words[rejected] = source.words(missing)
     return (words % np.uint64(bound)).astype(np.int64)
 
 
-def happens(source: Source, numerator: NDArray[np.int64], denominator: int) -> NDArray[np.bool_]:
-    """One exact event per entry, each true with probability numerator / denominator."""
+def bernoulli(source: Source, numerator: NDArray[np.int64], denominator: int) -> NDArray[np.bool_]:
+    """Draw one exact event per entry, each true with probability numerator / denominator.
+
+    Args:
+        source: Randomness of the draws.
+        numerator: Integers of any shape.
+        denominator: From 1 to 2**62.
+
+    Returns:
+        Whether each event happened; the numerator's shape.
+    """
     return integers_below(source, denominator, numerator.size).reshape(numerator.shape) < numerator

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from tacit.accounting import (
     Accountant,
-    Composed,
+    ComposedEvent,
     DiscreteLaplace,
     Event,
     Exponential,
@@ -107,7 +107,7 @@ class AccountantConformance:
         """Composed in composed costs what the flat list costs."""
 
         def law(first: list[Event], second: list[Event], n: int) -> None:
-            nested = Composed(((compose(*first, compose(*second)), n),))
+            nested = ComposedEvent(((compose(*first, compose(*second)), n),))
             self._same(self.make().add(nested), self._with([*first, *second] * n))
 
         lists = st.lists(self.events(), max_size=3)

@@ -9,7 +9,7 @@ import pytest
 
 from tacit import accounting
 from tacit.accounting import (
-    Composed,
+    ComposedEvent,
     DiscreteLaplace,
     Event,
     Exponential,
@@ -94,7 +94,7 @@ def test_flags_are_flags(make):
 def test_composed_takes_pairs(events):
     """A composed event holds events and how often, at least once."""
     with pytest.raises(ConfigError, match=r"Composed|times"):
-        Composed(events)
+        ComposedEvent(events)
 
 
 def test_negative_repeats_are_refused():

@@ -25,8 +25,8 @@ from tacit.accounting import (
     repeat,
     smallest_noise,
 )
-from tacit.accounting.concentrated import delta_of_mu as delta_of
-from tacit.accounting.concentrated import epsilon_of_mu as epsilon_of
+from tacit.accounting.gdp import delta_of_mu as delta_of
+from tacit.accounting.gdp import epsilon_of_mu as epsilon_of
 from tacit.errors import ConfigError, PrivacyError
 
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628621")

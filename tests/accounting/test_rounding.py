@@ -23,7 +23,7 @@ from tacit.accounting import (
     Tree,
     ZCDPAccountant,
 )
-from tacit.accounting.base import above, float_above, sum_above
+from tacit.accounting.rounding import float_above, round_up, sum_above
 
 NUMBERS = st.floats(0, 1e300) | st.floats(0, 1) | st.sampled_from([5e-324, 0.1, 1 / 3])
 TINY = 1e-200
@@ -56,7 +56,7 @@ def test_beyond_all_floats():
     """Infinity, not an error."""
     assert float_above(Fraction(10**400)) == sum_above([1.7e308, 1.7e308]) == math.inf
     assert sum_above([math.inf, 1.0]) == math.inf
-    assert above(0.0) == 5e-324
+    assert round_up(0.0) == 5e-324
 
 
 @given(st.lists(st.tuples(st.floats(1e-3, 1e6), st.integers(1, 50)), max_size=6))
@@ -132,7 +132,7 @@ def test_rho_is_not_below_the_formula(epsilon):
 def test_room_for_sixteen_roundings(computed, slack):
     """A result is raised by sixteen steps of a float of the size of its terms, and one of its
     own."""
-    raised = Fraction(above(computed, slack=slack)) - Fraction(computed)
+    raised = Fraction(round_up(computed, slack=slack)) - Fraction(computed)
     room = Fraction(16, 2**52) * (abs(Fraction(computed)) + Fraction(slack))
     assert room <= raised <= room + 2 * Fraction(math.ulp(computed))
 

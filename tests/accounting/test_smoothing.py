@@ -16,7 +16,7 @@ from tacit.accounting import (
     GDPAccountant,
     compose,
 )
-from tacit.accounting.concentrated import PER_ENTRY, ROUNDING
+from tacit.accounting.gdp import PER_ENTRY, ROUNDING
 
 FINE = 100  # points of an integral, per step
 

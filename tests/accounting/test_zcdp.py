@@ -22,9 +22,9 @@ from tacit.accounting import (
     Tree,
     ZCDPAccountant,
 )
-from tacit.accounting.concentrated import delta_of_rho as delta_of
-from tacit.accounting.concentrated import epsilon_of_rho as epsilon_of
-from tacit.accounting.concentrated import root
+from tacit.accounting.rounding import find_root
+from tacit.accounting.zcdp import delta_of_rho as delta_of
+from tacit.accounting.zcdp import epsilon_of_rho as epsilon_of
 
 EPSILONS = (0.01, 0.5, 1.0, 3.0, 8.0)
 ORDERS = (1.001, 1.1, 1.5, 2.0, 5.0, 30.0)
@@ -262,6 +262,6 @@ def test_a_delta_below_all_floats_is_the_least_float(spent, epsilon):
 
 def test_roots_are_found_to_the_last_digit():
     """Where a float is the root it is that one, and else the next above it."""
-    assert root(lambda t: t - 1, 2.0) == 1.0
-    assert root(lambda t: t - 1, 1e9) == 1.0
-    assert root(lambda t: 3 * Fraction(t) - 1, 1.0) == math.nextafter(1 / 3, 1)
+    assert find_root(lambda t: t - 1, 2.0) == 1.0
+    assert find_root(lambda t: t - 1, 1e9) == 1.0
+    assert find_root(lambda t: 3 * Fraction(t) - 1, 1.0) == math.nextafter(1 / 3, 1)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tacit.accounting.concentrated import ZCDPAccountant
 from tacit.accounting.events import Gaussian
+from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.auditing import gaussian
 from tacit.errors import ConfigError
 

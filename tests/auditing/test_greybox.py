@@ -6,7 +6,7 @@ import pytest
 from tacit.auditing.bench import Pair, watched
 from tacit.auditing.sampler_spy import SEEDS, Tape, differences
 from tacit.auditing.shipped import BENCH
-from tacit.mechanisms.noise import LaplaceRelease
+from tacit.mechanisms.laplace import LaplaceRelease
 
 PAIRS = [
     pytest.param(pair, id=f"{subject.mechanism}-{subject.epsilon:g}-{pair.name}")

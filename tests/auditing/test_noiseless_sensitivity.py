@@ -9,9 +9,10 @@ from tacit.auditing.planted import tree_with_log_levels
 from tacit.auditing.sampler_spy import Bulk, intercepted, laplace_loss, moves
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.noise import GaussianRelease, LaplaceRelease
-from tacit.mechanisms.running import TreeCounter
-from tacit.mechanisms.sums import GramRelease
+from tacit.mechanisms.counter import TreeCounter
+from tacit.mechanisms.gaussian import GaussianRelease
+from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.laplace import LaplaceRelease
 
 
 def impulse(horizon, step):

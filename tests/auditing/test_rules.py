@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.accounting import concentrated
+from tacit.accounting.zcdp import epsilon_of_rho
 from tacit.auditing.rules import (
     AboveThreshold,
     Branch,
@@ -163,7 +163,7 @@ def test_published_designs():
 
 def test_gauss_is_its_zcdp():
     """A distance of one sigma is 1/2-zCDP, converted at the delta given."""
-    assert upper_bound(GaussianNoise(1.0, 1e-5)) == concentrated.epsilon_of_rho(0.5, 1e-5)
+    assert upper_bound(GaussianNoise(1.0, 1e-5)) == epsilon_of_rho(0.5, 1e-5)
     assert upper_bound(GaussianNoise(0.0, 1e-5)) == 0
 
 

@@ -28,9 +28,9 @@ from tacit.auditing.shipped_noise import (
     laplace_release,
 )
 from tacit.mechanisms import samplers
-from tacit.mechanisms.noise import GaussianRelease
+from tacit.mechanisms.gate import GateRun, ThresholdGate
+from tacit.mechanisms.gaussian import GaussianRelease
 from tacit.mechanisms.randomized_response import BitRelease
-from tacit.mechanisms.running import GateRun, ThresholdGate
 from tacit.mechanisms.selection import Selection
 from tacit.randomness import secure
 
@@ -127,7 +127,7 @@ def test_a_stream_has_its_own_exact_figure():
     class HalfRun(GateRun):
         def stops_at(self, count):
             noise = drawn_alone(self.gate.count_scale / 2)
-            return self.stopped or self._stops_at(int(count), noise)
+            return self.has_stopped or self.compare(int(count), noise)
 
     class HalfStream(ThresholdGate):
         def start(self):
@@ -150,7 +150,7 @@ def test_a_gate_without_one_of_its_noises_is_infinite(missing):
             if missing == "threshold":
                 self._threshold = self.gate.threshold
             noise = 0 if missing == "count" else drawn_alone(self.gate.count_scale)
-            return self.stopped or self._stops_at(
+            return self.has_stopped or self.compare(
                 int(count), noise if missing == "threshold" else 0
             )
 

@@ -86,7 +86,7 @@ def test_fit_measures_what_the_card_prints(folder, as_json):
         (release, "panel"),
         (release, "permuted labels"),
     }
-    assert load_model(folder / "m.tacit").measurements_
+    assert load_model(folder / "m.tacit").fitted_.measurements
 
 
 def test_card_and_evaluation_show_the_same_worst_figure(folder, as_json):

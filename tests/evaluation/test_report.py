@@ -35,7 +35,7 @@ MANIFEST = {
 
 def attack_row(release, view, attack, trained_on, area):
     ends = (area - 0.041, area + 0.043)
-    return AttackRow(release, view, attack, trained_on, area, *ends)
+    return AttackRow(release, view, attack, trained_on, area, *ends, area)
 
 
 def worst_row(release, area, attack, judged, people=6000):
@@ -127,7 +127,7 @@ def table_of(
         if judged
         else (),
         control=tuple(
-            AttackRow(judged or "none", "union", attack, "released", 0.4917, 0.4512, 0.5311)
+            AttackRow(judged or "none", "union", attack, "released", 0.4917, 0.4512, 0.5311, 0.4917)
             for attack in attacks
         ),
         accuracy=tuple(accuracy),

@@ -11,11 +11,13 @@ from mechanism_conformance import MechanismConformance
 
 from tacit.accounting.events import DiscreteLaplace, Event, NonPrivate
 from tacit.errors import DataError
-from tacit.mechanisms.noise import GaussianRelease, LaplaceRelease
+from tacit.mechanisms.counter import TreeCounter
+from tacit.mechanisms.gate import ThresholdGate
+from tacit.mechanisms.gaussian import GaussianRelease
+from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
-from tacit.mechanisms.running import ThresholdGate, TreeCounter
 from tacit.mechanisms.selection import Selection
-from tacit.mechanisms.sums import GramRelease
 from tacit.mechanisms.topk import TopSelection
 
 SCORES = (np.tile([0, 3, 1, 2], (60, 1)), np.tile([4, 3, 1, 0], (60, 1)))

@@ -10,10 +10,10 @@ import pytest
 from scipy.stats import chisquare
 
 from tacit.accounting import DiscreteGaussian
-from tacit.accounting.concentrated import ZCDPAccountant
 from tacit.accounting.pld import PLDAccountant
+from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.errors import ConfigError
-from tacit.mechanisms.noise import GaussianRelease
+from tacit.mechanisms.gaussian import GaussianRelease
 
 FALSE_ALARM = 1e-6
 DRAWS = 30_000

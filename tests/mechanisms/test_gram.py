@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import chi2
 
-from tacit.accounting.concentrated import GDPAccountant, ZCDPAccountant
+from tacit.accounting.gdp import GDPAccountant
+from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.auditing.gaussian import discrete_epsilon_of
 from tacit.auditing.sampler_spy import intercepted, moves
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.sums import GramRelease
+from tacit.mechanisms.gram import GramRelease
 
 FALSE_ALARM = 1e-6
 NUMBERS = st.floats(-1e6, 1e6) | st.sampled_from([1e308, -1e308, 5e-324])
@@ -26,7 +27,7 @@ NUMBERS = st.floats(-1e6, 1e6) | st.sampled_from([1e308, -1e308, 5e-324])
 def test_no_row_is_longer_than_the_norm(rows, norm):
     """In exact integers, whatever the row; and a row within the norm moves less than a step."""
     mechanism = GramRelease(1.0, 5, norm, 2.0**-10)
-    steps = mechanism.clipped(rows)
+    steps = mechanism.clip_rows(rows)
     assert ((steps**2).sum(axis=1) <= mechanism.squared_norm).all()
     for row, step in zip(rows, steps, strict=True):
         if np.abs(row).max() < 1e6 and np.linalg.norm(row) < norm * 0.999:
@@ -38,8 +39,8 @@ def test_a_row_is_scaled_by_itself():
     mechanism = GramRelease(1.0, 3)
     mine = np.array([[3.0, -4.0, 0.0]])
     both = np.vstack([mine, [[900.0, 1.0, 2.0]]])
-    assert (mechanism.clipped(both)[0] == mechanism.clipped(mine)[0]).all()
-    np.testing.assert_allclose(mechanism.clipped(mine)[0] / 1024, [0.6, -0.8, 0], atol=2 / 1024)
+    assert (mechanism.clip_rows(both)[0] == mechanism.clip_rows(mine)[0]).all()
+    np.testing.assert_allclose(mechanism.clip_rows(mine)[0] / 1024, [0.6, -0.8, 0], atol=2 / 1024)
 
 
 @given(arrays(np.int64, (1, 4), elements=st.integers(-20, 20)))
@@ -47,7 +48,7 @@ def test_sensitivity(rows):
     """With the off-diagonal weighted by sqrt(2), as its smaller noise weighs it, two neighbouring
     matrices are at most the norm squared apart."""
     mechanism = GramRelease(1.0, 4, 1.0, 2.0**-4)
-    (row,) = mechanism.clipped(rows / 4)
+    (row,) = mechanism.clip_rows(rows / 4)
     distance = math.sqrt((np.outer(row, row) ** 2).sum())  # each pair of items counts twice
     assert distance <= mechanism.sigma + 1e-9
 

@@ -11,7 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.samplers import Grid, finite, one_whole, whole
+from tacit.mechanisms.checks import clamped_integer, clamped_integers, finite_floats
+from tacit.mechanisms.grid import Grid
 
 RESOLUTIONS = st.sampled_from([2.0**-30, 2.0**-3, 1.0, 4.0])
 
@@ -21,7 +22,7 @@ RESOLUTIONS = st.sampled_from([2.0**-30, 2.0**-3, 1.0, 4.0])
 def test_rounds_down_exactly(value, resolution):
     """The step is the floor of the exact quotient."""
     grid = Grid(resolution, -128.0, 128.0)
-    assert grid.steps(value) == math.floor(Fraction(value) / Fraction(resolution))
+    assert grid.to_steps(value) == math.floor(Fraction(value) / Fraction(resolution))
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(-1074, 53))
@@ -31,7 +32,7 @@ def test_rounds_down_exactly_on_every_grid(value, power):
     most = min(Fraction(2) ** (power + 52), 2**53)
     grid = Grid(2.0**power, -float(most), float(most))
     clamped = min(max(Fraction(value), -most), most)
-    assert grid.steps(value) == math.floor(clamped / Fraction(2) ** power)
+    assert grid.to_steps(value) == math.floor(clamped / Fraction(2) ** power)
 
 
 @given(st.integers(-(2**63), 2**63 - 1), st.integers(0, 53))
@@ -42,15 +43,19 @@ def test_rounds_integers_down_exactly(value, power):
     most = 2**53 if power else 2**52
     clamped = min(max(value, -most), most)
     grid = Grid(2.0**power, -float(most), float(most))
-    assert grid.steps(np.int64(value)) == clamped >> power
+    assert grid.to_steps(np.int64(value)) == clamped >> power
 
 
 @pytest.mark.parametrize("value", [2**52 + 1, 2**70, -(2**52) - 1, 1 << 52, -(1 << 52), 0])
 def test_one_whole_number_is_clamped_as_many_are(value):
     """Alone or in an array, at most 2^52 from zero; integers of any length."""
     clamped = min(max(value, -(2**52)), 2**52)
-    assert one_whole(value, otherwise="one") == one_whole(float(value), otherwise="one") == clamped
-    assert whole([float(value)]).tolist() == [clamped]
+    assert (
+        clamped_integer(value, otherwise="one")
+        == clamped_integer(float(value), otherwise="one")
+        == clamped
+    )
+    assert clamped_integers([float(value)]).tolist() == [clamped]
 
 
 def test_longer_floats_are_refused():
@@ -59,7 +64,7 @@ def test_longer_floats_are_refused():
     if longer.itemsize == 8:
         pytest.skip("here no float is longer")
     with pytest.raises(DataError, match="64 bits"):
-        finite(np.zeros(2, dtype=longer))
+        finite_floats(np.zeros(2, dtype=longer))
 
 
 @given(st.lists(st.tuples(st.floats(0, 8), st.floats(0, 8)), min_size=1, max_size=6), RESOLUTIONS)
@@ -69,7 +74,7 @@ def test_vectors_stay_as_near_as_stated(pairs, resolution):
     grid = Grid(resolution, 0.0, 8.0)
     exact = sum(abs(Fraction(a) - Fraction(b)) for a, b in pairs)
     sensitivity = math.nextafter(float(exact), math.inf)  # at least the exact one
-    steps = int(np.abs(grid.steps(one) - grid.steps(other)).sum())
+    steps = int(np.abs(grid.to_steps(one) - grid.to_steps(other)).sum())
     assert steps <= grid.distance(sensitivity, len(pairs))
 
 
@@ -82,15 +87,15 @@ def test_distance_in_steps(changes, steps):
 def test_bounds_hold():
     """Numbers beyond a bound count as the bound, huge ones too."""
     grid = Grid(0.5, -1.0, 2.0)
-    assert grid.steps([-1e308, -1.0, 0.7, 2.0, 1e308]).tolist() == [-2, -2, 1, 4, 4]
-    assert (grid.first, grid.last) == (-2, 4)
-    assert grid.numbers(np.array([1, -7])).tolist() == [0.5, -3.5]
+    assert grid.to_steps([-1e308, -1.0, 0.7, 2.0, 1e308]).tolist() == [-2, -2, 1, 4, 4]
+    assert (grid.first_step, grid.last_step) == (-2, 4)
+    assert grid.to_numbers(np.array([1, -7])).tolist() == [0.5, -3.5]
 
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf, "4", None])
 def test_odd_numbers_are_refused(odd):
     """What is no finite number is refused before any clamp, unrepeated."""
-    for check in (finite, whole, Grid(1.0, 0.0, 5.0).steps):
+    for check in (finite_floats, clamped_integers, Grid(1.0, 0.0, 5.0).to_steps):
         with pytest.raises(DataError) as refusal:
             check([1.0, odd])
         assert refusal.value.found is None
@@ -98,9 +103,9 @@ def test_odd_numbers_are_refused(odd):
 
 def test_whole_numbers():
     """Whole floats pass, fractions do not, and giants are clamped to 2^52."""
-    assert whole([1.0, -2, 1e300]).tolist() == [1, -2, 1 << 52]
+    assert clamped_integers([1.0, -2, 1e300]).tolist() == [1, -2, 1 << 52]
     with pytest.raises(DataError, match="whole"):
-        whole([1.5])
+        clamped_integers([1.5])
 
 
 @pytest.mark.parametrize(

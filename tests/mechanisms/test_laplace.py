@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from tacit.accounting.base import PureAccountant
+from tacit.accounting.pure import PureAccountant
 from tacit.errors import ConfigError
-from tacit.mechanisms.noise import LaplaceRelease, discrete_laplace
+from tacit.mechanisms.laplace import LaplaceRelease, discrete_laplace
 
 FALSE_ALARM = 1e-6
 DRAWS = 40_000

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare
 
-from tacit.accounting.base import PureAccountant
+from tacit.accounting.pure import PureAccountant
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.randomness import Source, secure
@@ -52,7 +52,7 @@ def test_answers_have_the_stated_chances(value):
 
 
 class Scripted(Source):
-    private = False
+    is_private = False
 
     def __init__(self, *rounds):
         self.rounds = list(rounds)

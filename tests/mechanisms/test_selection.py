@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, chisquare
 
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.selection import Selection, draw_rows
+from tacit.mechanisms.selection import Selection
+from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source, integers_below, secure
 
 FALSE_ALARM = 1e-6
@@ -123,7 +124,7 @@ def test_rounding_keeps_the_distance(value, move, resolution):
     if abs(moved - value) > 1:
         return  # rounded apart by the addition itself
     grid = selection(resolution=resolution).grid
-    one, other = grid.steps([value, moved])
+    one, other = grid.to_steps([value, moved])
     assert abs(int(one) - int(other)) <= math.ceil(1 / resolution)
 
 
@@ -164,7 +165,7 @@ def test_scores_count_from_the_bounds():
 
 
 class Scripted(Source):
-    private = False
+    is_private = False
 
     def __init__(self, *rounds):
         self.rounds = list(rounds)

@@ -13,7 +13,8 @@ from hypothesis.extra.numpy import arrays
 from mechanism_conformance import MechanismConformance
 from scipy.stats import chi2
 
-from tacit.accounting.concentrated import GDPAccountant, ZCDPAccountant
+from tacit.accounting.gdp import GDPAccountant
+from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.auditing.gaussian import discrete_epsilon_of
 from tacit.auditing.sampler_spy import intercepted, moves
 from tacit.errors import ConfigError, DataError
@@ -41,7 +42,7 @@ def squares(steps: np.ndarray) -> list[int]:
 def test_no_person_is_longer_than_the_norm(values, norm):
     """In exact integers, whatever the entries; a table within the norm moves less than a step."""
     release = SumRelease(1.0, 4, 2, norm)
-    steps = release.clipped(table(values))
+    steps = release.clip_block(table(values))
     assert max(squares(steps)) <= release.squared_norm
     for person in set(PEOPLE.tolist()):
         mine = person == PEOPLE
@@ -66,8 +67,8 @@ def test_a_person_is_scaled_by_herself():
     both = Contributions(
         np.array([3, 4, 4]), np.array([0, 0, 2]), np.array([[900.0], [3.0], [-4.0]])
     )
-    assert (release.clipped(both)[1:] == release.clipped(mine)).all()
-    np.testing.assert_allclose(release.clipped(mine)[:, 0] / 4096, [0.6, -0.8], atol=1 / 4096)
+    assert (release.clip_block(both)[1:] == release.clip_block(mine)).all()
+    np.testing.assert_allclose(release.clip_block(mine)[:, 0] / 4096, [0.6, -0.8], atol=1 / 4096)
 
 
 @given(st.integers(0, 2**32))
@@ -75,7 +76,7 @@ def test_a_neighbour_changes_the_sum_by_the_norm_at_most(seed):
     """The sums before noise, with one person and without, are an L2 distance of the norm apart."""
     values = np.random.default_rng(seed).standard_cauchy((6, 2))
     release = SumRelease(1.0, 4, 2)
-    steps = release.clipped(table(values))
+    steps = release.clip_block(table(values))
     for person in set(PEOPLE.tolist()):
         change = np.zeros((4, 2), dtype=np.int64)
         np.add.at(change, PLACES[person == PEOPLE], steps[person == PEOPLE])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from tacit.accounting.base import PureAccountant
+from tacit.accounting.pure import PureAccountant
 from tacit.errors import ConfigError
 from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.topk import TopSelection

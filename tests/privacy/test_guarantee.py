@@ -8,7 +8,7 @@ import math
 import pytest
 
 from tacit.errors import ConfigError
-from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, refuted_first
+from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, sort_refuted_first
 
 
 def card(**changes):
@@ -181,7 +181,7 @@ def test_refuted_cards_come_first():
     """In every list of cards; the others keep their order."""
     others = [card(name="a"), card(name="b")]
     refuted = card(name="c", basis=Basis.REFUTED)
-    assert [one.name for one in refuted_first([*others, refuted])] == ["c", "a", "b"]
+    assert [one.name for one in sort_refuted_first([*others, refuted])] == ["c", "a", "b"]
 
 
 def test_words():

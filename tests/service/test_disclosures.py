@@ -89,7 +89,9 @@ def test_the_most_liked_items_are_in_the_order_of_an_empty_letter(shared_shop, s
     answer = shared_shop.get(None, "/api/disclosures/gender/popular").json()["items"]
     empty = served.model.server_.score(Release(served.disclosure.digest, 0, ()))
     ranked = sorted(empty.scores, key=lambda score: -score[2])
-    inside = served.model.ease_.inside[[served.disclosure.item_number[item] for item in answer]]
+    inside = served.model.fitted_.ease.inside[
+        [served.disclosure.item_number[item] for item in answer]
+    ]
     assert sorted(answer) == sorted(served.disclosure.items)
     listed = [item for item, weighed in zip(answer, inside, strict=True) if weighed]
     assert listed == [item for item, _, _ in ranked][: len(listed)]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tacit.accounting.events import Event
 from tacit.data.ratings import Ratings
 from tacit.errors import ConfigError
-from tacit.mechanisms.noise import LaplaceRelease
+from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.recommenders.base import Floats, History
 from tacit.recommenders.baselines.baseline import Arrays, Baseline

@@ -1,10 +1,14 @@
-"""Events in, (epsilon, delta) out. Standard library only."""
+"""Events in, (epsilon, delta) out. Standard library only, but for `pld`.
 
-from tacit.accounting.base import Accountant, PureAccountant, smallest_noise
-from tacit.accounting.budgets import PrivacyFilter
-from tacit.accounting.concentrated import GDPAccountant, ZCDPAccountant
+events      immutable facts about one release     pure, zcdp, gdp, pld  an accountant each
+base        what all accountants share            privacy_filter        a budget that stops
+rounding    sums that are never too low           calibration           the least noise for a budget
+"""
+
+from tacit.accounting.base import Accountant
+from tacit.accounting.calibration import smallest_noise
 from tacit.accounting.events import (
-    Composed,
+    ComposedEvent,
     DiscreteGaussian,
     DiscreteGaussianVector,
     DiscreteLaplace,
@@ -21,10 +25,14 @@ from tacit.accounting.events import (
     compose,
     repeat,
 )
+from tacit.accounting.gdp import GDPAccountant
+from tacit.accounting.privacy_filter import PrivacyFilter
+from tacit.accounting.pure import PureAccountant
+from tacit.accounting.zcdp import ZCDPAccountant
 
 __all__ = [
     "Accountant",
-    "Composed",
+    "ComposedEvent",
     "DiscreteGaussian",
     "DiscreteGaussianVector",
     "DiscreteLaplace",

@@ -9,7 +9,7 @@ the guarantee states it. Two events that are equal cost the same.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import isfinite
 
 from tacit.errors import ConfigError
@@ -22,129 +22,171 @@ class Event:
     Fields of one name mean the same in every event, and are checked alike.
     """
 
-    def __post_init__(self) -> None:
-        for each in fields(self):
-            _check(type(self).__name__, each.name, getattr(self, each.name))
-
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse(Event):
-    """One of `categories` answers: the true one with chance `truth`, the others share the rest.
+    """One of several answers: the true one with a chance, the others share the rest equally.
 
     Source: Warner (1965) for two categories; Kairouz, Oh, Viswanath (2014) for more.
     """
 
     categories: int
+    """Number of possible answers, at least 2."""
     truth: float
+    """Chance of the true answer, from 0 to 1."""
+
+    def __post_init__(self) -> None:
+        _check_whole(self, "categories", self.categories, least=2)
+        _check_number(self, "truth", self.truth)
+        if not 0 <= self.truth <= 1:
+            raise ConfigError(
+                f"{type(self).__name__}: truth is a chance, between 0 and 1; got {self.truth}."
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Laplace(Event):
-    """Laplace noise. noise_multiplier: scale / L1 sensitivity (Dwork et al., 2006)."""
+    """Laplace noise (Dwork et al., 2006)."""
 
     noise_multiplier: float
+    """Scale / L1 sensitivity, above 0."""
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "noise_multiplier", self.noise_multiplier)
 
 
 @dataclass(frozen=True, slots=True)
 class DiscreteLaplace(Event):
-    """Discrete Laplace noise on integers. noise_multiplier: scale / L1 sensitivity.
-
-    Source: Ghosh, Roughgarden, Sundararajan (2009).
-    """
+    """Discrete Laplace noise on integers (Ghosh, Roughgarden, Sundararajan, 2009)."""
 
     noise_multiplier: float
+    """Scale / L1 sensitivity, above 0."""
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "noise_multiplier", self.noise_multiplier)
 
 
 @dataclass(frozen=True, slots=True)
 class Gaussian(Event):
-    """Continuous Gaussian noise. noise_multiplier: standard deviation / L2 sensitivity.
+    """Continuous Gaussian noise (Bun, Steinke, 2016).
 
-    Source: Bun, Steinke (2016). Noise on integers is a `DiscreteGaussian`, which may cost more.
+    Noise on integers is a `DiscreteGaussian`, which may cost more.
     """
 
     noise_multiplier: float
+    """Standard deviation / L2 sensitivity, above 0."""
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "noise_multiplier", self.noise_multiplier)
 
 
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussian(Event):
-    """Discrete Gaussian noise on integers. noise_multiplier: parameter sigma / L2 sensitivity.
-
-    steps: the sensitivity in whole numbers, if neighbours differ in ONE entry; None if they may
-    differ in several. The loss then depends on how the distance is divided among the entries, so
-    that only its rho is known. Source: Canonne, Kamath, Steinke (2020), Theorem 4.
-    """
+    """Discrete Gaussian noise on integers (Canonne, Kamath, Steinke, 2020, Theorem 4)."""
 
     noise_multiplier: float
+    """Parameter sigma / L2 sensitivity, above 0."""
     steps: int | None = None
+    """The sensitivity in whole numbers, if neighbours differ in ONE entry; None if they may differ
+    in several. The loss then depends on how the distance is divided among the entries, so that
+    only its rho is known."""
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "noise_multiplier", self.noise_multiplier)
+        if self.steps is not None:
+            _check_whole(self, "steps", self.steps, least=1)
 
 
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussianVector(Event):
-    """Discrete Gaussian noise on at most `entries` integers, each with a parameter of its own.
+    """Discrete Gaussian noise on several integers, each with a parameter of its own.
 
-    noise_multiplier: 1 / L2 distance of neighbours, each entry divided by its own parameter; at
-    least so much. sigma: the smallest parameter, in steps of its grid; at least so much. Spanning
-    many steps, the noise costs hardly more than continuous noise. Source: Peikert (2010).
+    Where it spans many steps, the noise costs hardly more than continuous noise. Source: Peikert
+    (2010).
     """
 
     noise_multiplier: float
+    """1 / L2 distance of neighbours, each entry divided by its own parameter; at least so much."""
     sigma: float
+    """The smallest parameter, in steps of its grid; at least so much."""
     entries: int
+    """Number of integers; at most so many."""
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "noise_multiplier", self.noise_multiplier)
+        _check_positive(self, "sigma", self.sigma)
+        _check_whole(self, "entries", self.entries, least=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Exponential(Event):
-    """One choice by the exponential mechanism. epsilon: its pure loss, nats.
-
-    permute_and_flip: the choice is drawn by permute-and-flip (McKenna, Sheldon, 2020), equal to
-    noisy max with exponential noise; it has the same pure loss, but not the bounded range on which
-    the smaller zCDP price rests (Cesar, Rogers, 2021).
-    """
+    """One choice by the exponential mechanism."""
 
     epsilon: float
+    """Pure loss of the choice, in nats, above 0."""
     permute_and_flip: bool = False
+    """Whether the choice is drawn by permute-and-flip (McKenna, Sheldon, 2020), equal to noisy max
+    with exponential noise. It has the same pure loss, but not the bounded range on which the
+    smaller zCDP price rests (Cesar, Rogers, 2021)."""
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "epsilon", self.epsilon)
+        _check_flag(self, "permute_and_flip", self.permute_and_flip)
 
 
 @dataclass(frozen=True, slots=True)
 class TopK(Event):
-    """Peeling: `k` choices, one after the other without repetition, each an `Exponential`.
-
-    epsilon: pure loss of ONE choice, nats; the list of k costs k times as much.
-    """
+    """Peeling: several choices, one after the other without repetition, each an `Exponential`."""
 
     k: int
+    """Number of choices."""
     epsilon: float
+    """Pure loss of ONE choice, in nats; the list of k costs k times as much."""
     permute_and_flip: bool = False
+    """Whether each choice is drawn by permute-and-flip, as in `Exponential`."""
+
+    def __post_init__(self) -> None:
+        _check_whole(self, "k", self.k, least=1)
+        _check_positive(self, "epsilon", self.epsilon)
+        _check_flag(self, "permute_and_flip", self.permute_and_flip)
 
 
 @dataclass(frozen=True, slots=True)
 class Tree(Event):
     """A binary tree counter over its whole life: one input touches `levels` nodes.
 
-    levels: floor(log2 T) + 1 for T inputs. noise_multiplier: the noise of each node (Laplace
-    scale, or standard deviation of continuous noise if `gaussian`) / what one input changes in one
-    node. Nodes with discrete Gaussian noise are `levels` times a `DiscreteGaussian`. Source: Chan,
-    Shi, Song (2011); Dwork, Naor, Pitassi, Rothblum (2010).
+    Nodes with discrete Gaussian noise are `levels` times a `DiscreteGaussian`. Source: Chan, Shi,
+    Song (2011); Dwork, Naor, Pitassi, Rothblum (2010).
     """
 
     levels: int
+    """floor(log2 T) + 1 for T inputs."""
     noise_multiplier: float
+    """Noise of each node (Laplace scale, or standard deviation of continuous noise if `gaussian`)
+    / what one input changes in one node."""
     gaussian: bool = False
+    """Whether the noise is Gaussian, and not Laplace."""
+
+    def __post_init__(self) -> None:
+        _check_whole(self, "levels", self.levels, least=1)
+        _check_positive(self, "noise_multiplier", self.noise_multiplier)
+        _check_flag(self, "gaussian", self.gaussian)
 
 
 @dataclass(frozen=True, slots=True)
 class Gate(Event):
-    """AboveThreshold from its start until it stops, however many questions that takes.
-
-    epsilon: pure loss, nats. Source: Dwork, Roth (2014), Theorem 3.23.
-    """
+    """AboveThreshold from its start until it stops (Dwork, Roth, 2014, Theorem 3.23)."""
 
     epsilon: float
+    """Pure loss, in nats, however many questions that takes."""
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "epsilon", self.epsilon)
 
 
 @dataclass(frozen=True, slots=True)
 class PostProcessing(Event):
-    """Whatever is computed from releases and public values alone. It costs nothing."""
+    """A computation from releases and public values alone. It costs nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,36 +195,39 @@ class NonPrivate(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Composed(Event):
-    """Several events on the same people's data, each with how often it happened (>= 1)."""
+class ComposedEvent(Event):
+    """Several events on the same people's data."""
 
     events: tuple[tuple[Event, int], ...]
+    """Each event with how often it happened, at least once."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.events, tuple):
-            raise ConfigError("Composed takes a tuple of (event, count); or use compose(*events).")
+            raise ConfigError(
+                "ComposedEvent takes a tuple of (event, count); or use compose(*events)."
+            )
         for entry in self.events:
             if not (isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], Event)):
-                raise ConfigError(f"Composed takes pairs (event, count); got {entry!r}.")
+                raise ConfigError(f"ComposedEvent takes pairs (event, count); got {entry!r}.")
             check_count(entry[1])
 
 
-def compose(*events: Event) -> Composed:
-    """All of them, once each."""
-    return Composed(tuple((event, 1) for event in events))
+def compose(*events: Event) -> ComposedEvent:
+    """Combine events that each happen once."""
+    return ComposedEvent(tuple((event, 1) for event in events))
 
 
-def repeat(event: Event, n: int) -> Composed:
-    """The same event n >= 0 times, each with fresh randomness."""
-    return Composed(((event, n),) if n != 0 else ())
+def repeat(event: Event, n: int) -> ComposedEvent:
+    """Combine one event n >= 0 times, each with fresh randomness."""
+    return ComposedEvent(((event, n),) if n != 0 else ())
 
 
 def leaves(event: Event, count: int = 1) -> Iterator[tuple[Event, int]]:
-    """What `count` times `event` is made of, with nothing composed left."""
+    """Yield the parts of `count` times `event`, with nothing composed left."""
     waiting = [(event, count)]
     while waiting:
         inner, times = waiting.pop()
-        if type(inner) is Composed:
+        if type(inner) is ComposedEvent:
             waiting.extend((part, times * n) for part, n in reversed(inner.events))
         else:
             yield inner, times
@@ -194,26 +239,34 @@ def check_count(count: int) -> None:
         raise ConfigError(f"An event happens a whole number of times, at least 1; got {count!r}.")
 
 
-_WHOLE = {"categories": 2, "steps": 1, "entries": 1, "k": 1, "levels": 1}
-_POSITIVE = ("noise_multiplier", "sigma", "epsilon")
-_FLAGS = ("permute_and_flip", "gaussian")
+def _check_whole(event: Event, name: str, value: object, *, least: int) -> None:
+    """Refuse what is no integer of at least `least`."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ConfigError(
+            f"{type(event).__name__}: {name} is a whole number, at least {least}; got {value!r}."
+        )
 
 
-def _check(event: str, name: str, value: object) -> None:
-    """Refuse what a field of that name cannot be, in one sentence."""
-    if name in _WHOLE and not (name == "steps" and value is None):
-        least = _WHOLE[name]
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ConfigError(
-                f"{event}: {name} is a whole number, at least {least}; got {value!r}."
-            )
-    elif name in _FLAGS and not isinstance(value, bool):
-        raise ConfigError(f"{event}: {name} is True or False.")
-    elif name in (*_POSITIVE, "truth"):
-        noise = "A release without noise is a NonPrivate() event."
-        if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
-            raise ConfigError(f"{event}: {name} is a finite number; got {value!r}. {noise}")
-        if name in _POSITIVE and value <= 0:
-            raise ConfigError(f"{event}: {name} is above 0; got {value!r}. {noise}")
-        if name == "truth" and not 0 <= value <= 1:
-            raise ConfigError(f"{event}: truth is a chance, between 0 and 1; got {value}.")
+def _check_number(event: Event, name: str, value: object) -> None:
+    """Refuse what is no finite number."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
+        raise ConfigError(
+            f"{type(event).__name__}: {name} is a finite number; got {value!r}. A release without "
+            "noise is a NonPrivate() event."
+        )
+
+
+def _check_positive(event: Event, name: str, value: float) -> None:
+    """Refuse what is no finite number above 0."""
+    _check_number(event, name, value)
+    if value <= 0:
+        raise ConfigError(
+            f"{type(event).__name__}: {name} is above 0; got {value!r}. A release without noise is "
+            "a NonPrivate() event."
+        )
+
+
+def _check_flag(event: Event, name: str, value: object) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool):
+        raise ConfigError(f"{type(event).__name__}: {name} is True or False.")

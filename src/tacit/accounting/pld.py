@@ -17,17 +17,18 @@ import math
 from typing import Any
 
 from tacit.accounting import events
-from tacit.accounting.base import PRICES as PURE_PRICES
 from tacit.accounting.base import (
     Accountant,
-    PureAccountant,
     check_delta,
     check_epsilon,
-    no_price,
-    summed,
+    refuse_unknown_event,
+    total_price,
 )
-from tacit.accounting.concentrated import PRICES, GDPAccountant, ZCDPAccountant
 from tacit.accounting.events import Event
+from tacit.accounting.gdp import GDPAccountant
+from tacit.accounting.pure import PRICES as PURE_PRICES
+from tacit.accounting.pure import PureAccountant
+from tacit.accounting.zcdp import PRICES, ZCDPAccountant
 from tacit.errors import MissingExtra
 
 _MOST_RHO = 50.0
@@ -48,51 +49,59 @@ _TAILS = 11.6
 
 
 class PLDAccountant(Accountant):
-    """Never above the pure, zCDP and GDP accountants: the distribution counts where it is lower.
+    """Privacy loss distributions, never above the pure, zCDP and GDP accountants.
 
-    That is for noise and for answers. A choice is charged as the worst mechanism of its pure
-    epsilon, so for many choices the zCDP price decides.
+    The distribution counts where it is lower: for noise and for answers. A choice is charged as the
+    worst mechanism of its pure epsilon, so for many choices the zCDP price decides.
     """
 
     def __init__(self) -> None:
+        """Prepare an empty account.
+
+        Raises:
+            MissingExtra: dp-accounting is not installed: now rather than after a day of adding.
+        """
         super().__init__()
-        _library()  # refuse now rather than after a day of adding
+        _library()
 
     def epsilon(self, delta: float = 0.0) -> float:
+        """Return the least epsilon of the distribution and of all accountants that fit."""
         check_delta(delta)
-        found = [other.epsilon(delta) for other in self._others()]
+        epsilons = [other.epsilon(delta) for other in self._fitting_accountants()]
         loss = self._loss() if delta >= _LEAST_DELTA else None
         if loss is not None:
-            found.append(float(loss.get_epsilon_for_delta(delta * (1 - _ROUNDING))))
-        return min(found, default=math.inf)
+            epsilons.append(float(loss.get_epsilon_for_delta(delta * (1 - _ROUNDING))))
+        return min(epsilons, default=math.inf)
 
     def delta(self, epsilon: float) -> float:
+        """Return the least delta of the distribution and of all accountants that fit."""
         check_epsilon(epsilon)
         if epsilon == math.inf:
             return 0.0
-        found = [other.delta(epsilon) for other in self._others()]
+        deltas = [other.delta(epsilon) for other in self._fitting_accountants()]
         loss = self._loss()
         if loss is not None:
             delta = float(loss.get_delta_for_epsilon(epsilon)) * (1 + _ROUNDING)
-            found.append(max(_LEAST_DELTA, delta))
-        return min([1.0, *found])
+            deltas.append(max(_LEAST_DELTA, delta))
+        return min([1.0, *deltas])
 
-    def _others(self) -> list[Accountant]:
-        """The accountants that know all these events, which they were given."""
+    def _fitting_accountants(self) -> list[Accountant]:
+        """Return the accountants that know all these events, with the events added."""
+        fitting = []
         every: tuple[Accountant, ...] = (PureAccountant(), ZCDPAccountant(), GDPAccountant())
-        fitting = [
-            other for other in every if not any(other.refusal(event) for event in self._counts)
-        ]
-        for event, times in self._counts.items():
-            for other in fitting:
+        for other in every:
+            if any(other.refusal(event) for event in self._counts):
+                continue
+            for event, times in self._counts.items():
                 other.add(event, times)
+            fitting.append(other)
         return fitting
 
     def _loss(self) -> Any:
-        """The distribution of the sum of all losses; None if it is out of bounds."""
+        """Return the distribution of the sum of all losses; None if it is out of bounds."""
         if not all(_has_distribution(event) for event in self._counts):
             return None
-        if not summed(self._counts.items(), PRICES) <= _MOST_RHO:
+        if not total_price(self._counts.items(), PRICES) <= _MOST_RHO:
             return None
         pld, _ = _library()
         composed = pld.identity()
@@ -103,11 +112,12 @@ class PLDAccountant(Accountant):
         return composed
 
     def refusal(self, event: Event) -> str | None:
-        return None if type(event) in PRICES else no_price("PLD", event)
+        """Refuse events of unknown classes."""
+        return None if type(event) in PRICES else refuse_unknown_event("PLD", event)
 
 
 def _has_distribution(event: Event) -> bool:
-    """Whether one pair of neighbours is the worst, and its losses fit into a table."""
+    """Say whether one pair of neighbours is the worst, and its losses fit into a table."""
     if isinstance(event, events.DiscreteGaussianVector):
         return False
     if not isinstance(event, events.DiscreteGaussian):
@@ -116,36 +126,47 @@ def _has_distribution(event: Event) -> bool:
 
 
 def _distribution(event: Event, times: int) -> Any:
-    """Of `times` times the event."""
-    pld, parameters = _library()
+    """Return the loss distribution of `times` times an event that has one."""
+    pld, _ = _library()
     if isinstance(event, events.Gaussian):
         return pld.from_gaussian_mechanism(event.noise_multiplier / math.sqrt(times))
+    if isinstance(event, events.Tree) and event.gaussian:
+        node = event.noise_multiplier
+        return pld.from_gaussian_mechanism(node / math.sqrt(event.levels * times))
+    if isinstance(event, events.Tree):
+        node_loss = _pure_distribution(1 / event.noise_multiplier)
+        return node_loss.self_compose(event.levels * times)
+    return _single_distribution(event).self_compose(times)
+
+
+def _single_distribution(event: Event) -> Any:
+    """Return the loss distribution of one event that is neither continuous Gaussian nor a tree."""
+    pld, _ = _library()
     if isinstance(event, events.DiscreteGaussian) and event.steps is not None:
         # Log-concave noise: the largest shift is the worst, in every order of releases.
         sigma = event.noise_multiplier * event.steps
-        one = pld.from_discrete_gaussian_mechanism(
+        return pld.from_discrete_gaussian_mechanism(
             sigma,
             event.steps,
             truncation_bound=math.ceil(_TAILS * sigma) + event.steps,
             use_connect_dots=True,
         )
-        return one.self_compose(times)
-    if isinstance(event, events.Tree):
-        node = event.noise_multiplier
-        if event.gaussian:
-            return pld.from_gaussian_mechanism(node / math.sqrt(event.levels * times))
-        one, times = pld.from_privacy_parameters(parameters(1 / node, 0.0)), event.levels * times
-    elif isinstance(event, events.Laplace):
-        one = pld.from_laplace_mechanism(event.noise_multiplier)
-    elif isinstance(event, events.RandomizedResponse) and event.truth > 1 / event.categories:
+    if isinstance(event, events.Laplace):
+        return pld.from_laplace_mechanism(event.noise_multiplier)
+    if isinstance(event, events.RandomizedResponse) and event.truth > 1 / event.categories:
         noise = (1 - event.truth) * event.categories / (event.categories - 1)
-        one = pld.from_randomized_response(noise, event.categories)
-    else:
-        one = pld.from_privacy_parameters(parameters(float(PURE_PRICES[type(event)](event)), 0.0))
-    return one.self_compose(times)
+        return pld.from_randomized_response(noise, event.categories)
+    return _pure_distribution(float(PURE_PRICES[type(event)](event)))
+
+
+def _pure_distribution(epsilon: float) -> Any:
+    """Return the loss distribution of the worst mechanism with this pure epsilon."""
+    pld, parameters = _library()
+    return pld.from_privacy_parameters(parameters(epsilon, 0.0))
 
 
 def _library() -> tuple[Any, Any]:
+    """Load the distributions of dp-accounting and its class of parameters."""
     try:
         from dp_accounting.pld import privacy_loss_distribution
         from dp_accounting.pld.common import DifferentialPrivacyParameters

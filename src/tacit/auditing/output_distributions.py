@@ -22,7 +22,7 @@ from tacit.auditing import bench
 from tacit.auditing.claims import Check, PairResult
 from tacit.auditing.empirical import audit, best_known
 from tacit.auditing.rules import Rule, upper_bound
-from tacit.mechanisms.selection import draw_rows as shipped
+from tacit.mechanisms.weights import draw_rows as shipped
 from tacit.randomness import Source
 
 T = TypeVar("T")
@@ -153,7 +153,7 @@ Program = Callable[[], Hashable]
 class Words:
     """A source that gives these words, one after the other, and then `rest` for ever."""
 
-    private = False
+    is_private = False
 
     def __init__(self, words: Sequence[int] = (), rest: int = 0) -> None:
         self._left, self._rest = list(words), rest

@@ -35,9 +35,10 @@ from tacit.auditing.rules import (
 from tacit.auditing.sampler_spy import SamplerCall, Tape, draw_as_shipped, intercepted
 from tacit.auditing.shipped import gate_pair
 from tacit.auditing.shipped_noise import laplace_pair
-from tacit.mechanisms.noise import LaplaceRelease
+from tacit.mechanisms.counter import TreeCounter
+from tacit.mechanisms.gate import GateRun, ThresholdGate
+from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
-from tacit.mechanisms.running import GateRun, ThresholdGate, TreeCounter
 from tacit.randomness import secure
 
 Many = NDArray[Any]
@@ -251,7 +252,7 @@ def gate_with_half_the_threshold_noise(bug: bool) -> Pair:
 
 class _RunWithoutCountNoise(GateRun):
     def stops_at(self, count: int) -> bool:
-        return self.stopped or self._stops_at(int(count), 0)
+        return self.has_stopped or self.compare(int(count), 0)
 
 
 class _GateWithAnExactStream(ThresholdGate):

@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tacit.accounting import concentrated
+from tacit.accounting.zcdp import epsilon_of_rho
 from tacit.errors import ConfigError
 
 
@@ -141,7 +141,7 @@ def upper_bound(rule: Rule) -> float:
         case LaplaceNoise(distance, scale, public):
             return distance / scale if public and scale > 0 else math.inf
         case GaussianNoise(distance, delta):
-            return concentrated.epsilon_of_rho(distance**2 / 2, delta)
+            return epsilon_of_rho(distance**2 / 2, delta)
         case RandomizedResponse(truth, categories):
             lie = (1 - truth) / (categories - 1)
             if lie == 0 or truth == 0:

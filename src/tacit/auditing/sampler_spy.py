@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.running import LaplaceAhead
+from tacit.mechanisms.runs import LaplaceBlocks
 from tacit.randomness import replay, simulation
 
 Sampler = Literal["discrete_laplace", "discrete_gaussian"]
@@ -70,14 +70,14 @@ def intercepted(answer: Answer = lambda asked: asked.values) -> Iterator[list[Sa
 
         return draw
 
-    def one(ahead: LaplaceAhead, _: int = 1) -> int:
+    def one(ahead: LaplaceBlocks, _: int = 1) -> int:
         calls.append(SamplerCall("discrete_laplace", np.zeros(1, dtype=np.int64), ahead.scale))
         return int(answer(calls[-1])[0])
 
     stand_ins: dict[tuple[object, str], Any] = {
         (samplers, sampler): standing_in(sampler) for sampler in _SHIPPED
     }
-    stand_ins[LaplaceAhead, "one"] = one
+    stand_ins[LaplaceBlocks, "next_noise"] = one
     kept = {place: getattr(*place) for place in stand_ins}
     for place, stand_in in stand_ins.items():
         setattr(*place, stand_in)
@@ -111,7 +111,7 @@ class Bulk:
 class Tape:
     """Replayed randomness that keeps a record of what was asked of it. It is a `Source`."""
 
-    private = False
+    is_private = False
 
     def __init__(self, seed: int = 0) -> None:
         with simulation():

@@ -32,8 +32,9 @@ from tacit.auditing.shipped_noise import (
     laplace_release,
     sum_release,
 )
+from tacit.mechanisms.counter import TreeCounter
+from tacit.mechanisms.gate import ThresholdGate
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
-from tacit.mechanisms.running import ThresholdGate, TreeCounter
 from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.topk import TopSelection
 

@@ -16,13 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.accounting.concentrated import ZCDPAccountant
+from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.auditing.bench import Pair, Subject, laplace_at_least
 from tacit.auditing.gaussian import LEAST_STEPS, discrete_epsilon_of, tails
 from tacit.auditing.rules import GaussianNoise, LaplaceNoise, PrivateValue
 from tacit.auditing.sampler_spy import laplace_loss, moves
-from tacit.mechanisms.noise import GaussianRelease, LaplaceRelease
-from tacit.mechanisms.sums import Contributions, GramRelease, SumRelease
+from tacit.mechanisms.gaussian import GaussianRelease
+from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.laplace import LaplaceRelease
+from tacit.mechanisms.sums import Contributions, SumRelease
 
 DELTA = 1e-5
 _RARE = 1e-8

@@ -87,7 +87,7 @@ class Source:
         try:
             made = on_catalogue(ratings, columns.pop(DOMAIN), metadata=columns)
         except DataError as error:
-            raise error.placed(path=error.path or path) from None
+            raise error.with_place(path=error.path or path) from None
         items = self.items or items_beside(self.path)
         return made if items is None else with_items(made, items, item=self.item)
 
@@ -231,7 +231,7 @@ def typed(
     options = {each.name: each.default for each in own if isinstance(each.default, Field)}
 
     def perform(*, as_json: bool, **given: Any) -> None:
-        from tacit.container import check_writable
+        from tacit.atomic_writes import check_writable
 
         for name, field in options.items():
             if field.metadata["writes"] and given[name] is not None:

@@ -47,7 +47,7 @@ def compare(
     Accuracy, who pays for privacy, and what a membership attack finds. An epsilon belongs to its
     unit and adversary: each has a table of its own. A design that does not fit says why.
     """
-    from tacit.container import write_whole
+    from tacit.atomic_writes import write_whole
     from tacit.evaluation import compare as comparing
 
     if (from_domain is None) != (to_domain is None):

@@ -238,7 +238,7 @@ def beside(out: Path, what: str) -> Path:
 
 def check_files(*paths: Path | None) -> None:
     """All can be written, or nothing is."""
-    from tacit.container import check_writable
+    from tacit.atomic_writes import check_writable
     from tacit.data.tables.folder import check_ending
 
     for path in filter(None, paths):

@@ -37,7 +37,7 @@ def guarantee(what: str, *, as_json: bool, **given: Any) -> None:
     """Print the guarantee cards of a model file, a design before it is fitted, or a mechanism."""
     from tacit.auditing.shipped import BENCH
     from tacit.mechanisms.guarantees import NAMES, guarantee_of
-    from tacit.privacy import refuted_first
+    from tacit.privacy import sort_refuted_first
     from tacit.recommenders import load_model
 
     given = {name: value for name, value in given.items() if value is not None}
@@ -61,7 +61,7 @@ def guarantee(what: str, *, as_json: bool, **given: Any) -> None:
             f"No model file '{what}', and no design or mechanism of that name. "
             f"Designs: {', '.join(names())}. Mechanisms: {', '.join(NAMES)}."
         )
-    cards = refuted_first(cards)
+    cards = sort_refuted_first(cards)
     result = {"guarantees": [card.to_dict() for card in cards], "useful": useful}
     terminal.emit(result, as_json=as_json, render=lambda _: _show(cards, useful, following))
 

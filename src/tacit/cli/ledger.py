@@ -207,7 +207,7 @@ def export(
 
     It contains names, but no stored responses.
     """
-    from tacit.container import write_whole
+    from tacit.atomic_writes import write_whole
     from tacit.ledger import inspect_ledger
 
     inspected = inspect_ledger(where, second=second)

@@ -129,7 +129,7 @@ def for_all(
 def _here(
     model: Private, path: Path, out: Path, asked: Mapping[Role, str | None], make: Any
 ) -> int:
-    from tacit.container import check_writable
+    from tacit.atomic_writes import check_writable
     from tacit.data.columns import EVENTS
     from tacit.data.domains import on_catalogue
     from tacit.data.tables.folder import write_columns

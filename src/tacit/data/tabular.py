@@ -28,7 +28,7 @@ from tacit.data.tables.reading import guess, matched, ratings_of, table_of
 from tacit.data.tables.sources import frame_of, open_table
 from tacit.data.tables.times import Dates
 from tacit.errors import ConfigError, DataError
-from tacit.extensions import DATASETS, installed
+from tacit.extensions import DATASETS, find_entry_points
 
 
 def read_ratings(
@@ -187,7 +187,7 @@ def with_items(
         try:
             domain_of(replace(ratings, item_metadata=metadata))
         except DataError as error:
-            raise error.placed(path=place) from None
+            raise error.with_place(path=place) from None
     return replace(ratings, item_metadata=metadata)
 
 
@@ -252,7 +252,7 @@ def load(path: str | Path, **options: Any) -> Ratings:
             fix = f"Name its folder instead: {path.parent}"
             raise DataError("this is one file of a MovieLens folder", path=path, fix=fix)
         return read_ratings(path, **{"items": items_beside(path)} | given)
-    datasets = {} if path.exists() else installed(DATASETS)
+    datasets = {} if path.exists() else find_entry_points(DATASETS)
     options_of = {"events"}
     if is_folder(path):
         kind, options_of = "an imported folder", {"events", "scale", "users", "items", "domain"}

@@ -86,7 +86,7 @@ def _squares(values: Any, size: int) -> float:
 
 @_jit  # type: ignore[untyped-decorator, unused-ignore]
 def clip_person(values: Any, size: int, clip: Any) -> None:
-    """`tacit.mechanisms.SumRelease.steps` of values[:size], in place.
+    """`tacit.mechanisms.sums.SumRelease.clip_table` of values[:size], in place.
 
     Where one is not finite, which `steps` refuses, the person counts as if they had rated nothing.
     """

@@ -33,7 +33,7 @@ from tacit.evaluation.lists import LIST_LENGTH, PENALTIES, ListTrial, list_trial
 from tacit.evaluation.metrics import coverage, ndcg_by_person, ranking_metrics, rmse
 from tacit.evaluation.page import Cell, Page, Section
 from tacit.evaluation.runner import Progress, Runner
-from tacit.extensions import METRICS, installed
+from tacit.extensions import METRICS, find_entry_points
 
 Context = tuple[Ratings, str | None, str | None]
 COLUMNS = ("design", "variant", "epsilon", "unit", "against", "metric", "value", "low", "high")
@@ -232,7 +232,7 @@ def _judged(entry: Entry, ratings: Ratings, trial: ListTrial, seed: int) -> dict
     }
     if entry.stars:
         values["rmse"] = _rmse(entry, recommender, ratings, trial, seed)
-    for name, entry_point in installed(METRICS, values).items():
+    for name, entry_point in find_entry_points(METRICS, values).items():
         values[name] = float(entry_point.load()(made, relevant, trial.train))
     for name, column in trial.train.user_attributes.items():
         values |= _attribute_auc(name, column[trial.people], made, seed)
@@ -311,7 +311,7 @@ def _groups(trial: ListTrial) -> dict[str, NDArray[np.bool_]]:
 
 
 def _rows(entry: Entry, pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    rows, outside = [], installed(METRICS)
+    rows, outside = [], find_entry_points(METRICS)
     for metric in dict.fromkeys(name for piece in pieces for name in piece):
         values = [piece[metric] for piece in pieces if metric in piece]
         if isinstance(values[0], list):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tacit.container import check_writable, write_whole
+from tacit.atomic_writes import check_writable, write_whole
 from tacit.evaluation import Interval, Table, Verdict
 
 

@@ -12,19 +12,26 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 from typing import Any
 
-from tacit.accounting import GDPAccountant, PureAccountant, smallest_noise
+from tacit.accounting.calibration import smallest_noise
+from tacit.accounting.events import Event
+from tacit.accounting.gdp import GDPAccountant
+from tacit.accounting.pure import PureAccountant
 from tacit.errors import ConfigError
-from tacit.mechanisms.noise import GaussianRelease, LaplaceRelease
+from tacit.mechanisms.checks import check_epsilon
+from tacit.mechanisms.counter import TreeCounter
+from tacit.mechanisms.gate import ThresholdGate
+from tacit.mechanisms.gaussian import GaussianRelease
+from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
-from tacit.mechanisms.running import ThresholdGate, TreeCounter
-from tacit.mechanisms.samplers import check_epsilon
 from tacit.mechanisms.selection import Selection
-from tacit.mechanisms.sums import GramRelease, SumRelease
+from tacit.mechanisms.sums import SumRelease
 from tacit.mechanisms.topk import TopSelection
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 
-_PLACES = 10
-_LARGE = 13.8  # nats: from about a million on, a factor is written as a power
+_LIST_LENGTH = 10
+_LARGE = 13.8
+"""Nats: from about a million on, a factor is written as a power of e."""
 _DISCRETE = "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020)"
 _SAMPLER = f"{_DISCRETE}, for the sampler"
 _WARNER = "Warner: Randomized response (JASA 1965)"
@@ -45,138 +52,170 @@ _STEP = Adjacency("reward", "replace")
 
 @dataclass(frozen=True)
 class Terms:
-    """What is specific to one mechanism.
+    """Terms of one mechanism's card."""
 
-    build: epsilon -> the mechanism; for Gaussian noise, noise multiplier -> the mechanism.
-    released: by one call. parameters: those that `build` takes, in words.
-    """
-
-    build: Callable[..., Any]
+    build: Callable[[float], Any]
+    """Makes the mechanism from epsilon; for Gaussian noise, from the noise multiplier."""
     released: str
+    """What one call releases."""
     adjacency: Adjacency
+    """Neighbouring inputs."""
     parameters: str
+    """Public parameters that `build` takes, in words."""
     sensitivity: str
+    """The assumption on how far neighbours lie apart."""
     beyond: str
+    """What the mechanism does not protect, besides what no mechanism does."""
     sources: tuple[str, ...]
+    """Where mechanism and proof were published."""
     gaussian: bool = False
+    """Whether the noise is Gaussian, so that the card has a delta."""
 
 
-_NO_LIMIT = "your other answers; which question was asked, or that you answered at all"
-_COUNTS = (
-    "numbers from 0 to 1048576 in steps of 1, such as counts of ratings, one per item",
-    "one rating moves one entry of the array, by at most 1",
-    "a whole person with several ratings; the length of the array and where it came from",
+_NOT_OTHER_ANSWERS = "your other answers; which question was asked, or that you answered at all"
+_COUNT_PARAMETERS = (
+    "numbers from 0 to 1048576 in steps of 1, such as counts of ratings, one per item"
 )
-_ON_COUNTS = {"sensitivity": 1, "lower": 0, "upper": 1 << 20, "resolution": 1}
-_SCORES = (
-    "1000 candidates, scores from 0 to 65536, all fixed and public",
-    "one person moves each candidate's score by at most 1",
-    "the scores themselves, which must not be released",
+_COUNT_SENSITIVITY = "one rating moves one entry of the array, by at most 1"
+_NOT_A_WHOLE_PERSON = (
+    "a whole person with several ratings; the length of the array and where it came from"
 )
-_ON_SCORES = (1000, 1, 0, 1 << 16, 1)  # candidates, sensitivity, bounds, resolution
+_SCORE_PARAMETERS = "1000 candidates, scores from 0 to 65536, all fixed and public"
+_SCORE_SENSITIVITY = "one person moves each candidate's score by at most 1"
+_NOT_THE_SCORES = "the scores themselves, which must not be released"
+
+
+def _laplace(epsilon: float) -> LaplaceRelease:
+    return LaplaceRelease(epsilon, sensitivity=1, lower=0, upper=1 << 20, resolution=1)
+
+
+def _gaussian(noise_multiplier: float) -> GaussianRelease:
+    return GaussianRelease(noise_multiplier, sensitivity=1, lower=0, upper=1 << 20, resolution=1)
+
+
+def _selection(epsilon: float) -> Selection:
+    return Selection(epsilon, candidates=1000, sensitivity=1, lower=0, upper=1 << 16, resolution=1)
+
 
 TERMS: Mapping[str, Terms] = {
     "bit-release": Terms(
-        BitRelease,
-        "one bit",
-        _ANSWER,
-        "none but epsilon",
-        "no sensitivity is required: any two values of the bit may be neighbours",
-        _NO_LIMIT,
-        (_WARNER, _EXTREMAL),
+        build=BitRelease,
+        released="one bit",
+        adjacency=_ANSWER,
+        parameters="none but epsilon",
+        sensitivity="no sensitivity is required: any two values of the bit may be neighbours",
+        beyond=_NOT_OTHER_ANSWERS,
+        sources=(_WARNER, _EXTREMAL),
     ),
     "kary-response": Terms(
-        lambda epsilon: KaryResponse(epsilon, categories=10),
-        "one answer",
-        _ANSWER,
-        "10 answers to choose from, given by the question",
-        "no sensitivity is required: any two answers may be neighbours",
-        _NO_LIMIT,
-        (_WARNER, _EXTREMAL),
+        build=lambda epsilon: KaryResponse(epsilon, categories=10),
+        released="one answer",
+        adjacency=_ANSWER,
+        parameters="10 answers to choose from, given by the question",
+        sensitivity="no sensitivity is required: any two answers may be neighbours",
+        beyond=_NOT_OTHER_ANSWERS,
+        sources=(_WARNER, _EXTREMAL),
     ),
     "laplace": Terms(
-        lambda epsilon: LaplaceRelease(epsilon, **_ON_COUNTS),
-        "one array of numbers",
-        _RATING,
-        *_COUNTS,
-        (
+        build=_laplace,
+        released="one array of numbers",
+        adjacency=_RATING,
+        parameters=_COUNT_PARAMETERS,
+        sensitivity=_COUNT_SENSITIVITY,
+        beyond=_NOT_A_WHOLE_PERSON,
+        sources=(
             "Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity (TCC 2006)",
             "Ghosh, Roughgarden, Sundararajan: Universally utility-maximizing (STOC 2009)",
             _SAMPLER,
         ),
     ),
     "gaussian": Terms(
-        lambda noise: GaussianRelease(noise, **_ON_COUNTS),
-        "one array of numbers",
-        _RATING,
-        *_COUNTS,
-        _GAUSSIAN,
+        build=_gaussian,
+        released="one array of numbers",
+        adjacency=_RATING,
+        parameters=_COUNT_PARAMETERS,
+        sensitivity=_COUNT_SENSITIVITY,
+        beyond=_NOT_A_WHOLE_PERSON,
+        sources=_GAUSSIAN,
         gaussian=True,
     ),
     "selection": Terms(
-        lambda epsilon: Selection(epsilon, *_ON_SCORES),
-        "one choice",
-        _PERSON,
-        *_SCORES,
-        (_MCSHERRY,),
+        build=_selection,
+        released="one choice",
+        adjacency=_PERSON,
+        parameters=_SCORE_PARAMETERS,
+        sensitivity=_SCORE_SENSITIVITY,
+        beyond=_NOT_THE_SCORES,
+        sources=(_MCSHERRY,),
     ),
     "top-selection": Terms(
-        lambda epsilon: TopSelection(_PLACES, Selection(epsilon / _PLACES, *_ON_SCORES)),
-        "one ordered list",
-        _PERSON,
-        f"a list of {_PLACES}, epsilon / {_PLACES} for each place; {_SCORES[0]}",
-        *_SCORES[1:],
-        (
+        build=lambda epsilon: TopSelection(_LIST_LENGTH, _selection(epsilon / _LIST_LENGTH)),
+        released="one ordered list",
+        adjacency=_PERSON,
+        parameters=(
+            f"a list of {_LIST_LENGTH}, epsilon / {_LIST_LENGTH} for each place; "
+            f"{_SCORE_PARAMETERS}"
+        ),
+        sensitivity=_SCORE_SENSITIVITY,
+        beyond=_NOT_THE_SCORES,
+        sources=(
             _MCSHERRY,
             "Bhaskar, Laxman, Smith, Thakurta: Discovering frequent patterns (KDD 2010)",
             "Durfee, Rogers: Practical differentially private top-k selection (NeurIPS 2019)",
         ),
     ),
     "tree-counter": Terms(
-        lambda epsilon: TreeCounter(epsilon, horizon=1024),
-        "all running totals of one counter",
-        _STEP,
-        "1024 steps, each with a whole number from 0 to 1",
-        "no sensitivity is required: values are clamped; a person with values in m steps pays m "
-        "times",
-        "that a step happened, and when",
-        (
+        build=lambda epsilon: TreeCounter(epsilon, horizon=1024),
+        released="all running totals of one counter",
+        adjacency=_STEP,
+        parameters="1024 steps, each with a whole number from 0 to 1",
+        sensitivity=(
+            "no sensitivity is required: values are clamped; a person with values in m steps pays "
+            "m times"
+        ),
+        beyond="that a step happened, and when",
+        sources=(
             "Chan, Shi, Song: Private and continual release of statistics (TISSEC 2011)",
             "Dwork, Naor, Pitassi, Rothblum: Privacy under continual observation (STOC 2010)",
             _SAMPLER,
         ),
     ),
     "threshold-gate": Terms(
-        lambda epsilon: ThresholdGate(epsilon, threshold=100),
-        "all answers of one gate until it stops",
-        _PERSON,
-        "a threshold of 100, stopping above it",
-        "one person moves each count by at most 1",
-        "the time of the stop, which is public",
-        (
+        build=lambda epsilon: ThresholdGate(epsilon, threshold=100),
+        released="all answers of one gate until it stops",
+        adjacency=_PERSON,
+        parameters="a threshold of 100, stopping above it",
+        sensitivity="one person moves each count by at most 1",
+        beyond="the time of the stop, which is public",
+        sources=(
             "Dwork, Roth: The algorithmic foundations of differential privacy (2014), Theorem 3.23",
             "Lyu, Su, Li: Understanding the sparse vector technique (VLDB 2017)",
             _SAMPLER,
         ),
     ),
     "gram": Terms(
-        lambda noise: GramRelease(noise, items=1000),
-        "one matrix of item products",
-        _PERSON,
-        "1000 items, rows of length at most 1 in steps of 1/1024",
-        "no sensitivity is required: each person's row is clipped here",
-        "earlier processing of rows, unless it used that person's row and public values alone",
-        ("Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014)", *_GAUSSIAN),
+        build=lambda noise: GramRelease(noise, items=1000),
+        released="one matrix of item products",
+        adjacency=_PERSON,
+        parameters="1000 items, rows of length at most 1 in steps of 1/1024",
+        sensitivity="no sensitivity is required: each person's row is clipped here",
+        beyond=(
+            "earlier processing of rows, unless it used that person's row and public values alone"
+        ),
+        sources=("Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014)", *_GAUSSIAN),
         gaussian=True,
     ),
     "sums": Terms(
-        lambda noise: SumRelease(noise, rows=1000, width=2),
-        "one table of sums over people",
-        _PERSON,
-        "1000 rows of 2 sums, people's tables of length at most 1 in steps of 1/4096",
-        "no sensitivity is required: each person's whole table is clipped here",
-        "how entries were made, unless from that person's data and public or released values alone",
-        (
+        build=lambda noise: SumRelease(noise, rows=1000, width=2),
+        released="one table of sums over people",
+        adjacency=_PERSON,
+        parameters="1000 rows of 2 sums, people's tables of length at most 1 in steps of 1/4096",
+        sensitivity="no sensitivity is required: each person's whole table is clipped here",
+        beyond=(
+            "how entries were made, unless from that person's data and public or released values "
+            "alone"
+        ),
+        sources=(
             "Dwork, Kenthapadi, McSherry, Mironov, Naor: Our data, ourselves (EUROCRYPT 2006)",
             *_GAUSSIAN,
         ),
@@ -189,10 +228,15 @@ NAMES: tuple[str, ...] = tuple(TERMS)
 
 
 def guarantee_of(name: str, *, epsilon: float, delta: float | None = None) -> Guarantee:
-    """The card of one call of a mechanism of `NAMES`.
+    """Return the card of one call of a mechanism.
 
-    epsilon: nats that the call may cost. delta: for Gaussian noise, which has no pure epsilon, and
-    for nothing else; above 0 and below 1. Other values raise ConfigError.
+    Args:
+        name: One of `NAMES`.
+        epsilon: Nats that the call may cost, above 0 and finite.
+        delta: Above 0 and below 1, for Gaussian noise, which has no pure epsilon; None for others.
+
+    Raises:
+        ConfigError: There is no such mechanism, or epsilon and delta do not fit it.
     """
     if name not in TERMS:
         raise ConfigError(f"No mechanism '{name}'. Mechanisms: {', '.join(NAMES)}.")
@@ -200,48 +244,48 @@ def guarantee_of(name: str, *, epsilon: float, delta: float | None = None) -> Gu
     check_epsilon(epsilon)
     if math.isinf(epsilon):
         raise ConfigError("Without noise there is no guarantee: epsilon has to be finite.")
-    if not terms.gaussian:
-        if delta is not None:
-            raise ConfigError(f"{name} has a pure epsilon, with delta 0: give it no delta.")
-        return _card(name, terms, PureAccountant().add(terms.build(epsilon).event).epsilon(), 0.0)
+    if terms.gaussian:
+        return _gaussian_guarantee(name, terms, epsilon, delta)
+    if delta is not None:
+        raise ConfigError(f"{name} has a pure epsilon, with delta 0: give it no delta.")
+    price = PureAccountant().add(terms.build(epsilon).event).epsilon()
+    return _card(name, terms, price, 0.0, terms.parameters)
+
+
+def _gaussian_guarantee(name: str, terms: Terms, epsilon: float, delta: float | None) -> Guarantee:
+    """Return the card of the least Gaussian noise that costs at most (epsilon, delta)."""
     if delta is None or not 0 < delta < 1:
         raise ConfigError(
             f"{name} has no pure epsilon: give it a delta above 0 and below 1, such as 1e-6."
         )
 
-    def event(noise: float) -> Any:
-        return terms.build(noise).event
+    def event(noise: float) -> Event:
+        made: Event = terms.build(noise).event
+        return made
 
-    noise = smallest_noise(event, epsilon=epsilon, delta=delta, accountant=GDPAccountant)
+    exact_noise = smallest_noise(event, epsilon=epsilon, delta=delta, accountant=GDPAccountant)
     six_digits = Context(prec=6, rounding=ROUND_CEILING)
-    noise = float(six_digits.create_decimal_from_float(noise))  # as stated on the card
+    noise = float(six_digits.create_decimal_from_float(exact_noise))  # as stated on the card
     price = GDPAccountant().add(event(noise)).epsilon(delta)
-    return _card(name, terms, price, delta, f", noise multiplier {noise:.6g}")
+    parameters = f"{terms.parameters}, noise multiplier {noise:.6g}"
+    return _card(name, terms, price, delta, parameters)
 
 
-def _card(name: str, terms: Terms, epsilon: float, delta: float, noise: str = "") -> Guarantee:
-    unit, local = terms.adjacency.unit, terms.adjacency == _ANSWER
-    otherwise = f"if one {unit} of yours were not in the data"
-    if terms.adjacency.change == "replace":
-        otherwise = f"if your {unit} were another one"
-    elif unit == "user":
-        otherwise = "if you were not in the data"
-    factor = f"{math.exp(epsilon):.3g}" if epsilon < _LARGE else f"e^{epsilon:.3g}"
-    rest = f", plus a chance of {delta:g}" if delta else ""
-    chosen = terms.parameters + noise
+def _card(name: str, terms: Terms, epsilon: float, delta: float, parameters: str) -> Guarantee:
+    """Return a card from terms, the price that was computed, and parameters in words."""
+    unit = terms.adjacency.unit
+    is_local = terms.adjacency == _ANSWER
+    known_besides = "and anything else about you" if is_local else "and holds all other data"
     return Guarantee(
         name=f"{name}, {terms.released}",
-        sentence=(
-            f"Any property of {terms.released} is at most {factor} times as likely as it "
-            f"would be {otherwise}{rest}; and the reverse."
-        ),
+        sentence=_sentence(terms, epsilon, delta),
         protects=f"one {unit}, from anyone who reads {terms.released}",
         adjacency=terms.adjacency,
         against=(
             f"everyone who reads {terms.released}, knows the method and its public parameters, "
-            + ("and anything else about you" if local else "and holds all other data")
+            f"{known_besides}"
         ),
-        trust=Trust.NOBODY if local else Trust.PLATFORM,
+        trust=Trust.NOBODY if is_local else Trust.PLATFORM,
         basis=Basis.PROVED,
         epsilon=epsilon,
         delta=delta,
@@ -250,7 +294,7 @@ def _card(name: str, terms: Terms, epsilon: float, delta: float, noise: str = ""
             f"calls about the same {unit} cost n times as much, which tacit.accounting adds up"
         ),
         assumptions=(
-            f"public parameters, here: {chosen}; others change the noise, not epsilon",
+            f"public parameters, here: {parameters}; others change the noise, not epsilon",
             terms.sensitivity,
             f"the unit is the caller's; this card takes {terms.adjacency}",
             "noise from the operating system's generator",
@@ -263,3 +307,22 @@ def _card(name: str, terms: Terms, epsilon: float, delta: float, noise: str = ""
         ),
         sources=(*terms.sources, "the proof: Mechanisms, in the documentation"),
     )
+
+
+def _sentence(terms: Terms, epsilon: float, delta: float) -> str:
+    """Say what epsilon and delta mean for the person whose unit it is."""
+    factor = f"{math.exp(epsilon):.3g}" if epsilon < _LARGE else f"e^{epsilon:.3g}"
+    chance = f", plus a chance of {delta:g}" if delta else ""
+    return (
+        f"Any property of {terms.released} is at most {factor} times as likely as it "
+        f"would be {_neighbour(terms.adjacency)}{chance}; and the reverse."
+    )
+
+
+def _neighbour(adjacency: Adjacency) -> str:
+    """Say in which case the input would be the neighbouring one."""
+    if adjacency.change == "replace":
+        return f"if your {adjacency.unit} were another one"
+    if adjacency.unit == "user":
+        return "if you were not in the data"
+    return f"if one {adjacency.unit} of yours were not in the data"

@@ -24,24 +24,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.events import Event, NonPrivate, RandomizedResponse
 from tacit.errors import DataError
-from tacit.mechanisms.samplers import check_epsilon, check_whole
-from tacit.mechanisms.selection import truth_below
-from tacit.randomness import Source, happens, integers_below
+from tacit.mechanisms.checks import check_epsilon, check_whole
+from tacit.mechanisms.weights import truth_below
+from tacit.randomness import Source, bernoulli, integers_below
 
-_BITS = 53  # every multiple of 2**-53 is a float, so that the event's chance is the real one
+_BITS = 53
+"""Bits of a chance: every multiple of 2**-53 is a float, so that the event's chance is exact."""
 MOST_CATEGORIES = 1 << 20
+"""Largest number of possible answers."""
 
 
 @dataclass(frozen=True)
 class KaryResponse:
-    """Answers in {0, ..., categories - 1}; every lie is equally likely.
-
-    epsilon: nats for one answer, or inf for the truth. categories: from the question, not from
-    the answers that occur.
-    """
+    """Answers in {0, ..., categories - 1}; every lie is equally likely."""
 
     epsilon: float
+    """Loss of one answer, in nats; inf releases the truth."""
     categories: int
+    """Number of possible answers: from the question, not from the answers that occur."""
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -56,34 +56,37 @@ class KaryResponse:
 
     @property
     def event(self) -> Event:
-        """What ONE answer costs."""
+        """The cost of ONE answer."""
         if math.isinf(self.epsilon):
             return NonPrivate()
         return RandomizedResponse(self.categories, float(self.truth))
 
     def __call__(self, values: ArrayLike, source: Source) -> NDArray[np.int64]:
-        """One answer per entry, each with its own randomness; same shape as `values`."""
-        true = whole_numbers(values, self.categories)
+        """Answer for each entry with its own randomness; same shape as `values`.
+
+        Raises:
+            DataError: A value is no integer from 0 to categories - 1.
+        """
+        true = answers_below(values, self.categories)
         if math.isinf(self.epsilon):
             return true
         # Both draws are made for every entry, so that the time does not tell who lied.
         shift = integers_below(source, self.categories - 1, true.size).reshape(true.shape) + 1
-        honest = self._honest(true.shape, source)
+        honest = self.draw_honesty(true.shape, source)
         return (true + np.where(honest, 0, shift)) % self.categories
 
-    def _honest(self, shape: tuple[int, ...], source: Source) -> NDArray[np.bool_]:
+    def draw_honesty(self, shape: tuple[int, ...], source: Source) -> NDArray[np.bool_]:
+        """Draw for each entry of an array whether its answer is the truth."""
         chance = np.broadcast_to(np.int64(self.truth * (1 << _BITS)), shape)
-        return happens(source, chance, 1 << _BITS)
+        return bernoulli(source, chance, 1 << _BITS)
 
 
 @dataclass(frozen=True)
 class BitRelease:
-    """One bit each, released as it is or flipped.
-
-    epsilon: nats for one bit, or inf for the truth.
-    """
+    """Bits, each released as it is or flipped."""
 
     epsilon: float
+    """Loss of one bit, in nats; inf releases the truth."""
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -99,29 +102,37 @@ class BitRelease:
 
     @property
     def event(self) -> Event:
-        """What ONE bit costs."""
+        """The cost of ONE bit."""
         return self._response.event
 
     def __call__(self, bits: ArrayLike, source: Source) -> NDArray[np.bool_]:
-        """Bits (0 and 1, or booleans) of any shape; each is flipped on its own."""
+        """Release bits (0 and 1, or booleans) of any shape; each is flipped on its own.
+
+        Raises:
+            DataError: A value is no bit.
+        """
         given = np.asarray(bits)
-        true = given if given.dtype == np.bool_ else whole_numbers(given, 2).astype(np.bool_)
+        true = given if given.dtype == np.bool_ else answers_below(given, 2).astype(np.bool_)
         if math.isinf(self.epsilon):
             return true.copy()
-        return ~(true ^ self._response._honest(true.shape, source))
+        return ~(true ^ self._response.draw_honesty(true.shape, source))
 
 
-def whole_numbers(values: ArrayLike, below: int) -> NDArray[np.int64]:
-    """`values` as integers in [0, below), copied. The refusal does not repeat what was found."""
+def answers_below(values: ArrayLike, bound: int) -> NDArray[np.int64]:
+    """Return a copy of `values` as integers in [0, bound).
+
+    Raises:
+        DataError: A value is none of these. The sentence does not repeat it.
+    """
     given = np.asarray(values)
     if given.dtype == np.bool_:
         return given.astype(np.int64)
     numeric = np.issubdtype(given.dtype, np.integer) or np.issubdtype(given.dtype, np.floating)
     # A comparison with NaN is false, and infinity is not below anything.
-    if not (numeric and np.all((given >= 0) & (given < below)) and np.all(given == given // 1)):
+    if not (numeric and np.all((given >= 0) & (given < bound)) and np.all(given == given // 1)):
         raise DataError(
             "an answer is not one of those asked for",
-            expected=f"whole numbers from 0 to {below - 1}, no NaN and no infinity",
+            expected=f"whole numbers from 0 to {bound - 1}, no NaN and no infinity",
             fix="Nothing was released.",
         )
     return given.astype(np.int64)

@@ -21,21 +21,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.events import Event, NonPrivate, TopK
 from tacit.errors import ConfigError
-from tacit.mechanisms.samplers import check_whole
-from tacit.mechanisms.selection import Selection, draw_rows
+from tacit.mechanisms.checks import check_whole
+from tacit.mechanisms.selection import Selection
+from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source
 
 
 @dataclass(frozen=True)
 class TopSelection:
-    """The k candidates of a list, in the order in which they were drawn.
-
-    k: length of the list. one: how ONE of its places is chosen, with the epsilon of one place:
-    for `epsilon` over the whole list, give it epsilon / k.
-    """
+    """The k candidates of a list, in the order in which they were drawn."""
 
     k: int
+    """Length of the list."""
     one: Selection
+    """Mechanism of ONE place: for `epsilon` over the whole list, give it epsilon / k."""
 
     def __post_init__(self) -> None:
         check_whole("k", self.k, least=1)
@@ -46,24 +45,35 @@ class TopSelection:
 
     @cached_property
     def epsilon(self) -> float:
-        """Of the whole list."""
+        """Loss of the whole list, in nats."""
         return self.k * self.one.epsilon
 
     @property
     def event(self) -> Event:
-        """What ONE list costs."""
+        """The cost of ONE list."""
         return NonPrivate() if math.isinf(self.epsilon) else TopK(self.k, self.one.epsilon)
 
     def __call__(self, scores: ArrayLike, source: Source) -> NDArray[np.int64]:
-        """Scores (candidates,) or (lists, candidates); gives indices (k,) or (lists, k)."""
+        """Choose one list for each row of scores.
+
+        Args:
+            scores: (candidates,) or (lists, candidates), as sensitive as the data.
+            source: Randomness of the draws.
+
+        Returns:
+            Indices (k,) or (lists, k), in the order in which they were drawn.
+
+        Raises:
+            DataError: The scores have another shape, or one is not finite.
+        """
         rows = self.one.rows(scores)
-        chosen = self._best(rows) if math.isinf(self.epsilon) else self._drawn(rows, source)
+        chosen = self._best(rows) if math.isinf(self.epsilon) else self._draw(rows, source)
         return chosen.reshape(*np.shape(scores)[:-1], self.k)
 
     def _best(self, rows: NDArray[np.float64]) -> NDArray[np.int64]:
         return np.argsort(-rows, axis=1, kind="stable")[:, : self.k]
 
-    def _drawn(self, rows: NDArray[np.float64], source: Source) -> NDArray[np.int64]:
+    def _draw(self, rows: NDArray[np.float64], source: Source) -> NDArray[np.int64]:
         weights = self.one.weights(rows)
         every = np.arange(len(rows))
         chosen = np.empty((len(rows), self.k), dtype=np.int64)

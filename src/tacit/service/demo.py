@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from tacit.container import write_whole
+from tacit.atomic_writes import write_whole
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
 from tacit.design import design, names, nouns

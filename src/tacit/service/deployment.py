@@ -25,7 +25,7 @@ from typing import Any, Self, TypeVar
 from tacit.design import nouns
 from tacit.errors import ConfigError
 from tacit.ledger import CapChanged, Ledger, open_ledger
-from tacit.privacy import Guarantee, refuted_first
+from tacit.privacy import Guarantee, sort_refuted_first
 from tacit.service.commits import Commits
 from tacit.service.keys import NAME, KeyRing, read_secret
 from tacit.service.limits import Limits, Newcomers
@@ -90,7 +90,7 @@ class Deployment:
     @cached_property
     def cards(self) -> dict[str, tuple[Guarantee, ...]]:
         """Of everything that is served. They stay as they are while it is served."""
-        return {at: refuted_first(thing.guarantees()) for at, thing in self.served.items()}
+        return {at: sort_refuted_first(thing.guarantees()) for at, thing in self.served.items()}
 
 
 def tenant_of(folder: Path) -> str:

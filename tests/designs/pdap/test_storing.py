@@ -90,7 +90,7 @@ class Switched:
     def __init__(self):
         self.now = randomness.secure()
 
-    private = property(lambda self: self.now.private)
+    is_private = property(lambda self: self.now.is_private)
 
     def words(self, count):
         return self.now.words(count)

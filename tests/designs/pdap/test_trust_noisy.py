@@ -16,7 +16,7 @@ from tacit.designs.pdap.policy import Choice, Uniform
 from tacit.designs.pdap.trust import GRAINS, Peer, TrustSettings, largest_gap, tail
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
-from tacit.mechanisms.noise import LaplaceRelease
+from tacit.mechanisms.laplace import LaplaceRelease
 
 HERE = np.array([0.5])
 RANGES = [(0.0, 1.0), (-0.58, 1.58), (-99.5, 100.5), (0.4, 0.6)]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tacit.designs.prec import OutputDistribution, PRec, PRecSettings
 from tacit.designs.prec.clients import Block
 from tacit.errors import ConfigError, DataError, PrivacyError
-from tacit.mechanisms.running import GateRun
+from tacit.mechanisms.gate import GateRun
 from tacit.randomness import SecureSource, secure
 
 Pattern = NDArray[np.int64]

@@ -24,7 +24,7 @@ Counts = NDArray[np.int64]
 class Scripted:
     """A source that hands out these words, one after the other."""
 
-    private = False
+    is_private = False
 
     def __init__(self, *words: int) -> None:
         self._words = list(words)

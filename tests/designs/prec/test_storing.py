@@ -20,7 +20,7 @@ from tacit.designs.prec import (
     replay,
 )
 from tacit.errors import DataError, ModelFileError, PrivacyError
-from tacit.mechanisms.running import GateRun, ThresholdGate
+from tacit.mechanisms.gate import GateRun, ThresholdGate
 from tacit.randomness import secure
 
 

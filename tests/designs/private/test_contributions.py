@@ -79,7 +79,7 @@ def test_compiled_sums_are_the_readable_contributions(people_of, joint, rows):
     people = given_world[0]
     for mechanism, contribution, total in each_sum(*given_world, 1.0):
         alone = [some(people, u, u + 1) for u in range(len(rows))]
-        steps = [mechanism.steps(contribution(person)) for person in alone]
+        steps = [mechanism.clip_table(contribution(person)) for person in alone]
         assert all((table**2).sum() <= mechanism.squared_norm for table in steps)
         assert (total(people) == np.sum(steps, axis=0)).all()
         for person, table in zip(alone, steps, strict=True):
@@ -188,9 +188,9 @@ def test_products_of_top_items_are_clipped_and_add_up(people_of):
 
 
 def test_steps_of_a_person_are_those_of_the_sum():
-    """`SumRelease.steps` clips as `clipped` does, but for the order of additions."""
+    """`SumRelease.clip_table` clips as `clip_block` does, but for the order of additions."""
     table = np.array([[3.0, -4.0], [0.0, 12.0]])
     mechanism = SumRelease(1.0, 2, 2, 1.0, 2.0**-12)
-    np.testing.assert_allclose(mechanism.steps(table) / 4096, table / 13, atol=1 / 4096)
-    assert (mechanism.steps(table) ** 2).sum() <= mechanism.squared_norm
-    assert math.isclose(float((mechanism.steps(table / 100) / 4096).max()), 0.12, abs_tol=1e-3)
+    np.testing.assert_allclose(mechanism.clip_table(table) / 4096, table / 13, atol=1 / 4096)
+    assert (mechanism.clip_table(table) ** 2).sum() <= mechanism.squared_norm
+    assert math.isclose(float((mechanism.clip_table(table / 100) / 4096).max()), 0.12, abs_tol=1e-3)

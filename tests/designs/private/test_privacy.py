@@ -14,7 +14,8 @@ from tacit.designs.private.fitting import Features, release
 from tacit.designs.private.people import Sides, profiles
 from tacit.designs.private.settings import Settings
 from tacit.mechanisms import samplers
-from tacit.mechanisms.sums import GramRelease, SumRelease
+from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.sums import SumRelease
 
 N, F = 24, 5
 ROWS = np.eye(F)[np.arange(N) % F] * 0.8 + 0.1
@@ -121,14 +122,14 @@ def test_what_is_drawn_is_what_is_charged(monkeypatch, people_of, mode, joint):
     monkeypatch.setattr(samplers, "discrete_gaussian", sampler)
     for mechanism in (SumRelease, GramRelease):
 
-        def noted(self, total, original=mechanism.noisy):
+        def noted(self, total, original=mechanism.add_noise):
             asked.clear()
             answer = original(self, total)
             sigmas, sizes = zip(*asked, strict=True)
             seen.append((self.noise_multiplier, min(sigmas), sum(sizes)))
             return answer
 
-        monkeypatch.setattr(mechanism, "noisy", noted)
+        monkeypatch.setattr(mechanism, "add_noise", noted)
     squared = Settings(mode=mode, epsilon=8.0)
     sides = (range(N), range(N)) if joint else (range(N // 2), range(N // 2, N))
     whole = sparse.csr_array(ROWS)

@@ -205,18 +205,18 @@ def test_the_kernel_adds_up_what_each_person_adds_alone(world, noise):
     rows, known = world
     items, k = known.loadings.shape
     mechanism = SumRelease(noise, items + k, k, 0.5, step(0.5))
-    total = mechanism.empty()
+    total = mechanism.zero_table()
     for person in range(len(rows.offsets) - 1):
         values, places = star_table(rows, person, known)
-        single, readable = mechanism.empty(), mechanism.empty()
-        readable[places] = mechanism.steps(values) if noise and len(values) else values
+        single, readable = mechanism.zero_table(), mechanism.zero_table()
+        readable[places] = mechanism.clip_table(values) if noise and len(values) else values
         own = slice(rows.offsets[person], rows.offsets[person + 1])
         alone = StarRows(np.array([0, own.stop - own.start]), rows.places[own], rows.rest[own])
         stars(alone, known, clip_of(mechanism), single)
         np.testing.assert_array_equal(single, readable)
         assert not noise or (single**2).sum() <= mechanism.squared_norm
         total += single
-    among = mechanism.empty()
+    among = mechanism.zero_table()
     stars(rows, known, clip_of(mechanism), among)
     np.testing.assert_array_equal(among, total)
 
@@ -228,7 +228,7 @@ def test_a_person_whose_table_is_not_finite_adds_nothing():
     for bad in (math.inf, -math.inf, math.nan):
         totals = []
         for rest, last in ((rows.rest, -2), (np.append(rows.rest[:-1], bad), -1)):
-            total = mechanism.empty()
+            total = mechanism.zero_table()
             offsets = rows.offsets[: len(rows.offsets) + last + 1]
             stars(StarRows(offsets, rows.places, rest), known, clip_of(mechanism), total)
             totals.append(total)

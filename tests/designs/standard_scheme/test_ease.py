@@ -8,8 +8,8 @@ from scipy import sparse
 
 from tacit.designs.standard_scheme.messages import LIKED, SHOWN, liked_levels
 from tacit.designs.standard_scheme.server import UNIT, Ease, weigh
-from tacit.designs.standard_scheme.training import profiles as module
-from tacit.designs.standard_scheme.training.profiles import choose_penalty, ease, fit_ease
+from tacit.designs.standard_scheme.training import item_weights as module
+from tacit.designs.standard_scheme.training.item_weights import choose_penalty, ease, fit_ease
 from tacit.engine import ridge as engine
 from tacit.engine.ridge import gram
 

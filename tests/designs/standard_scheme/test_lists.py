@@ -7,7 +7,7 @@ import pytest
 
 from tacit import StandardScheme, load_model
 from tacit import generate as generated
-from tacit.designs.standard_scheme import training
+from tacit.designs.standard_scheme import files
 from tacit.designs.standard_scheme.messages import MICRO, ItemTable, Release
 from tacit.designs.standard_scheme.training.people import consenting
 from tacit.errors import ConfigError, DataError, ModelFileError, PrivacyError
@@ -107,8 +107,8 @@ def test_a_sole_rater_has_no_profile(ratings):
     """Items with few raters are predicted alike: a mean of their own would be one person's star."""
     first, second = ratings.item_ids[[5, 6]]
     model = StandardScheme(**SMALL).fit(rare(rare(ratings, first, 1), second, 9))
-    assert model.profiles_.intercepts[5] == model.profiles_.intercepts[6]
-    assert not model.profiles_.factors[[5, 6]].any()
+    assert model.fitted_.profiles.intercepts[5] == model.fitted_.profiles.intercepts[6]
+    assert not model.fitted_.profiles.factors[[5, 6]].any()
 
 
 def test_order_of_a_history(model, history):
@@ -157,10 +157,10 @@ def test_damaged_weights(model, tmp_path, monkeypatch, name):
         header.update(made)
         arrays.update(held)
 
-    monkeypatch.setattr(training.container, "write", keep)
+    monkeypatch.setattr(files.container, "write", keep)
     model.save(tmp_path / "m")
     monkeypatch.undo()
     arrays[name] = arrays[name][:-1]
-    training.container.write(tmp_path / "m", header, arrays)
+    files.container.write(tmp_path / "m", header, arrays)
     with pytest.raises(ModelFileError):
         load_model(tmp_path / "m")

@@ -100,8 +100,8 @@ def test_a_disclosure_holds_what_its_rule_needs(disclose, release):
     content = json.loads(disclose(release).encode())
     (table,) = content["attributes"]
     assert set(table) == {"name", "values", "offsets", "keep", "means", "coupling"}
-    assert bool(content["item_means"]) == (release == "movie-average")
-    assert bool(table["means"]) == (release == "attribute-average")
+    assert bool(content["item_means"]) == release.startswith("movie-average")
+    assert bool(table["means"]) == release.startswith("attribute-average")
     assert bool(table["coupling"]) == release.startswith("coupling")
     content["item_means"] = [] if content["item_means"] else [0] * 6
     with pytest.raises(MessageError, match="average where the rule"):

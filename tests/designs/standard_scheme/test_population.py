@@ -24,7 +24,7 @@ OWN = {"gender": "F"}
 class Words:
     """The same draws as arrays, in the order in which the simulation asks for them."""
 
-    private = False
+    is_private = False
 
     def __init__(self, arrays):
         self.arrays = deque(arrays)
@@ -148,7 +148,7 @@ def test_equals_the_simulation_over_epochs(make_tables, make_disclosure, seed):
     class PerRating:
         """One die for selection and one for rounding of each rating, asked for by epoch."""
 
-        private = False
+        is_private = False
 
         def __init__(self):
             self.asked = deque()

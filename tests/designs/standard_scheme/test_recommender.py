@@ -14,7 +14,7 @@ from tacit import generate as generated
 from tacit.auditing.attacks import ATTACKS, auc, distance
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.standard_scheme import State
-from tacit.designs.standard_scheme import recommender as module
+from tacit.designs.standard_scheme import model as module
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.messages import MICRO, Release
 from tacit.designs.standard_scheme.training.people import Consenting, consenting
@@ -149,7 +149,7 @@ def test_planted_offsets_are_recovered():
     """With three values, disclosed offsets correlate with the planted ones (0.9 or more)."""
     data, offsets = categorical()
     model = StandardScheme(attributes=["group"], **SMALL).fit(data)
-    found = model.tables_["group"].offsets / MICRO
+    found = model.fitted_.tables["group"].offsets / MICRO
     assert np.corrcoef(found.ravel(), offsets.ravel())[0, 1] > 0.9
 
 
@@ -186,7 +186,7 @@ def test_people_of_unknown_attribute_are_left_out(ratings):
     known[::3] = None
     some = with_attributes(ratings, {"gender": known})
     model = StandardScheme(**SMALL).fit(some)
-    assert model.n_consenting_ == 100
+    assert model.fitted_.n_consenting == 100
     others = np.flatnonzero([value is not None for value in known])
     alone = StandardScheme(**SMALL).fit(some.of_users(others))
     assert alone.disclosure_.encode() == model.disclosure_.encode()
@@ -305,7 +305,7 @@ def test_a_card_without_measurements_speaks_of_none(ratings):
     unmeasured = model.guarantees()[0]
     assert "below" not in unmeasured.sentence
     assert "was not measured" in unmeasured.sentence
-    model.measurements_ = (Measurement("lda", "raw", model.release, 0.5, 0.4, 0.6, "600 people"),)
+    model.add_measurements([Measurement("lda", "raw", model.release, 0.5, 0.4, 0.6, "600 people")])
     measured = model.guarantees()[0]
     assert "The attacks below" in measured.sentence
     for card in (unmeasured, measured):
@@ -326,7 +326,7 @@ def test_infinite_epsilon_is_the_exact_twin(ratings):
     assert twin.disclosure_.encode() == exact.disclosure_.encode()
     people, _ = consenting(ratings, ["gender"])
     tables = estimate(people)["gender"]
-    np.testing.assert_array_equal(exact.tables_["gender"].offsets, tables.offsets)
+    np.testing.assert_array_equal(exact.fitted_.tables["gender"].offsets, tables.offsets)
 
 
 def test_private_disclosure_is_noisy(ratings):

@@ -35,7 +35,7 @@ def without(count):
 
 def test_the_same_people_may_be_fitted_again(model):
     """The same model tells nothing new."""
-    assert (fitted(previous=model).ease_.weights != model.ease_.weights).nnz == 0
+    assert (fitted(previous=model).fitted_.ease.weights != model.fitted_.ease.weights).nnz == 0
 
 
 @pytest.mark.parametrize("count", [1, FEWEST_CHANGED - 1])
@@ -48,7 +48,7 @@ def test_few_changed_people_are_refused(model, count):
 def test_enough_changed_people(model):
     """Fifty of them may go, or come."""
     smaller = fitted(without(FEWEST_CHANGED), model)
-    other = np.setdiff1d(smaller.people_.hashes, model.people_.hashes)
+    other = np.setdiff1d(smaller.fitted_.people.hashes, model.fitted_.people.hashes)
     assert len(other) == FEWEST_CHANGED
     fitted(previous=smaller)
 
@@ -64,4 +64,4 @@ def test_a_person_with_one_other_star_has_changed(model):
 def test_another_numbering_of_the_items_changes_nobody(model):
     """An item that nobody rated may enter the catalogue; nobody changed by that."""
     turned = on_catalogue(PEOPLE, dict.fromkeys([0, *PEOPLE.item_ids.tolist()], "films"))
-    assert fitted(turned, model).n_consenting_ == 200
+    assert fitted(turned, model).fitted_.n_consenting == 200

@@ -105,27 +105,11 @@ def test_model_file_with_another_array(ratings, tmp_path, name):
             load_model(tmp_path / "other")
 
 
-def test_a_model_file_of_an_earlier_version(ratings, tmp_path):
-    """A file without today's format is refused in one sentence that says what to do."""
+def test_a_model_file_of_another_format(ratings, tmp_path):
+    """A file of another format is refused in one sentence that says what to do."""
     StandardScheme(**SMALL).fit(ratings).save(tmp_path / "model")
     header, arrays = inputs.container.read(tmp_path / "model")
     del header["format"]
     inputs.container.write(tmp_path / "model", header, arrays)
-    with pytest.raises(ModelFileError, match=r"an earlier version wrote it.*Fit it again\."):
+    with pytest.raises(ModelFileError, match=r"its format is None.*Fit it again\."):
         load_model(tmp_path / "model")
-
-
-def test_removed_settings_of_an_earlier_version(ratings, tmp_path):
-    """Settings that there are no more are passed over; what devices cannot follow is refused."""
-    StandardScheme(**SMALL).fit(ratings).save(tmp_path / "model")
-    header, arrays = inputs.container.read(tmp_path / "model")
-    former = {"profiles": "both", "sweeps": None, "mix": 1.0, "second_order": "off"}
-    wrong = ({"second_order": "taste"}, {"mix": 0.5})
-    for changed, fits in ((former, True), *((former | each, False) for each in wrong)):
-        settings = header["settings"] | changed
-        inputs.container.write(tmp_path / "other", header | {"settings": settings}, arrays)
-        if fits:
-            assert load_model(tmp_path / "other").factors == SMALL["factors"]
-        else:
-            with pytest.raises(ModelFileError, match="chances by taste"):
-                load_model(tmp_path / "other")

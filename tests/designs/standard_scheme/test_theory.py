@@ -15,8 +15,8 @@ from rounded_stars import (
 )
 from scipy.stats import norm
 
-from tacit.designs.standard_scheme import StandardScheme
-from tacit.designs.standard_scheme.guarantees import for_the_person
+from tacit.designs.standard_scheme.guarantees import card_of_published_release
+from tacit.designs.standard_scheme.settings import Settings
 from tacit.designs.standard_scheme.theory import keep_probability, quantile_coupling
 
 STARS = np.arange(1.0, 6.0)
@@ -181,7 +181,7 @@ def test_couplings_of_many_items_at_once():
 @pytest.mark.parametrize(("mean", "sd", "gap"), [(3.5, 1.0, 0.1), (4.8, 0.6, 0.3)])
 def test_the_card_prints_the_exact_leak(mean, sd, gap):
     """The card of the published variant has the log ratio of one released star."""
-    card = for_the_person(StandardScheme(variant="published", release="scheme"))
+    card = card_of_published_release(Settings(variant="published", release="scheme"), ())
     released = [
         released_distribution(own, STARS, side)
         for own, side in zip(ratings(mean, sd, gap), (gap, -gap), strict=True)

@@ -28,7 +28,7 @@ from tacit.auditing.attacks.discriminant import LinearDiscriminant
 from tacit.auditing.attacks.judging import auc
 from tacit.auditing.attacks.modern import NONLINEAR, OnRatings, Stack
 from tacit.errors import ConfigError
-from tacit.extensions import ATTACKERS, installed
+from tacit.extensions import ATTACKERS, find_entry_points
 
 STRENGTHS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
 """Inverse penalties tried, strongest penalty first, for stars of at most 5."""
@@ -192,7 +192,7 @@ FULL = (*SHIPPED, "stack")
 def attackers() -> dict[str, Callable[[], Attacker]]:
     """Every attacker that is fitted: the shipped ones and those of installed packages."""
     found = dict(SHIPPED)
-    for name, entry in installed(ATTACKERS, (*SHIPPED, *STACKS)).items():
+    for name, entry in find_entry_points(ATTACKERS, (*SHIPPED, *STACKS)).items():
         found[name] = entry.load()
     return found
 

@@ -151,7 +151,7 @@ class Table:
     def whole(self) -> Table:
         """This table; DataError if a row is torn."""
         for error in self.torn:
-            raise error.placed(path=self.path)
+            raise error.with_place(path=self.path)
         return self
 
     @property

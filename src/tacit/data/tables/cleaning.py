@@ -101,7 +101,7 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
         try:
             values[role], missing = _READERS[role](table.frame[:, at], table.text, rules)
         except DataError as error:
-            raise error.placed(path=table.path, column=name) from None
+            raise error.with_place(path=table.path, column=name) from None
         lacking = missing.to_numpy()
         refuse(lacking, f"the {role} is missing", name, expected)
         unread = values[role].is_null().to_numpy() & ~lacking
@@ -120,9 +120,9 @@ def clean(table: Table, places: Mapping[Role, int], rules: Rules) -> Clean:
         errors = list(table.torn[:1])
         if firsts:
             row, first = min(firsts, key=itemgetter(0))
-            errors.append(first.placed(row=table.line(row)))
+            errors.append(first.with_place(row=table.line(row)))
         if errors:
-            raise min(errors, key=lambda each: each.row or 0).placed(path=table.path)
+            raise min(errors, key=lambda each: each.row or 0).with_place(path=table.path)
     good = ~bad
     if "plays" in values:
         nothing = (values["plays"] == 0).fill_null(value=False).to_numpy() & good
@@ -175,7 +175,7 @@ def parts_of(
             if role == "rating" and scale is not None and not scale.holds(values.to_numpy()).all():
                 raise DataError("a rating lies off the scale", expected=str(scale))
         except DataError as error:
-            raise error.placed(path=path, column=header) from None
+            raise error.with_place(path=path, column=header) from None
         parts[role] = values
     return pl.DataFrame(parts)
 
@@ -195,7 +195,7 @@ def _scale(table: Table, stars: NDArray[np.float64], name: str, rules: Rules) ->
     if odd and (rules.on_bad == "refuse" or odd > _MOST_ODD * len(known)):
         first = int(np.flatnonzero(~np.isnan(stars) & ~scale.holds(stars))[0])
         line = table.line(first) if odd < len(known) else None
-        raise scale.unfit(line).placed(path=table.path, column=name)
+        raise scale.unfit(line).with_place(path=table.path, column=name)
     return scale
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tacit.container import refusal, write_whole
+from tacit.atomic_writes import explain_write_error, write_whole
 from tacit.data.columns import EVENTS
 from tacit.data.domains import DOMAIN, on_catalogue
 from tacit.data.ratings import Column, Ratings, RatingScale
@@ -140,7 +140,7 @@ def write_folder(ratings: Ratings, path: Path) -> None:
         part.rename(path)
         shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
-        raise refusal(path, error) from None
+        raise explain_write_error(path, error) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
 

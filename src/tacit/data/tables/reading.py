@@ -240,7 +240,7 @@ def ratings_of(
             item_metadata=metadata,
         )
     except DataError as error:
-        raise error.placed(path=error.path or first.path) from None
+        raise error.with_place(path=error.path or first.path) from None
     dropped = dict(sum((Counter(part.dropped) for part in parts), Counter[str]()))
     if repeats := len(columns["item"]) - len(made):
         dropped[REPEATS] = repeats

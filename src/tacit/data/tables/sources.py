@@ -88,7 +88,7 @@ def _json(path: Path, raw: bytes) -> Table:
         if line not in rows
     ]
     if not rows and torn:
-        raise torn[0].placed(path=path)
+        raise torn[0].with_place(path=path)
     names = dict.fromkeys(name for entry in rows.values() for name in entry)
     columns = {name: [entry.get(name) for entry in rows.values()] for name in names}
     return Table(path, frame_of(columns), lambda: rows, tuple(torn))

@@ -77,7 +77,7 @@ def text_table(path: Path, raw: bytes, *, encoding: str | None, **given: Any) ->
         frame, torn = careful_pass(data, dialect)
     for each in torn:
         if _OPEN in each.what:  # it swallowed all rows after it: none of them may be dropped
-            raise each.placed(path=path, expected="every quote closed")
+            raise each.with_place(path=path, expected="every quote closed")
     if not len(frame) and not torn:
         raise DataError("the file has a header but no rows", path=path)
     return Table(path, frame, lines, torn, text=True, header=dialect.header_line > 0)

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from tacit.designs.pdap import theory
 from tacit.errors import ConfigError
-from tacit.mechanisms.running import TreeRun
-from tacit.mechanisms.samplers import check_positive, check_whole
+from tacit.mechanisms.checks import check_positive, check_whole
+from tacit.mechanisms.counter import TreeRun
 
 FINEST = 1 << 52
 """Slices per dimension at the deepest level are at most these: a float tells no more apart."""

@@ -21,8 +21,8 @@ from tacit.designs.pdap import messages
 from tacit.designs.pdap.messages import MICRO, NO_NOISE, REQUEST_BYTES, Forward
 from tacit.designs.pdap.policy import Choice, Policy, checked_context
 from tacit.errors import ConfigError
+from tacit.mechanisms.checks import check_epsilon, check_whole
 from tacit.mechanisms.randomized_response import MOST_CATEGORIES, KaryResponse
-from tacit.mechanisms.samplers import check_epsilon, check_whole
 from tacit.randomness import Source
 
 

@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 from tacit.designs.pdap.policy import Policy
 from tacit.errors import PrivacyError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.running import Running, TreeCounter
-from tacit.mechanisms.samplers import finite
+from tacit.mechanisms.checks import finite_floats
+from tacit.mechanisms.counter import TreeCounter
+from tacit.mechanisms.runs import MechanismRun
 from tacit.randomness import Source
 
 Floats = NDArray[np.float64]
@@ -53,7 +54,9 @@ class SumNoise(TreeCounter):
 
     def pair(self, share: float) -> Ints:
         """What a visit adds to its sums, in grains (2,). share: its reward, clamped to 0 to 1."""
-        liked = np.rint(np.clip(finite(np.float64(share)), 0.0, 1.0) * GRAIN).astype(np.int64)
+        liked = np.rint(np.clip(finite_floats(np.float64(share)), 0.0, 1.0) * GRAIN).astype(
+            np.int64
+        )
         return np.stack([liked, GRAIN - liked], axis=-1)
 
     def draw(self, shape: tuple[int, ...]) -> Ints:
@@ -63,7 +66,7 @@ class SumNoise(TreeCounter):
         return samplers.discrete_laplace(nothing, self.scale)
 
 
-class EpochSums(Running):
+class EpochSums(MechanismRun):
     """Exact sums in grains (cells, arms, 2), which never leave; each visit is in one release."""
 
     def __init__(self, cells: int, arms: int, noise: SumNoise) -> None:

@@ -26,9 +26,10 @@ from tacit.accounting.events import compose
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.policy import Choice, Grid, Policy, checked_reward
 from tacit.errors import ConfigError, DataError, PrivacyError
+from tacit.mechanisms.checks import check_epsilon
 from tacit.mechanisms.randomized_response import KaryResponse
-from tacit.mechanisms.samplers import check_epsilon
-from tacit.mechanisms.selection import Selection, draw_rows
+from tacit.mechanisms.selection import Selection
+from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source, integers_below
 
 _PARTS = 1 << 20
@@ -217,7 +218,7 @@ class Device:
 
     @property
     def spent(self) -> float:
-        return self._budget.spent
+        return self._budget.spent_epsilon
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         if not self._budget.affords(self._policy.event):

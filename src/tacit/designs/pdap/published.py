@@ -23,9 +23,10 @@ from tacit.designs.pdap import theory
 from tacit.designs.pdap.control import Partition, Setting, Visits, adaptive, uniform_cells
 from tacit.designs.pdap.policy import Choice, Policy, checked_context, checked_reward
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.running import TreeCounter
-from tacit.mechanisms.samplers import check_epsilon
-from tacit.mechanisms.selection import Selection, draw_rows
+from tacit.mechanisms.checks import check_epsilon
+from tacit.mechanisms.counter import TreeCounter
+from tacit.mechanisms.selection import Selection
+from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source
 
 Reading = Literal["tree", "theorem 5", "lemma 5", "text"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from tacit.accounting.base import above
+from tacit.accounting.rounding import round_up
 from tacit.errors import ConfigError
 
 
@@ -119,7 +119,7 @@ def mixed_loss(a: float, K: int, explore: float) -> float:
     lower = math.exp(-a)
     likely = (1 - explore) / (1 + (K - 1) * lower) + explore / K
     unlikely = (1 - explore) * lower / (lower + K - 1) + explore / K
-    return above(math.log(likely / unlikely), slack=1.0)
+    return round_up(math.log(likely / unlikely), slack=1.0)
 
 
 def exponent_for(epsilon: float, K: int, explore: float) -> float:

@@ -38,8 +38,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import ConfigError
-from tacit.mechanisms.noise import LaplaceRelease
-from tacit.mechanisms.samplers import check_epsilon, check_whole
+from tacit.mechanisms.checks import check_epsilon, check_whole
+from tacit.mechanisms.laplace import LaplaceRelease
 
 NEVER = 1 << 40
 """As many failures as never come."""

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting.base import above
+from tacit.accounting.rounding import round_up
 from tacit.designs.prec.voters import Id
 from tacit.engine.votes import Counts, Credits, Votes, enrol, no_credits
 from tacit.errors import ConfigError
-from tacit.mechanisms.running import GateRun, ThresholdGate
+from tacit.mechanisms.gate import GateRun, ThresholdGate
 
 Bits = NDArray[np.bool_]
 Answers = Mapping[int, tuple[int, bool]]
@@ -44,7 +44,7 @@ def failure(epsilon: float, slack: int) -> float:
     first = slack + 2
     terms = (first + 1 + 2 * q * q / (rest * (1 + q))) + q / rest
     chance = rest / (1 + q) ** 2 * math.exp(-rate * first) * terms
-    return min(1.0, above(chance, slack=chance * rate * first))
+    return min(1.0, round_up(chance, slack=chance * rate * first))
 
 
 def smallest_slack(epsilon: float, delta: float) -> int:

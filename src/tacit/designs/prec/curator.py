@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import container
-from tacit.container import write_whole
+from tacit.atomic_writes import write_whole
 from tacit.designs.prec import guarantees
 from tacit.designs.prec.clients import Block, Entry, Run, Transcript
 from tacit.designs.prec.output_distribution import uniform
@@ -31,12 +31,13 @@ from tacit.designs.prec.settings import PRecSettings
 from tacit.designs.prec.voters import Id, Voters, candidate_index, plain_id, read_votes
 from tacit.engine.votes import CLIENTS, Counts, Votes
 from tacit.errors import ConfigError, DataError, PrivacyError
-from tacit.mechanisms.running import GateRun, Running
+from tacit.mechanisms.gate import GateRun
+from tacit.mechanisms.runs import MechanismRun
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
 
 
-class PRec(Running):
+class PRec(MechanismRun):
     """Recommends from other people's votes, round after round, without revealing any voter.
 
     randomness: `tacit.randomness.secure()`, or a replayed source in a simulation. The gate's noise
@@ -175,7 +176,7 @@ class PRec(Running):
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card for one client's view, one for those priced together, one for all if bounded."""
-        return guarantees.cards(self.settings, private=self.source.private)
+        return guarantees.cards(self.settings, private=self.source.is_private)
 
     # For audits: what the recommendations depend on. Never to be released
     def counts(self, client: Any) -> Counts:

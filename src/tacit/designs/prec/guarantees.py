@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.accounting.base import float_above
+from tacit.accounting.rounding import float_above
 from tacit.designs.prec import theory
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.settings import PRecSettings

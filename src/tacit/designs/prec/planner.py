@@ -15,7 +15,7 @@ from bisect import bisect_left
 from functools import lru_cache
 from typing import Any, Literal
 
-from tacit.accounting.base import above
+from tacit.accounting.rounding import round_up
 from tacit.designs.prec import theory
 from tacit.errors import ConfigError
 
@@ -83,7 +83,7 @@ def cached_epsilon(
         return value + _ROUNDING, "exact" if certain else "bound"  # a promise keeps more
     chain = theory.eps_chain(m, T, D, R, n, floor, P)
     formula = (theory.eps_gated if mode == "floor" else theory.eps_tight)(m, T, D, R, P)
-    return above(min(chain, formula), slack=1.0), "bound"
+    return round_up(min(chain, formula), slack=1.0), "bound"
 
 
 def _whole_voters(mode: Mode, m: int, T: int, n: int, P: int) -> tuple[float, Basis]:
@@ -97,7 +97,7 @@ def _whole_voters(mode: Mode, m: int, T: int, n: int, P: int) -> tuple[float, Ba
     value = float(sums.max()) + _ROUNDING
     if most == n:
         return value, "exact"
-    return above(value + theory.eps_chain(m, T, 0, 0, n, most + 1, most + 1), slack=1.0), "bound"
+    return round_up(value + theory.eps_chain(m, T, 0, 0, n, most + 1, most + 1), slack=1.0), "bound"
 
 
 def _leaking_rounds(parts: int, credits_: int, floor: int) -> int:

@@ -14,14 +14,14 @@ from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Literal
 
-from tacit.accounting.base import sum_above
+from tacit.accounting.rounding import sum_above
 from tacit.designs.prec import theory
 from tacit.designs.prec.clients import failure, smallest_slack
 from tacit.designs.prec.output_distribution import OutputDistribution
 from tacit.designs.prec.planner import cached_epsilon
 from tacit.errors import ConfigError
-from tacit.mechanisms.running import ThresholdGate
-from tacit.mechanisms.samplers import SMALLEST_EPSILON
+from tacit.mechanisms.checks import SMALLEST_EPSILON
+from tacit.mechanisms.gate import ThresholdGate
 
 Variant = Literal["sound", "published"]
 

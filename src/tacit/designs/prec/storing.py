@@ -21,7 +21,7 @@ from tacit.designs.prec.settings import PRecSettings
 from tacit.designs.prec.voters import Id, candidate_index, column, plain_id
 from tacit.engine.votes import CLIENTS
 from tacit.errors import DataError, ModelFileError, TacitError
-from tacit.mechanisms.running import GateRun
+from tacit.mechanisms.gate import GateRun
 from tacit.randomness import Source
 from tacit.recommenders.inputs import shaped
 

@@ -45,7 +45,8 @@ from tacit.designs.private.settings import Mode, Settings, noise_multipliers, ov
 from tacit.engine import profile_sums_compiled as kernels
 from tacit.engine.profile_sums_compiled import Centre, Map, Profiles
 from tacit.errors import ConfigError
-from tacit.mechanisms.sums import GramRelease, SumRelease
+from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.sums import SumRelease
 
 Floats = NDArray[np.float64]
 FEW, MANY = 300.0, 4300.0
@@ -116,7 +117,7 @@ def whitening(
     clip = settings.moment_clip
     mechanism = GramRelease(noise, features.width, clip, step(clip))
     add = partial(moment_total, at=at, features=features.context, mechanism=mechanism)
-    released = mechanism.noisy(people.total(add))
+    released = mechanism.add_noise(people.total(add))
     deviation = mechanism.sigma * mechanism.resolution**2 / count
     values, vectors = np.linalg.eigh(released / count)
     ridge = deviation * math.sqrt(features.width) if noise else _RIDGE
@@ -148,7 +149,7 @@ def product_total(
     mechanism: SumRelease,
 ) -> NDArray[Any]:  # fmt: skip
     """The exact sum over people, before noise: PRIVATE. matrix: (f, f) whitening."""
-    total, onto = mechanism.empty(), map_of(matrix, at, features.targets)
+    total, onto = mechanism.zero_table(), map_of(matrix, at, features.targets)
     kernels.products(
         people, at, compiled(features.context), compiled(features.targets), onto, usual,
         LEAST_REST, clip_of(mechanism), total,
@@ -167,7 +168,7 @@ def directions(
         product_total, at=at, features=features, matrix=whitened,
         usual=features.targets.T @ counts.targets, mechanism=mechanism,
     )  # fmt: skip
-    released = mechanism.noisy(people.total(add))
+    released = mechanism.add_noise(people.total(add))
     left, sizes, _ = np.linalg.svd(released.T)
     edge = 2 * math.sqrt(width) * mechanism.deviation
     significant = max(int((sizes > settings.edge * edge).sum()), 2)
@@ -191,7 +192,7 @@ def item_total(
     settings: Settings,
 ) -> NDArray[Any]:  # fmt: skip
     """The exact sum over people, before noise: PRIVATE. matrix: (f, k) directions."""
-    summed, onto = mechanism.empty(), map_of(matrix, at, features.targets)
+    summed, onto = mechanism.zero_table(), map_of(matrix, at, features.targets)
     kernels.items(
         people, at, compiled(features.context), onto, settings.mean_row, LEAST_REST,
         clip_of(mechanism), summed,
@@ -213,7 +214,7 @@ def item_tastes(
         mechanism=mechanism,
         settings=settings,
     )
-    noisy = mechanism.noisy(people.total(add))
+    noisy = mechanism.add_noise(people.total(add))
     mean = noisy[-1] / settings.mean_row
     centred = (noisy[:-1] - counts.targets[:, None] * mean) / counts.people
     deviation = mechanism.deviation / counts.people

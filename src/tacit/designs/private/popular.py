@@ -29,7 +29,8 @@ from tacit.designs.private.people import People, blocks
 from tacit.designs.private.settings import LEAST_PEOPLE, Settings, step
 from tacit.engine import profile_sums_compiled as kernels
 from tacit.engine.profile_sums_compiled import Clip, Profiles
-from tacit.mechanisms.sums import GramRelease, SumRelease
+from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.sums import SumRelease
 
 Floats = NDArray[np.float64]
 
@@ -75,7 +76,7 @@ def total(
     people: Profiles, context: int, mechanism: SumRelease, settings: Settings
 ) -> NDArray[Any]:
     """The exact sum over people, before noise: PRIVATE."""
-    summed = mechanism.empty()
+    summed = mechanism.zero_table()
     share = item_share(settings, people.joint)
     kernels.counts(people, context, share, settings.presence, clip_of(mechanism), summed[:, 0])
     return summed
@@ -86,7 +87,7 @@ def count(people: People, context: int, targets: int, noise: float, settings: Se
     separate = 0 if people.joint else context
     mechanism = release(separate + targets + 1, noise)
     add = partial(total, context=separate, mechanism=mechanism, settings=settings)
-    noisy = mechanism.noisy(people.total(add))[:, 0]
+    noisy = mechanism.add_noise(people.total(add))[:, 0]
     raw, least = float(noisy[-1]) / settings.presence, LEAST_PEOPLE if noise else 1
     number = max(raw, float(least))
     share = item_share(settings, people.joint) * number
@@ -157,14 +158,14 @@ def cross(sizes: tuple[int, int], noise: float) -> SumRelease:
 def cross_total(people: Profiles, chosen: tuple[Ints, Ints], mechanism: SumRelease) -> NDArray[Any]:
     """The exact sum of products over people, before noise: PRIVATE. Each side is clipped to whole
     steps by itself, so that a person's product has the product of the norms at most."""
-    total = mechanism.empty()
+    total = mechanism.zero_table()
     grids = [GramRelease(1.0, len(head), 1.0, _FINE) for head in chosen]
     for block in blocks(people):
         sides = [_contributed(block, chosen[side], likes=bool(side)) for side in (0, 1)]
         if mechanism.noise_multiplier == 0:
             total += sides[0].T @ sides[1]
         else:
-            steps = [grid.clipped(side) for grid, side in zip(grids, sides, strict=True)]
+            steps = [grid.clip_rows(side) for grid, side in zip(grids, sides, strict=True)]
             product = steps[0].T.astype(np.float64) @ steps[1].astype(np.float64)
             total += product.astype(np.int64)  # whole numbers below 2^33 a block: exact
     return total
@@ -187,7 +188,7 @@ def top_items(people: People, counts: Counts, size: int, noises: Sequence[float]
     total = people.total(partial(gram_total, head=context, mechanism=mechanisms[0]))
     weights = np.array([noise**-2 if noise else 1.0 for noise in grams])
     released = sum(
-        share * mechanism.noisy(total)
+        share * mechanism.add_noise(total)
         for share, mechanism in zip(weights / weights.sum(), mechanisms, strict=True)
     )
     noise = 1 / math.sqrt(float(weights.sum())) if noises[0] else 0.0
@@ -202,5 +203,5 @@ def top_items(people: People, counts: Counts, size: int, noises: Sequence[float]
         return TopItems(context, context, left_out)
     mechanism = cross((len(context), len(targets)), noises[2])
     add = partial(cross_total, chosen=(context, targets), mechanism=mechanism)
-    products = mechanism.noisy(people.total(add))
+    products = mechanism.add_noise(people.total(add))
     return TopItems(context, targets, vectors / (values + ridge) @ (vectors.T @ products))

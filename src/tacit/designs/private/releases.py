@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.accounting import GDPAccountant, smallest_noise
-from tacit.accounting.concentrated import epsilon_of_mu as epsilon_of
 from tacit.accounting.events import compose
+from tacit.accounting.gdp import epsilon_of_mu as epsilon_of
 from tacit.designs.private.settings import Settings, event, noise_multipliers, overall
 from tacit.errors import ConfigError, PrivacyError
 from tacit.recommenders.inputs import load_model

@@ -35,7 +35,8 @@ from tacit.designs.private.popular import clip_of
 from tacit.designs.private.settings import overall, step
 from tacit.engine import stars_compiled as kernels
 from tacit.engine.stars_compiled import StarRows, StarTable
-from tacit.mechanisms.sums import Contributions, GramRelease, SumRelease
+from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.sums import Contributions, SumRelease
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -114,7 +115,7 @@ def star_model(
         table = sparse.vstack([features.targets, features.context]).tocsr()
     sums = [SumRelease(noise, len(items) + 1, 2, NORM, step(NORM)) for noise in noises]
     total = total_of(ratings, partial(means_total, items=items, mechanism=sums[0]))
-    drawn = {0: sums[0].noisy(total)}  # tables of means, by the event that each was drawn for
+    drawn = {0: sums[0].add_noise(total)}  # tables of means, by the event that each was drawn for
     others = [1, 2] if noises[0] else []
     if factors:
         known = _means(drawn[0], noises[0], table)
@@ -122,7 +123,7 @@ def star_model(
         if loadings.shape[1]:
             return known.model(scale, *_factors(ratings, items, known, head, loadings, noises[2]))
         others = others[1:]
-    drawn |= {event: sums[event].noisy(total) for event in others}
+    drawn |= {event: sums[event].add_noise(total) for event in others}
     noise = overall([noises[event] for event in drawn])
     mixed = np.zeros_like(drawn[0])
     for event, means in drawn.items():
@@ -250,9 +251,9 @@ def _head(ratings: Given, items: Ints, known: _Means, noise: float) -> tuple[Int
     share = float(counts[head].sum() / counts.sum())
     mechanism = GramRelease(noise, len(head), 1.0, step(1.0))
     add = partial(head_total, items=items, known=known, head=head, share=share, mechanism=mechanism)
-    gram = mechanism.noisy(total_of(ratings, add))
+    gram = mechanism.add_noise(total_of(ratings, add))
     chance = (float(gram.trace()) / len(head)) ** 2 / known.people
-    doubt = math.sqrt((mechanism.sigma_beside * mechanism.resolution**2) ** 2 + chance)
+    doubt = math.sqrt((mechanism.sigma_off_diagonal * mechanism.resolution**2) ** 2 + chance)
     sizes = counts[head] / math.sqrt(known.people * _SPREAD * share)
     return head, spiked(gram, 2 * doubt * math.sqrt(len(head))) / sizes[:, None]
 
@@ -276,7 +277,7 @@ def factors_total(
     ratings: Ratings, items: Ints, known: _Means, table: StarTable, mechanism: SumRelease
 ) -> NDArray[Any]:
     """The exact sum over people, before noise: PRIVATE."""
-    total = mechanism.empty()
+    total = mechanism.zero_table()
     kernels.stars(_rows(ratings, items, known), table, clip_of(mechanism), total)
     return total
 
@@ -286,7 +287,7 @@ def _factors(
     noise: float,
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """(items, k) loadings and (items,) variances of all items, from one sum: of people's tables of
-    tastes, clipped as a whole by the kernel, as `SumRelease.steps` does."""
+    tastes, clipped as a whole by the kernel, as `SumRelease.clip_table` does."""
     counts, (items, k) = known.counts, (len(known.counts), leading.shape[1])
     loadings = np.zeros((items, k))
     loadings[head] = leading
@@ -304,7 +305,7 @@ def _factors(
         factors_total, items=numbers, known=known, mechanism=mechanism,
         table=StarTable(loadings, variances, _LEVEL, moment),
     )  # fmt: skip
-    noisy = mechanism.noisy(total_of(ratings, add))
+    noisy = mechanism.add_noise(total_of(ratings, add))
     second = (noisy[items:] + noisy[items:].T) / 2 / moment / counts.sum()
     values, vectors = np.linalg.eigh(second)
     values = np.maximum(values, 1e-3 * max(float(values.max()), 1e-6))

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 
-from tacit.accounting.base import PureAccountant
 from tacit.accounting.events import RandomizedResponse
+from tacit.accounting.pure import PureAccountant
 from tacit.designs.sketches.messages import (
     MICRO,
     NO_NOISE,

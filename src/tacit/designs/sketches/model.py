@@ -24,7 +24,7 @@ from tacit.designs.sketches.sensing import halves
 from tacit.designs.sketches.server import Server, head_of, item_counts, pair_counts, record
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
-from tacit.randomness import Source, happens
+from tacit.randomness import Source, bernoulli
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -166,7 +166,7 @@ def answer(
     if campaign.truth < WHOLE:
         truth = np.full(people, campaign.truth, dtype=np.int64)
         for question in range(campaign.questions):
-            bits ^= (~happens(source, truth, WHOLE)).astype(np.uint32) << np.uint32(question)
+            bits ^= (~bernoulli(source, truth, WHOLE)).astype(np.uint32) << np.uint32(question)
     records["head"], records["campaign"] = head_of(campaign)
     records["ticket"], records["bits"] = tickets, bits
     return records.tobytes()

@@ -28,10 +28,10 @@ from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import Release, Scores
 
 if TYPE_CHECKING:
-    from tacit.designs.standard_scheme.recommender import Exchange, StandardScheme
+    from tacit.designs.standard_scheme.model import Exchange, StandardScheme
     from tacit.designs.standard_scheme.server import Profiles, Server
 
-_HOME = {"Exchange": "recommender", "StandardScheme": "recommender"}
+_HOME = {"Exchange": "model", "StandardScheme": "model"}
 _HOME |= {"Profiles": "server", "Server": "server"}
 
 __all__ = [

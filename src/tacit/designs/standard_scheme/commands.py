@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,8 +27,6 @@ class Sees(StrEnum):
     NO = "no"
 
 
-_SAME = ("variant", "release", "factors", "disclosure_epsilon", "contributions", "item_table")
-"""Options whose names are those of the constructor."""
 PEOPLE, ASKERS = 2500, 500
 """Of the tour; neither the recommender nor the attacker has seen those who ask."""
 UNIT = "an attribute of the person who asks: measured, no epsilon"
@@ -69,11 +67,8 @@ class FitSettings(experiment.Trained):
 
     @property
     def known_values(self) -> dict[str, list[str]]:
-        """From words such as gender=F,M."""
-        named = [word.partition("=") for word in self.values]
-        if any(not (name and sign and listed) for name, sign, listed in named):
-            raise ConfigError("--values names an attribute and its values, such as gender=F,M.")
-        return {name: [value.strip() for value in listed.split(",")] for name, _, listed in named}
+        """Public values by attribute, from words such as gender=F,M."""
+        return experiment.split_words("values", self.values, "its values, such as gender=F,M")
 
 
 def fit(settings: FitSettings, run: Run) -> Result:
@@ -82,15 +77,22 @@ def fit(settings: FitSettings, run: Run) -> Result:
     Devices change and hold back ratings, so that what they send reveals less of it.
     """
     from tacit.designs.standard_scheme import StandardScheme
-    from tacit.privacy import figure
+    from tacit.privacy import attack_summary
 
     seen = settings.service_sees_items
     model = StandardScheme(
         attributes=settings.attribute,
+        variant=settings.variant,  # type: ignore[arg-type]  # checked there
+        release=settings.release,
+        profiles=settings.profiles,  # type: ignore[arg-type]  # checked there
+        factors=settings.factors,
+        disclosure_epsilon=settings.disclosure_epsilon,
+        contributions=settings.contributions,
         values=settings.known_values,
+        edges=settings.known_edges,
         service_sees_items=None if seen is None else seen == Sees.YES,
+        item_table=settings.item_table,
         random_state=settings.seed,
-        **{name: getattr(settings, name) for name in _SAME},
     )
     ratings = run.read(catalogue=settings.catalogue, domains=False)
     with run.progress("Fitting", None):
@@ -101,23 +103,26 @@ def fit(settings: FitSettings, run: Run) -> Result:
         releases = ("none", model.release)
         table = experiment.attacked(settings, run, ratings, model.attributes[0], releases)
         people = f"{table.people:,} training people in {settings.folds} folds"
-        model.measurements_ = table.measurements(model.release, people)
+        model.add_measurements(table.measurements(model.release, people))
     model.save(settings.out)
+    fitted = model.fitted_
     data = summary("standard-scheme", settings.out, ratings) | {
         "attributes": list(model.attributes),
-        "values": {name: list(table.values) for name, table in model.tables_.items()},
+        "values": {name: list(table.values) for name, table in fitted.tables.items()},
         "variant": settings.variant,
         "release": settings.release,
-        "training_people": model.n_consenting_,
+        "profiles": settings.profiles,
+        "training_people": fitted.n_consenting,
+        "showable_items": fitted.n_showable,
         "useful": usefulness(model),
         "item_table": model.item_table,
-        "figure": figure(model.measurements_),
-        "measurements": [vars(each) for each in model.measurements_],
+        "figure": attack_summary(fitted.measurements),
+        "measurements": [asdict(each) for each in fitted.measurements],
     }
     hidden = " and ".join(model.attributes)
     first = (
         f"Fitted the standard scheme ({settings.variant}, {settings.release}) to hide {hidden}, "
-        f"on {model.n_consenting_:,} people and {ratings.n_items:,} items. {data['useful']}"
+        f"on {fitted.n_consenting:,} people and {ratings.n_items:,} items. {data['useful']}"
     )
     shown: list[Table | str] = [first]
     if table is not None:

@@ -16,11 +16,13 @@ class CardSettings:
 
 
 def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
-    """For the person who hides an attribute, and for those who consented to training."""
-    from tacit.designs.standard_scheme import StandardScheme, guarantees
+    """The card of the person who hides an attribute, and that of those who consented."""
+    from tacit.designs.standard_scheme import guarantees
+    from tacit.designs.standard_scheme.settings import Settings
+    from tacit.recommenders.inputs import TAKEN
 
-    model = StandardScheme(variant=settings.variant, release=settings.release)  # type: ignore[arg-type]  # checked there
-    return guarantees.for_the_person(model), guarantees.for_the_consenting(model)
+    chosen = Settings(variant=settings.variant, release=settings.release)  # type: ignore[arg-type]  # checked there
+    return guarantees.cards(chosen, (), tuple(TAKEN))
 
 
 LEAST_PEOPLE = 600
@@ -28,14 +30,26 @@ LEAST_PEOPLE = 600
 
 
 def useful(model: Any) -> str:
-    """By the number of people who train it: they consented, and it is public."""
-    missing = LEAST_PEOPLE - model.n_consenting_
-    lists = "Lists were measured to beat popular items with so many."
-    if missing > 0:
+    """Whether lists are expected to beat popularity, by the number of consenting people.
+
+    Where devices can show few items, their number is said instead: nothing was measured there.
+    """
+    from tacit.designs.standard_scheme.training.fitting import describe_showable
+
+    people = model.fitted_.n_consenting
+    if model.fitted_.shows_few_items:
         lists = (
-            f"About {missing:,} are missing: with so few, a list of popular items may be better."
+            f"{describe_showable(model.fitted_)} With so few, a list of popular items may be "
+            "better, and less is hidden among them."
         )
-    return f"{model.n_consenting_:,} people train it. {lists}"
+    elif people < LEAST_PEOPLE:
+        lists = (
+            f"About {LEAST_PEOPLE - people:,} are missing: with so few, a list of popular items "
+            "may be better."
+        )
+    else:
+        lists = "Lists were measured to beat popular items with so many."
+    return f"{people:,} people train it. {lists}"
 
 
 PRINTED = (

@@ -184,9 +184,9 @@ def liked_levels(levels: int) -> tuple[int, ...]:
 class ItemTable(Message):
     """Which items go together: what a device needs to rank by its owner's true stars.
 
-    Fitted in `training/profiles.py`. It goes out with the consent of the people whose ratings it
-    was fitted to, and protects none of them. A preference is a sum of products of whole numbers, so
-    that two languages rank alike.
+    Fitted in `training/item_weights.py`. It goes out with the consent of the people whose ratings
+    it was fitted to, and protects none of them. A preference is a sum of products of whole numbers,
+    so that two languages rank alike.
 
     disclosure   digest of the disclosure whose items, in its order, the columns belong to
     liked        what each whole level counts for, from the lowest level up

@@ -25,7 +25,8 @@ from scipy import sparse
 from tacit.designs.xmap.extender import Extension, blocks_of, similarities
 from tacit.designs.xmap.theory import SPREAD
 from tacit.engine import Engine, Numbers
-from tacit.mechanisms.selection import Selection, draw_rows
+from tacit.mechanisms.selection import Selection
+from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source
 
 Floats = NDArray[np.float64]

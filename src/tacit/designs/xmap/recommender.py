@@ -34,8 +34,8 @@ from tacit.designs.xmap.generator import Profiles
 from tacit.designs.xmap.theory import FLOOR, neighbour_exponents
 from tacit.engine import Engine, Neighbours, Numbers, Table, nearest
 from tacit.engine.item_item import empty
-from tacit.mechanisms.noise import discrete_laplace
-from tacit.mechanisms.selection import draw_rows
+from tacit.mechanisms.laplace import discrete_laplace
+from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting.concentrated import epsilon_of_rho as epsilon_of
+from tacit.accounting.zcdp import epsilon_of_rho as epsilon_of
 
 Floats = NDArray[np.float64]
 

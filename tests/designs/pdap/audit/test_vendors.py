@@ -16,7 +16,7 @@ from tacit.designs.pdap.messages import Offer
 from tacit.designs.pdap.policy import Choice
 from tacit.designs.pdap.trust import NEVER, TrustSettings
 from tacit.designs.pdap.vendor import Vendor
-from tacit.mechanisms.noise import LaplaceRelease
+from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.randomness import secure
 
 LIKES, VISITS = 1000.0 * np.eye(2), np.full((2, 2), 1000.0)

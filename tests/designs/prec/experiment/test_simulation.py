@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.accounting.concentrated import ZCDPAccountant
 from tacit.accounting.events import Exponential, repeat
+from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.cli.app import main
 from tacit.designs.prec.experiment import SimulateSettings, play, points, runs
 from tacit.designs.prec.experiment.methods import METHODS, Raw, per_round

@@ -27,7 +27,7 @@ from tacit.designs.standard_scheme.training.people import consenting
 from tacit.designs.standard_scheme.training.population import release
 from tacit.designs.standard_scheme.training.tables import estimate
 from tacit.errors import ConfigError, DataError
-from tacit.privacy import control, figure, worst
+from tacit.privacy import attack_summary, permuted_measurement, strongest_measurement
 from tacit.randomness import replay, simulation
 
 FOLDS = 3
@@ -102,24 +102,24 @@ def test_the_figure_is_that_of_the_strongest(table):
 def test_card_and_table_show_one_figure(table):
     """A card gets the strongest attacker with its bound, the control, and the rows behind it."""
     made = table.measurements(DEFAULT_RELEASE, "150 generated people")
-    found, row = worst(made), table.worst[1]
+    found, row = strongest_measurement(made), table.worst[1]
     assert (found.auc, found.high) == (row.auc, row.upper)
-    assert control(made).auc == row.control
+    assert permuted_measurement(made).auc == row.control
     assert len(made) == 2 + 3 * len(QUICK)
-    assert "150" in figure(made)
+    assert "150" in attack_summary(made)
 
 
 def test_few_people_are_no_evidence(table):
     """Below 2,000 people a small figure is not printed, only the bound; a large one is."""
     made = table.measurements(DEFAULT_RELEASE, "people")
     small = [replace(made[0], auc=0.61, high=0.7), made[1]]
-    assert figure(small).startswith("Too few people to say: 150, of whom ")
-    assert "0.61" not in figure(small)
+    assert attack_summary(small).startswith("Too few people to say: 150, of whom ")
+    assert "0.61" not in attack_summary(small)
     large = [replace(made[0], auc=0.71, high=0.8), made[1]]
-    assert "AUC 0.710" in figure(large)
+    assert "AUC 0.710" in attack_summary(large)
     many = [replace(made[0], auc=0.61, high=0.7, people=2000, rarest=500), made[1]]
-    assert "AUC 0.610" in figure(many)
-    assert figure(made[2:]) is None
+    assert "AUC 0.610" in attack_summary(many)
+    assert attack_summary(made[2:]) is None
 
 
 def test_nothing_released_nothing_to_learn_anew(table):

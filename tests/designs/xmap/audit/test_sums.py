@@ -11,7 +11,7 @@ from tacit.auditing.replays import compare_replay, record_fit, replays
 from tacit.designs.private.audit.worlds import PERSONS, answers, overspent, tables
 from tacit.designs.xmap.audit import BUGS, WORLD, sums
 from tacit.designs.xmap.audit.tables import ratings
-from tacit.mechanisms.noise import GaussianRelease
+from tacit.mechanisms.gaussian import GaussianRelease
 
 
 def two_sums(table):

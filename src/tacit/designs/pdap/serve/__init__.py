@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 from fastapi import Response
 
-from tacit.container import write_whole
+from tacit.atomic_writes import write_whole
 from tacit.designs.pdap import guarantees
 from tacit.designs.pdap.serve.neighbours import Calls, Neighbour, Reach
 from tacit.designs.pdap.serve.settings import VendorSettings, peers_of

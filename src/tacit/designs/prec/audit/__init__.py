@@ -30,7 +30,7 @@ from tacit.designs.prec.output_distribution import uniform
 from tacit.designs.prec.theory import eps_tight
 from tacit.designs.prec.voters import Id
 from tacit.engine.votes import Counts, Votes
-from tacit.mechanisms.running import GateRun, ThresholdGate
+from tacit.mechanisms.gate import GateRun, ThresholdGate
 
 SAMPLES = 10_000
 _LONG, _PEERS = 20, 100

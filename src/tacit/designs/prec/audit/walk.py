@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from tacit.auditing.bench import laplace, laplace_at_least
 from tacit.auditing.sampler_spy import Bulk, SamplerCall, intercepted
 from tacit.designs.prec import OutputDistribution, PRec, PRecSettings
-from tacit.mechanisms.running import GateRun
+from tacit.mechanisms.gate import GateRun
 from tacit.randomness import Source, secure
 
 Path = tuple[int, ...]

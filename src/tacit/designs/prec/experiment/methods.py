@@ -19,9 +19,10 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from tacit.accounting.base import PureAccountant, smallest_noise
-from tacit.accounting.concentrated import ZCDPAccountant
+from tacit.accounting.calibration import smallest_noise
 from tacit.accounting.events import Event, Exponential, repeat
+from tacit.accounting.pure import PureAccountant
+from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.designs.prec import PRec, PRecSettings, theory
 from tacit.designs.prec.clients import failure
 from tacit.designs.prec.experiment.worlds import UNPROMISED, Game, Likes, Votes

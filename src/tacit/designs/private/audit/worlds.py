@@ -32,7 +32,8 @@ from tacit.designs.private.people import profiles, some
 from tacit.designs.private.popular import total as count_total  # before it is replaced
 from tacit.designs.private.settings import Mode, Settings, noise_multipliers, overall
 from tacit.engine.profile_sums_compiled import Clip, Profiles
-from tacit.mechanisms.sums import GramRelease, SumRelease
+from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.sums import SumRelease
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -174,31 +175,34 @@ def _item_sum(made_of: Callable[[list[Floats], SumRelease], Ints]) -> Steps:
 
 
 def rows_clipped(each: list[Floats], mechanism: SumRelease) -> Ints:
-    return sum((np.array([mechanism.steps(row) for row in own]) for own in each), mechanism.empty())
+    return sum(
+        (np.array([mechanism.clip_table(row) for row in own]) for own in each),
+        mechanism.zero_table(),
+    )
 
 
 def mean_row_apart(each: list[Floats], mechanism: SumRelease) -> Ints:
     """Item rows and the mean row are clipped as two sums, and charged once."""
-    total = mechanism.empty()
+    total = mechanism.zero_table()
     for own in each:
-        total[:-1] += mechanism.steps(own[:-1])
-        total[-1] += mechanism.steps(own[-1] * 100)  # so that it is as long as it may be
+        total[:-1] += mechanism.clip_table(own[:-1])
+        total[-1] += mechanism.clip_table(own[-1] * 100)  # so that it is as long as it may be
     return total
 
 
 def scaled_by_the_longest(each: list[Floats], mechanism: SumRelease) -> Ints:
     longest = max(mechanism.norm, *(float(np.linalg.norm(own)) for own in each))
     share = mechanism.norm / longest
-    return sum((mechanism.steps(own * share) for own in each), mechanism.empty())
+    return sum((mechanism.clip_table(own * share) for own in each), mechanism.zero_table())
 
 
 def halves_of_one_generator(each: list[Floats], mechanism: SumRelease) -> Ints:
     """A coin for each row of each person, from one generator that runs down the table."""
-    draws, total = np.random.default_rng(1), mechanism.empty()
+    draws, total = np.random.default_rng(1), mechanism.zero_table()
     for own in reversed(each):
         rows = np.flatnonzero(own.any(axis=1))
         own[rows[draws.random(len(rows)) < 0.5]] = 0
-        total += mechanism.steps(own)
+        total += mechanism.clip_table(own)
     return total
 
 
@@ -241,12 +245,12 @@ def presence_beside(
     people: Profiles, context: int, mechanism: SumRelease, settings: Settings
 ) -> Ints:
     """The entry for being there is added after the clip, to unit vectors of likes."""
-    made, plain = mechanism.empty(), replace(mechanism, noise_multiplier=0.0)
+    made, plain = mechanism.zero_table(), replace(mechanism, noise_multiplier=0.0)
     for u in range(len(people.offsets) - 1):
         own = count_total(some(people, u, u + 1), context, plain, settings)[:, 0]
         there, own[-1] = own[-1], 0
         length = max(float(np.linalg.norm(own)), 1e-12)
-        steps = mechanism.steps((own / length)[:, None])
+        steps = mechanism.clip_table((own / length)[:, None])
         steps[-1] += int(there / mechanism.resolution)
         made += steps
     return made

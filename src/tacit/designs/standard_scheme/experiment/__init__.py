@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.data.domains import listed
 from tacit.data.ratings import Ratings
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
 from tacit.designs.standard_scheme.drawing import FIRST_END, start
 from tacit.designs.standard_scheme.messages import DAY, WEEK
 from tacit.designs.standard_scheme.training.people import Consenting, entry_rows, ranks, with_data
 from tacit.designs.standard_scheme.training.population import release
+from tacit.designs.standard_scheme.training.profiles import ProfileSettings
 from tacit.designs.standard_scheme.training.tables import Tables, estimate
-from tacit.errors import DataError
 from tacit.randomness import replay
 
 Floats = NDArray[np.float64]
@@ -35,6 +34,8 @@ JUDGED = (
     "coupling",
     "scheme",
     "selection",
+    "attribute-average+selection",
+    "movie-average+selection",
     "attribute-average",
     "movie-average",
 )
@@ -67,6 +68,7 @@ class Experiment:
     order      CSR like the levels: 1 for a person's first rating, 2 for the second
     weekly     CSR like the levels: 1 + label of the epoch in which it was rated; None without times
     genres, years   of items, as `tacit.auditing.attacks.Public` has them
+    profiles   how item profiles are made; features: (items, d), unless they are latent
     penalty    of the item-item weights that make the lists
     """
 
@@ -79,7 +81,8 @@ class Experiment:
     minimum: float
     step: float
     published: bool
-    factors: int
+    profiles: ProfileSettings
+    features: Floats | None
     disclosure_epsilon: float
     contributions: int
     releases: tuple[str, ...]
@@ -189,27 +192,6 @@ def weeks_of(ratings: Ratings) -> sparse.csr_array | None:
     label = np.where(times < created + DAY, 1, np.maximum(2, (times - start(0, WEEK)) // WEEK))
     label[times < created + FIRST_END] = 0
     return with_data(ratings.matrix, 1 + label)
-
-
-def genres_of(ratings: Ratings) -> Floats:
-    """(items, genres) 0 or 1, in the order of the genres' names; no columns where none is known."""
-    if "genres" not in ratings.item_metadata:
-        return np.zeros((ratings.n_items, 0))
-    known = listed(ratings, "genres")
-    names = sorted({name for genres in known for name in genres})
-    return np.array([[name in genres for name in names] for genres in known], float)
-
-
-def years_of(ratings: Ratings) -> Floats:
-    """(items,) years, NaN where unknown."""
-    years = np.full(ratings.n_items, np.nan)
-    for number, year in enumerate(ratings.item_metadata.get("year", ())):
-        try:
-            years[number] = np.nan if year is None else float(str(year))
-        except ValueError:
-            problem = "the year of an item is not a number"
-            raise DataError(problem, column="year", found=year) from None
-    return years
 
 
 def some(people: Consenting, numbers: Ints) -> Consenting:

@@ -14,8 +14,9 @@ from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
 from tacit.designs.standard_scheme.experiment import Experiment, Floats, Ints, released, some
 from tacit.designs.standard_scheme.experiment.table import AccuracyRow
 from tacit.designs.standard_scheme.messages import MICRO
+from tacit.designs.standard_scheme.training.item_weights import choose_penalty, ease
 from tacit.designs.standard_scheme.training.people import chosen, entry_rows, ranks, with_data
-from tacit.designs.standard_scheme.training.profiles import choose_penalty, ease, train_profiles
+from tacit.designs.standard_scheme.training.profiles import train_profiles
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.evaluation import auc_interval, mean_interval
 from tacit.evaluation.metrics import RankingMetrics, mae, ranking_metrics, rmse
@@ -62,9 +63,8 @@ class Judge:
             [table],
             experiment.people.n_levels,
             lowest=experiment.minimum / experiment.step,
-            published=experiment.published,
-            factors=experiment.factors,
-            seed=experiment.seed,
+            settings=experiment.profiles,
+            features=experiment.features,
         )
         self._ease = ease(training.levels, experiment.whole_levels, experiment.penalty)
         raw, labels = experiment.stars(experiment.people.levels[train]), experiment.labels[train]

@@ -23,6 +23,7 @@ from tacit.designs.standard_scheme.experiment.table import (
     shown_distance,
     verdict,
 )
+from tacit.errors import ConfigError
 from tacit.evaluation import REPORT, SEED, WORKERS, Result, Table, grouped, manifest
 from tacit.evaluation.page import Cell, Mark, Page, Section, Tile
 
@@ -56,14 +57,40 @@ class Attacked:
         "Attackers: 'quick', or 'full' for all eleven and those of packages.", default="quick"
     )
     folds: int = option("Folds by person.", default=5, least=3)
+    edges: tuple[str, ...] = option(
+        "Public edges that cut a numeric attribute into bins, such as age=25,45; repeat for "
+        "several.",
+        default=(),
+        repeat=True,
+    )
     seed: int = option(SEED, default=0, least=0)
     workers: int = option(WORKERS, default=0, least=0)
+
+    @property
+    def known_edges(self) -> dict[str, tuple[float, ...]]:
+        """Public edges by attribute, from words such as age=25,45."""
+        words = split_words("edges", self.edges, "ascending numbers, such as age=25,45")
+        edges: dict[str, tuple[float, ...]] = {}
+        for name, numbers in words.items():
+            try:
+                edges[name] = tuple(map(float, numbers))
+            except ValueError:
+                raise ConfigError(
+                    f"--edges names an attribute and ascending numbers, such as age=25,45; got "
+                    f"{name}={','.join(numbers)}."
+                ) from None
+        return edges
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trained(Attacked):
     """And of how public tables and item profiles are made."""
 
+    profiles: str = option(
+        "What describes an item where stars are predicted: latent, features (genres, years) or "
+        "latent+features.",
+        default="latent",
+    )
     factors: int = option("Length of an item profile.", default=20, least=1)
     disclosure_epsilon: float = option(
         "Epsilon for each training person in the public item tables; inf: exact.", default=math.inf
@@ -73,9 +100,22 @@ class Trained(Attacked):
     )
 
 
+def split_words(flag: str, words: Sequence[str], expected: str) -> dict[str, list[str]]:
+    """What follows each name in words such as gender=F,M; ConfigError for other words."""
+    listed: dict[str, list[str]] = {}
+    for word in words:
+        name, sign, entries = word.partition("=")
+        if not (name and sign and entries):
+            raise ConfigError(f"--{flag} names an attribute and {expected}; got {word}.")
+        listed[name] = [entry.strip() for entry in entries.split(",")]
+    return listed
+
+
 def named(settings: Attacked) -> dict[str, Any]:
+    """The options as arguments of `evaluate_hiding`, by name."""
     kind = Trained if isinstance(settings, Trained) else Attacked
-    return {each.name: getattr(settings, each.name) for each in fields(kind)}
+    arguments = {each.name: getattr(settings, each.name) for each in fields(kind)}
+    return arguments | {"edges": settings.known_edges}
 
 
 def attacked(

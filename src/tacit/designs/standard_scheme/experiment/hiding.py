@@ -8,12 +8,13 @@ attacker, with a bound that holds for all of them at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tacit.auditing.attacks import Bound, panel_names, permuted, simultaneous
+from tacit.auditing.attacks import Bound, auc, panel_names, permuted, simultaneous
 from tacit.auditing.attacks.panel import checked
 from tacit.data.ratings import Ratings
 from tacit.data.splits import k_fold_users
@@ -30,11 +31,9 @@ from tacit.designs.standard_scheme.experiment import (
     Ints,
     Key,
     accuracy,
-    genres_of,
     order_of,
     tables_without,
     weeks_of,
-    years_of,
 )
 from tacit.designs.standard_scheme.experiment.fold import COUNTED, KNOWN, FoldResult, run_fold
 from tacit.designs.standard_scheme.experiment.table import (
@@ -43,12 +42,15 @@ from tacit.designs.standard_scheme.experiment.table import (
     KnownRow,
     WorstRow,
 )
-from tacit.designs.standard_scheme.training import check_names
+from tacit.designs.standard_scheme.settings import check_names
+from tacit.designs.standard_scheme.training.attributes import Edges, check_edges
+from tacit.designs.standard_scheme.training.features import item_features, item_genres, item_years
 from tacit.designs.standard_scheme.training.people import consenting, unit
+from tacit.designs.standard_scheme.training.profiles import ProfileKind, ProfileSettings
 from tacit.errors import ConfigError
 from tacit.evaluation import grouped
 from tacit.evaluation.runner import Progress, Runner
-from tacit.privacy import too_few
+from tacit.privacy import has_too_few_people
 
 
 def evaluate_hiding(
@@ -63,7 +65,9 @@ def evaluate_hiding(
     variant: str = "sound",
     disclosure_epsilon: float = math.inf,
     contributions: int = 50,
+    profiles: ProfileKind = "latent",
     factors: int = 20,
+    edges: Mapping[str, Edges] | None = None,
     seed: int = 0,
     workers: int = 0,
     progress: Progress | None = None,
@@ -72,7 +76,7 @@ def evaluate_hiding(
 
     attacks: names of attackers in place of those of the panel. schedules: how the release that is
     judged is also watched over time; by default all of them with the full panel, and two with the
-    quick one.
+    quick one. edges: public edges of the attribute, if it is a number.
 
     Results depend on the seed and the data only, not on the number of workers; with a finite
     `disclosure_epsilon` also on its noise, which takes no seed. These are simulations: no draw here
@@ -86,12 +90,14 @@ def evaluate_hiding(
     if folds < 3:
         # A retrained attacker learns from releases of tables without its people and the attacked.
         raise ConfigError(f"Hiding needs at least 3 folds; got {folds}.")
-    check_names(variant=variant)
+    check_names(variant=variant, profiles=profiles)
     for name in releases:
         check_names(release=name)
     if not ratings.scale.discrete:  # coupling has no meaning here; the rest is measured
         releases = [name for name in releases if RELEASES[name].transform != "coupling"]
-    people, numbers = consenting(ratings, [attribute])
+    for name, ends in (edges or {}).items():
+        check_edges(name, ends)
+    people, numbers = consenting(ratings, [attribute], public_edges=edges)
     weekly = weeks_of(ratings)
     labels, fold_of = people.labels[:, 0], np.empty(people.n_people, dtype=np.int64)
     for number, (_, test) in enumerate(k_fold_users(len(labels), folds, seed=seed, labels=labels)):
@@ -101,12 +107,13 @@ def evaluate_hiding(
         fold_of=fold_of,
         order=order_of(ratings, seed)[numbers],
         weekly=None if weekly is None else weekly[numbers],
-        genres=genres_of(ratings),
-        years=years_of(ratings),
+        genres=item_genres(ratings),
+        years=item_years(ratings),
         minimum=ratings.scale.minimum,
         step=unit(ratings.scale),
         published=variant == "published",
-        factors=factors,
+        profiles=ProfileSettings(profiles, factors, published=variant == "published", seed=seed),
+        features=None if profiles == "latent" else item_features(ratings),
         disclosure_epsilon=disclosure_epsilon,
         contributions=contributions,
         releases=tuple(releases),
@@ -144,14 +151,15 @@ class _Pooled:
         order = np.concatenate([experiment.inside(fold) for fold in range(experiment.folds)])
         self._fold_of = experiment.fold_of[order]
         self._labels = experiment.labels[order]
-        dealt = permuted(experiment.labels, experiment.seed)[order].astype(np.int64)
+        self._dealt = permuted(experiment.labels, experiment.seed)[order].astype(np.int64)
         self._scores = _joined([fold.scores for fold in results])
+        self._chance_scores = _joined([fold.control for fold in results])
         self._bounds = self._bound(self._labels, self._scores)
-        self._chance = self._bound(dealt, _joined([fold.control for fold in results]))
+        self._chance = self._bound(self._dealt, self._chance_scores)
 
     def table(self) -> HidingTable:
         experiment, results = self._experiment, self._results
-        rows = _rows(self._bounds)
+        rows = self.rows(self._bounds, self._scores, self._labels)
         views = {UNION: UNION, WEEKLY: EPOCHS}
         certain = accuracy.means_of_folds([fold.certain for fold in results])
         return HidingTable(
@@ -170,7 +178,7 @@ class _Pooled:
                 if row.view == KNOWN
             ),
             counts=tuple(row for row in rows if row.view == COUNTED),
-            control=tuple(_rows(self._chance)),
+            control=tuple(self.rows(self._chance, self._chance_scores, self._dealt)),
             accuracy=tuple(
                 accuracy.accuracy_row(name, [fold.accuracy[name] for fold in results])
                 for name in experiment.releases
@@ -207,8 +215,27 @@ class _Pooled:
             control_holds=None if chance is None else chance.lower == 0,
             people=people,
             rarest=rarest,
-            too_few=too_few(people, rarest),
+            too_few=has_too_few_people(people, rarest),
         )
+
+    def rows(self, bound: Bound[Key], scores: dict[Key, Floats], labels: Ints) -> list[AttackRow]:
+        """One row for each attacker; the mean over values where several are attacked."""
+        rows = []
+        for one, keys in grouped(bound.areas, lambda key: key._replace(target=0)).items():
+            areas = [(bound.areas[key], *bound.interval(key)) for key in keys]
+            area, low, high = np.mean(areas, axis=0).tolist()
+            of_folds = [self.mean_of_folds(scores[key], labels == key.target) for key in keys]
+            names = (one.release, one.view, one.attack, one.trained_on)
+            rows.append(AttackRow(*names, area, low, high, float(np.mean(of_folds))))
+        return rows
+
+    def mean_of_folds(self, scores: Floats, guessed: NDArray[np.bool_]) -> float:
+        """Mean over folds of the AUC among the people of one fold."""
+        areas = []
+        for fold in range(self._experiment.folds):
+            inside = self._fold_of == fold
+            areas.append(auc(guessed[inside].astype(np.int64), scores[inside]))
+        return float(np.mean(areas))
 
     def _bound(self, labels: Ints, scores: dict[Key, Floats]) -> Bound[Key]:
         seed, folds = self._experiment.seed, self._fold_of
@@ -217,13 +244,3 @@ class _Pooled:
 
 def _joined(folds: Sequence[dict[Key, Floats]]) -> dict[Key, Floats]:
     return {key: np.concatenate([scores[key] for scores in folds]) for key in folds[0]}
-
-
-def _rows(bound: Bound[Key]) -> list[AttackRow]:
-    """Of several attacked values, means."""
-    rows = []
-    for one, keys in grouped(bound.areas, lambda key: key._replace(target=0)).items():
-        areas = [(bound.areas[key], *bound.interval(key)) for key in keys]
-        area = np.mean(areas, axis=0).tolist()
-        rows.append(AttackRow(one.release, one.view, one.attack, one.trained_on, *area))
-    return rows

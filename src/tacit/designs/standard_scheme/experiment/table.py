@@ -8,7 +8,7 @@ from typing import Any
 from tacit.designs.standard_scheme.experiment import DEFAULT_RELEASE, UNION
 from tacit.evaluation import Verdict
 from tacit.evaluation.page import MixPoint
-from tacit.privacy import PANEL, PERMUTED, SMALL, Measurement, figure
+from tacit.privacy import PANEL, PERMUTED, SMALL, Measurement, attack_summary
 
 NEAR = 0.06
 """An AUC this close to 0.5 counts as near guessing."""
@@ -19,8 +19,9 @@ class AttackRow:
     """One attacker on one release.
 
     view: union (the last set), epochs (and in which week each item came), a schedule, or what is
-    known beside the release. trained_on: raw (frozen) or released (knows the method). low, high:
-    95 % over people, this row by itself.
+    known beside the release. trained_on: raw (frozen) or released (knows the method). auc: of the
+    scores of all folds together. low, high: 95 % over people, this row by itself. auc_of_folds:
+    mean of the folds' own AUC, as the patent's Table 1 has it.
     """
 
     release: str
@@ -30,6 +31,7 @@ class AttackRow:
     auc: float
     low: float
     high: float
+    auc_of_folds: float
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ class HidingTable:
     def sentence(self, release: str) -> str | None:
         """The figure in words, as on a card."""
         worst = self.worst_of(release)
-        return None if worst is None else figure(_figures(worst, f"{self.people:,} people"))
+        return None if worst is None else attack_summary(_figures(worst, f"{self.people:,} people"))
 
     def to_dict(self) -> dict[str, Any]:
         plain = asdict(self)

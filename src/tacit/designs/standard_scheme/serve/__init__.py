@@ -248,7 +248,7 @@ def item_table(service: Here, name: Name) -> Response:
 def popular(service: Here, name: Name) -> dict[str, list[int | str]]:
     """All items, those that most people like first: the list of a person who sent no letter yet."""
     model = _named(service, name).model
-    order = np.argsort(model.ease_.popularity)  # by likes, which are counted in fives
+    order = np.argsort(model.fitted_.ease.popularity)  # by likes, which are counted in fives
     return {"items": [model.disclosure_.items[number] for number in order]}
 
 

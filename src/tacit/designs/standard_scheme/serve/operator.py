@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tacit.container import refusal, write_whole
+from tacit.atomic_writes import explain_write_error, write_whole
 from tacit.designs.standard_scheme import StandardScheme
 from tacit.designs.standard_scheme.messages import encode, is_integer
-from tacit.designs.standard_scheme.training import WHO_MAY_USE_IT
+from tacit.designs.standard_scheme.settings import WHO_MAY_USE_IT
 from tacit.errors import ConfigError, TacitError
 from tacit.privacy import Measurement
 from tacit.recommenders.inputs import load_model
@@ -174,7 +174,7 @@ def _alone(folder: Path) -> Iterator[None]:
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
-        raise refusal(folder, error) from None
+        raise explain_write_error(folder, error) from None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
@@ -207,7 +207,7 @@ def make_demo(folder: Path) -> str:
 
     model = StandardScheme(attributes=("gender",), service_sees_items=False, item_table=True)
     model.fit(population())
-    model.measurements_ = MEASURED
+    model.add_measurements(MEASURED)
     model.save(folder / "gender.tacit")
     return """[disclosures.gender]
 file = "gender.tacit"

@@ -26,8 +26,9 @@ from scipy import sparse
 
 from tacit.data.ratings import Ratings, RatingScale
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS
+from tacit.designs.standard_scheme.training.attributes import Edges, attribute_values
 from tacit.errors import ConfigError, DataError
-from tacit.mechanisms.noise import discrete_laplace
+from tacit.mechanisms.laplace import discrete_laplace
 from tacit.randomness import Source, integers_below
 
 Floats = NDArray[np.float64]
@@ -62,25 +63,44 @@ def unit(scale: RatingScale) -> float:
 
 
 def consenting(
-    ratings: Ratings, names: Sequence[str], given: Mapping[str, Sequence[str]] | None = None
+    ratings: Ratings,
+    names: Sequence[str],
+    public_values: Mapping[str, Sequence[str]] | None = None,
+    public_edges: Mapping[str, Edges] | None = None,
 ) -> tuple[Consenting, Ints]:
-    """The people with every named attribute, and their numbers in `ratings`.
+    """Find the people whose every named attribute is known, and their numbers in `ratings`.
 
-    given: an attribute's public values: people with another one are left out. Values of other
-    attributes are read off the people.
+    Args:
+        ratings: of everybody.
+        names: of the attributes.
+        public_values: an attribute's public values: people with another one are left out. Values of
+            other attributes are read off the people.
+        public_edges: where numeric attributes are cut into bins; see `attributes.DEFAULT_EDGES`.
+
+    Raises:
+        DataError: an attribute has one value or none among these people.
+        ConfigError: a numeric attribute has many values and no edges.
     """
-    public = {name: tuple(sorted(values)) for name, values in (given or {}).items()}
-    columns = [[None if v is None else str(v) for v in ratings.attribute(name)] for name in names]
+    listed = {name: tuple(sorted(values)) for name, values in (public_values or {}).items()}
+    edges = dict(public_edges or {})
+    columns: list[list[str | None]] = []
+    for name in names:
+        if name in listed:
+            column = [None if value is None else str(value) for value in ratings.attribute(name)]
+            column = [value if value in listed[name] else None for value in column]
+        else:
+            column, bins = attribute_values(ratings, name, edges.get(name))
+            if bins is not None:
+                occupied = tuple(label for label in bins if label in column)
+                listed[name] = bins if name in edges else occupied
+        columns.append(column)
     known = [
-        number
-        for number, row in enumerate(zip(*columns, strict=True))
-        if None not in row
-        and all(v in public.get(name, row) for name, v in zip(names, row, strict=True))
+        number for number, values in enumerate(zip(*columns, strict=True)) if None not in values
     ]
-    numbers, labels, values = np.array(known, dtype=np.int64), [], []
+    labels, values_of = [], []
     for name, column in zip(names, columns, strict=True):
         own = [str(column[number]) for number in known]
-        distinct = public.get(name) or tuple(sorted(set(own)))
+        distinct = listed.get(name) or tuple(sorted(set(own)))
         if len(distinct) < 2:
             raise DataError(
                 f"attribute '{name}' has one value or none among the people with ratings",
@@ -88,11 +108,13 @@ def consenting(
                 expected="at least two values",
             )
         labels.append([distinct.index(value) for value in own])
-        values.append(distinct)
-    scale, of_people = ratings.scale, np.array(labels, dtype=np.int64).T
+        values_of.append(distinct)
+    numbers = np.array(known, dtype=np.int64)
+    scale = ratings.scale
     stars = (ratings.matrix.data - scale.minimum) / unit(scale)
     levels = with_data(ratings.matrix, np.round(stars) if scale.discrete else stars)[numbers]
-    return Consenting(levels, of_people, tuple(names), tuple(values), scale.levels), numbers
+    of_people = np.array(labels, dtype=np.int64).T
+    return Consenting(levels, of_people, tuple(names), tuple(values_of), scale.levels), numbers
 
 
 @dataclass(frozen=True)

@@ -1,51 +1,79 @@
-"""What the recommender predicts by, item profiles, and ranks by, item-item weights.
+"""Item profiles that stars are predicted by: latent factors, explicit features, or both.
 
-Source      profiles: US patent application "Privacy protection against curious recommenders", but
-            not its profiles of known features; weights: Steck (WWW 2019), as in
-            `tacit.engine.ridge`.
+Source      US patent application "Privacy protection against curious recommenders": profiles are
+            "a combination of matrix factorization (latent) and explicit functions of the movie
+            descriptors (such as genres)"; its numbers are those of `PUBLISHED`.
 Runs at     the recommender.
-Sees        the consenting people's ratings and attributes in the clear.
-Releases    nothing by itself. Anyone who holds the weights can compute X'X from them: how many
-            people like two items. So X'X is rounded to multiples of 5 before, items with few raters
-            are left out, weights are rounded to 1/1000, and at most 256 of an item are kept.
-Guarantee   none for the consenting people: both are fitted to their exact ratings.
-Cost        one dense array of n_items^2 float64, twice that while the penalty is chosen.
-Deviations  profiles: alternating ridge regressions where the patent uses 20 rounds of gradient
-            descent; item means are taken out first, so that a ridge pulls towards the item's mean
-            and not to 0. Weights count 1 for a star in the top two fifths of the scale and 0.3 for
-            another one, where the paper has 1 for each.
+Sees        the consenting people's ratings and attributes in the clear, and the public catalogue.
+Releases    nothing by itself.
+Guarantee   none for the consenting people: factors are fitted to their exact ratings.
+Deviations  alternating ridge regressions where the patent uses 20 rounds of gradient descent. In
+            the sound variant item means are taken out first, so that a ridge pulls towards the
+            item's mean and not to 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
-from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, LARGEST_COLUMN, LIKED, MICRO
-from tacit.designs.standard_scheme.server import UNIT, Ease, Profiles, weigh
-from tacit.designs.standard_scheme.training.estimates import ROUNDED_TO, rounded
-from tacit.designs.standard_scheme.training.people import (
-    Floats,
-    Ints,
-    chosen,
-    entry_rows,
-    with_data,
-)
+from tacit.designs.standard_scheme.messages import MICRO
+from tacit.designs.standard_scheme.server import Profiles
+from tacit.designs.standard_scheme.training.people import Floats, Ints, entry_rows, with_data
 from tacit.designs.standard_scheme.training.tables import FEWEST, Tables
-from tacit.engine.ridge import alternating_ridge, gram, item_weights
+from tacit.engine.ridge import fitted, solve
 
-Simulate = Callable[[sparse.csr_array, Ints], sparse.csr_array]
-"""What devices would release of the levels of these people; the second: their numbers."""
+ProfileKind = Literal["latent", "features", "latent+features"]
+PROFILE_KINDS: tuple[ProfileKind, ...] = get_args(ProfileKind)
 
-PENALTIES = (50, 150, 400, 500, 1000, 2000)
-MOST_ITEMS = 10_000
-ITEMS_TO_CHOOSE_ON = 2_000
-"""The penalty grows with the people and not with the items: it is chosen on the most liked ones."""
-_LIST = 10
+MEAN_PSEUDO_RATINGS = 5.0
+"""Ratings of the overall mean that an item's mean is shrunk by, in the sound variant."""
+START_SPREAD = 0.1
+"""Standard deviation of the factors that the first sweep starts from."""
+
+
+@dataclass(frozen=True)
+class Penalties:
+    """Numbers of the factorisation and of a person's estimate.
+
+    factors      penalty of the factorisation, in squared stars of a scale of five
+    per_rating   whether it is paid once for each rating, as gradient descent over ratings pays it
+    sweeps       rounds of the factorisation
+    ridge        penalty of a person's estimate, in the same unit
+    """
+
+    factors: float
+    per_rating: bool
+    sweeps: int
+    ridge: float
+
+
+PUBLISHED = Penalties(factors=0.02, per_rating=True, sweeps=20, ridge=0.1)
+"""The patent's numbers, whatever the scale."""
+SOUND = Penalties(factors=10.0, per_rating=False, sweeps=10, ridge=10.0)
+"""For five whole stars; on other scales they grow like a rating."""
+
+
+@dataclass(frozen=True)
+class ProfileSettings:
+    """How item profiles are made.
+
+    kind        what describes an item: "latent" factors, known "features", or both
+    factors     number of latent factors of an item
+    published   the patent's numbers and stars as they are
+    seed        places the start of the factorisation
+    """
+
+    kind: ProfileKind = "latent"
+    factors: int = 20
+    published: bool = False
+    seed: int = 0
 
 
 def train_profiles(
@@ -55,134 +83,112 @@ def train_profiles(
     n_levels: int,
     *,
     lowest: float,
-    published: bool = False,
-    factors: int = 20,
-    seed: int = 0,
+    settings: ProfileSettings,
+    features: Floats | None = None,
 ) -> Profiles:
-    """Item profiles from r - x0 v0 of consenting people. lowest: the lowest star, in levels.
+    """Fit item profiles to r - x0 v0 of consenting people.
 
-    Sound: item means (shrunk by 5 pseudo-ratings) are taken out first. Items with few raters have
-    one mean together and no factors: a mean of their own is the star of a single rater. The penalty
-    is 10 for five whole stars and grows like a rating. Published: stars as they are and the
-    patent's numbers, regularization 0.02, paid once per rating, 20 rounds and ridge 0.1.
+    Sound: item means, shrunk by `MEAN_PSEUDO_RATINGS`, are taken out first. Items with few raters
+    share one mean and have no factors: a mean of their own would be the star of a single rater.
+    Published: stars as they are, and factors for every item.
+
+    Args:
+        levels: (people, items) CSR of levels.
+        labels: (people, attributes) row of each person in each of the tables.
+        tables: one for each attribute.
+        n_levels: whole levels of the scale, 0 on a continuous one.
+        lowest: the lowest star, in levels.
+        settings: what describes an item, and the variant.
+        features: (items, d) explicit features; needed unless profiles are latent.
     """
-    rows, residuals = entry_rows(levels), levels.data.copy()
-    for position, table in enumerate(tables):
-        residuals -= table.offsets[labels[rows, position], levels.indices] / MICRO
-    n_items, penalty = levels.shape[1], 10.0 * ((n_levels or 5) - 1) / 4
-    if published:
+    residuals = subtract_offsets(levels, labels, tables)
+    n_items = levels.shape[1]
+    growth = ((n_levels or 5) - 1) / 4
+    if settings.published:
+        penalties, growth = PUBLISHED, 1.0
         intercepts, common = np.full(n_items, -lowest), np.ones(n_items, dtype=bool)
     else:
-        intercepts, common = _item_means(levels.indices, residuals, n_items)
+        penalties = SOUND
+        intercepts, common = item_means(levels.indices, residuals, n_items)
     matrix = with_data(levels, residuals - intercepts[levels.indices])
-    profiles = np.zeros((n_items, factors))
-    _, profiles[common] = alternating_ridge(
-        matrix[:, np.flatnonzero(common)],
-        factors=factors,
-        penalty=0.02 if published else penalty,
-        sweeps=20 if published else 10,
-        seed=seed,
-        per_rating=published,
-    )
-    return Profiles(intercepts, profiles, ridge=0.1 if published else penalty)
+    known = np.zeros((n_items, 0))
+    if settings.kind != "latent":
+        assert features is not None  # the caller read them
+        known = math.sqrt(growth) * features  # like factors, which share a rating with tastes
+    profiles = known
+    if settings.kind != "features":
+        factors = np.zeros((n_items, settings.factors))
+        factors[common] = factorize_beside(
+            matrix[:, np.flatnonzero(common)],
+            known[common],
+            factors=settings.factors,
+            penalty=growth * penalties.factors,
+            sweeps=penalties.sweeps,
+            per_rating=penalties.per_rating,
+            seed=settings.seed,
+        )
+        profiles = np.hstack([known, factors])
+    return Profiles(intercepts, profiles, ridge=growth * penalties.ridge)
 
 
-def _item_means(items: Ints, residuals: Floats, n_items: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """Mean level of each item, and which items have enough raters for one of their own."""
+def subtract_offsets(levels: sparse.csr_array, labels: Ints, tables: Sequence[Tables]) -> Floats:
+    """(ratings,) levels without what the public offsets say a person's attributes add."""
+    people = entry_rows(levels)
+    residuals: Floats = levels.data.copy()
+    for position, table in enumerate(tables):
+        residuals -= table.offsets[labels[people, position], levels.indices] / MICRO
+    return residuals
+
+
+def factorize_beside(
+    ratings: sparse.csr_array,
+    features: Floats,
+    *,
+    factors: int,
+    penalty: float,
+    sweeps: int,
+    per_rating: bool,
+    seed: int,
+) -> Floats:
+    """Fit latent factors of items to what known features leave, by alternating ridge regressions.
+
+    In each sweep a person's weights of features and tastes are estimated together; then each item's
+    factors are, from what the features do not explain. Without features this is
+    `tacit.engine.ridge.alternating_ridge`.
+
+    Args:
+        ratings: (people, items) CSR, centred.
+        features: (items, d) known columns of the profiles; d may be 0.
+        factors: how many columns are fitted beside them.
+        penalty: of weights and factors, in squared units of the ratings.
+        sweeps: rounds, 1 or more.
+        per_rating: whether the penalty is paid once for each entry of a row or column.
+        seed: places the start.
+
+    Returns:
+        (items, factors) fitted columns.
+    """
+    by_item = sparse.csr_array(ratings.T.tocsr())
+    person_penalty: float | Floats = penalty
+    item_penalty: float | Floats = penalty
+    if per_rating:
+        person_penalty = penalty * np.maximum(np.diff(ratings.indptr), 1)
+        item_penalty = penalty * np.maximum(np.diff(by_item.indptr), 1)
+    n_features = features.shape[1]
+    latent = np.random.default_rng(seed).normal(0.0, START_SPREAD, (ratings.shape[1], factors))
+    for _ in range(sweeps):
+        people = solve(ratings, np.hstack([features, latent]), person_penalty)
+        explained = fitted(by_item, features, people[:, :n_features])
+        unexplained = with_data(by_item, by_item.data - explained)
+        latent = solve(unexplained, people[:, n_features:], item_penalty)
+    return latent
+
+
+def item_means(items: Ints, residuals: Floats, n_items: int) -> tuple[Floats, NDArray[np.bool_]]:
+    """Mean level of each item, and which items have enough raters for a mean of their own."""
     counts = np.bincount(items, minlength=n_items).astype(float)
     sums = np.bincount(items, residuals, minlength=n_items)
     common = counts >= FEWEST
     counts[~common], sums[~common] = counts[~common].sum(), sums[~common].sum()
-    return (sums + 5.0 * float(residuals.mean())) / (counts + 5.0), common
-
-
-def fit_ease(levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, seed: int = 0) -> Ease:
-    """The weights of (people, items) CSR levels, with the penalty that ranks left-out likes best.
-    n_levels: 0 on a continuous scale. seed: draws who is left out."""
-    n_levels = n_levels or CONTINUOUS_LEVELS + 1
-    with threadpool_limits(1):
-        penalty = choose_penalty(levels, n_levels, simulate, seed=seed)
-        return ease(levels, n_levels, penalty)
-
-
-def ease(levels: sparse.csr_array, n_levels: int, penalty: float) -> Ease:
-    """The weights at one penalty."""
-    weights = weigh(levels, n_levels)
-    columns = eligible(weights, MOST_ITEMS)
-    dense = item_weights(products(weights[:, columns]), penalty)
-    popularity = np.empty(levels.shape[1], dtype=np.int64)
-    popularity[_most_liked(weights)] = np.arange(levels.shape[1])
-    return Ease(_stored(dense, columns, levels.shape[1]), popularity, n_levels)
-
-
-def choose_penalty(
-    levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, seed: int = 0
-) -> int:
-    """The one of PENALTIES with the best NDCG@10 on left-out likes of left-out people."""
-    generator = np.random.default_rng(seed)
-    n_people = levels.shape[0]
-    held = generator.permutation(n_people)[: min(500, n_people // 5)]
-    weights = weigh(levels, n_levels)
-    columns = eligible(weights, ITEMS_TO_CHOOSE_ON)
-    together = products(weights[np.setdiff1d(np.arange(n_people), held)][:, columns])
-    rated = levels[held]
-    left_out = generator.random(rated.nnz) < 0.3
-    now, later = chosen(rated, ~left_out), chosen(rated, left_out)
-    shown = weigh(simulate(now, held), n_levels)[:, columns].astype(float)
-    liked = weigh(later, n_levels)[:, columns].toarray() == LIKED
-    seen = now[:, columns].astype(bool).toarray()
-
-    def quality(penalty: int) -> tuple[float, int]:
-        scores = shown @ item_weights(together.copy(order="F"), penalty)
-        return _ndcg(np.where(seen, -np.inf, scores), liked), penalty
-
-    return max(PENALTIES, key=quality)
-
-
-def eligible(weights: sparse.csr_array, most: int) -> Ints:
-    """Numbers of the `most` most liked items, ascending; those with few raters are left out."""
-    raters = np.bincount(weights.indices, minlength=weights.shape[1])
-    order = _most_liked(weights)
-    return np.sort(order[raters[order] >= FEWEST][:most])
-
-
-def products(weights: sparse.csr_array) -> Floats:
-    """(items, items) X'X in Fortran order, for X in units of 1, to the nearest multiples of 5."""
-    together = gram(weights / LIKED)
-    together /= ROUNDED_TO  # in place: it is large
-    np.round(together, out=together)
-    together *= ROUNDED_TO
-    return together
-
-
-def _stored(dense: Floats, columns: Ints, n_items: int) -> sparse.csc_array:
-    """The largest weights of each column as whole numbers, among all items."""
-    none = np.empty(0, np.int64)
-    rows, weights, ends = [none], [none], np.zeros(n_items + 1, dtype=np.int64)
-    for column, item in enumerate(columns):
-        whole = np.round(dense[:, column] * UNIT).astype(np.int64)
-        largest = np.argsort(-np.abs(whole), kind="stable")[:LARGEST_COLUMN]
-        largest = np.sort(largest[whole[largest] != 0])
-        rows.append(columns[largest])
-        weights.append(whole[largest])
-        ends[item + 1] = len(largest)
-    stored = (np.concatenate(weights), np.concatenate(rows), np.cumsum(ends))
-    return sparse.csc_array(stored, shape=(n_items, n_items))
-
-
-def _most_liked(weights: sparse.csr_array) -> Ints:
-    """Numbers of all items by how many like them, and then by how many rated them, in fives."""
-    size = weights.shape[1]
-    likes = np.bincount(weights.indices, weights.data == LIKED, minlength=size).astype(float)
-    raters = np.bincount(weights.indices, minlength=size).astype(float)
-    return np.lexsort((-rounded(raters), -rounded(likes)))
-
-
-def _ndcg(scores: Floats, liked: NDArray[np.bool_]) -> float:
-    """Mean NDCG@10 over the people who like something; 0 where nobody does."""
-    discounts = 1.0 / np.log2(np.arange(2, _LIST + 2))[: scores.shape[1]]
-    best = np.argsort(-scores, axis=1, kind="stable")[:, :_LIST]
-    gained = np.take_along_axis(liked, best, axis=1) @ discounts
-    possible = np.append(0.0, np.cumsum(discounts))[np.minimum(liked.sum(axis=1), len(discounts))]
-    some = possible > 0
-    return float((gained[some] / possible[some]).mean()) if some.any() else 0.0
+    pseudo_sum = MEAN_PSEUDO_RATINGS * float(residuals.mean())
+    return (sums + pseudo_sum) / (counts + MEAN_PSEUDO_RATINGS), common

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.mechanisms.selection import exp_minus_above, falling_weights, truth_below
+from tacit.mechanisms.weights import exp_minus_above, falling_weights, truth_below
 
 EXACT = Context(prec=150)
 

@@ -1,6 +1,5 @@
-"""A budget that stops.
+"""A privacy filter: whatever is asked, and in whatever order, the total stays within the budget.
 
-Filter     Whatever is asked, and in whatever order, the total stays within the budget.
 Source     Rogers, Roth, Ullman, Vadhan: Privacy odometers and filters (2016), for pure epsilons;
            Feldman, Zrnic: Individual privacy accounting (2021), for Renyi and zCDP.
 Guarantee  (epsilon, delta) for everything released after a successful `spend`, even if each event
@@ -19,13 +18,19 @@ from tacit.errors import ConfigError, PrivacyError
 
 
 class PrivacyFilter:
-    """Spend first, release afterwards. Nothing is ever refunded, and the first refusal is final.
+    """A budget that is spent first and released from afterwards.
 
-    Ask `affords` to find out without the risk. One filter belongs to one unit of privacy in one
-    process; a budget that outlives the process belongs in a ledger.
+    Nothing is ever refunded, and the first refusal is final. Ask `affords` to find out without the
+    risk. One filter belongs to one unit of privacy in one process; a budget that outlives the
+    process belongs in a ledger.
     """
 
     def __init__(self, accountant: type[Accountant], *, epsilon: float, delta: float = 0.0) -> None:
+        """Open a budget of `epsilon` nats at `delta`, counted by an adaptive accountant.
+
+        Raises:
+            ConfigError: The accountant's total does not hold for events chosen one by one.
+        """
         if not accountant.adaptive:
             raise ConfigError(
                 f"{accountant.__name__} is no basis for a filter: its total holds for events fixed "
@@ -36,7 +41,7 @@ class PrivacyFilter:
         self._epsilon = epsilon
         self._delta = delta
         self._spent = accountant()
-        self._halted = False
+        self._has_halted = False
         self._lock = threading.Lock()
         self._process = os.getpid()
 
@@ -51,32 +56,34 @@ class PrivacyFilter:
         return self._delta
 
     @property
-    def halted(self) -> bool:
+    def has_halted(self) -> bool:
         """Whether a spend was refused; nothing can be spent any more."""
-        return self._halted
+        return self._has_halted
 
     @property
-    def spent(self) -> float:
-        """What the granted events cost, as epsilon at the filter's delta."""
+    def spent_epsilon(self) -> float:
+        """Cost of the granted events, as epsilon at the filter's delta."""
         return self._spent.epsilon(self.delta)
 
     def affords(self, event: Event) -> bool:
-        """Whether `spend(event)` would be granted now. Changes nothing."""
+        """Say whether `spend(event)` would be granted now; nothing changes."""
         self._check_process()
         with self._lock:
-            return self._after(event) is not None
+            return self._total_with(event) is not None
 
     def spend(self, event: Event) -> None:
-        """Grant all of `event`, or none of it: PrivacyError, and the filter has halted.
+        """Grant all of `event`, or none of it.
 
-        An event the accountant does not know is refused without halting: it is a mistake in the
-        program, the same for all data. In a forked process every call is a PrivacyError.
+        Raises:
+            PrivacyError: The budget does not cover the event, and the filter has halted. Or the
+                accountant does not know the event, which halts nothing: it is a mistake in the
+                program, equal for all data. In a forked process, always.
         """
         self._check_process()
         with self._lock:
-            after = self._after(event)
+            after = self._total_with(event)
             if after is None:
-                self._halted = True
+                self._has_halted = True
                 raise PrivacyError(
                     f"The budget of epsilon {self.epsilon:g} at delta {self.delta:g} does not "
                     "cover this release, or was exhausted before. Nothing was spent, and nothing "
@@ -84,13 +91,14 @@ class PrivacyFilter:
                 )
             self._spent = after
 
-    def _after(self, event: Event) -> Accountant | None:
+    def _total_with(self, event: Event) -> Accountant | None:
+        """Return an accountant that has the event too; None where it is over the budget."""
         after = self._spent.copy().add(event)
-        fits = not self._halted and after.epsilon(self.delta) <= self.epsilon
+        fits = not self._has_halted and after.epsilon(self.delta) <= self.epsilon
         return after if fits else None
 
     def _check_process(self) -> None:
-        """Before the lock, which a fork may have copied while it was held."""
+        """Refuse another process, before the lock: a fork may have copied it while it was held."""
         if os.getpid() != self._process:
             raise PrivacyError(
                 "This privacy filter belongs to another process, and here it would spend the same "

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from tacit.accounting.base import PureAccountant
+from tacit.accounting.pure import PureAccountant
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.running import TreeCounter
+from tacit.mechanisms.counter import TreeCounter
 
 FALSE_ALARM = 1e-6
 

@@ -13,7 +13,9 @@ from scipy.stats import chi2_contingency
 from tacit.auditing.sampler_spy import intercepted
 from tacit.errors import PrivacyError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.running import LARGEST_BLOCK, LaplaceAhead, ThresholdGate, TreeCounter
+from tacit.mechanisms.counter import TreeCounter
+from tacit.mechanisms.gate import ThresholdGate
+from tacit.mechanisms.runs import LARGEST_BLOCK, LaplaceBlocks
 
 FALSE_ALARM = 1e-6
 
@@ -34,17 +36,17 @@ def numbered(monkeypatch):
 
 def test_every_number_is_handed_out_once(numbered):
     """A thousand numbers come in the order in which they were drawn, none twice, none left out."""
-    ahead = LaplaceAhead(2.0)
-    assert [ahead.one() for _ in range(1000)] == list(range(1000))
+    ahead = LaplaceBlocks(2.0)
+    assert [ahead.next_noise() for _ in range(1000)] == list(range(1000))
 
 
 def test_blocks_grow(numbered):
     """Nothing is drawn before it is needed, and one number costs one draw; later blocks are four
     times as large, up to the largest."""
-    ahead = LaplaceAhead(2.0)
+    ahead = LaplaceBlocks(2.0)
     assert numbered == []
     for _ in range(1000):
-        ahead.one()
+        ahead.next_noise()
     assert numbered == [1, 4, 16, 64, LARGEST_BLOCK, LARGEST_BLOCK, LARGEST_BLOCK, LARGEST_BLOCK]
 
 
@@ -69,8 +71,8 @@ def test_runs_do_not_share_noise(numbered):
 def test_follows_the_law_of_the_sampler(told):
     """5,000 numbers through several blocks fit OpenDP's of that scale (chi-square, false alarm
     1e-6), and do not if the scale is 20 per cent less."""
-    ahead = LaplaceAhead(told)
-    mine = np.array([ahead.one() for _ in range(5_000)])
+    ahead = LaplaceBlocks(told)
+    mine = np.array([ahead.next_noise() for _ in range(5_000)])
     theirs = samplers.discrete_laplace(np.zeros(20_000, dtype=np.int64), 2.0)
     table = [np.bincount(np.clip(part, -8, 8) + 8, minlength=17) for part in (mine, theirs)]
     assert (chi2_contingency(table).pvalue > FALSE_ALARM) == (told == 2.0)
@@ -93,20 +95,20 @@ def test_tap_hears_each_number_when_it_is_taken(numbered):
 def test_exists_once(twice):
     """It can be neither copied nor saved."""
     with pytest.raises(PrivacyError, match="copied"):
-        twice(LaplaceAhead(1.0))
+        twice(LaplaceBlocks(1.0))
 
 
 def test_a_forked_child_gets_none():
     """In a real child process nothing that was drawn before is handed out."""
-    ahead = LaplaceAhead(1.0)
-    ahead.one()
-    ahead.one()
+    ahead = LaplaceBlocks(1.0)
+    ahead.next_noise()
+    ahead.next_noise()
     child = os.fork()
     if child == 0:
         try:
-            ahead.one()
+            ahead.next_noise()
         except PrivacyError:
             os._exit(7)
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-    assert isinstance(ahead.one(), int)
+    assert isinstance(ahead.next_noise(), int)

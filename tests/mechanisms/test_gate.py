@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from tacit.accounting.base import PureAccountant
+from tacit.accounting.pure import PureAccountant
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.running import ThresholdGate
+from tacit.mechanisms.gate import ThresholdGate
 
 FALSE_ALARM = 1e-6
 REACH = 400

@@ -13,7 +13,8 @@ import pytest
 
 from tacit.errors import PrivacyError
 from tacit.mechanisms import samplers
-from tacit.mechanisms.running import ThresholdGate, TreeCounter
+from tacit.mechanisms.counter import TreeCounter
+from tacit.mechanisms.gate import ThresholdGate
 
 RUNS = [(ThresholdGate(1.0, 5), "stops_at"), (TreeCounter(1.0, 40), "add")]
 
@@ -90,7 +91,9 @@ def test_a_forked_child_is_refused(mechanism, step, monkeypatch):
     getattr(run, step)(0)
 
 
-@pytest.mark.parametrize(("mechanism", "field"), [(RUNS[0][0], "stopped"), (RUNS[1][0], "step")])
+@pytest.mark.parametrize(
+    ("mechanism", "field"), [(RUNS[0][0], "has_stopped"), (RUNS[1][0], "step")]
+)
 def test_state_is_not_set_back(mechanism, field):
     """A gate is not opened again, nor a counter wound back, by an assignment."""
     with pytest.raises(AttributeError):

@@ -9,24 +9,28 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.designs.standard_scheme import guarantees, training
+from tacit.data.ratings import Ratings
+from tacit.designs.standard_scheme import files, guarantees
 from tacit.designs.standard_scheme.device import Device, renamed
 from tacit.designs.standard_scheme.disclosure import Disclosure
 from tacit.designs.standard_scheme.drawing import Dice
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import LARGEST, WEEK, ItemTable, Release, Scores
-from tacit.designs.standard_scheme.server import AT_HOME, SERVED, Ease, Profiles, Server, one_person
-from tacit.designs.standard_scheme.training.people import People, unit
-from tacit.designs.standard_scheme.training.tables import Tables, to_message
+from tacit.designs.standard_scheme.server import AT_HOME, SERVED, Server, one_person
+from tacit.designs.standard_scheme.settings import Settings, Variant
+from tacit.designs.standard_scheme.training import fitting
+from tacit.designs.standard_scheme.training.attributes import bin_of
+from tacit.designs.standard_scheme.training.people import unit
+from tacit.designs.standard_scheme.training.profiles import ProfileKind
+from tacit.designs.standard_scheme.training.tables import to_message
 from tacit.errors import DataError, NotFittedError, PrivacyError
 from tacit.privacy import Guarantee, Measurement
 from tacit.recommenders import inputs
@@ -49,12 +53,16 @@ class StandardScheme:
     attributes     names in `ratings.user_attributes`, each of two or more values
     variant        "sound", or "published": raw gaps, add-one smoothing and the patent's penalties
     release        what a device sends, a name in `disclosure.RELEASES`
-    factors        length of an item profile
+    profiles       what describes an item where stars are predicted: "latent" factors, explicit
+                   "features" (genres and years of `ratings.item_metadata`), or "latent+features"
+    factors        number of latent factors of an item
     disclosure_epsilon   nats per consenting person (add or remove), for all that devices get
-                   about items; infinity: exact statistics. `contributions`: most ratings a person
-                   then counts with
+                   about items; infinity: exact statistics
+    contributions  most ratings that a person counts with, where that epsilon is finite
     values         public values of attributes, by name; others are read off the consenting people,
                    and a private disclosure is then proved on condition that they are public
+    edges          public edges of numeric attributes, by name, such as {"age": (25, 45)}: an
+                   attribute with many numbers is cut into bins; age is at 25 and 45 by default
     service_sees_items   whether the service that asks for releases learns otherwise what people
                    watched, bought, opened or rated; the sound variant is fitted where it does not
     item_table     whether the consenting people agreed that `item_table_` is published, for lists
@@ -63,15 +71,23 @@ class StandardScheme:
     aliases        as in `Disclosure`, old id to new one
     random_state   of the factorisation and the cross-validation; no draw of a device and no
                    privacy noise depends on it
+
+    Fitted: `fitted_`, all that was learned; `disclosure_`, what devices get; `server_`.
+
+    Raises:
+        ConfigError: settings that cannot be.
+        PrivacyError: settings that would tell the attribute.
     """
 
     attributes: Sequence[str] = ("gender",)
-    variant: Literal["sound", "published"] = "sound"
+    variant: Variant = "sound"
     release: str = "scheme+selection+rounding"
+    profiles: ProfileKind = "latent"
     factors: int = 20
     disclosure_epsilon: float = math.inf
     contributions: int = 50
     values: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    edges: Mapping[str, Sequence[float]] = field(default_factory=dict)
     service_sees_items: bool | None = None
     item_table: bool = False
     epoch_length: int = WEEK
@@ -80,23 +96,48 @@ class StandardScheme:
 
     def __post_init__(self) -> None:
         self.attributes = tuple(self.attributes)
-        self.values = {name: tuple(sorted(given)) for name, given in (self.values or {}).items()}
-        self.taken_: tuple[str, ...] = tuple(inputs.TAKEN)
+        self.values = {name: tuple(sorted(listed)) for name, listed in (self.values or {}).items()}
+        self.edges = {name: tuple(map(float, ends)) for name, ends in (self.edges or {}).items()}
         self.aliases = dict(self.aliases or {})
-        self.measurements_: tuple[Measurement, ...] = ()
-        training.check_settings(self)
+        self.settings  # noqa: B018 - checks them
+
+    @property
+    def settings(self) -> Settings:
+        """The settings, checked."""
+        return Settings(
+            attributes=tuple(self.attributes),
+            variant=self.variant,
+            release=self.release,
+            profiles=self.profiles,
+            factors=self.factors,
+            disclosure_epsilon=self.disclosure_epsilon,
+            contributions=self.contributions,
+            values={name: tuple(listed) for name, listed in self.values.items()},
+            edges={name: tuple(ends) for name, ends in self.edges.items()},
+            service_sees_items=self.service_sees_items,
+            item_table=self.item_table,
+            epoch_length=self.epoch_length,
+            aliases=self.aliases,
+            random_state=self.random_state,
+        )
 
     def fit(self, ratings: Ratings, previous: StandardScheme | None = None) -> StandardScheme:
         """Learn from consenting people: everybody in `ratings` whose attributes are all known.
 
-        previous: the model that this one replaces. ConfigError where fewer than 50 of the people
-        changed since, but not none: two models would show what these like.
+        Args:
+            ratings: with the attributes as `user_attributes`.
+            previous: the model that this one replaces.
+
+        Raises:
+            ConfigError: fewer than 50 of the people changed since `previous`, but not none: two
+                models would show what these like. Or devices could show hardly any item.
+            PrivacyError: it is not stated that the service learns of no item otherwise, or the
+                release would tell the attribute on this scale.
+            DataError: an attribute or the item features are missing.
         """
         inputs.checked_ratings(ratings)
-        former = None if previous is None else previous.people_
-        training.fit(self, ratings, former)
-        unlisted = set(self.attributes) - set(self.values)
-        self.taken_ = (*inputs.taken_for_public(ratings), *(("values",) if unlisted else ()))
+        earlier = None if previous is None else previous.fitted_.people
+        self._hold(fitting.fit(self.settings, ratings, earlier))
         return self
 
     def device(
@@ -110,12 +151,13 @@ class StandardScheme:
         dice: the account's secret, or where draws come from; by default a new secret. DataError
         for an attribute or value that the disclosure does not name.
         """
-        self._fitted()
-        published = self.variant == "published"
+        self._require_fit()
         memory = State(created=0) if memory is None else memory
         dice = secrets.token_bytes(32) if dice is None else dice
+        values = {name: self._value_of(name, value) for name, value in attributes.items()}
+        reproduce = self.settings.published
         try:
-            return Device(self.disclosure_, attributes, memory, dice, reproduce=published)
+            return Device(self.disclosure_, values, memory, dice, reproduce=reproduce)
         except ValueError as error:
             raise DataError(str(error)) from None
 
@@ -164,7 +206,7 @@ class StandardScheme:
         make it. Without, it is made here from the true stars, and nothing would be sent. The model
         keeps no person: a bare `user` gets the list of a person without ratings.
         """
-        self._fitted()
+        self._require_fit()
         wanted: dict[str, Any] = {"user": user, "n": n}
         wanted |= {"exclude": exclude, "candidates": candidates}
         own = {} if history is None else inputs.checked_history(history, self.item_ids_)
@@ -174,7 +216,8 @@ class StandardScheme:
         if self.item_table and levels:
             return self.recommend_at_device(own, **wanted)
         shown = one_person(levels, len(self.item_ids_))
-        preferences = self.ease_.preferences(shown, self.profiles_.of_everything(shown))[0]
+        stars = self.fitted_.profiles.of_everything(shown)
+        preferences = self.fitted_.ease.preferences(shown, stars)[0]
         return self._listed(preferences, own, **wanted)
 
     def recommend_at_device(
@@ -207,63 +250,60 @@ class StandardScheme:
     @property
     def item_table_(self) -> ItemTable | None:
         """What devices may fetch to make lists from true stars; None without the consent to it."""
-        self._fitted()
-        return self.ease_.table(self.disclosure_.digest) if self.item_table else None
+        self._require_fit()
+        return self.fitted_.ease.table(self.disclosure_.digest) if self.item_table else None
 
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
     ) -> Floats:
         """(len(items),) predicted stars on the device, from true stars; NaN for an unknown item."""
-        self._fitted()
+        self._require_fit()
         rated = one_person(self._levels({} if history is None else history), len(self.item_ids_))
-        levels = self.profiles_.of_everything(rated)[0]
-        return pick(self.scale_.minimum + unit(self.scale_) * levels, self.item_ids_, items)
+        levels = self.fitted_.profiles.of_everything(rated)[0]
+        return pick(
+            self.scale_.minimum + unit(self.scale_) * levels,
+            self.item_ids_,
+            items,
+        )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """What is claimed for the people who obfuscate, and for those whose ratings train."""
-        self._fitted()
-        return guarantees.for_the_person(self), guarantees.for_the_consenting(self)
+        self._require_fit()
+        return guarantees.cards(self.settings, self.fitted_.measurements, self.fitted_.taken)
+
+    def add_measurements(self, measurements: Sequence[Measurement]) -> None:
+        """Put measured attacks on the card."""
+        self._require_fit()
+        self._hold(replace(self.fitted_, measurements=tuple(measurements)))
 
     def save(self, path: str | Path) -> None:
         """Write items, public tables, what scores, and a keyed hash of each consenting person."""
-        self._fitted()
-        training.write(self, path)
+        self._require_fit()
+        files.write_model(path, self.settings, self.fitted_)
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> StandardScheme:
-        """Back from a checked model file; ValueError for one of an earlier version."""
-        model = cls(**training.settings_of(header))
-        training.restore(model, header, arrays)
+        """Restore a model from a checked file; ValueError for one of another format."""
+        model = cls(**files.read_settings(header))
+        model._hold(files.read_fitted(header, arrays, model.settings.attributes))
         return model
 
-    def hold(
-        self,
-        *,
-        item_ids: Column,
-        titles: inputs.Titles,
-        scale: RatingScale,
-        n_consenting: int,
-        people: People | None,
-        tables: dict[str, Tables],
-        profiles: Profiles,
-        ease: Ease,
-        measurements: tuple[Measurement, ...] = (),
-    ) -> None:
-        """Take this as what was fitted. item_ids: (items,)."""
-        self.item_ids_, self.titles_, self.scale_ = item_ids, titles, scale
-        self.tables_, self.profiles_, self.ease_ = tables, profiles, ease
-        self.n_consenting_, self.people_, self.measurements_ = n_consenting, people, measurements
+    def _hold(self, fitted: fitting.Fitted) -> None:
+        """Take this as what was fitted, and make the disclosure and the server of it."""
+        settings = self.settings
+        self.fitted_: fitting.Fitted = fitted
+        self.item_ids_, self.titles_, self.scale_ = fitted.item_ids, fitted.titles, fitted.scale
         self.disclosure_: Disclosure = to_message(
-            self.tables_,
-            training.checked_rule(self, scale),
-            minimum=scale.minimum,
-            step=unit(scale),
-            levels=scale.levels,
-            items=tuple(item_ids.tolist()),
-            epoch_length=self.epoch_length,
-            aliases=tuple(self.aliases.items()),
+            dict(fitted.tables),
+            settings.rule_on(fitted.scale),
+            minimum=fitted.scale.minimum,
+            step=unit(fitted.scale),
+            levels=fitted.scale.levels,
+            items=tuple(fitted.item_ids.tolist()),
+            epoch_length=settings.epoch_length,
+            aliases=tuple(settings.aliases.items()),
         )
-        self.server_ = Server(self.disclosure_, profiles, ease)
+        self.server_ = Server(self.disclosure_, fitted.profiles, fitted.ease)
 
     def _listed(
         self,
@@ -286,6 +326,11 @@ class StandardScheme:
         levels = (stars - self.scale_.minimum) / unit(self.scale_)
         return dict(zip(numbers, levels.tolist(), strict=True))
 
-    def _fitted(self) -> None:
-        if not hasattr(self, "disclosure_"):
+    def _value_of(self, name: str, value: str) -> str:
+        """The value as devices know it: a number is the bin that it lies in."""
+        table = self.fitted_.tables.get(name)
+        return value if table is None else bin_of(str(value), table.values)
+
+    def _require_fit(self) -> None:
+        if not hasattr(self, "fitted_"):
             raise NotFittedError("This StandardScheme is not fitted. Call fit(ratings) first.")

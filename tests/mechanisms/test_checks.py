@@ -7,10 +7,7 @@ import math
 import pytest
 
 from tacit.errors import ConfigError
-from tacit.mechanisms.noise import GaussianRelease, LaplaceRelease
-from tacit.mechanisms.randomized_response import KaryResponse
-from tacit.mechanisms.running import ThresholdGate, TreeCounter
-from tacit.mechanisms.samplers import (
+from tacit.mechanisms.checks import (
     SMALLEST_EPSILON,
     check_epsilon,
     check_multiplier,
@@ -18,8 +15,14 @@ from tacit.mechanisms.samplers import (
     check_scale,
     check_whole,
 )
+from tacit.mechanisms.counter import TreeCounter
+from tacit.mechanisms.gate import ThresholdGate
+from tacit.mechanisms.gaussian import GaussianRelease
+from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.laplace import LaplaceRelease
+from tacit.mechanisms.randomized_response import KaryResponse
 from tacit.mechanisms.selection import Selection
-from tacit.mechanisms.sums import GramRelease, SumRelease
+from tacit.mechanisms.sums import SumRelease
 from tacit.mechanisms.topk import TopSelection
 
 ONE_TO_TWO = {"sensitivity": 1.0, "lower": 1.0, "upper": 2.0, "resolution": 1.0}

@@ -36,12 +36,12 @@ def test_total_stays_within(epsilons):
     budget = PrivacyFilter(PureAccountant, epsilon=1.0)
     granted = PureAccountant()
     for epsilon in epsilons:
-        refused = budget.halted
+        refused = budget.has_halted
         with suppress(PrivacyError):
             budget.spend(Laplace(1 / epsilon))
             assert not refused, "granted after a refusal"
             granted.add(Laplace(1 / epsilon))
-    assert granted.epsilon() == budget.spent <= 1.0
+    assert granted.epsilon() == budget.spent_epsilon <= 1.0
 
 
 def test_budget_can_be_used_up():
@@ -49,7 +49,7 @@ def test_budget_can_be_used_up():
     budget = PrivacyFilter(PureAccountant, epsilon=1.0)
     for _ in range(10):
         budget.spend(Laplace(10.0))
-    assert budget.spent == 1.0
+    assert budget.spent_epsilon == 1.0
     with pytest.raises(PrivacyError, match="do not release"):
         budget.spend(Laplace(10.0))
 
@@ -61,7 +61,7 @@ def test_refusal_is_final_and_free():
     for event in (Laplace(1.0), Laplace(100.0), PostProcessing()):
         with pytest.raises(PrivacyError):
             budget.spend(event)
-    assert (budget.spent, budget.halted) == (0.5, True)
+    assert (budget.spent_epsilon, budget.has_halted) == (0.5, True)
 
 
 def test_spending_is_all_or_nothing():
@@ -69,7 +69,7 @@ def test_spending_is_all_or_nothing():
     budget = PrivacyFilter(PureAccountant, epsilon=1.0)
     with pytest.raises(PrivacyError):
         budget.spend(compose(Laplace(2.0), repeat(Laplace(1.0), 3)))
-    assert budget.spent == 0
+    assert budget.spent_epsilon == 0
 
 
 def test_asking_changes_nothing():
@@ -77,7 +77,7 @@ def test_asking_changes_nothing():
     budget = PrivacyFilter(PureAccountant, epsilon=1.0)
     assert budget.affords(Laplace(1.0))
     assert not budget.affords(NonPrivate())
-    assert (budget.spent, budget.halted) == (0, False)
+    assert (budget.spent_epsilon, budget.has_halted) == (0, False)
     budget.spend(Laplace(1.0))
 
 
@@ -94,7 +94,7 @@ def test_unknown_event_does_not_halt():
     budget = PrivacyFilter(PureAccountant, epsilon=1.0)
     with pytest.raises(PrivacyError, match="no pure epsilon"):
         budget.spend(Gaussian(5.0))
-    assert (budget.spent, budget.halted) == (0, False)
+    assert (budget.spent_epsilon, budget.has_halted) == (0, False)
 
 
 def test_zcdp_budget():
@@ -109,7 +109,7 @@ def test_zcdp_budget():
     for _ in range(100):
         budget.spend(Gaussian(noise))
     assert not budget.affords(Gaussian(noise))
-    assert 0.999 < budget.spent <= 1.0
+    assert 0.999 < budget.spent_epsilon <= 1.0
 
 
 def test_message_says_nothing_of_what_is_left():
@@ -155,10 +155,10 @@ def test_a_forked_filter_is_refused(monkeypatch):
             with pytest.raises(PrivacyError, match="another process"):
                 ask(Laplace(2.0))
     budget.spend(Laplace(2.0))
-    assert (budget.spent, budget.halted) == (0.5, False)
+    assert (budget.spent_epsilon, budget.has_halted) == (0.5, False)
 
 
-@pytest.mark.parametrize("field", ["epsilon", "delta", "halted", "spent"])
+@pytest.mark.parametrize("field", ["epsilon", "delta", "has_halted", "spent_epsilon"])
 def test_a_budget_is_not_raised(field):
     """No field of a filter can be assigned to."""
     with pytest.raises(AttributeError):

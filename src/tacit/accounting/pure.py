@@ -1,0 +1,90 @@
+"""Pure differential privacy: epsilons add up.
+
+Source     Dwork, McSherry, Nissim, Smith (2006); Dwork, Roth (2014), Theorem 3.16.
+Guarantee  Holds for events chosen one after the other, each with knowledge of earlier releases:
+           basic composition is a filter in Rogers, Roth, Ullman, Vadhan (2016).
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import ClassVar
+
+from tacit.accounting import events
+from tacit.accounting.base import (
+    Accountant,
+    Prices,
+    check_delta,
+    check_epsilon,
+    is_gaussian,
+    refuse_unknown_event,
+    total_price,
+)
+from tacit.accounting.events import Event
+from tacit.accounting.rounding import MARGIN, float_above, round_up
+
+
+def _response_loss(event: events.RandomizedResponse) -> float:
+    """Return |ln(truth / chance of one other answer)|; infinite for always or never the truth."""
+    if event.truth in (0.0, 1.0):
+        return math.inf
+    odds = Fraction(event.truth) * (event.categories - 1) / (1 - Fraction(event.truth))
+    more = max(odds, 1 / odds) - 1
+    if more == 0:
+        return 0.0
+    rounded = float_above(more)
+    if rounded < math.inf:
+        return round_up(math.log1p(rounded))
+    return round_up(math.log(more.numerator) - math.log(more.denominator))
+
+
+PRICES: Prices = {
+    events.RandomizedResponse: _response_loss,
+    events.Laplace: lambda event: 1 / Fraction(event.noise_multiplier),
+    events.DiscreteLaplace: lambda event: 1 / Fraction(event.noise_multiplier),
+    events.Exponential: lambda event: event.epsilon,
+    events.TopK: lambda event: event.k * Fraction(event.epsilon),
+    events.Tree: lambda event: event.levels / Fraction(event.noise_multiplier),
+    events.Gate: lambda event: event.epsilon,
+    events.PostProcessing: lambda _: 0.0,
+    events.NonPrivate: lambda _: math.inf,
+}
+"""Pure loss of one event, in nats; a fraction is exact. A Tree here has Laplace noise."""
+
+
+class PureAccountant(Accountant):
+    """The sum of pure epsilons; Gaussian noise has none and is refused."""
+
+    adaptive: ClassVar[bool] = True
+
+    def epsilon(self, delta: float = 0.0) -> float:
+        """Return the sum at delta 0; with a delta, what remains for the worst such mechanism.
+
+        That is randomized response (Kairouz, Oh, Viswanath, 2015).
+        """
+        check_delta(delta)
+        total = total_price(self._counts.items(), PRICES)
+        inner = delta * (1 + math.exp(-total)) * (1 - MARGIN)
+        if delta == 1 or inner >= 1:
+            return 0.0
+        if not inner:
+            return total
+        return max(0.0, round_up(total + math.log1p(-inner), slack=total))
+
+    def delta(self, epsilon: float) -> float:
+        """Return (e^total - e^epsilon) / (1 + e^total): 0 from the sum on."""
+        check_epsilon(epsilon)
+        total = total_price(self._counts.items(), PRICES)
+        if epsilon >= total:
+            return 0.0
+        return min(1.0, round_up(-math.expm1(epsilon - total) / (1 + math.exp(-total))))
+
+    def refusal(self, event: Event) -> str | None:
+        """Refuse Gaussian noise, and events of unknown classes."""
+        if is_gaussian(event):
+            return (
+                "Gaussian noise has no pure epsilon: at delta = 0 its loss has no bound. Use the "
+                "zCDP accountant and state a delta above 0, or use Laplace noise."
+            )
+        return None if type(event) in PRICES else refuse_unknown_event("pure", event)

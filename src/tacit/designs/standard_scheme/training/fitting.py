@@ -1,0 +1,194 @@
+"""From checked settings and consenting people's ratings to all that a model holds.
+
+Runs at     the recommender.
+Sees        the consenting people's ratings and attributes in the clear.
+Guarantee   none for them, but for the tables if these are estimated privately.
+
+The order: people, their tables, item profiles, item-item weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from tacit.data.ratings import Column, Ratings, RatingScale
+from tacit.designs.standard_scheme.server import Ease, Profiles
+from tacit.designs.standard_scheme.settings import Settings
+from tacit.designs.standard_scheme.training.features import item_features
+from tacit.designs.standard_scheme.training.item_weights import fit_ease
+from tacit.designs.standard_scheme.training.people import (
+    Ints,
+    People,
+    consenting,
+    people_of,
+    unit,
+)
+from tacit.designs.standard_scheme.training.population import release
+from tacit.designs.standard_scheme.training.profiles import ProfileSettings, train_profiles
+from tacit.designs.standard_scheme.training.tables import FEWEST, Tables, estimate
+from tacit.errors import ConfigError
+from tacit.privacy import Measurement
+from tacit.randomness import replay, simulation
+from tacit.recommenders import inputs
+
+LEAST_SHOWABLE_SHARE = 0.1
+"""A model whose devices can show less of the items with enough raters is refused."""
+FEW_SHOWABLE_SHARE = 0.5
+"""Below this share a model says how few items its devices can show."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """All that a fit learns.
+
+    item_ids        (items,) of the catalogue
+    titles          of items, by id
+    scale           of the stars
+    n_consenting    number of people who trained it
+    people          their keyed hashes; None if the file that it came from has none
+    tables          public numbers, by attribute
+    profiles        what predicts stars
+    ease            what ranks lists
+    n_rated_enough  items with so many raters that devices could show them; None where even that
+                    number would be read off people who have an epsilon
+    taken           names in `inputs.TAKEN` of what was read off the ratings and taken for public
+    measurements    of attacks, for the card
+    """
+
+    item_ids: Column
+    titles: inputs.Titles
+    scale: RatingScale
+    n_consenting: int
+    people: People | None
+    tables: Mapping[str, Tables]
+    profiles: Profiles
+    ease: Ease
+    n_rated_enough: int | None
+    taken: tuple[str, ...] = tuple(inputs.TAKEN)
+    measurements: tuple[Measurement, ...] = ()
+
+    @property
+    def n_showable(self) -> int:
+        """Number of items that devices can show: those with a chance under every value."""
+        can_show = np.ones(len(self.item_ids), dtype=bool)
+        for table in self.tables.values():
+            can_show &= table.keep.min(axis=0) > 0
+        return int(can_show.sum())
+
+    @property
+    def shows_few_items(self) -> bool:
+        """Whether devices can show less than half of the items that have enough raters."""
+        enough = len(self.item_ids) if self.n_rated_enough is None else self.n_rated_enough
+        return self.n_showable < FEW_SHOWABLE_SHARE * enough
+
+
+def fit(settings: Settings, ratings: Ratings, earlier: People | None) -> Fitted:
+    """Learn from everybody in the ratings whose attributes are all known.
+
+    Args:
+        settings: checked choices.
+        ratings: of consenting people and others.
+        earlier: people of the model that this fit replaces.
+
+    Raises:
+        PrivacyError: it is not stated that the service learns nothing of what is rated otherwise,
+            or the release would tell the attribute.
+        ConfigError: too few people changed since the earlier fit, or devices could show hardly any
+            item.
+        DataError: an attribute, its values or the item features are missing.
+    """
+    settings.check_service()
+    rule, seed = settings.rule_on(ratings.scale), settings.random_state
+    people, numbers = consenting(ratings, settings.attributes, settings.values, settings.edges)
+    hashes = people_of(ratings, numbers, earlier)
+    tables = estimate(
+        people,
+        epsilon=settings.disclosure_epsilon,
+        contributions=settings.contributions,
+        shrink=not settings.published,
+        coupling=rule.transform == "coupling",
+        seed=seed,
+    )
+    of_attributes = list(tables.values())
+    features = None if settings.profiles == "latent" else item_features(ratings)
+    profiles = train_profiles(
+        people.levels,
+        people.labels,
+        of_attributes,
+        people.n_levels,
+        lowest=ratings.scale.minimum / unit(ratings.scale),
+        settings=ProfileSettings(
+            settings.profiles, settings.factors, published=settings.published, seed=seed
+        ),
+        features=features,
+    )
+
+    def simulate(levels: sparse.csr_array, who: Ints) -> sparse.csr_array:
+        with simulation():
+            return release(
+                levels,
+                people.labels[who],
+                of_attributes,
+                rule,
+                n_levels=people.n_levels,
+                source=replay(seed),
+            )
+
+    fitted = Fitted(
+        item_ids=ratings.item_ids,
+        titles=inputs.titles_of(ratings),
+        scale=ratings.scale,
+        n_consenting=people.n_people,
+        people=hashes,
+        tables=tables,
+        profiles=profiles,
+        ease=fit_ease(people.levels, people.n_levels, simulate, seed=seed),
+        n_rated_enough=count_rated_enough(people.levels, settings),
+        taken=taken_for_public(settings, ratings),
+    )
+    if rule.selection:
+        refuse_few_showable(fitted)
+    return fitted
+
+
+def count_rated_enough(levels: sparse.csr_array, settings: Settings) -> int | None:
+    """Number of items with FEWEST raters or more; None where the tables have an epsilon."""
+    if settings.has_private_disclosure:
+        return None
+    raters = np.bincount(levels.indices, minlength=levels.shape[1])
+    return int((raters >= FEWEST).sum())
+
+
+def taken_for_public(settings: Settings, ratings: Ratings) -> tuple[str, ...]:
+    """What was read off the ratings and is taken for public: names in `inputs.TAKEN`."""
+    unlisted = set(settings.attributes) - set(settings.values) - set(settings.edges)
+    values = ("values",) if unlisted else ()
+    return (*inputs.taken_for_public(ratings), *values)
+
+
+def refuse_few_showable(fitted: Fitted) -> None:
+    """Raise ConfigError if devices could show hardly any of the items with enough raters."""
+    enough = fitted.n_rated_enough
+    if enough is None or fitted.n_showable >= LEAST_SHOWABLE_SHARE * enough:
+        return
+    values = {name: len(table.values) for name, table in fitted.tables.items()}
+    listed = ", ".join(f"{name} has {number} values" for name, number in values.items())
+    raise ConfigError(
+        f"Devices could show {fitted.n_showable:,} of the {enough:,} items with {FEWEST} raters "
+        f"or more: {listed}, and an item is shown only if people with every value rate it. Merge "
+        "values into a few, and cut numbers at edges such as edges={'age': (25, 45)} "
+        "(--edges age=25,45)."
+    )
+
+
+def describe_showable(fitted: Fitted) -> str:
+    """Sentence with the number of items that devices can show."""
+    enough = fitted.n_rated_enough
+    of_all = f"{len(fitted.item_ids):,} items"
+    if enough is not None:
+        of_all = f"{enough:,} items with {FEWEST} raters or more"
+    return f"Devices can show {fitted.n_showable:,} of {of_all}."

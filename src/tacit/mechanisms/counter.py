@@ -1,0 +1,146 @@
+"""A running total over a stated number of steps: the binary tree counter.
+
+Source       Chan, Shi, Song: Private and continual release of statistics (TISSEC 2011); Dwork,
+             Naor, Pitassi, Rothblum: Differential privacy under continual observation (STOC 2010).
+Guarantee    epsilon for ALL totals together, over the whole life of the counter, if one step's
+             value changes. A person with values in several steps is charged for each of them.
+             levels = floor(log2(horizon)) + 1: with log2(horizon) levels the loss would exceed
+             the claim (twice it for horizon = 2).
+Sensitivity  none is asked for: each value is clamped to [0, bound], so a change moves it by at
+             most `bound` and moves at most one node per level.
+Sampler      OpenDP's discrete Laplace on integers; a running counter draws in blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.accounting.events import Event, NonPrivate, Tree
+from tacit.accounting.rounding import float_above
+from tacit.errors import PrivacyError
+from tacit.mechanisms.checks import (
+    MOST_STEPS,
+    check_epsilon,
+    check_whole,
+    clamped_integer,
+    clamped_integers,
+)
+from tacit.mechanisms.runs import LaplaceBlocks, MechanismRun, laplace_noise
+
+_LARGEST_TOTAL = (1 << 63) - 1
+"""Totals are cut to it: immense noise in several nodes must not pass what 64 bits hold."""
+
+
+@dataclass(frozen=True)
+class TreeCounter:
+    """Whole numbers come in one by one, and after each the noisy total so far goes out."""
+
+    epsilon: float
+    """Loss of the counter's whole life, in nats; inf gives exact totals."""
+    horizon: int
+    """Number of steps after which nothing more is released."""
+    bound: int = 1
+    """The largest value of one step."""
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        check_whole("horizon", self.horizon, least=1, most=MOST_STEPS)
+        check_whole("bound", self.bound, least=1, most=MOST_STEPS // self.horizon)
+
+    @property
+    def levels(self) -> int:
+        """Number of nodes, at most, that hold one step's value: floor(log2(horizon)) + 1."""
+        return self.horizon.bit_length()
+
+    @cached_property
+    def scale(self) -> float:
+        """Scale of each node's noise; epsilon is finite."""
+        return float_above(self.noise_multiplier * self.bound)
+
+    @property
+    def noise_multiplier(self) -> Fraction:
+        """Scale / bound, rounded up, so that the event's loss is not below the real one."""
+        return Fraction(float_above(self.levels / Fraction(self.epsilon)))
+
+    @property
+    def event(self) -> Event:
+        """The cost of the counter's whole life."""
+        if math.isinf(self.epsilon):
+            return NonPrivate()
+        return Tree(self.levels, float(self.noise_multiplier))
+
+    def start(self) -> TreeRun:
+        """Start a counter at zero. Each one started costs `event` again."""
+        return TreeRun(self)
+
+    def __call__(self, values: ArrayLike) -> NDArray[np.int64]:
+        """Return the totals after each of at most `horizon` values (steps,), all at once.
+
+        Raises:
+            DataError: A value is not whole.
+            PrivacyError: There are more values than the horizon.
+        """
+        steps = clamped_integers(values).ravel().tolist()
+        if len(steps) > self.horizon:
+            raise PrivacyError(f"This counter was promised at most {self.horizon} steps.")
+        run = self.start()
+        noise = laplace_noise(len(steps), 0.0 if math.isinf(self.epsilon) else self.scale)
+        totals = [run.take_step(value, noise[step]) for step, value in enumerate(steps)]
+        return np.array(totals, dtype=np.int64)
+
+
+class TreeRun(MechanismRun):
+    """One life of a counter."""
+
+    def __init__(self, counter: TreeCounter) -> None:
+        super().__init__()
+        self.counter = counter
+        self._step = 0
+        self._blocks = None if math.isinf(counter.epsilon) else LaplaceBlocks(counter.scale)
+        self._exact = [0] * counter.levels
+        self._noisy = [0] * counter.levels
+
+    @property
+    def step(self) -> int:
+        """Number of values that were counted so far."""
+        return self._step
+
+    def add(self, value: int) -> int:
+        """Count `value`, clamped to [0, bound], and return the noisy total of everything so far.
+
+        Raises:
+            DataError: The value is not one whole number.
+            PrivacyError: The counter has made all its steps.
+        """
+        self._check_process()
+        with self._lock:
+            left = self.counter.horizon - self._step
+            if left == 0:
+                raise PrivacyError(
+                    f"This counter has made its {self.counter.horizon} steps and releases no more. "
+                    "Start another one, and charge for it."
+                )
+            number = clamped_integer(value, otherwise="a step of a counter is one number")
+            noise = 0 if self._blocks is None else self._blocks.next_noise(left)
+            return self.take_step(number, noise)
+
+    def take_step(self, value: int, noise: int) -> int:
+        """Close the node that ends at this step; it takes in all lower ones, which are done.
+
+        It neither locks nor draws: `add` and `TreeCounter` do.
+        """
+        self._step += 1
+        level = (self._step & -self._step).bit_length() - 1
+        clamped = min(max(value, 0), self.counter.bound)
+        self._exact[level] = clamped + sum(self._exact[:level])
+        self._noisy[level] = self._exact[level] + noise  # once: never drawn again for this node
+        self._exact[:level] = [0] * level
+        self._noisy[:level] = [0] * level
+        # A node is 0 unless the binary form of the step number names it.
+        return max(-_LARGEST_TOTAL, min(sum(self._noisy), _LARGEST_TOTAL))

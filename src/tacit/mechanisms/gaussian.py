@@ -1,0 +1,109 @@
+"""Gaussian noise on a public grid of integers, from OpenDP's exact sampler.
+
+Source       Canonne, Kamath, Steinke: The discrete Gaussian for differential privacy (NeurIPS
+             2020), Theorem 4: sigma / L2 sensitivity = m gives 1 / (2 m^2)-zCDP, as does
+             the continuous Gaussian (Bun and Steinke, TCC 2016).
+Guarantee    1 / (2 noise_multiplier^2)-zCDP. No pure epsilon.
+Sensitivity  the L2 distance of two neighbouring vectors before rounding, and in how many entries
+             they may differ: rounding costs up to one step in each.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.accounting.events import DiscreteGaussian, DiscreteGaussianVector, Event, NonPrivate
+from tacit.accounting.rounding import float_above
+from tacit.mechanisms import samplers
+from tacit.mechanisms.checks import (
+    MOST_STEPS,
+    check_multiplier,
+    check_positive,
+    check_scale,
+    check_whole,
+    finite_floats,
+)
+from tacit.mechanisms.grid import Grid
+
+MARGIN = 1 + 2**-40
+"""Factor of sigma that covers the rounding of the few float operations that make it."""
+
+
+@dataclass(frozen=True)
+class GaussianRelease:
+    """Numbers, clamped, rounded down to the grid, plus Gaussian noise."""
+
+    noise_multiplier: float
+    """sigma / L2 sensitivity; 0 releases the numbers as they are."""
+    sensitivity: float
+    """L2 distance of two neighbouring arrays, in the unit of the numbers."""
+    lower: float
+    """Lower bound of the grid."""
+    upper: float
+    """Upper bound of the grid."""
+    resolution: float
+    """Step of the grid, a power of two."""
+    changes: int = 1
+    """Number of entries in which two neighbouring arrays may differ."""
+
+    def __post_init__(self) -> None:
+        check_multiplier(self.noise_multiplier)
+        check_positive("sensitivity", self.sensitivity)
+        check_whole("changes", self.changes, least=1, most=MOST_STEPS)
+        check_scale(self.sigma)
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The grid to which numbers are rounded down."""
+        return Grid(self.resolution, self.lower, self.upper)
+
+    @property
+    def sigma(self) -> float:
+        """Parameter of the noise, in steps of the grid."""
+        return self.noise_multiplier * self._distance * MARGIN
+
+    @property
+    def event(self) -> Event:
+        """The cost of one call, however many entries it has."""
+        if self.noise_multiplier == 0:
+            return NonPrivate()
+        steps_of_one_entry = int(self._distance) if self.changes == 1 else None
+        return DiscreteGaussian(self.noise_multiplier, steps_of_one_entry)
+
+    def __call__(self, values: ArrayLike) -> NDArray[np.float64]:
+        """Release `values` as multiples of the resolution, of the same shape, not clamped again.
+
+        Raises:
+            DataError: A value is NaN, infinite or no number.
+        """
+        if self.noise_multiplier == 0:
+            return finite_floats(values)
+        steps = self.grid.to_steps(values)
+        return self.grid.to_numbers(samplers.discrete_gaussian(steps, self.sigma))
+
+    @property
+    def _distance(self) -> float:
+        """L2 distance after rounding, in steps: ceil(d / step) in one entry, d / step + sqrt(m)
+        in m entries."""
+        if self.changes == 1:
+            return float_above(Fraction(self.grid.distance(self.sensitivity)))
+        return self.sensitivity / self.resolution + math.sqrt(self.changes)
+
+
+def vector_event(noise_multiplier: float, *, sigma: float, entries: int) -> Event:
+    """Return the cost of Gaussian noise on a whole table.
+
+    Args:
+        noise_multiplier: sigma / L2 distance of neighbours; 0 for no noise.
+        sigma: Parameter of the least noisy entry, in steps, as it is drawn.
+        entries: Number of entries of the table.
+    """
+    if noise_multiplier == 0:
+        return NonPrivate()
+    return DiscreteGaussianVector(noise_multiplier, sigma, entries)
