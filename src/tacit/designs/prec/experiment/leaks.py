@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -224,7 +224,8 @@ def _steps(
     chances = zip(first.chances(number, one), second.chances(number, other), strict=True)
     for given, (chance, another) in enumerate(chances):
         answer = bool(liked[given])
-        after = first.charge(number, one, given, answer), second.charge(number, other, given, answer)
+        after_one = first.charge(number, one, given, answer)
+        after = (after_one, second.charge(number, other, given, answer))
         found.append(_Step(float(chance), math.log(chance / another), after))
     return found
 
@@ -267,15 +268,11 @@ def _both_patterns(game: Game, seed: int) -> PatternPair:
     """Theorem 15: every voter votes as U, or every voter as U'."""
     patterns = []
     for number in (1, 2):
-        votes, likes = _recorded(Game(**_with_pattern(game, number)), seed)
+        votes, likes = _recorded(replace(game, pattern=number), seed)
         patterns.append(votes)
     first, second = patterns
     voters = first.shape[1]
     return PatternPair(first, second, likes, 2 * voters, voters, 2 * voters)
-
-
-def _with_pattern(game: Game, number: int) -> dict[str, object]:
-    return {name: getattr(game, name) for name in Game.__dataclass_fields__} | {"pattern": number}
 
 
 def _with_or_without_a_peer(game: Game, seed: int) -> PatternPair:

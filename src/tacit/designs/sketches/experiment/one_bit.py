@@ -99,7 +99,7 @@ def _is_told(
 
 
 def _like_shares(answers: Ints) -> NDArray[np.float64]:
-    """(items,) share of likes among what was told of an item; 1/2 where nothing was."""
+    """(items,) share of likes among what was revealed of an item; 1/2 where nothing was."""
     told = answers.sum(axis=0)
     shares: NDArray[np.float64] = np.where(told > 0, answers[1] / np.maximum(told, 1), 0.5)
     return shares
