@@ -37,16 +37,6 @@ UNNAMED: dict[str, set[str]] = {
         "Similarities found",
         "Table: one domain beside ALS",
     },
-    "prec": {
-        "Theorems 1 and 2, Lemmas 3 to 5",
-        "Theorem 7, Lemma 8, Theorem 15",
-        "Theorems 9 and 10",
-        "Theorem 11",
-        "Lemmas 12 to 14",
-        "Theorem 16",
-        "Theorem 17",
-        "Lemmas 18 and 19",
-    },
     "pdap": {
         "Theorems 1 to 3, Lemmas 1 to 6",
         "Lemma 2",

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from itertools import chain, product
 from operator import itemgetter
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from tacit.data.synthetic_worlds import Blocks, example
 from tacit.design import Command, Run, option
 from tacit.errors import ConfigError
-from tacit.evaluation import SEED, WORKERS, Result, Table, grouped, manifest
+from tacit.evaluation import SEED, WORKERS, Result, Table, grouped, manifest, mean_interval
 from tacit.evaluation.runner import Runner
 
 if TYPE_CHECKING:
@@ -279,21 +278,33 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
         Runner(population, workers=settings.workers) as runner,
     ):
         rows = [*chain.from_iterable(runner.run(_simulated, tasks, advance))]
+    points = means_over_seeds(rows)
     columns = {
-        "method": lambda same: same[0]["method"],
-        "items": lambda same: same[0]["items"],
-        "rated": lambda same: same[0]["rated"],
-        "epsilon": lambda same: "inf" if same[0]["epsilon"] is None else f"{same[0]['epsilon']:g}",
-        "people": lambda same: f"{same[0]['users']:,}",
-        "labels right": lambda same: fmean(row["accuracy"] for row in same),
-        "ARI": lambda same: fmean(row["ari"] for row in same),
+        "method": lambda point: point["method"],
+        "items": lambda point: point["items"],
+        "rated": lambda point: point["rated"],
+        "epsilon": lambda point: "inf" if point["epsilon"] is None else f"{point['epsilon']:g}",
+        "people": lambda point: f"{point['users']:,}",
+        "labels right": lambda point: point["accuracy"][0],
+        "ARI": lambda point: point["ari"][0],
     }
-    by_setting = grouped(rows, itemgetter("method", "items", "rated", "epsilon", "users")).values()
     return Result(
-        {"rows": rows},
-        (Table.of("", columns, by_setting), "Means over seeds; --json prints every one."),
+        {"rows": rows, "points": points},
+        (Table.of("", columns, points), "Means over seeds; --json prints every one."),
         "tacit plan sketches  says how many people it takes.",
     )
+
+
+def means_over_seeds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One point for each setting: accuracy and ari as [mean, low, high], 95 % intervals."""
+    names = ("method", "items", "rated", "epsilon", "users")
+    points = []
+    for setting, same in grouped(rows, itemgetter(*names)).items():
+        point: dict[str, Any] = dict(zip(names, setting, strict=True))
+        for name, low in (("accuracy", 0.0), ("ari", -1.0)):
+            point[name] = [*mean_interval([row[name] for row in same], bounds=(low, 1.0))]
+        points.append(point)
+    return points
 
 
 def _simulated(population: dict[str, Any], *task: Any) -> list[dict[str, Any]]:
