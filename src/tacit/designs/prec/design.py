@@ -130,13 +130,14 @@ ITEMS = (
     PaperResult(
         "Theorem 11",
         "refuted",
-        "tacit audit prec --planted",
+        "tacit audit prec --variant published",
         "holds under a promise that nothing checks; without a gate a client makes the leak grow",
         shows=(
             "audits[mechanism=p-rec-published].epsilon",
             "audits[mechanism=p-rec-published].exact",
+            "audits[mechanism=p-rec-published].lower_bound",
         ),
-        small="--variant published --samples 500",
+        small="--samples 1000",
     ),
     PaperResult(
         "Lemmas 12 to 14",
