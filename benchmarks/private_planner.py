@@ -23,7 +23,7 @@ from tacit.data import generate, read_movielens
 from tacit.data.domains import split_by_genre
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic_worlds import films
-from tacit.designs.private.guarantees import plan
+from tacit.designs.private.plan import plan_releases
 from tacit.evaluation.lists import judge_lists, list_trial
 from tacit.recommenders.baselines import Popularity
 
@@ -59,7 +59,7 @@ def cells(world: World, splits: range) -> Iterator[dict[str, Any]]:
         ]
         items = ratings.n_items if target is None else len(trials[0].candidates or ())
         people = trials[0].train.n_users
-        said = plan(people, items, epsilon, across=target is not None)
+        said = plan_releases(people, items, epsilon, across=target is not None)
         gain = float(np.mean(gains))
         yield {
             "data": name, "people": people, "items": items, "epsilon": epsilon,

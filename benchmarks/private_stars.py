@@ -4,8 +4,8 @@
 
 In one domain a random 20 % of ratings is held out. Generated: people whose ratings follow ten
 factors, a quarter of them new to the target (`generate_domains(20000, (1000, 1000), 30.0)`), and
-films in one domain. `star_model` alone, at the noise that `Private(epsilon, stars=True)` gives it,
-which `tacit.designs.private.stars` draws from the operating system.
+films in one domain. `tacit.profile_sums.release_stars` alone, at the noise that
+`Private(epsilon, stars=True)` gives it, which is drawn from the operating system.
 """
 
 from __future__ import annotations
@@ -21,16 +21,19 @@ from tacit.data.domains import cross_domain_split
 from tacit.data.ratings import Ratings
 from tacit.data.splits import Split, random_per_user
 from tacit.data.synthetic_worlds import films, generate_domains
-from tacit.designs.private import stars
-from tacit.designs.private.fitting import Features
-from tacit.designs.private.people import Sides, features
-from tacit.designs.private.settings import Settings, noise_multipliers
+from tacit.profile_sums import release_stars
+from tacit.profile_sums.catalogue import ItemSides
+from tacit.profile_sums.events import noise_multipliers
+from tacit.profile_sums.features import FeatureTables, feature_columns
+from tacit.profile_sums.settings import Settings
 
 EPSILONS = (0.5, 1.0, 3.0, math.inf)
 PEOPLE = 1000  # test people at most
 
 
-def cells(folders: list[str], seed: int, splits: int) -> Iterator[tuple[str, Sides, list[Split]]]:
+def cells(
+    folders: list[str], seed: int, splits: int
+) -> Iterator[tuple[str, ItemSides, list[Split]]]:
     """Name, sides and splits of each data set."""
     for folder in folders:
         ratings, seeds = tacit.load(folder), range(seed, seed + splits)
@@ -40,21 +43,21 @@ def cells(folders: list[str], seed: int, splits: int) -> Iterator[tuple[str, Sid
         yield f"films {people}", one_domain(world), [random_per_user(world, 0.2, seed=seed)]
     world = generate_domains(20_000, (1000, 1000), 30.0, seed=seed)
     split = cross_domain_split(world, source="source", target="target", share=0.25, seed=seed)
-    yield "factors 20000", Sides(2000, np.arange(1000), np.arange(1000, 2000)), [split]
+    yield "factors 20000", ItemSides(2000, np.arange(1000), np.arange(1000, 2000)), [split]
 
 
-def one_domain(ratings: Ratings) -> Sides:
+def one_domain(ratings: Ratings) -> ItemSides:
     items = np.arange(ratings.n_items)
-    return Sides(ratings.n_items, items, items)
+    return ItemSides(ratings.n_items, items, items)
 
 
-def error(split: Split, sides: Sides, epsilon: float) -> tuple[float, int]:
+def error(split: Split, sides: ItemSides, epsilon: float) -> tuple[float, int]:
     """Mean absolute error of some people, and how many factors there are."""
     train, test = split.train, split.test
-    names, table = features(train, None)
-    known = Features(table[sides.context], table[sides.targets]) if len(names) >= 2 else None
+    names, table = feature_columns(train, None)
+    known = FeatureTables(table[sides.context], table[sides.targets]) if len(names) >= 2 else None
     noises = noise_multipliers(Settings(epsilon, stars=True))[4:]
-    model = stars.star_model(train, sides, known, noises, float(train.n_users))
+    model = release_stars.release_stars(train, sides, known, noises, float(train.n_users))
     place = np.full(train.n_items, -1)
     for items, start in ((sides.context, len(sides.targets)), (sides.targets, 0)):
         if start + len(items) <= len(model.effects):
@@ -82,16 +85,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=40)
     parser.add_argument("--splits", type=int, default=4)
     asked = parser.parse_args()
-    many = stars.MANY
+    many = release_stars.PEOPLE_FOR_FACTORS
     for name, sides, splits in cells(asked.folders, asked.seed, asked.splits):
         print(f"{name}: own mean {np.mean([own_mean(split) for split in splits]):.4f}")
         for epsilon in EPSILONS:
             found = [error(split, sides, epsilon) for split in splits]
             made, spread = np.mean([each for each, _ in found]), np.std([each for each, _ in found])
             factors = [k for _, k in found]
-            stars.MANY = math.inf
+            release_stars.PEOPLE_FOR_FACTORS = math.inf
             alone = np.mean([error(split, sides, epsilon)[0] for split in splits])
-            stars.MANY = many
+            release_stars.PEOPLE_FOR_FACTORS = many
             said = f"{made:.4f} (sd {spread:.4f}), factors {factors}; means alone {alone:.4f}"
             print(f"  epsilon {epsilon:g}: {said}", flush=True)
 

@@ -21,14 +21,13 @@ import numba
 import numpy as np
 from turns import show
 
-from tacit.designs.private.popular import clip_of
-from tacit.designs.private.settings import step
-from tacit.engine.profile_sums_compiled import clip_person
-from tacit.engine.stars_compiled import StarRows, StarTable, stars
+from tacit.engine.profile_kernels.clip import clip_person
+from tacit.engine.profile_kernels.star_factors import StarRows, StarTable, add_star_factors
 from tacit.mechanisms.sums import SumRelease
+from tacit.profile_sums.sums.clipping import clip_rule, resolution_for
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "designs" / "private"))
-from sums_reference import star_table  # the bits that the kernel is held to
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+from profile_reference import star_table  # the bits that the kernel is held to
 
 ITEMS, OF_PERSON, TASTES, HEAD, NORM = 27_000, 145, 10, 100, 1.5
 one_table = numba.njit(nogil=True, error_model="numpy")(star_table)
@@ -64,16 +63,16 @@ def main() -> None:
     asked = parser.parse_args()
     rows, known = world(int(asked.ratings / OF_PERSON))
     few = rows._replace(offsets=rows.offsets[:3])
-    mechanism = SumRelease(3.0, ITEMS + TASTES, TASTES, NORM, step(NORM))
-    ways = {"kernel": stars, "readable": readable}
+    mechanism = SumRelease(3.0, ITEMS + TASTES, TASTES, NORM, resolution_for(NORM))
+    ways = {"kernel": add_star_factors, "readable": readable}
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     totals = {}
     for way in ways.values():
-        way(few, known, clip_of(mechanism), mechanism.zero_table())  # compiles
+        way(few, known, clip_rule(mechanism), mechanism.zero_table())  # compiles
     for _ in range(asked.rounds):
         for name, way in ways.items():
             totals[name], start = mechanism.zero_table(), time.process_time()
-            way(rows, known, clip_of(mechanism), totals[name])
+            way(rows, known, clip_rule(mechanism), totals[name])
             seconds[name].append(time.process_time() - start)
     ratios = [slow / fast for fast, slow in zip(*seconds.values(), strict=True)]
     result = {

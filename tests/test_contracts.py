@@ -25,6 +25,7 @@ PLANTED = {
     "designs/sketches/server.py": ("tacit.designs.sketches.device",),
     "designs/sketches/device.py": ("numpy",),
     "client/__init__.py": ("numpy",),
+    "profile_sums/people.py": ("tacit.designs.private.model",),
     "privacy/__init__.py": ("tacit.accounting.base",),
 }
 """By file, the modules that are imported there besides."""

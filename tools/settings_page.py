@@ -12,7 +12,7 @@ from typing import Any
 
 from tracked import ROOT
 
-from tacit.design import nouns
+from tacit.design import served_sections
 from tacit.service.models import ServedModel
 from tacit.service.settings import PREFIX, Settings, kinds_of
 
@@ -52,7 +52,7 @@ ABOUT = {
 def page() -> str:
     """Its text."""
     served = {"models": ServedModel} | {
-        noun: owner.load(one.kind) for noun, (owner, one) in nouns().items()
+        noun: owner.load(one.kind) for noun, (owner, one) in served_sections().items()
     }
     parts = [HEAD, *table(Settings)]
     for noun in sorted(served, key=lambda noun: (noun != "models", noun)):

@@ -41,15 +41,15 @@ FOLDERS = frozenset(
 FILES = frozenset(
     {
         "auditing/test_empirical.py",
-        "auditing/test_planted.py",
-        "auditing/test_shipped.py",
+        "auditing/test_planted_bugs.py",
+        "auditing/test_shipped_mechanisms.py",
         "data/test_command.py",
         "data/test_download.py",
         "data/test_genres.py",
         "data/test_import.py",
         "data/test_movielens.py",
         "designs/pdap/test_network.py",
-        "designs/private/test_releases.py",
+        "designs/private/test_refits.py",
         "designs/sketches/test_fake_devices.py",
         "designs/sketches/test_killed.py",
         "designs/standard_scheme/test_certainty.py",

@@ -22,8 +22,9 @@ from pdap_answers import Answering, answer_range
 from tacit import randomness
 from tacit.accounting import PureAccountant
 from tacit.data.clicks import generate
-from tacit.designs.pdap.experiment import Row, Run
-from tacit.designs.pdap.experiment.policies import Network, World
+from tacit.designs.pdap.experiment.network import Network
+from tacit.designs.pdap.experiment.run import Row, Run
+from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.forwarding import Agreement, Forwarder
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.trust import NEVER, TrustSettings
@@ -51,8 +52,8 @@ def runs(ways: Sequence[str], world: World, epsilon: float, seeds: Sequence[int]
                 vendors = dict(zip(world.names, (vendor for vendor, _ in made), strict=True))
                 network = Network(vendors, seen=way == "all", spent=made[0][1])
                 run = Run(network, world, truth, seed)
-                run.until(world.arrivals)
-                yield run.row(way, epsilon, seed)
+                run.train(world.arrivals)
+                yield run.row(way, epsilon, seed, run.training, "cumulative")
 
 
 def _made(

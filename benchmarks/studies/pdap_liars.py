@@ -32,7 +32,7 @@ from pdap_answers import Answering, answer_range
 from tacit import randomness
 from tacit.data.clicks import Clicks, generate
 from tacit.designs.pdap.control import Setting
-from tacit.designs.pdap.experiment.policies import Network
+from tacit.designs.pdap.experiment.network import Network
 from tacit.designs.pdap.forwarding import CLEAR, Agreement, Forwarder
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.messages import MICRO, Reward

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.claims import where
+from tacit.auditing.claims import error_place
 from tacit.auditing.replays import Fit, ReplayComparison, Transcript, compare_replay, record_fit
 from tacit.auditing.sampler_spy import Answer, SamplerCall
 from tacit.mechanisms import samplers
@@ -75,7 +75,7 @@ def examine(profile: Profile, *, seed: int, cases: int | None = None) -> Found:
         try:
             worst = max(worst, profile.case(generator))
         except Exception as error:
-            failed = where(error)
+            failed = error_place(error)
         if failed or worst > 1 + _ROUNDING:
             break
     return Found(profile.artefact, drawn, worst, time.perf_counter() - began, seed, failed)

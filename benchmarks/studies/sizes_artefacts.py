@@ -29,14 +29,14 @@ from sizes import (
     whole,
 )
 
-from tacit.auditing.gaussian import epsilon_of
-from tacit.designs.private.audit.worlds import DELTA, answers
+from tacit.auditing.gaussian import epsilon_of_mu
 from tacit.designs.standard_scheme.training.people import Consenting
 from tacit.designs.standard_scheme.training.tables import estimate_privately
 from tacit.designs.xmap.audit import fit
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Stars, ratings
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.sums import Contributions, SumRelease
+from tacit.profile_sums.audit.worlds import DELTA, answer_sampler
 
 _RARE = 3
 """Items with 0, 1 and 2 raters."""
@@ -165,9 +165,9 @@ def xmap(generator: Generator) -> float:
     tables = ratings(rows, domains), ratings(rows[:-1], domains)
     first, other = tables if generator.random() < 0.5 else tables[::-1]
     _, mu = replayed(
-        partial(fit, epsilon=epsilon), first, other, answers(whole(generator, 1, 1 << 30))
+        partial(fit, epsilon=epsilon), first, other, answer_sampler(whole(generator, 1, 1 << 30))
     )
-    return epsilon_of(mu, DELTA) / epsilon if mu < math.inf else math.inf
+    return epsilon_of_mu(mu, DELTA) / epsilon if mu < math.inf else math.inf
 
 
 BENCH: tuple[Profile, ...] = (

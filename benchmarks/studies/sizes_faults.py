@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from sizes import Found, examine
 from sizes_artefacts import BENCH, BY_NAME
 
-from tacit.auditing.bugs import planted
-from tacit.designs.private import popular, stars
+from tacit.auditing.bugs import plant
 from tacit.designs.standard_scheme.training import people as training
 from tacit.designs.standard_scheme.training import tables
 from tacit.mechanisms import gate, runs, samplers, topk
@@ -38,6 +37,7 @@ from tacit.mechanisms.runs import LaplaceBlocks
 from tacit.mechanisms.selection import Selection
 from tacit.mechanisms.sums import SumRelease
 from tacit.mechanisms.topk import TopSelection
+from tacit.profile_sums.sums import star_means, top_items
 
 Kind = Literal["size", "branch", "support", "composition"]
 Step = TypeVar("Step")
@@ -56,7 +56,7 @@ class Fault:
         """The profile's verdict on the faulty code. Of the cases of five audits: some branches are
         in one case of twelve, and one audit in fifty would miss a bug there."""
         profile = BY_NAME[self.artefact]
-        with planted(self.steps):
+        with plant(self.steps):
             return examine(profile, seed=seed, cases=5 * profile.cases)
 
 
@@ -226,7 +226,7 @@ def unclipped(release: SumRelease, block: Any) -> NDArray[np.int64]:
     return np.asarray(np.trunc(block.values / release.resolution), dtype=np.int64)
 
 
-@_fault("branch", _XMAP, stars, "SumRelease", "stars of a person not clipped")
+@_fault("branch", _XMAP, star_means, "SumRelease", "stars of a person not clipped")
 class StarsAsTheyAre(SumRelease):
     clipped = unclipped
 
@@ -349,13 +349,13 @@ def exact_zeros(values: Any, scale: float) -> NDArray[np.int64]:
     return _but_for(0, values, scale)
 
 
-@_fault("composition", _XMAP, popular, "GramRelease", "half of the Gram matrix's noise")
+@_fault("composition", _XMAP, top_items, "GramRelease", "half of the Gram matrix's noise")
 def half_the_noise(noise: float, *rest: Any, **named: Any) -> GramRelease:
     return GramRelease(noise / 2, *rest, **named)
 
 
 @_fault(
-    "composition", _XMAP, popular, "SumRelease",
+    "composition", _XMAP, top_items, "SumRelease",
     "a tenth of the noise on products across domains",
 )  # fmt: skip
 def a_tenth_of_the_noise(noise: float, *rest: Any, **named: Any) -> SumRelease:

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sizes import Generator, far, number, replayed, whole
 
-from tacit.auditing import bench
+from tacit.auditing import exact_losses
 from tacit.auditing.output_distributions import distribution
 from tacit.auditing.rules import AboveThreshold, upper_bound
 from tacit.auditing.sampler_spy import laplace_loss, moves
-from tacit.auditing.shipped import first_stop, gate_scales, one_by_one
+from tacit.auditing.shipped_mechanisms import count_stream, first_stop, gate_scales
 from tacit.mechanisms.counter import TreeCounter
 from tacit.mechanisms.gate import ThresholdGate
 from tacit.mechanisms.gaussian import GaussianRelease
@@ -140,7 +140,7 @@ def tree(generator: Generator) -> float:
     b = a.copy()
     moved = 0 if generator.random() < 0.5 else int(generator.integers(length))
     a[moved], b[moved] = generator.choice([0, bound, bound], 2, replace=False)
-    call = counter if generator.random() < 0.5 else one_by_one(counter)
+    call = counter if generator.random() < 0.5 else count_stream(counter)
     return laplace_loss(moves(call, a, b)) / counter.epsilon
 
 
@@ -179,7 +179,7 @@ def selection(generator: Generator) -> float:
     made = Selection(number(generator, 0.05, 8.0), count, 1, 0, 20, 1, monotonic)
     a, b = _scores(generator, count, monotonic)
     distributions = [distribution(lambda s=scores: int(made(s, secure()))) for scores in (a, b)]  # type: ignore[misc]
-    return bench.loss(*distributions) / made.epsilon
+    return exact_losses.exact_loss(*distributions) / made.epsilon
 
 
 def top_selection(generator: Generator) -> float:
@@ -192,4 +192,4 @@ def top_selection(generator: Generator) -> float:
         distribution(lambda s=scores: tuple(made(s, secure()).tolist()))  # type: ignore[misc]
         for scores in (a, b)
     ]
-    return bench.loss(*distributions) / made.epsilon
+    return exact_losses.exact_loss(*distributions) / made.epsilon

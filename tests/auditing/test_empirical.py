@@ -16,7 +16,7 @@ from tacit.auditing.empirical import (
     clopper_pearson,
     ideal_bound,
 )
-from tacit.auditing.gaussian import audit_gaussian, delta_of, epsilon_of, masses
+from tacit.auditing.gaussian import audit_gaussian, delta_of_mu, epsilon_of_mu, gaussian_masses
 from tacit.errors import ConfigError
 from tacit.mechanisms.randomized_response import BitRelease, KaryResponse
 from tacit.randomness import secure
@@ -119,7 +119,7 @@ def test_gaussian_alarms_are_rare(mu, audits, allowed):
 @AUDITS
 def test_gaussian_alarms_are_rare_on_the_coarsest_grid(audits, allowed):
     """Gaussian audits of discrete noise with sigma 32, as coarse as is allowed."""
-    integers, chances = masses(32.0)
+    integers, chances = gaussian_masses(32.0)
     generator = np.random.default_rng()
 
     def drawn(move):
@@ -277,7 +277,7 @@ def normal(mean, sigma):
 def test_gaussian_audit_is_tight():
     """Noise with sigma 1 on a sensitivity of 1 is bounded between 0.8 of its claim and it."""
     found = audit_gaussian(normal(0, 1), normal(1, 1), samples=200_000, delta=1e-5)
-    assert 0.8 * epsilon_of(1.0, 1e-5) <= found.lower_bound <= epsilon_of(1.0, 1e-5)
+    assert 0.8 * epsilon_of_mu(1.0, 1e-5) <= found.lower_bound <= epsilon_of_mu(1.0, 1e-5)
     assert found.mu <= 1
 
 
@@ -292,11 +292,11 @@ def test_gaussian_audit_sees_ten_percent():
 
 def test_epsilon_and_delta_are_inverse():
     """delta_of undoes epsilon_of, and agrees with a known pair (mu 1, epsilon 1: 0.1269)."""
-    assert delta_of(1.0, 1.0) == pytest.approx(0.12693674, abs=1e-6)
-    assert delta_of(0.7, epsilon_of(0.7, 1e-6)) == pytest.approx(1e-6, rel=1e-6)
+    assert delta_of_mu(1.0, 1.0) == pytest.approx(0.12693674, abs=1e-6)
+    assert delta_of_mu(0.7, epsilon_of_mu(0.7, 1e-6)) == pytest.approx(1e-6, rel=1e-6)
 
 
 def test_gaussian_settings_are_checked():
     """A Gaussian mechanism has no epsilon at delta 0."""
     with pytest.raises(ConfigError, match="delta"):
-        epsilon_of(1.0, 0.0)
+        epsilon_of_mu(1.0, 0.0)

@@ -43,26 +43,26 @@ def test_epsilon_of_two_noises_fits_the_definition():
 def test_fine_grids_are_continuous(sigma):
     """From sigma 32 on, the continuous formula is right to a ten-thousandth."""
     fine = gaussian.discrete_epsilon_of([int(sigma)], [sigma], 1e-5)
-    assert fine == pytest.approx(gaussian.epsilon_of(1.0, 1e-5), rel=1e-4)
+    assert fine == pytest.approx(gaussian.epsilon_of_mu(1.0, 1e-5), rel=1e-4)
 
 
 def test_coarse_grids_are_not():
     """At sigma 1 and one step the discrete noise loses 1 % more than the formula says."""
     coarse = gaussian.discrete_epsilon_of([1], [1.0], 1e-5)
-    assert coarse > 1.01 * gaussian.epsilon_of(1.0, 1e-5)
+    assert coarse > 1.01 * gaussian.epsilon_of_mu(1.0, 1e-5)
     assert coarse <= ZCDPAccountant().add(Gaussian(1.0)).epsilon(1e-5)
 
 
 def test_two_noises_add_up():
     """Two noises that move by one step are one that moves by one at sigma / sqrt(2), nearly."""
     both = gaussian.discrete_epsilon_of([40, 40], [64.0, 64.0], 1e-5)
-    assert both == pytest.approx(gaussian.epsilon_of(40 * math.sqrt(2) / 64, 1e-5), rel=1e-4)
+    assert both == pytest.approx(gaussian.epsilon_of_mu(40 * math.sqrt(2) / 64, 1e-5), rel=1e-4)
 
 
 def test_noises_with_different_sigmas():
     """Half the variance off the diagonal counts twice."""
     found = gaussian.discrete_epsilon_of([25, 25, 25], [64.0, 64.0, 64.0 / math.sqrt(2)], 1e-5)
-    assert found == pytest.approx(gaussian.epsilon_of(50 / 64, 1e-5), rel=1e-4)
+    assert found == pytest.approx(gaussian.epsilon_of_mu(50 / 64, 1e-5), rel=1e-4)
 
 
 def test_nothing_moves():
@@ -90,7 +90,7 @@ def test_tails_of_one_noise():
     middle = len(still) // 2
     assert halfway[middle] == pytest.approx(-0.5 * 2 / 1.5**2)
     assert moved[2:] == pytest.approx(still[:-2])
-    at_zero = gaussian.masses(1.5)[1].max()
+    at_zero = gaussian.gaussian_masses(1.5)[1].max()
     assert still[middle] == pytest.approx(0.5 + at_zero / 2)
 
 
@@ -98,7 +98,7 @@ def test_tails_of_one_noise():
 def test_tails_of_several_noises(steps):
     """Both inputs' chances of the weighted sum, as summed over all noises one by one."""
     sigmas = [1.2, 1.2, 1.2]
-    noises, chances = gaussian.masses(1.2)
+    noises, chances = gaussian.gaussian_masses(1.2)
     kept = chances > 1e-12
     noises, chances = noises[kept], chances[kept]
     sums = np.add.outer(np.add.outer(steps[0] * noises, steps[1] * noises), steps[2] * noises)

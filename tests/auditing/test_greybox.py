@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from tacit.auditing.bench import Pair, watched
+from tacit.auditing.pairs import Pair, grey_box_differences
 from tacit.auditing.sampler_spy import SEEDS, Tape, differences
-from tacit.auditing.shipped import BENCH
+from tacit.auditing.shipped_mechanisms import MECHANISMS
 from tacit.mechanisms.laplace import LaplaceRelease
 
 PAIRS = [
     pytest.param(pair, id=f"{subject.mechanism}-{subject.epsilon:g}-{pair.name}")
-    for makes in BENCH.values()
+    for makes in MECHANISMS.values()
     for subject in (make() for make in makes)
     for pair in subject.pairs
 ]
@@ -19,7 +19,7 @@ PAIRS = [
 @pytest.mark.parametrize("pair", PAIRS)
 def test_shipped_mechanisms_draw_alike(pair):
     """Draws, scales and refusals of every shipped mechanism are the same for neighbours."""
-    assert watched(pair) == []
+    assert grey_box_differences(pair) == []
 
 
 def numbers(call):
@@ -29,13 +29,13 @@ def numbers(call):
 def test_a_scale_from_the_data_is_seen():
     """Noise sized by the data is a difference, on a shipped mechanism too."""
     broken = numbers(lambda data: LaplaceRelease(1.0, 1 + abs(float(data[0])), -8, 8, 1)(data))
-    assert any("discrete_laplace of scale" in found for found in watched(broken))
+    assert any("discrete_laplace of scale" in found for found in grey_box_differences(broken))
 
 
 def test_a_skipped_draw_is_seen():
     """Noise that is left out where the value is zero is a difference."""
     release = LaplaceRelease(1.0, 1, -8, 8, 1)
-    assert watched(numbers(lambda data: release(data) if data[0] else data))
+    assert grey_box_differences(numbers(lambda data: release(data) if data[0] else data))
 
 
 def test_a_refusal_that_repeats_the_data_is_seen():
@@ -46,7 +46,7 @@ def test_a_refusal_that_repeats_the_data_is_seen():
             raise ValueError(f"NaN or infinity in {data[1:]}")
 
     a, b = np.array([1.0, 2.0]), np.array([1.0, 3.0])
-    found = watched(Pair("pair", lambda data, _: refuse(data), a, b, 0.0))
+    found = grey_box_differences(Pair("pair", lambda data, _: refuse(data), a, b, 0.0))
     assert any("the error" in one for one in found)
 
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tacit.auditing.planted import tree_with_log_levels
-from tacit.auditing.sampler_spy import Bulk, intercepted, laplace_loss, moves
+from tacit.auditing.planted_bugs import tree_with_log_levels
+from tacit.auditing.sampler_spy import BulkNoise, intercept_samplers, laplace_loss, moves
 from tacit.errors import ConfigError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.counter import TreeCounter
@@ -127,7 +127,7 @@ def test_tap_gives_the_samplers_back():
     before = samplers.discrete_laplace
 
     def fail():
-        with intercepted():
+        with intercept_samplers():
             assert samplers.discrete_laplace is not before
             raise RuntimeError
 
@@ -139,7 +139,7 @@ def test_tap_gives_the_samplers_back():
 def test_noise_in_bulk_is_handed_out_once():
     """Noise of several calls is that of one call of the sampler: Laplace, and never repeated."""
     release = LaplaceRelease(0.01, 1, 0, 1, 1)
-    with intercepted(Bulk(5_000).answer):
+    with intercept_samplers(BulkNoise(5_000).answer):
         drawn = np.array([release(np.zeros(1))[0] for _ in range(5_000)])
     assert np.abs(drawn).mean() == pytest.approx(release.scale, rel=0.1)
     assert abs(np.corrcoef(drawn[:-1], drawn[1:])[0, 1]) < 0.1

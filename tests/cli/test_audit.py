@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.auditing import planted, shipped
+from tacit.auditing import planted_bugs, shipped_mechanisms
 from tacit.auditing.empirical import ALPHA
-from tacit.auditing.shipped import bit_release
+from tacit.auditing.shipped_mechanisms import bit_release
 from tacit.cli import audit as command
 from tacit.cli.app import main
 from tacit.cli.audit import audits, bench_of
@@ -56,7 +56,7 @@ def test_correct_code_hardly_ever_fails(what):
     """Every line may fail twice in a million times, by a violation or by a weak audit, and so may
     each study's row and each repaired bug that is sampled: below 1 in 10,000 for the command."""
     bench = bench_of(what)
-    lines = [make() for makes in bench.lines.values() for make in makes]
+    lines = [make() for makes in bench.claims.values() for make in makes]
     sampled = sum(bug.tool == "empirical" for bug in bench.bugs)
     rows = 10 * len(bench.studies)
     assert (2 * sum(not line.published for line in lines) + sampled + rows) * ALPHA < 1e-4
@@ -64,8 +64,8 @@ def test_correct_code_hardly_ever_fails(what):
 
 def test_planted_bugs_are_listed(capsys, monkeypatch):
     """With --planted every bug comes with its tool, and every twin with its alarm."""
-    (off_by_one,) = (bug for bug in planted.BUGS if bug.name == "bit probability off by one")
-    monkeypatch.setattr(planted, "BUGS", (off_by_one,))
+    (off_by_one,) = (bug for bug in planted_bugs.BUGS if bug.name == "bit probability off by one")
+    monkeypatch.setattr(planted_bugs, "BUGS", (off_by_one,))
     assert main(["audit", "bit-release", "--samples", "1000", "--planted", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     (bug,), (twin,) = result["planted"], result["clean"]
@@ -78,7 +78,7 @@ def test_planted_bugs_are_listed(capsys, monkeypatch):
 def test_violation_is_exit_code_1(capsys, monkeypatch):
     """A shipped mechanism that claims less than it spends makes the command fail."""
     wrong = replace(bit_release(2.0), epsilon=1.0)
-    monkeypatch.setattr(shipped, "BENCH", {"bit-release": (lambda: wrong,)})
+    monkeypatch.setattr(shipped_mechanisms, "BENCH", {"bit-release": (lambda: wrong,)})
     assert main(["audit", "mechanisms", "--samples", "10000"]) == 1
     assert "violations found" in capsys.readouterr().out
 
@@ -87,10 +87,10 @@ def test_everything_end_to_end(capsys):
     """The quick profile: all mechanisms on few samples, every bug caught, every twin quiet."""
     assert main(["audit", "mechanisms", "--planted", "--samples", "2000", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert {audit["mechanism"] for audit in result["audits"]} == set(shipped.BENCH)
+    assert {audit["mechanism"] for audit in result["audits"]} == set(shipped_mechanisms.MECHANISMS)
     assert all(audit["verdict"] != "violation" for audit in result["audits"])
     assert all(len(audit["pairs"]) >= 5 for audit in result["audits"])
-    assert len(result["planted"]) == len(planted.BUGS) >= 20
+    assert len(result["planted"]) == len(planted_bugs.BUGS) >= 20
     assert all(bug["caught"] for bug in result["planted"])
     assert not any(twin["alarm"] for twin in result["clean"])
 
@@ -100,7 +100,7 @@ def weak_bench(monkeypatch):
     subject = bit_release(0.5)
     pairs = tuple(replace(pair, share=1_000) for pair in subject.pairs)
     weak = replace(subject, epsilon=10.0, pairs=pairs)
-    monkeypatch.setattr(shipped, "BENCH", {"bit-release": (lambda: weak,)})
+    monkeypatch.setattr(shipped_mechanisms, "BENCH", {"bit-release": (lambda: weak,)})
 
 
 def test_weak_audit_is_exit_code_1(capsys, monkeypatch):
@@ -127,7 +127,7 @@ def test_differences_are_named(capsys, monkeypatch):
         return subject.pairs[0].call(data, source)
 
     wrong = replace(subject, pairs=(replace(subject.pairs[0], call=telling),))
-    monkeypatch.setattr(shipped, "BENCH", {"bit-release": (lambda: wrong,)})
+    monkeypatch.setattr(shipped_mechanisms, "BENCH", {"bit-release": (lambda: wrong,)})
     assert main(["audit", "mechanisms", "--samples", "1000"]) == 1
     assert "bit-release, one bit: the draws: 1 words, 1 words against" in capsys.readouterr().out
 
@@ -152,7 +152,7 @@ def test_wrong_usage(capsys, words, said):
 def only_bits(monkeypatch):
     """One mechanism, and no other audit."""
     monkeypatch.setattr(command, "audits", lambda: (command.ALL,))
-    monkeypatch.setattr(shipped, "BENCH", {"bit-release": (lambda: bit_release(1.0),)})
+    monkeypatch.setattr(shipped_mechanisms, "BENCH", {"bit-release": (lambda: bit_release(1.0),)})
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
@@ -171,7 +171,7 @@ def test_all_says_how_long_it_took(capsys, only_bits, options):
 def test_all_fails_where_one_does(capsys, monkeypatch, only_bits):
     """The one that failed is named."""
     wrong = replace(bit_release(2.0), epsilon=1.0)
-    monkeypatch.setattr(shipped, "BENCH", {"bit-release": (lambda: wrong,)})
+    monkeypatch.setattr(shipped_mechanisms, "BENCH", {"bit-release": (lambda: wrong,)})
     assert main(["audit", "--all", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["failed"] == ["mechanisms"]
 

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from tacit.auditing.claims import Audit
+from tacit.auditing.claims import AuditResult
 from tacit.cli.app import main
 from tacit.designs.pdap import audit as bench
 from tacit.designs.pdap.audit import forwards, published
@@ -25,7 +25,7 @@ def test_refuted_published_lines_are_a_success(capsys):
     """Rows have the keys of every audit; the published violation is listed as expected."""
     assert main(["audit", "pdap", "--samples", "1000", "--planted", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    keys = {field.name for field in fields(Audit)}
+    keys = {field.name for field in fields(AuditResult)}
     assert all(set(audit) == keys for audit in result["audits"])
     assert [audit["unit"] for audit in result["audits"]] == ["visit", "context"]
     assert result["refuted_as_expected"] == ["exp-dap, past visit, published"]

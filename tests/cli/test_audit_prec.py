@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from tacit.auditing.claims import Audit
+from tacit.auditing.claims import AuditResult
 from tacit.cli.app import main
 from tacit.designs.prec import audit as bench
 from tacit.designs.prec.audit import exact, published
@@ -25,7 +25,9 @@ def test_json(capsys):
     """Rows have the keys of every audit; the published violation is listed as expected."""
     assert main(["audit", "prec", "--samples", "1000", "--planted", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert all(set(row) == {field.name for field in fields(Audit)} for row in result["audits"])
+    assert all(
+        set(row) == {field.name for field in fields(AuditResult)} for row in result["audits"]
+    )
     assert result["refuted_as_expected"] == ["p-rec-published"]
     assert {row["verdict"] for row in result["computed"]} == {"held"}
     assert [bug["caught"] for bug in result["planted"]] == [True]

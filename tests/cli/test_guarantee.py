@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from tacit import terminal
-from tacit.auditing import shipped
+from tacit.auditing import shipped_mechanisms
 from tacit.cli.app import main
 from tacit.design import design, names, options_of
 from tacit.mechanisms import guarantees
@@ -91,7 +91,7 @@ def test_an_audit_is_named_where_there_is_one(capsys, monkeypatch):
     arguments = ["guarantee", "laplace", "--epsilon", "1"]
     assert main(arguments) == 0
     assert "tacit audit laplace" in capsys.readouterr().out
-    monkeypatch.setattr(shipped, "BENCH", {})
+    monkeypatch.setattr(shipped_mechanisms, "BENCH", {})
     assert main(arguments) == 0
     assert "tacit audit" not in capsys.readouterr().out
 

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from tacit.cli import app as cli
-from tacit.designs.private import audit as bench
-from tacit.designs.private.settings import Settings
+from tacit.designs.private.audit import bench, membership
 from tacit.mechanisms import samplers
+from tacit.profile_sums.settings import Settings
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ def test_audit_shows_lines_and_planted_bugs(tacit, monkeypatch):
     """With few samples: every line holds, a bug is caught, exit code 0."""
     shown = tuple(bug for bug in bench.BUGS if bug.name == "two sums with one charge")
     monkeypatch.setattr(bench, "BUGS", shown)
-    monkeypatch.setattr(bench, "GAMES", bench.GAMES[:1])
+    monkeypatch.setattr(membership, "GAMES", membership.GAMES[:1])
     code, out, _ = tacit("audit", "private", "--planted", "--samples", 1000)
     said = " ".join(out.split())
     assert code == 0
@@ -263,9 +263,9 @@ def test_plan_of_the_published_x_map_is_near_what_was_measured(tacit, ratings, h
 def test_plan_has_the_sizes_of_a_cluster():
     """Tasks, pieces, parts and directions are those of the code that has them."""
     pytest.importorskip("pyarrow")
-    from tacit.designs.private.settings import Settings
     from tacit.engine import cost, item_item, spark
     from tacit.engine.spark import workers
+    from tacit.profile_sums.settings import Settings
 
     of_code = (spark.TASK_ROWS, workers.PIECE, item_item.PART, item_item.MOST)
     assert of_code == (cost.TASK_ROWS, cost.PIECE, cost.PART, cost.MOST)

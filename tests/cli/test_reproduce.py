@@ -20,11 +20,6 @@ from tacit.evaluation.quantities import find_quantities, shows_something
 ROOT = Path(__file__).resolve().parents[2]
 MADE = [(paper, result) for paper, result in paper_results() if result.command]
 UNNAMED: dict[str, set[str]] = {
-    "standard-scheme": {
-        "Theorem 1, Lemmas 1 and 2",
-        "Table 1",
-        "Curve of alpha",
-    },
     "xmap": {
         "Theorem 1",
         "Theorem 2",
@@ -36,18 +31,6 @@ UNNAMED: dict[str, set[str]] = {
         "Figure: privacy surface",
         "Similarities found",
         "Table: one domain beside ALS",
-    },
-    "pdap": {
-        "Theorems 1 to 3, Lemmas 1 to 6",
-        "Lemma 2",
-        "Lemma 7, Corollary 2",
-        "Theorem 4",
-        "Theorem 5",
-        "Theorem 6",
-        "Table II",
-        "Tables III and IV",
-        "Figure 6",
-        "Figures 7 and 8",
     },
 }
 """Results whose quantities nobody has named yet, by paper. To be empty: name the quantities in

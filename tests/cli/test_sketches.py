@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tacit.auditing.claims import Audit
+from tacit.auditing.claims import AuditResult
 from tacit.cli import app as cli
 from tacit.data.synthetic_worlds import Blocks
 from tacit.designs.sketches import audit
@@ -299,7 +299,7 @@ def test_audit_has_the_rows_of_the_others(as_json, monkeypatch):
     """The keys of `tacit audit mechanisms`, for a few samples, with planted bugs and twins."""
     monkeypatch.setattr(audit, "BENCH", audit.BENCH[:2])
     found = as_json("audit", "sketches", "--samples", 1000, "--planted")
-    keys = {field.name for field in fields(Audit)}
+    keys = {field.name for field in fields(AuditResult)}
     assert [set(one) for one in found["audits"]] == [keys, keys]
     assert [audit["exact"] for audit in found["audits"]] == pytest.approx([1, 1], rel=1e-6)
     assert all(bug["caught"] for bug in found["planted"])

@@ -148,10 +148,15 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
     to_ratings = item_item.partial(Block.ratings, n_items=2, scale=local_scale())
     strips = [*sums.strips(blocks, cut=cut, tiles=[known], to_ratings=to_ratings)]
     work = item_item.partial(
-        item_item.on_tile, make=lambda *_: None, raters=np.array([1, 2 if lost else 1]),
-        tiles=[known], couples=[(0, 0)], joins=[(5, 0, 0)], parts=[known],
+        item_item.on_tile,
+        make=lambda *_: None,
+        raters=np.array([1, 2 if lost else 1]),
+        tiles=[known],
+        couples=[(0, 0)],
+        joins=[(5, 0, 0)],
+        parts=[known],
         find=lambda _, of, __: item_item.empty(of, 1),
-    )  # fmt: skip
+    )
     if not lost:
         good = sums.tiled(pa.Table.from_batches(strips), work=work, width=2)
         assert [(row["line"], row["tile"]) for row in good.to_pylist()] == [(5, 0)]

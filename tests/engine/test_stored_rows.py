@@ -50,9 +50,11 @@ FOLDERS = {
     "another file": ("another file", {"part-0000": part()}),
     "cut off": ("cannot be read", {"b.parquet": b"PAR1xxxx"}),
     "large": ("fit 64 bits", {"b.parquet": part(item=pl.Series([2**64 - 1], dtype=pl.UInt64))}),
-    "dates": ("day and month", {"b.parquet": part(time=["3/4/2020"]),
-                                "a.parquet": part(time=["3/4/2020"])}),
-}  # fmt: skip
+    "dates": (
+        "day and month",
+        {"b.parquet": part(time=["3/4/2020"]), "a.parquet": part(time=["3/4/2020"])},
+    ),
+}
 
 
 @pytest.mark.parametrize("odd", [*FOLDERS])

@@ -15,7 +15,7 @@ from scipy.stats import chi2
 from tacit.accounting.gdp import GDPAccountant
 from tacit.accounting.zcdp import ZCDPAccountant
 from tacit.auditing.gaussian import discrete_epsilon_of
-from tacit.auditing.sampler_spy import intercepted, moves
+from tacit.auditing.sampler_spy import intercept_samplers, moves
 from tacit.errors import ConfigError, DataError
 from tacit.mechanisms.gram import GramRelease
 
@@ -88,7 +88,7 @@ def test_charged_once():
 def test_event_says_how_the_noise_is_drawn(items):
     """As many draws as entries, none with a smaller sigma than stated: read from the samplers."""
     release = GramRelease(1.3, items, 2.0, 2.0**-6)
-    with intercepted() as calls:
+    with intercept_samplers() as calls:
         release(np.zeros((1, items)))
     assert release.event.entries == sum(asked.values.size for asked in calls)
     assert release.event.sigma == min(asked.scale for asked in calls)

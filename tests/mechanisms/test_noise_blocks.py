@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
 
-from tacit.auditing.sampler_spy import intercepted
+from tacit.auditing.sampler_spy import intercept_samplers
 from tacit.errors import PrivacyError
 from tacit.mechanisms import samplers
 from tacit.mechanisms.counter import TreeCounter
@@ -84,7 +84,7 @@ def test_tap_hears_each_number_when_it_is_taken(numbered):
     run = TreeCounter(1.0, 20).start()
     run.add(0)
     run.add(0)
-    with intercepted(lambda asked: asked.values + 1000) as calls:
+    with intercept_samplers(lambda asked: asked.values + 1000) as calls:
         assert run.add(0) == 1001  # the node of two steps has noise 1
     assert [(asked.scale, asked.values.tolist()) for asked in calls] == [(run.counter.scale, [0])]
     assert numbered == [1, 4]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pdap_forwarding import runs, summary
 
-from tacit.designs.pdap.experiment.policies import World
+from tacit.designs.pdap.experiment.world import World
 
 SMALL = World(vendors=3, videos=2, dimensions=1, arrivals=60)
 

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisy_top.model import NoisyTop
-from tacit.auditing.bench import Pair, Subject, lines
-from tacit.auditing.bugs import OnTheBench
-from tacit.auditing.claims import Bench
+from tacit.auditing.bugs import MechanismBug
+from tacit.auditing.claims import AuditPlan
+from tacit.auditing.pairs import AuditedMechanism, Pair, claim_makers
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.data.ratings import Ratings
 
@@ -47,24 +47,24 @@ def pair(model: NoisyTop, likes: int) -> Pair:
     )
 
 
-def claimed() -> Subject:
+def claimed() -> AuditedMechanism:
     """Nats for a whole profile."""
     model = NoisyTop(epsilon=EPSILON, most=MOST)
     pairs = tuple(pair(model, likes) for likes in (1, 3, 5))
-    return Subject("noisy-top", "person", "comes or goes", EPSILON, pairs)
+    return AuditedMechanism("noisy-top", "person", "comes or goes", EPSILON, pairs)
 
 
 def _planted(bug: bool) -> Pair:
     return pair((OneForAll if bug else NoisyTop)(epsilon=EPSILON, most=MOST), 5)
 
 
-BUGS = (OnTheBench("noise for one like of several", _planted, EPSILON),)
+BUGS = (MechanismBug("noise for one like of several", _planted, EPSILON),)
 
 
-def audit() -> Bench:
+def audit() -> AuditPlan:
     """What `tacit audit noisy-top` looks at."""
-    return Bench(
-        {"": lines([claimed])},
+    return AuditPlan(
+        {"": claim_makers([claimed])},
         BUGS,
         samples=50_000,
         after="tacit guarantee noisy-top  reads what is promised.",

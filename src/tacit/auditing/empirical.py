@@ -162,10 +162,10 @@ def ideal_bound(p: float, q: float, *, samples: int, alpha: float, delta: float 
     def rare(times: Ints) -> Floats:
         return np.log(clopper_pearson(times, samples, alpha / 4)[1])
 
-    return assured(likely, rare, (p, q), samples, alpha)
+    return assured_bound(likely, rare, (p, q), samples, alpha)
 
 
-def assured(
+def assured_bound(
     gain: Callable[[Ints], Floats],
     cost: Callable[[Ints], Floats],
     chances: tuple[float, float],

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize, signal, special
 
-from tacit.auditing.empirical import ALPHA, Floats, Ints, Release, assured, clopper_pearson
+from tacit.auditing.empirical import ALPHA, Floats, Ints, Release, assured_bound, clopper_pearson
 from tacit.errors import ConfigError
 
 LEAST_STEPS = 32
@@ -84,21 +84,21 @@ def audit_gaussian(
     if known is not None:
         both = [np.concatenate(parts) for parts in zip((a, b), second, strict=True)]
         mu = max(mu, float(_mu([(part >= known).sum() for part in both], samples, level)))
-    return GaussianEvidence(mu, epsilon_of(mu, delta))
+    return GaussianEvidence(mu, epsilon_of_mu(mu, delta))
 
 
-def epsilon_of(mu: float, delta: float) -> float:
+def epsilon_of_mu(mu: float, delta: float) -> float:
     """The smallest epsilon of mu-Gaussian privacy at `delta` in (0, 1) (Balle and Wang, 2018)."""
     _check_delta(delta)
-    if delta_of(mu, 0.0) <= delta:
+    if delta_of_mu(mu, 0.0) <= delta:
         return 0.0
     top = 1.0
-    while delta_of(mu, top) > delta:
+    while delta_of_mu(mu, top) > delta:
         top *= 2
-    return float(optimize.brentq(lambda epsilon: delta_of(mu, epsilon) - delta, 0.0, top))
+    return float(optimize.brentq(lambda epsilon: delta_of_mu(mu, epsilon) - delta, 0.0, top))
 
 
-def delta_of(mu: float, epsilon: float) -> float:
+def delta_of_mu(mu: float, epsilon: float) -> float:
     """The smallest delta of mu-Gaussian privacy at `epsilon`."""
     if mu <= 0:
         return 0.0
@@ -127,7 +127,7 @@ def ideal_gaussian(mu: float, *, samples: int, delta: float, alpha: float = ALPH
         return np.asarray(special.ndtri(clopper_pearson(times, samples, alpha / 8)[1]))
 
     chances = (float(special.ndtr(mu / 2)), float(special.ndtr(-mu / 2)))
-    return epsilon_of(assured(found, alarms, chances, samples, alpha), delta)
+    return epsilon_of_mu(assured_bound(found, alarms, chances, samples, alpha), delta)
 
 
 def _check_delta(delta: float) -> None:
@@ -149,7 +149,7 @@ def discrete_epsilon_of(steps: Sequence[int], sigmas: Sequence[float], delta: fl
     return float(optimize.brentq(over, 0.0, float(losses.max()), xtol=1e-12))
 
 
-def masses(sigma: float) -> tuple[Ints, Floats]:
+def gaussian_masses(sigma: float) -> tuple[Ints, Floats]:
     """The integers within 12 sigma, and how likely each of them is."""
     reach = math.ceil(_REACH * sigma) + 1
     integers = np.arange(-reach, reach + 1)
@@ -189,7 +189,7 @@ def _summed(steps: Sequence[int], sigmas: Sequence[float]) -> tuple[Floats, floa
     common = math.gcd(*whole)
     total = np.ones(1)
     for weight, (_, sigma) in zip(whole, moving, strict=True):
-        chances, times = masses(sigma)[1], abs(weight) // common
+        chances, times = gaussian_masses(sigma)[1], abs(weight) // common
         length = (len(chances) - 1) * times + 1
         if length + len(total) > _MOST_SUMMED:
             raise ConfigError("The noise spans too many steps to be summed: audit a coarser grid.")

@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing import bench
+from tacit.auditing import exact_losses
 from tacit.auditing.claims import Check, PairResult
 from tacit.auditing.empirical import audit, best_known
 from tacit.auditing.rules import Rule, upper_bound
@@ -150,7 +150,7 @@ Program = Callable[[], Hashable]
 """One decision of the shipped code; called again it decides anew, in the same state."""
 
 
-class Words:
+class FixedWords:
     """A source that gives these words, one after the other, and then `rest` for ever."""
 
     is_private = False
@@ -171,7 +171,7 @@ def distribution(program: Program) -> dict[Hashable, Fraction]:
     return found
 
 
-def responses(
+def response_distribution(
     call: Callable[[Source], Hashable], categories: int | None, truth: Fraction, before: int = 0
 ) -> dict[Hashable, Fraction]:
     """Of what `call` returns, if it makes one randomised response.
@@ -183,17 +183,17 @@ def responses(
     shifts: list[list[int]] = [[]] if categories is None else [[at] for at in range(categories - 1)]
     for shift in shifts:
         for word, chance in ((0, truth), (_LIE, 1 - truth)):
-            result = call(Words([*[0] * before, *shift, word]))
+            result = call(FixedWords([*[0] * before, *shift, word]))
             found[result] = found.get(result, Fraction(0)) + chance / len(shifts)
     return found
 
 
-def coded(found: Mapping[Hashable, T], code: Mapping[Hashable, int]) -> dict[int, T]:
+def encode_outcomes(found: Mapping[Hashable, T], code: Mapping[Hashable, int]) -> dict[int, T]:
     """The same with numbers in the place of outcomes."""
     return {code[seen]: chance for seen, chance in found.items()}
 
 
-def check_of(
+def distribution_check(
     name: str,
     distributions: Callable[[], tuple[Distribution, Distribution]],
     programs: tuple[Program, Program],
@@ -212,11 +212,11 @@ def check_of(
 
         count = max(samples // share, 100)
         first, second = map(release, programs)
-        known = best_known((coded(p, code), coded(q, code)), count, alpha)
+        known = best_known((encode_outcomes(p, code), encode_outcomes(q, code)), count, alpha)
         seen = audit(first, second, samples=count, alpha=alpha, known=known)
         return PairResult(
             name,
-            bench.loss(p, q),
+            exact_losses.exact_loss(p, q),
             None if rule is None else upper_bound(rule),
             seen.lower_bound,
             known.ideal if known else 0.0,
@@ -226,10 +226,10 @@ def check_of(
     return check
 
 
-def choices(
+def weighted_choice_check(
     name: str, a: Program, b: Program, *, share: int = 1, rule: Rule | None = None
 ) -> Check:
     """Two programs that draw by weights, or not at all."""
-    return check_of(
+    return distribution_check(
         name, lambda: (distribution(a), distribution(b)), (a, b), share=share, rule=rule
     )

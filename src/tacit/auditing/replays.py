@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.auditing.claims import Check, PairResult
-from tacit.auditing.gaussian import audit_gaussian, epsilon_of, ideal_gaussian
-from tacit.auditing.sampler_spy import Answer, Bulk, SamplerCall, intercepted
+from tacit.auditing.gaussian import audit_gaussian, epsilon_of_mu, ideal_gaussian
+from tacit.auditing.sampler_spy import Answer, BulkNoise, SamplerCall, intercept_samplers
 from tacit.mechanisms import samplers
 
 Released = Mapping[str, NDArray[Any]]
@@ -59,13 +59,13 @@ class ReplayComparison:
 
 def record_fit(fit: Fit, table: Any, noise: Answer | None = None) -> Transcript:
     """One fit. noise: what is answered; None: noise of the shipped samplers."""
-    drawn, answers = noise or Bulk(1).answer, []
+    drawn, answers = noise or BulkNoise(1).answer, []
 
     def answer(asked: SamplerCall) -> NDArray[np.int64]:
         answers.append(drawn(asked))
         return answers[-1]
 
-    with intercepted(answer) as calls:
+    with intercept_samplers(answer) as calls:
         released = fit(table)
     return Transcript(tuple(calls), tuple(answers), released)
 
@@ -81,7 +81,7 @@ def compare_replay(fit: Fit, first: Transcript, table: Any) -> ReplayComparison:
             return asked.values
         return left.pop(0)
 
-    with intercepted(answer) as calls:
+    with intercept_samplers(answer) as calls:
         released = fit(table)
     differences = list(dict.fromkeys(refused)) + [f"{len(left)} draws fewer"] * bool(left)
     steps, moves = [], []
@@ -145,7 +145,9 @@ def replay_check(
             known=sampled.mu**2 / 2,
         )
         ideal = ideal_gaussian(sampled.mu, samples=count, delta=delta, alpha=alpha)
-        return PairResult(name, epsilon_of(moved.mu, delta), None, seen.lower_bound, ideal, count)
+        return PairResult(
+            name, epsilon_of_mu(moved.mu, delta), None, seen.lower_bound, ideal, count
+        )
 
     return check
 

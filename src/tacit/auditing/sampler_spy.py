@@ -58,7 +58,7 @@ def draw_as_shipped(asked: SamplerCall) -> NDArray[np.int64]:
 
 
 @contextmanager
-def intercepted(answer: Answer = lambda asked: asked.values) -> Iterator[list[SamplerCall]]:
+def intercept_samplers(answer: Answer = lambda asked: asked.values) -> Iterator[list[SamplerCall]]:
     """Inside, every draw of a mechanism comes from `answer`, by default without noise, and stands
     in the list yielded."""
     calls: list[SamplerCall] = []
@@ -88,10 +88,10 @@ def intercepted(answer: Answer = lambda asked: asked.values) -> Iterator[list[Sa
             setattr(*place, shipped)
 
 
-class Bulk:
+class BulkNoise:
     """Noise of the shipped samplers, drawn many at a time and handed out in order.
 
-    One call of OpenDP costs hundreds of times what one more draw in it costs.
+    One call of the sampler costs hundreds of times what one more draw in it costs.
     """
 
     def __init__(self, size: int = 20_000) -> None:
@@ -129,7 +129,7 @@ class Tape:
         return self._noise(scale, count)
 
     def answer(self, asked: SamplerCall) -> NDArray[np.int64]:
-        """In place of one of OpenDP's samplers; whole noise of about its size."""
+        """In place of a sampler of noise; whole noise of about its size."""
         self.record.append(f"{asked.values.size} times {asked.sampler} of scale {asked.scale!r}")
         noise = np.rint(self._noise(asked.scale, asked.values.size)).reshape(asked.values.shape)
         return asked.values + noise.astype(np.int64)
@@ -161,7 +161,7 @@ def differences(
 
 def _inside(release: Callable[[T, Tape], object], data: T, seed: int) -> tuple[str, str]:
     tape, said = Tape(seed), "none"
-    with intercepted(tape.answer):
+    with intercept_samplers(tape.answer):
         try:
             release(data, tape)
         except Exception as error:
@@ -197,16 +197,16 @@ class Moves:
 
 def moves(run: Run, a: NDArray[np.float64], b: NDArray[np.float64]) -> Moves:
     """Run both inputs without noise, and one of them with a 1 in each noise."""
-    with intercepted() as calls:
+    with intercept_samplers() as calls:
         at_a = _flat(run(a))
     sampler, scales = _asked(calls)
-    with intercepted() as calls:
+    with intercept_samplers() as calls:
         at_b = _flat(run(b))
     count, (other, others) = len(scales), _asked(calls)
     matrix = np.zeros((at_b.size, count))  # of no rank
     if sampler == other and np.array_equal(scales, others) and at_a.shape == at_b.shape:
         for place in range(count):
-            matrix[:, place] = with_one(run, b, place) - at_b
+            matrix[:, place] = release_with_one(run, b, place) - at_b
     if count == 0 or np.linalg.matrix_rank(matrix) < count:
         return Moves(np.zeros(count, dtype=np.int64), scales, sampler, matrix.T, at_b, True)
     unmask = np.asarray(np.linalg.pinv(matrix), dtype=np.float64)
@@ -234,7 +234,7 @@ def _asked(calls: list[SamplerCall]) -> tuple[str, NDArray[np.float64]]:
     return kinds.pop() if kinds else "", np.concatenate([*scales, np.empty(0)])
 
 
-def with_one(
+def release_with_one(
     run: Run, data: NDArray[np.float64], place: int, noise: int = 1
 ) -> NDArray[np.float64]:
     """The release of `data` if noise number `place` is `noise` and all others are 0."""
@@ -246,7 +246,7 @@ def with_one(
         drawn += asked.values.size
         return np.asarray(asked.values + noise * here.reshape(asked.values.shape))
 
-    with intercepted(answer):
+    with intercept_samplers(answer):
         return _flat(run(data))
 
 

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.accounting.zcdp import ZCDPAccountant
-from tacit.auditing.bench import Pair, Subject, laplace_at_least
+from tacit.auditing.exact_losses import laplace_tail
 from tacit.auditing.gaussian import LEAST_STEPS, discrete_epsilon_of, tails
+from tacit.auditing.pairs import AuditedMechanism, Pair
 from tacit.auditing.rules import GaussianNoise, LaplaceNoise, PrivateValue
 from tacit.auditing.sampler_spy import laplace_loss, moves
 from tacit.mechanisms.gaussian import GaussianRelease
@@ -53,7 +54,7 @@ def laplace_pair(
     whole = int(np.abs(moved.steps).sum())
     taken = moved.steps != 0
     near, far = (
-        float(laplace_at_least(np.abs(moved.steps[taken]) * away, moved.scales[taken]).prod())
+        float(laplace_tail(np.abs(moved.steps[taken]) * away, moved.scales[taken]).prod())
         for away in (0, 1)
     )
 
@@ -129,7 +130,7 @@ def _on_grid(kind: Any, noise: float, step: float, settings: dict[str, Any]) -> 
     return kind(noise, **(usual | settings))
 
 
-def laplace_release(epsilon: float) -> Subject:
+def laplace_release(epsilon: float) -> AuditedMechanism:
     def pair(name: str, a: Numbers, b: Numbers, share: int = 200, **settings: Any) -> Pair:
         release = _on_grid(LaplaceRelease, epsilon, 1.0, settings)
         distance = release.grid.distance(release.sensitivity, release.changes)
@@ -145,10 +146,10 @@ def laplace_release(epsilon: float) -> Subject:
         pair("three round down", [0.9] * 3, [1.0] * 3, sensitivity=0.3, changes=3),
         pair("fine grid", [0.5], [0.0], sensitivity=0.5, resolution=2.0**-10),
     )
-    return Subject("laplace", "number", "as far apart as the sensitivity", epsilon, pairs)
+    return AuditedMechanism("laplace", "number", "as far apart as the sensitivity", epsilon, pairs)
 
 
-def gaussian_release(noise_multiplier: float = 1.0) -> Subject:
+def gaussian_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
     def pair(name: str, a: Numbers, b: Numbers, share: int = 200, **settings: Any) -> Pair:
         release = _on_grid(GaussianRelease, noise_multiplier, 2.0**-8, settings)
         return gaussian_pair(name, release, a, b, share=share, at_once=True)
@@ -164,10 +165,12 @@ def gaussian_release(noise_multiplier: float = 1.0) -> Subject:
     )
     claim = ZCDPAccountant().add(GaussianRelease(noise_multiplier, 1, -8, 8, 1).event)
     adjacent = "as far apart as the sensitivity"
-    return Subject("gaussian", "number", adjacent, claim.epsilon(DELTA), pairs, delta=DELTA)
+    return AuditedMechanism(
+        "gaussian", "number", adjacent, claim.epsilon(DELTA), pairs, delta=DELTA
+    )
 
 
-def gram_release(noise_multiplier: float = 1.0) -> Subject:
+def gram_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
     def pair(name: str, a: Numbers, b: Numbers, share: int = 1_000, **settings: Any) -> Pair:
         usual = {"items": 2, "resolution": _COARSE}
         release = GramRelease(noise_multiplier, **(usual | settings))
@@ -184,10 +187,12 @@ def gram_release(noise_multiplier: float = 1.0) -> Subject:
         pair("among others", [[0.5, 0.5, 0.5], [1, 0, 0]], [[0, 0, 0], [1, 0, 0]], items=3),
     )
     claim = ZCDPAccountant().add(GramRelease(noise_multiplier, 2).event)
-    return Subject("gram", "person", "comes or goes", claim.epsilon(DELTA), pairs, delta=DELTA)
+    return AuditedMechanism(
+        "gram", "person", "comes or goes", claim.epsilon(DELTA), pairs, delta=DELTA
+    )
 
 
-def sum_release(noise_multiplier: float = 1.0) -> Subject:
+def sum_release(noise_multiplier: float = 1.0) -> AuditedMechanism:
     """Inputs are (people, rows, width); who contributes nothing at all is not there."""
 
     def pair(name: str, a: list[Any], b: list[Any], share: int = 1_000, **settings: Any) -> Pair:
@@ -210,7 +215,9 @@ def sum_release(noise_multiplier: float = 1.0) -> Subject:
         pair("the middle one leaves", [someone] * 3, [someone, nobody, someone]),
     )
     claim = ZCDPAccountant().add(SumRelease(noise_multiplier, 1).event)
-    return Subject("sums", "person", "comes or goes", claim.epsilon(DELTA), pairs, delta=DELTA)
+    return AuditedMechanism(
+        "sums", "person", "comes or goes", claim.epsilon(DELTA), pairs, delta=DELTA
+    )
 
 
 def _blocks(table: NDArray[np.float64]) -> list[Contributions]:

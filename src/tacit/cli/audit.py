@@ -16,7 +16,7 @@ from tacit.evaluation import Result, Table
 from tacit.terminal import JSON
 
 if TYPE_CHECKING:
-    from tacit.auditing.claims import Bench
+    from tacit.auditing.claims import AuditPlan
 
 app = typer.Typer()
 
@@ -79,43 +79,50 @@ def _all(*, planted: bool, as_json: bool) -> Result:
 def _audit(
     what: str, samples: int | None, variant: str | None, *, planted: bool, quiet: bool
 ) -> Result:
-    from tacit.auditing.claims import LEAST_SAMPLES, audited
+    from tacit.auditing.audits import run_audits
+    from tacit.auditing.claims import LEAST_SAMPLES
 
     whole = bench_of(what)
-    if variant is not None and (what not in audits() or len(whole.lines) < 2):
+    if variant is not None and (what not in audits() or len(whole.claims) < 2):
         raise ConfigError(f"'{what}' has no variants to choose from: leave out --variant.")
-    bench = whole.of(variant)
+    bench = whole.restrict_to(variant)
     drawn = bench.samples if samples is None else samples
     if drawn < LEAST_SAMPLES:
         raise ConfigError(f"--samples is at least {LEAST_SAMPLES}; got {samples}.")
     short = drawn < bench.samples
     steps = bench.steps(variant, short=short, planted=planted)
     with terminal.progress("Auditing", steps, quiet=quiet) as advance:
-        result, wrong = audited(bench, variant, drawn, advance, planted=planted)
+        result, wrong = run_audits(bench, variant, drawn, advance, planted=planted)
     shown: list[Table | str] = [*_tables(bench, result)]
     shown += _sentences(bench, result, wrong, short=short)
     after = bench.after if planted else f"tacit audit {what} --planted  shows what is caught."
     return Result(result, shown, after, failed=bool(wrong))
 
 
-def bench_of(what: str) -> Bench:
+def bench_of(what: str) -> AuditPlan:
     """All that `tacit audit WHAT` can run."""
-    from tacit.auditing import planted, shipped
-    from tacit.auditing.bench import SAMPLES, lines
-    from tacit.auditing.claims import Bench
+    from tacit.auditing import planted_bugs, shipped_mechanisms
+    from tacit.auditing.claims import AuditPlan
+    from tacit.auditing.pairs import SAMPLES, claim_makers
 
     if what in audits():
         if what != ALL:
-            made: Bench = design(what).part("audit")()
+            made: AuditPlan = design(what).part("audit")()
             return made
-    elif what not in shipped.BENCH:
-        known = ", ".join((*audits()[1:], *shipped.BENCH))
+    elif what not in shipped_mechanisms.MECHANISMS:
+        known = ", ".join((*audits()[1:], *shipped_mechanisms.MECHANISMS))
         raise ConfigError(f"No mechanism or design '{what}'. Choose {ALL} or one of: {known}.")
-    chosen = shipped.BENCH if what == ALL else {what: shipped.BENCH[what]}
-    return Bench({n: lines(makes) for n, makes in chosen.items()}, planted.BUGS, SAMPLES)
+    chosen = (
+        shipped_mechanisms.MECHANISMS
+        if what == ALL
+        else {what: shipped_mechanisms.MECHANISMS[what]}
+    )
+    return AuditPlan(
+        {n: claim_makers(makes) for n, makes in chosen.items()}, planted_bugs.BUGS, SAMPLES
+    )
 
 
-def _tables(bench: Bench, result: dict[str, Any]) -> Iterator[Table]:
+def _tables(bench: AuditPlan, result: dict[str, Any]) -> Iterator[Table]:
     audits, refuted = result["audits"], result["refuted_as_expected"]
     columns: dict[str, Any] = {"mechanism": lambda one: one.mechanism}
     if len({one.unit for one in audits}) > 1:
@@ -147,7 +154,7 @@ def _tables(bench: Bench, result: dict[str, Any]) -> Iterator[Table]:
 
 
 def _sentences(
-    bench: Bench, result: dict[str, Any], wrong: list[str], *, short: bool
+    bench: AuditPlan, result: dict[str, Any], wrong: list[str], *, short: bool
 ) -> Iterator[str]:
     expected = result["refuted_as_expected"]
     verdicts = [one.verdict for one in result["audits"] if one.mechanism not in expected]

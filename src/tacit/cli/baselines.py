@@ -7,7 +7,7 @@ from dataclasses import MISSING, make_dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from tacit.design import Command, Run, option, private_summary, promised, summary
+from tacit.design import Command, Run, card_summary, fit_summary, option, private_fit_summary
 from tacit.evaluation import OUT, SEED, Result
 from tacit.recommenders import baselines
 
@@ -64,7 +64,7 @@ def _fitted(kind: str, asked: Any, run: Run, **reading: Any) -> tuple[Any, Any]:
 def _baseline(name: str, kind: str, about: str) -> Command:
     def run(asked: Any, terminal: Run) -> Result:
         _, ratings = _fitted(kind, asked, terminal)
-        data = summary(name, asked.out, ratings)
+        data = fit_summary(name, asked.out, ratings)
         sentence = (
             f"Fitted {data['recommender']} to {len(ratings):,} ratings of {ratings.n_users:,} "
             "people. It promises no privacy."
@@ -84,10 +84,10 @@ def _private_popularity(asked: Any, run: Run) -> Result:
     model, _ = _fitted("PrivatePopularity", asked, run, **reading)
     (card,) = model.guarantees()
     items = len(model.item_ids_)
-    data = private_summary("private-popularity", asked.out, items) | {
+    data = private_fit_summary("private-popularity", asked.out, items) | {
         "epsilon": asked.epsilon,
         "delta": asked.delta,
-        **promised(card),
+        **card_summary(card),
     }
     sentence = f"Fitted private popularity to {items:,} items. {card.first_line} {card.sentence}"
     return Result(data, (sentence,), f"tacit guarantee {asked.out}")

@@ -17,7 +17,16 @@ from typer.main import get_command
 
 from tacit import terminal
 from tacit.cli.app import COMMANDS, PARTS, plain_help
-from tacit.design import BUILT_IN, Command, Design, Where, design, names, option, options_of
+from tacit.design import (
+    BUILT_IN,
+    Command,
+    Design,
+    ExecutionOptions,
+    design,
+    names,
+    option,
+    options_of,
+)
 from tacit.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -106,14 +115,14 @@ class Terminal:
         return self._source.read(catalogue=catalogue, domains=domains)
 
     def open(
-        self, where: Where, *, catalogue: Path | None = None, domains: bool = True
+        self, execution: ExecutionOptions, *, catalogue: Path | None = None, domains: bool = True
     ) -> AbstractContextManager[Ratings | StoredRatings]:
-        if where.in_memory:
+        if execution.in_memory:
             return nullcontext(self.read(catalogue=catalogue, domains=domains))
         from tacit.cli.stored import opened
 
         assert self._source is not None
-        return opened(self._source, where, catalogue=catalogue, domains=domains)
+        return opened(self._source, execution, catalogue=catalogue, domains=domains)
 
     def progress(
         self, description: str, total: int | None

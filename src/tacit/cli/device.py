@@ -24,7 +24,7 @@ from tacit.client import Account, FileAccount, FileMemory, Kept, Memory, Service
 from tacit.client.device_memory import kept_at, replace
 from tacit.client.letters import Letters
 from tacit.client.transport import Transport
-from tacit.design import Where, option
+from tacit.design import ExecutionOptions, option
 from tacit.designs.standard_scheme.drawing import calendar
 from tacit.designs.standard_scheme.messages import Release, Scores
 from tacit.errors import ConfigError, DataError, PrivacyError
@@ -180,14 +180,14 @@ def fold(
     from tacit.designs.sketches.fake_devices import inspect, manipulation
     from tacit.designs.sketches.server import TICKET, Server, counts_of, server_of
 
-    where = Where(engine=engine, remote=remote, tasks=tasks)
+    execution = ExecutionOptions(engine=engine, remote=remote, tasks=tasks)
     known = _decoded(campaign)
     now, text = int(time.time()), known.encode()
-    if where.remote is not None:
+    if execution.remote is not None:
         from tacit.engine.spark import fold_reports
 
         work = partial(counts_of, campaign=text, now=now)
-        counts = fold_reports(str(reports), where.remote, column, TICKET, work, tasks=tasks)
+        counts = fold_reports(str(reports), execution.remote, column, TICKET, work, tasks=tasks)
         server = server_of(text, counts)
     else:
         server = Server(known)

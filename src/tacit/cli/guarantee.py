@@ -35,7 +35,7 @@ _COLOURS = {
 
 def guarantee(what: str, *, as_json: bool, **given: Any) -> None:
     """Print the guarantee cards of a model file, a design before it is fitted, or a mechanism."""
-    from tacit.auditing.shipped import BENCH
+    from tacit.auditing.shipped_mechanisms import MECHANISMS
     from tacit.mechanisms.guarantees import NAMES, guarantee_of
     from tacit.privacy import sort_refuted_first
     from tacit.recommenders import load_model
@@ -46,7 +46,7 @@ def guarantee(what: str, *, as_json: bool, **given: Any) -> None:
     if what in NAMES:
         _only(what, given, ("epsilon", "delta"), needed=("epsilon",))
         cards = (guarantee_of(what, epsilon=given["epsilon"], delta=given.get("delta")),)
-        if what in BENCH:
+        if what in MECHANISMS:
             following = f"tacit audit {what}  looks for violations of it."
     elif what in names():
         cards, following, useful = _of_design(what, given)

@@ -12,7 +12,7 @@ import typer
 
 from tacit import terminal
 from tacit.cli.commands import DELIMITER, ITEM, STARS, USER, command
-from tacit.design import Where, option, usefulness
+from tacit.design import ExecutionOptions, option, usefulness
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import Result, Table
 
@@ -58,25 +58,28 @@ def recommend(
     obfuscated release, as a remote recommender would make it. Without either, it is computed here
     from the true stars and the model file, and nothing is sent anywhere.
     """
-    from tacit.designs.private.model import Private
     from tacit.designs.standard_scheme import StandardScheme
     from tacit.designs.xmap.model import XMap
+    from tacit.profile_sums.model import PrivateLists
     from tacit.recommenders import load_model
 
     fitted = load_model(model)
-    where = Where(engine=engine, remote=remote, tasks=tasks)
+    execution = ExecutionOptions(engine=engine, remote=remote, tasks=tasks)
     if all_ is not None:
         from tacit.cli.stored import for_all
 
         asked: dict[Role, str | None] = {"user": user, "item": item, "rating": rating}
-        return for_all(fitted, all_, out, where, asked, n)
+        return for_all(fitted, all_, out, execution, asked, n)
     lists = fitted.sound_ if isinstance(fitted, XMap) else fitted
     for given, able, lacks in (
         ("--about" if about else "", isinstance(fitted, StandardScheme), "hides no attribute"),
-        ("--at-device" if at_device else "", isinstance(lists, StandardScheme | Private),
-         "has no item table"),
+        (
+            "--at-device" if at_device else "",
+            isinstance(lists, StandardScheme | PrivateLists),
+            "has no item table",
+        ),
         ("--target" if target else "", isinstance(fitted, XMap), "has no target domains"),
-    ):  # fmt: skip
+    ):
         if given and not able:
             raise ConfigError(f"{model} {lacks}, so {given} has no meaning here.")
     if at_device and about:
@@ -101,11 +104,11 @@ def recommend(
         values = terminal.pairs(about, "--about")
         stored = memory or history.with_name(history.name + ".released.json")
         made, sent = _from_letter(fitted, own, values, stored, at, wanted)
-    elif at_device and not isinstance(lists, Private):
+    elif at_device and not isinstance(lists, PrivateLists):
         made, sent = fitted.recommend_at_device(own, **wanted), {"computed": "at the device"}
     else:
         made = fitted.recommend(history=own, **wanted)
-        if isinstance(lists, Private):  # its file is public: wherever it is, nothing is sent
+        if isinstance(lists, PrivateLists):  # its file is public: wherever it is, nothing is sent
             sent = {"computed": "at the device", "personal": lists.released_.serves_lists}
     result = {
         "model": str(model),
@@ -124,7 +127,7 @@ def recommend(
                 "item_id": row.item_id,
                 "title": fitted.titles_.get(row.item_id),
                 "score": row.score,
-                **_reasons(fitted, row.item_id, own, of_scores=isinstance(lists, Private)),
+                **_reasons(fitted, row.item_id, own, of_scores=isinstance(lists, PrivateLists)),
             }
             for row in made
         ],

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tacit.design import Where
+from tacit.design import ExecutionOptions
 from tacit.errors import ConfigError
 from tacit.evaluation import Result
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tacit.cli.commands import Source
     from tacit.data.stored import StoredRatings
     from tacit.data.tables import Role
-    from tacit.designs.private.model import Private
+    from tacit.profile_sums.model import PrivateLists
 
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 _NOT_STORED = ("plays", "least_plays", "delimiter", "users")
@@ -55,7 +55,7 @@ def ending() -> Iterator[None]:
 
 @contextmanager
 def opened(
-    source: Source, where: Where, *, catalogue: Path | None, domains: bool
+    source: Source, execution: ExecutionOptions, *, catalogue: Path | None, domains: bool
 ) -> Iterator[StoredRatings]:
     """What `Source.read` reads, streamed or on a cluster. Closed at the end."""
     from tacit.data.stored import Public
@@ -79,16 +79,17 @@ def opened(
     roles: tuple[Role, ...] = ("user", "item", "rating", "time")
     asked: dict[Role, str | None] = {role: getattr(source, role) for role in roles}
     events = bool(source.events)
-    if where.remote is not None:
+    if execution.remote is not None:
         from tacit.engine.spark import open_spark
 
-        with open_spark(str(source.path), where.remote, asked, public, events=events,
-                        tasks=where.tasks) as remote:  # fmt: skip
+        with open_spark(
+            str(source.path), execution.remote, asked, public, events=events, tasks=execution.tasks
+        ) as remote:
             yield remote
-    elif where.memory is not None:
+    elif execution.memory is not None:
         from tacit.data.tables.buckets import open_parquet
 
-        memory = bytes_in(where.memory)
+        memory = bytes_in(execution.memory)
         with ending(), open_parquet(source.path, asked, public, memory, events=events) as streamed:
             yield streamed
 
@@ -97,27 +98,29 @@ def for_all(
     model: Any,
     ratings: Path,
     out: Path | None,
-    where: Where,
+    execution: ExecutionOptions,
     asked: Mapping[Role, str | None],
     n: int,
 ) -> Result:
     """Lists from each person's own rows. It spends nothing: the model was released."""
-    from tacit.designs.private.lists import lists_for
-    from tacit.designs.private.model import Private
     from tacit.designs.xmap.model import XMap
+    from tacit.profile_sums.batch_lists import list_people
+    from tacit.profile_sums.model import PrivateLists
 
     lists = model.sound_ if isinstance(model, XMap) else model
-    if not isinstance(lists, Private):
+    if not isinstance(lists, PrivateLists):
         raise ConfigError("--all is for models of  tacit fit private  and of the sound X-Map.")
     if out is None:
         raise ConfigError("--all writes many lists: name a Parquet file, or folder, with --out.")
-    make, people = partial(lists_for, model=lists, n=n), None
-    if where.remote is None:
+    make, people = partial(list_people, fitted=lists.fitted_, n=n), None
+    if execution.remote is None:
         people = _here(lists, ratings, out, asked, make)
     else:
         from tacit.engine.spark import write_lists
 
-        write_lists(str(ratings), where.remote, asked, lists, make, str(out), tasks=where.tasks)
+        write_lists(
+            str(ratings), execution.remote, asked, lists, make, str(out), tasks=execution.tasks
+        )
     lists_of = "Lists" if people is None else f"Lists of {people:,} people"
     sentence = (
         f"{lists_of} are in {out}: columns user, rank, item, score. Each person's list is theirs "
@@ -127,7 +130,7 @@ def for_all(
 
 
 def _here(
-    model: Private, path: Path, out: Path, asked: Mapping[Role, str | None], make: Any
+    model: PrivateLists, path: Path, out: Path, asked: Mapping[Role, str | None], make: Any
 ) -> int:
     from tacit.atomic_writes import check_writable
     from tacit.data.columns import EVENTS

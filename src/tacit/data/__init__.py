@@ -39,17 +39,31 @@ if TYPE_CHECKING:
 _HOMES = {
     "ratings": ("RatingScale", "Ratings"),
     "domains": (
-        "cross_domain_split", "domain_names", "domain_of", "item_features", "items_in", "of_domain",
-        "on_catalogue", "split_by_genre", "straddlers", "with_domains", "within",
+        "cross_domain_split",
+        "domain_names",
+        "domain_of",
+        "item_features",
+        "items_in",
+        "of_domain",
+        "on_catalogue",
+        "split_by_genre",
+        "straddlers",
+        "with_domains",
+        "within",
     ),
     "movielens": ("is_movielens", "read_movielens"),
     "splits": ("Split", "k_fold_users", "random_per_user", "temporal"),
     "synthetic": ("generate",),
     "tables.folder": ("write_items", "write_ratings", "write_users"),
     "tabular": (
-        "load", "ratings_from", "read_catalogue", "read_history", "read_ratings", "with_items",
+        "load",
+        "ratings_from",
+        "read_catalogue",
+        "read_history",
+        "read_ratings",
+        "with_items",
     ),
-}  # fmt: skip
+}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = list(_HOME)
 

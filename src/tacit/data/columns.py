@@ -67,10 +67,12 @@ class RatingScale:
         if row is not None:
             expected = f"a rating on {self} as most of the others, or {expected}"
         return DataError(
-            "the ratings fit none of the common scales", row=row, expected=expected,
+            "the ratings fit none of the common scales",
+            row=row,
+            expected=expected,
             fix="Correct the row, or give the scale with --scale MIN:MAX:STEP, for example 1:7:1 "
             "(from Python: scale=RatingScale(1, 7, 1)); a step of 0 allows anything between.",
-        )  # fmt: skip
+        )
 
     @property
     def span(self) -> float:

@@ -120,8 +120,10 @@ def _films(path: Path, delimiter: str, headers: tuple[str, ...] | None) -> Colum
     titles, genres, *flags = columns.values()
     if flags:  # of 100K, after two other columns
         named = dict(zip(GENRES_100K, flags[2:], strict=True))
-        genres = {key: "|".join(name for name, flag in named.items() if flag[key] == "1") or None
-                  for key in titles}  # fmt: skip
+        genres = {
+            key: "|".join(name for name, flag in named.items() if flag[key] == "1") or None
+            for key in titles
+        }
     years = {key: _YEAR.search(title or "") for key, title in titles.items()}
     return {
         "title": titles,

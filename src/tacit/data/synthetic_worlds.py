@@ -174,8 +174,12 @@ ALONG_TASTE = 0.6  # correlation of why an item is chosen and how it is liked
 FEWEST, ACTIVITY = 5, 0.5  # ratings of the least active; sd of log activity
 
 FILMS: Mapping[str, Any] = {
-    "items": (1500, 1500), "ratings_per_user": 80.0, "pull": 0.35, "shift": 20.0, "labels": 18,
-}  # fmt: skip
+    "items": (1500, 1500),
+    "ratings_per_user": 80.0,
+    "pull": 0.35,
+    "shift": 20.0,
+    "labels": 18,
+}
 """Of `films`: what differs from the defaults of `generate_domains`."""
 
 

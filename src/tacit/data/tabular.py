@@ -70,8 +70,13 @@ def read_ratings(
     """
     rules = Rules(on_bad, scale, least_plays, dates, decimal)
     asked: dict[Role, str | None] = {
-        "user": user, "item": item, "rating": rating, "plays": plays, "time": time, "domain": domain
-    }  # fmt: skip
+        "user": user,
+        "item": item,
+        "rating": rating,
+        "plays": plays,
+        "time": time,
+        "domain": domain,
+    }
     opened = open_table(path, delimiter=delimiter, asked=[*asked.values()], table=table)
     if items is not None and find("domain", opened.headers, domain) is None:
         asked["domain"] = None  # it is in the file of items
@@ -110,8 +115,13 @@ def ratings_from(
     """
     table = Table(None, _frame(frame))
     asked: dict[Role, str | None] = {
-        "user": user, "item": item, "rating": rating, "plays": plays, "time": time, "domain": domain
-    }  # fmt: skip
+        "user": user,
+        "item": item,
+        "rating": rating,
+        "plays": plays,
+        "time": time,
+        "domain": domain,
+    }
     rules = Rules(on_bad, scale, least_plays, dates, decimal, guessing=True)
     if not len(table.frame):
         raise DataError("there is no rating", expected="at least one row")
@@ -138,11 +148,12 @@ def _frame(frame: Any) -> Any:
         table = nw.from_native(frame)
     except TypeError:
         raise DataError(
-            "ratings cannot be made of this", found=type(frame).__name__,
+            "ratings cannot be made of this",
+            found=type(frame).__name__,
             expected="a pandas, polars or Arrow frame, a DuckDB relation, a SciPy sparse matrix, "
             "or a list of tuples (person, item, rating)",
             fix="A file is read by  tacit.read_ratings(PATH).",
-        ) from None  # fmt: skip
+        ) from None
     if isinstance(table, nw.LazyFrame):
         table = table.collect("polars")
     if table.implementation.is_polars():
@@ -157,9 +168,12 @@ def _columns(rows: Any) -> dict[str, list[Any]]:
     names = ("user", "item", "rating", "time")
     widths = {len(row) if isinstance(row, list | tuple) else 0 for row in rows}
     if len(widths) != 1 or not widths <= {2, 3, 4}:
-        raise DataError("these rows are no ratings", found="rows of another form",
-                        expected="tuples (person, item, rating, time), all of one length, the last "
-                        "one or two left out")  # fmt: skip
+        raise DataError(
+            "these rows are no ratings",
+            found="rows of another form",
+            expected="tuples (person, item, rating, time), all of one length, the last "
+            "one or two left out",
+        )
     return {name: [row[at] for row in rows] for at, name in enumerate(names[: widths.pop()])}
 
 

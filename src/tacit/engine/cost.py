@@ -68,9 +68,15 @@ def cost(
         shuffled, disk = _ROW * ratings + 8 * moved, _ON_DISK * ratings
         held = _TASK_ROW * min(ratings, TASK_ROWS) + 3 * 8 * cells
     return Cost(
-        passes, tasks, tiles, int(shuffled), int(_PROCESS + held), int(disk), alone / 3600,
+        passes,
+        tasks,
+        tiles,
+        int(shuffled),
+        int(_PROCESS + held),
+        int(disk),
+        alone / 3600,
         cluster / 3600,
-    )  # fmt: skip
+    )
 
 
 def _size(number: float) -> str:

@@ -124,9 +124,15 @@ class TiledTable(Table):
         couples = sorted({(min(x, y), max(x, y)) for _, x, y in joins})
         tiles = [np.sort(np.concatenate([parts[n] for n in {*each}])) for each in couples]
         work = partial(
-            on_tile, make=self.make, raters=self.raters, tiles=tiles, couples=couples, joins=joins,
-            parts=parts, find=find,
-        )  # fmt: skip
+            on_tile,
+            make=self.make,
+            raters=self.raters,
+            tiles=tiles,
+            couples=couples,
+            joins=joins,
+            parts=parts,
+            find=find,
+        )
         lines = self.ratings.joined(self.cut, tiles, work, partial(best, k=k)) if tiles else {}
         asked = Counter(call * len(parts) + of for call, of, _ in joins)
         if {line: count for line, (count, _) in lines.items()} != asked:
@@ -175,10 +181,18 @@ def _unpacked(raw: bytes, k: int) -> NDArray[Any]:
 
 
 def on_tile(
-    tile: int, stars: sparse.csr_array, beside: Floats, *, make: Make,
-    raters: NDArray[np.int64], tiles: Sequence[Numbers], couples: Sequence[tuple[int, int]],
-    joins: Sequence[tuple[int, int, int]], parts: Sequence[Numbers], find: Find,
-) -> Iterator[tuple[int, bytes]]:  # fmt: skip
+    tile: int,
+    stars: sparse.csr_array,
+    beside: Floats,
+    *,
+    make: Make,
+    raters: NDArray[np.int64],
+    tiles: Sequence[Numbers],
+    couples: Sequence[tuple[int, int]],
+    joins: Sequence[tuple[int, int, int]],
+    parts: Sequence[Numbers],
+    find: Find,
+) -> Iterator[tuple[int, bytes]]:
     """The lists of one tile, by call and part; ClusterError unless each item has all its raters."""
     found = np.bincount(stars.indices, minlength=len(raters))[tiles[tile]]
     if not np.array_equal(found, raters[tiles[tile]]):

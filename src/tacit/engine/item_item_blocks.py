@@ -82,16 +82,27 @@ def pack(table: Table, slots: Numbers, width: int, ratings: int, counts: bool) -
     levels, liked = np.empty(ratings + people), np.empty(ratings + people, np.bool_)
     heads = np.zeros((people + 1, 4), np.uint32)
     _fill_rows(
-        *_arrays(table), slots, np.uint64(shift), width, counts, VECTORS,
-        heads, cells, levels, liked,
-    )  # fmt: skip
+        *_arrays(table),
+        slots,
+        np.uint64(shift),
+        width,
+        counts,
+        VECTORS,
+        heads,
+        cells,
+        levels,
+        liked,
+    )
     end = int(heads[-1, LEVELS])
     beyond = 2 * EIGHT  # a table of sixteen may reach past the last person's values
     return Rows(
-        heads, cells, shift,
+        heads,
+        cells,
+        shift,
         np.concatenate([levels[:end], np.zeros(beyond)]),
-        np.concatenate([liked[:end], np.zeros(beyond, np.bool_)]), width,
-    )  # fmt: skip
+        np.concatenate([liked[:end], np.zeros(beyond, np.bool_)]),
+        width,
+    )
 
 
 def visits(
@@ -108,9 +119,15 @@ def visits(
         np.zeros(total, np.bool_),
     )
     _fill_visits(
-        *_arrays(table), slots, rows.heads, counts,
-        made.ends, made.people, made.values, made.likes,
-    )  # fmt: skip
+        *_arrays(table),
+        slots,
+        rows.heads,
+        counts,
+        made.ends,
+        made.people,
+        made.values,
+        made.likes,
+    )
     return made
 
 
@@ -121,9 +138,20 @@ def _arrays(table: Table) -> tuple[Any, Any, Any, Any]:
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _fill_rows(
-    indptr: Any, indices: Any, values: Any, likes: Any, slots: Any, shift: Any, width: Any,
-    counts: Any, vectors: Any, heads: Any, cells: Any, levels: Any, liked: Any,
-) -> None:  # fmt: skip
+    indptr: Any,
+    indices: Any,
+    values: Any,
+    likes: Any,
+    slots: Any,
+    shift: Any,
+    width: Any,
+    counts: Any,
+    vectors: Any,
+    heads: Any,
+    cells: Any,
+    levels: Any,
+    liked: Any,
+) -> None:
     filled, listed = 0, 0
     by_word = np.zeros(width // EIGHT + 1, np.int32)
     for person in range(len(indptr) - 1):
@@ -203,9 +231,18 @@ def _split(row: Any, words: Any, shift: Any, by_word: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _fill_visits(
-    indptr: Any, indices: Any, values: Any, likes: Any, slots: Any, heads: Any, counts: Any,
-    ends: Any, people: Any, own: Any, liked: Any,
-) -> None:  # fmt: skip
+    indptr: Any,
+    indices: Any,
+    values: Any,
+    likes: Any,
+    slots: Any,
+    heads: Any,
+    counts: Any,
+    ends: Any,
+    people: Any,
+    own: Any,
+    liked: Any,
+) -> None:
     for person in range(len(indptr) - 1):
         if heads[person, START] + 1 == heads[person + 1, START]:  # an empty row
             continue
@@ -318,9 +355,15 @@ def _add_dense(
 
 @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
 def _count_dense(
-    typing: Any, cells: Any, start: Any, length: Any, liked: Any, first: Any, like: Any,
+    typing: Any,
+    cells: Any,
+    start: Any,
+    length: Any,
+    liked: Any,
+    first: Any,
+    like: Any,
     tallies: Any,
-) -> Any:  # fmt: skip
+) -> Any:
     """tallies[place] += 1, and 2**32 where both like or both do not; 0 where there is no rating."""
     del typing
 

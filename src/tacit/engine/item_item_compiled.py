@@ -52,9 +52,13 @@ def neighbours(
     mine = others if both else of
     room = len(of), 2 * k
     lists = (
-        np.empty(room, np.int32), np.empty(room), np.zeros(room, np.int64),
-        np.zeros(len(of), np.int32), np.full(len(of) + EIGHT, -1.0), k,
-    )  # fmt: skip
+        np.empty(room, np.int32),
+        np.empty(room),
+        np.zeros(room, np.int64),
+        np.zeros(len(of), np.int32),
+        np.full(len(of) + EIGHT, -1.0),
+        k,
+    )
     for there in _blocks(raters[others], block):
         _meet(table, others, there, mine, both, raters, lengths, block, significance, counts, lists)
     found = empty(of, k)
@@ -64,10 +68,18 @@ def neighbours(
 
 
 def _meet(
-    table: Table, others: Numbers, there: slice, mine: Numbers, both: bool,
-    raters: NDArray[np.int64], lengths: Floats, block: int, significance: int, counts: bool,
+    table: Table,
+    others: Numbers,
+    there: slice,
+    mine: Numbers,
+    both: bool,
+    raters: NDArray[np.int64],
+    lengths: Floats,
+    block: int,
+    significance: int,
+    counts: bool,
     lists: tuple[Any, ...],
-) -> None:  # fmt: skip
+) -> None:
     """Offer the items of one block to all lists. What it unpacks is freed when it returns."""
     width = there.stop - there.start
     rows = pack(
@@ -79,11 +91,30 @@ def _meet(
     for here in _blocks(raters[mine], block // 4):
         for lines, seen, meets in _pairings(table, rows, mine, here, there, both, raters, counts):
             _walk(
-                seen.begins, seen.ends, seen.people, seen.values, seen.likes, rows.heads,
-                rows.cells, np.uint64(rows.shift), rows.levels, rows.liked,
-                mine[lines], lines.start, lengths[mine[lines]], places, there.start, sizes,
-                meets, both, significance, counts, sums, tallies, *lists,
-            )  # fmt: skip
+                seen.begins,
+                seen.ends,
+                seen.people,
+                seen.values,
+                seen.likes,
+                rows.heads,
+                rows.cells,
+                np.uint64(rows.shift),
+                rows.levels,
+                rows.liked,
+                mine[lines],
+                lines.start,
+                lengths[mine[lines]],
+                places,
+                there.start,
+                sizes,
+                meets,
+                both,
+                significance,
+                counts,
+                sums,
+                tallies,
+                *lists,
+            )
             del seen  # before the next ones are made
 
 
@@ -112,9 +143,15 @@ def _slots(items: Numbers, total: int) -> Numbers:
 
 
 def _pairings(
-    table: Table, rows: Rows, mine: Numbers, here: slice, there: slice, both: bool,
-    raters: NDArray[np.int64], counts: bool,
-) -> Iterator[tuple[slice, Visits, Numbers]]:  # fmt: skip
+    table: Table,
+    rows: Rows,
+    mine: Numbers,
+    here: slice,
+    there: slice,
+    both: bool,
+    raters: NDArray[np.int64],
+    counts: bool,
+) -> Iterator[tuple[slice, Visits, Numbers]]:
     """Lines of `here`, with their items' visits to the rows of `there`, and how many places they
     meet.
 
@@ -137,13 +174,35 @@ def _pairings(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _walk(
-    begins: Any, ends: Any, people: Any, own: Any, likes: Any, heads: Any,
-    cells: Any, shift: Any, levels: Any, liked: Any,
-    items: Any, first_line: Any, lengths: Any,
-    others: Any, first_other: Any, other_lengths: Any,
-    meets: Any, both: Any, significance: Any, counts: Any, sums: Any, tallies: Any,
-    numbers: Any, similarities: Any, packed: Any, sizes: Any, floor: Any, k: Any,
-) -> None:  # fmt: skip
+    begins: Any,
+    ends: Any,
+    people: Any,
+    own: Any,
+    likes: Any,
+    heads: Any,
+    cells: Any,
+    shift: Any,
+    levels: Any,
+    liked: Any,
+    items: Any,
+    first_line: Any,
+    lengths: Any,
+    others: Any,
+    first_other: Any,
+    other_lengths: Any,
+    meets: Any,
+    both: Any,
+    significance: Any,
+    counts: Any,
+    sums: Any,
+    tallies: Any,
+    numbers: Any,
+    similarities: Any,
+    packed: Any,
+    sizes: Any,
+    floor: Any,
+    k: Any,
+) -> None:
     full = numbers.shape[1]
     near_words = np.zeros(TESTED // EIGHT, np.uint64)
     near = near_words.view(np.bool_)
@@ -286,9 +345,17 @@ def _weaker(similarity: Any, number: Any, than: Any, than_number: Any) -> Any:
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
 def _sort(
-    numbers: Any, similarities: Any, packed: Any, sizes: Any, floor: Any, lines: Any,
-    items: Any, strengths: Any, co_counts: Any, agreements: Any,
-) -> None:  # fmt: skip
+    numbers: Any,
+    similarities: Any,
+    packed: Any,
+    sizes: Any,
+    floor: Any,
+    lines: Any,
+    items: Any,
+    strengths: Any,
+    co_counts: Any,
+    agreements: Any,
+) -> None:
     """Lists to answers, best first: that of `lines[row]` to each row."""
     k = items.shape[1]
     for row in range(len(lines)):
@@ -301,9 +368,11 @@ def _sort(
             for end in range(gap, size):
                 at = end
                 while at >= gap and _weaker(
-                    similarities[line, at - gap], numbers[line, at - gap],
-                    similarities[line, at], numbers[line, at],
-                ):  # fmt: skip
+                    similarities[line, at - gap],
+                    numbers[line, at - gap],
+                    similarities[line, at],
+                    numbers[line, at],
+                ):
                     _swap(numbers, similarities, packed, line, at - gap, at)
                     at -= gap
             gap //= 2

@@ -64,9 +64,16 @@ def check_paths(stages: Sequence[Stage], starts: Numbers) -> None:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _sum_paths(
-    offsets: Any, places: Any, targets: Any, weighted: Any, agreements: Any, shares: Any,
-    starts: Any, numerators: Any, denominators: Any,
-) -> None:  # fmt: skip
+    offsets: Any,
+    places: Any,
+    targets: Any,
+    weighted: Any,
+    agreements: Any,
+    shares: Any,
+    starts: Any,
+    numerators: Any,
+    denominators: Any,
+) -> None:
     last = len(places) - 2
     edge, stop = np.zeros(last + 1, np.int64), np.zeros(last + 1, np.int64)
     # What the path gathered before each stage.
@@ -113,9 +120,17 @@ def _sum_paths(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _last_stage(
-    reached: Any, gathered: Any, size: Any, bounds: Any, ordered: Any,
-    offsets: Any, weighted: Any, agreements: Any, by_edge: Any, by_place: Any,
-) -> None:  # fmt: skip
+    reached: Any,
+    gathered: Any,
+    size: Any,
+    bounds: Any,
+    ordered: Any,
+    offsets: Any,
+    weighted: Any,
+    agreements: Any,
+    by_edge: Any,
+    by_place: Any,
+) -> None:
     """Add a part's paths to the sums of the edges they end with, and of their places."""
     bounds[:] = 0
     for t in range(size):
@@ -141,8 +156,14 @@ def _last_stage(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _collect(
-    offsets: Any, targets: Any, shares: Any, by_edge: Any, by_place: Any, above: Any, below: Any,
-) -> None:  # fmt: skip
+    offsets: Any,
+    targets: Any,
+    shares: Any,
+    by_edge: Any,
+    by_place: Any,
+    above: Any,
+    below: Any,
+) -> None:
     """Empty the sums of edges and places into those of the ends."""
     for place in range(len(by_place)):
         certainty = by_place[place]
@@ -163,11 +184,16 @@ def predictions(
     towards = similar.T.tocsr()
     answer: Floats = np.zeros(deviations.shape)
     _predict(
-        deviations.indptr, _unsigned(deviations), deviations.data.astype(np.float64, copy=False),
+        deviations.indptr,
+        _unsigned(deviations),
+        deviations.data.astype(np.float64, copy=False),
         weights.data.astype(np.float64, copy=False),
-        towards.indptr, _unsigned(towards), towards.data.astype(np.float64, copy=False),
-        np.zeros(deviations.shape[1]), answer,
-    )  # fmt: skip
+        towards.indptr,
+        _unsigned(towards),
+        towards.data.astype(np.float64, copy=False),
+        np.zeros(deviations.shape[1]),
+        answer,
+    )
     return answer
 
 
@@ -197,9 +223,16 @@ def _unsigned(matrix: sparse.csr_array) -> Any:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator, unused-ignore]
 def _predict(
-    offsets: Any, rated: Any, deviations: Any, weights: Any,
-    similar_offsets: Any, similar: Any, similarities: Any, totals: Any, answer: Any,
-) -> None:  # fmt: skip
+    offsets: Any,
+    rated: Any,
+    deviations: Any,
+    weights: Any,
+    similar_offsets: Any,
+    similar: Any,
+    similarities: Any,
+    totals: Any,
+    answer: Any,
+) -> None:
     for person in range(len(offsets) - 1):
         sums = answer[person]
         totals[:] = 0.0

@@ -142,9 +142,17 @@ def count_pairs(
 
 @_compile
 def first_hits(
-    first: Any, second: Any, tickets: Any, starts: Any, likes: Any, questions: int, size: int,
-    modulus: Any, inverses: Any, hits: Any,
-) -> None:  # fmt: skip
+    first: Any,
+    second: Any,
+    tickets: Any,
+    starts: Any,
+    likes: Any,
+    questions: int,
+    size: int,
+    modulus: Any,
+    inverses: Any,
+    hits: Any,
+) -> None:
     """hits[n] uint32: bit q is set if one of person n's likes lies in their set q, without noise.
 
     likes[starts[n]:starts[n + 1]]: item numbers, int64. inverses[a]: 1 / a modulo the modulus.
@@ -165,9 +173,15 @@ def first_hits(
 
 @_compile
 def pair_hits(
-    first: Any, second: Any, tickets: Any, starts: Any, likes: Any, questions: int, items: Any,
+    first: Any,
+    second: Any,
+    tickets: Any,
+    starts: Any,
+    likes: Any,
+    questions: int,
+    items: Any,
     hits: Any,
-) -> None:  # fmt: skip
+) -> None:
     """The same for pairs: bit q is set if both items of pair q are liked."""
     last_one, last_other = _highest(items), _highest(items - _ONE)
     for n in range(len(tickets)):

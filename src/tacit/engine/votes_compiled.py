@@ -156,9 +156,16 @@ def _decrease(planes: Any, begin: int, hit: Any) -> None:
 
 @_compiled
 def _charge_chunk(
-    votes: Any, diverse: Any, radius: Any, both: Any, near: Any, alive: Any, begin: int,
-    one: Any, other: Any,
-) -> None:  # fmt: skip
+    votes: Any,
+    diverse: Any,
+    radius: Any,
+    both: Any,
+    near: Any,
+    alive: Any,
+    begin: int,
+    one: Any,
+    other: Any,
+) -> None:
     """one, other: (_CHUNK,) words to work in."""
     one, other = one[: len(votes)], other[: len(votes)]
     words = alive[begin : begin + len(votes)]
@@ -175,9 +182,18 @@ def _charge_chunk(
 
 @_compiled
 def _charge_and_tally(
-    last: Any, diverse: Any, radius: Any, both: Any, near: Any, alive: Any, votes: Any,
-    small: Any, filled: Any, wide: Any, total: Any,
-) -> Any:  # fmt: skip
+    last: Any,
+    diverse: Any,
+    radius: Any,
+    both: Any,
+    near: Any,
+    alive: Any,
+    votes: Any,
+    small: Any,
+    filled: Any,
+    wide: Any,
+    total: Any,
+) -> Any:
     """total: (64,), where the credit beyond the first is added."""
     counted = True
     one, other = np.empty(_CHUNK, np.uint64), np.empty(_CHUNK, np.uint64)

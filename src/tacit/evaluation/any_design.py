@@ -14,11 +14,11 @@ from tacit.design import (
     Command,
     Design,
     Run,
+    card_summary,
     model_class,
     option,
     options_of,
-    private_summary,
-    promised,
+    private_fit_summary,
     usefulness,
 )
 from tacit.evaluation import LEAST_SEEDS, OUT, REPORT, SEED, WORKERS, Result, Table, manifest
@@ -54,7 +54,7 @@ def _fit(design: Design) -> Command:
         with terminal.progress("Fitting", None):
             model.fit(ratings).save(settings.out)
         card, useful = model.guarantees()[0], usefulness(model)
-        data = private_summary(kind, settings.out, len(model.item_ids_)) | promised(card)
+        data = private_fit_summary(kind, settings.out, len(model.item_ids_)) | card_summary(card)
         fitted = f"Fitted {design.title}. {card.first_line} {card.sentence} {useful or ''}"
         after = f"tacit guarantee {settings.out}"
         return Result(data | {"useful": useful}, (fitted.strip(),), after)

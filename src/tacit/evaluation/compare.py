@@ -26,7 +26,7 @@ from tacit.auditing.attacks.any_model.adapters import adapt
 from tacit.auditing.attacks.any_model.game import membership
 from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import random_per_user
-from tacit.design import Entry
+from tacit.design import ComparisonEntry
 from tacit.errors import ConfigError, DataError, TacitError
 from tacit.evaluation import Result, Table, grouped, lists, mean_interval
 from tacit.evaluation.lists import LIST_LENGTH, PENALTIES, ListTrial, list_trial
@@ -114,14 +114,16 @@ def _heading(metric: str) -> str:
     return group.partition(":")[2] or known.replace("_auc", " AUC from lists")
 
 
-def baselines(source: str | None, target: str | None) -> tuple[Entry, ...]:
+def baselines(source: str | None, target: str | None) -> tuple[ComparisonEntry, ...]:
     """What protects nobody, and private popularity's rivals: the same methods as single commands.
 
     EASE, or a ridge regression between domains, takes the best penalty on the test people.
     """
 
-    def plain(name: str, kind: str, stars: bool = False, **settings: Any) -> Entry:
-        return Entry(name, "baseline", None, NOBODY, "–", f"{_HOME}:{kind}", settings, stars)
+    def plain(name: str, kind: str, stars: bool = False, **settings: Any) -> ComparisonEntry:
+        return ComparisonEntry(
+            name, "baseline", None, NOBODY, "–", f"{_HOME}:{kind}", settings, stars
+        )
 
     names = ("ease", "EASE") if source is None else ("ridge", "Ridge")
     routes: dict[str, Any] = {} if source is None else {"source": source, "target": target}
@@ -137,7 +139,7 @@ def baselines(source: str | None, target: str | None) -> tuple[Entry, ...]:
 
 def compare(
     ratings: Ratings,
-    entries: Sequence[Entry],
+    entries: Sequence[ComparisonEntry],
     *,
     left_out: Mapping[str, str] | None = None,
     source: str | None = None,
@@ -177,8 +179,8 @@ def compare(
 
 
 def _best(
-    figures: Mapping[Entry, Sequence[Mapping[str, Any]]], reasons: dict[str, str]
-) -> list[Entry]:
+    figures: Mapping[ComparisonEntry, Sequence[Mapping[str, Any]]], reasons: dict[str, str]
+) -> list[ComparisonEntry]:
     """Of the same method the settings with the best lists; why others could not be run."""
     ran = []
     for entry, pieces in figures.items():
@@ -198,13 +200,13 @@ def by_reason(reasons: Mapping[str, str]) -> list[str]:
     return [f"{', '.join(those)}: {reason}." for reason, those in names.items()]
 
 
-def steps(entries: Sequence[Entry], seeds: int, attacks: bool) -> int:
+def steps(entries: Sequence[ComparisonEntry], seeds: int, attacks: bool) -> int:
     """How far `progress` counts, at most."""
     attacked = {(each.design, each.variant, each.epsilon) for each in entries if each.attacked}
     return len(entries) * seeds + attacks * len(attacked)
 
 
-def _piece(context: Context, entry: Entry, seed: int) -> dict[str, Any]:
+def _piece(context: Context, entry: ComparisonEntry, seed: int) -> dict[str, Any]:
     ratings, source, target = context
     try:
         if seed == ATTACK:
@@ -215,7 +217,9 @@ def _piece(context: Context, entry: Entry, seed: int) -> dict[str, Any]:
         return {FAILED: str(error)}
 
 
-def _judged(entry: Entry, ratings: Ratings, trial: ListTrial, seed: int) -> dict[str, Any]:
+def _judged(
+    entry: ComparisonEntry, ratings: Ratings, trial: ListTrial, seed: int
+) -> dict[str, Any]:
     """Metrics of the lists of one split; stars and groups where there are any."""
     recommender = _made(entry)
     recommender.fit(trial.train)
@@ -243,7 +247,7 @@ def _judged(entry: Entry, ratings: Ratings, trial: ListTrial, seed: int) -> dict
     return values
 
 
-def _attacked(entry: Entry, ratings: Ratings) -> dict[str, Any]:
+def _attacked(entry: ComparisonEntry, ratings: Ratings) -> dict[str, Any]:
     """Membership by lists; each metric as mean, low and high."""
     rows = membership(adapt(lambda: _made(entry)), ratings, **_ATTACK)  # type: ignore[arg-type]
     strongest = max(rows, key=lambda row: row.auc)
@@ -266,7 +270,7 @@ def _attribute_auc(
     return {} if auc is None else {f"{name.replace(' ', '-')}_auc": auc}
 
 
-def _made(entry: Entry) -> Any:
+def _made(entry: ComparisonEntry) -> Any:
     return resolve_name(entry.maker)(**entry.settings)
 
 
@@ -278,7 +282,9 @@ def _novelty(shown: NDArray[np.int64], train: Ratings) -> float:
     return float(surprise[listed].mean()) if listed.size else 0.0
 
 
-def _rmse(entry: Entry, fitted: Any, ratings: Ratings, trial: ListTrial, seed: int) -> float:
+def _rmse(
+    entry: ComparisonEntry, fitted: Any, ratings: Ratings, trial: ListTrial, seed: int
+) -> float:
     train, test, people = trial.train, trial.test, trial.people
     if trial.candidates is None:
         split = random_per_user(ratings, lists.SHARE, seed=seed)
@@ -310,7 +316,7 @@ def _groups(trial: ListTrial) -> dict[str, NDArray[np.bool_]]:
     return groups
 
 
-def _rows(entry: Entry, pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _rows(entry: ComparisonEntry, pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     rows, outside = [], find_entry_points(METRICS)
     for metric in dict.fromkeys(name for piece in pieces for name in piece):
         values = [piece[metric] for piece in pieces if metric in piece]

@@ -6,5 +6,5 @@ sums, gram           sums over people, clipped here  topk       a list of candid
 gate, counter        answers step by step            runs       one life of a gate or a counter
 
 guarantees           the card of one call of each
-checks, grid         public parameters and numbers   samplers   OpenDP's exact noise on integers
+checks, grid         public parameters and numbers   samplers, blocks   exact noise
 """

@@ -8,7 +8,7 @@ Guarantee    epsilon for ALL totals together, over the whole life of the counter
              the claim (twice it for horizon = 2).
 Sensitivity  none is asked for: each value is clamped to [0, bound], so a change moves it by at
              most `bound` and moves at most one node per level.
-Sampler      OpenDP's discrete Laplace on integers; a running counter draws in blocks.
+Sampler      exact discrete Laplace on integers; a running counter draws in blocks.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Source       Dwork and Roth: The algorithmic foundations of differential privacy
 Guarantee    epsilon for all answers together until the gate stops, however many there are.
 Sensitivity  the most that ANY one count can change. `monotonic`: a change of the data moves all
              counts in the same direction; half the noise on the counts.
-Sampler      OpenDP's discrete Laplace on integers: once on the threshold, afresh on each count; a
+Sampler      exact discrete Laplace on integers: once on the threshold, afresh on each count; a
              running gate draws the counts' in blocks.
 """
 

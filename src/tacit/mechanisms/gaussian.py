@@ -1,4 +1,4 @@
-"""Gaussian noise on a public grid of integers, from OpenDP's exact sampler.
+"""Gaussian noise on a public grid of integers, drawn by `blocks`.
 
 Source       Canonne, Kamath, Steinke: The discrete Gaussian for differential privacy (NeurIPS
              2020), Theorem 4: sigma / L2 sensitivity = m gives 1 / (2 m^2)-zCDP, as does

@@ -7,7 +7,7 @@ Guarantee    1 / (2 noise_multiplier^2)-zCDP for ONE PERSON'S WHOLE ROW, and abo
              computed from the released matrix cost nothing more.
 Sensitivity  none is asked for: rows are clipped to an L2 norm here. Anything done to a row
              before, such as centring, uses that person's row and public values alone.
-Sampler      OpenDP's discrete Gaussian on integers.
+Sampler      exact discrete Gaussian on integers (`blocks`).
 """
 
 from __future__ import annotations

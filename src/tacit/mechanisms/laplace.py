@@ -1,9 +1,9 @@
-"""Laplace noise on a public grid of integers, from OpenDP's exact sampler.
+"""Laplace noise on a public grid of integers, drawn by `blocks`.
 
 Source       Dwork, McSherry, Nissim, Smith: Calibrating noise to sensitivity in private data
              analysis (TCC 2006). On integers: Ghosh, Roughgarden, Sundararajan: Universally
              utility-maximizing privacy mechanisms (STOC 2009). Sampler: Canonne, Kamath, Steinke:
-             The discrete Gaussian for differential privacy (NeurIPS 2020), as in OpenDP.
+             The discrete Gaussian for differential privacy (NeurIPS 2020).
 Guarantee    L1 distance in steps / scale in steps, which is at most epsilon
              (docs/mechanisms/laplace.md has the proof).
 Sensitivity  the L1 distance of two neighbouring vectors before rounding, and in how many entries

@@ -1,6 +1,6 @@
-"""OpenDP's exact samplers of discrete noise, on integers.
+"""Exact discrete noise on integers, from the operating system's generator; no seed.
 
-They draw from the operating system's generator and take no seed.
+Up to a scale of 2^48 by `blocks`, beyond it by OpenDP, which is also the reference of the tests.
 """
 
 from __future__ import annotations
@@ -11,15 +11,49 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.mechanisms.blocks import LARGEST_SCALE, add_noise
+
 
 def discrete_laplace(values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-    """Add noise k with P(k) proportional to exp(-|k| / scale) to `values` (any shape)."""
-    return _add_noise(_laplace_measurement(scale), values)
+    """Add noise with P(k) proportional to exp(-|k| / scale).
+
+    Args:
+        values: Integers of any shape.
+        scale: Scale of the noise, in steps.
+
+    Returns:
+        The sums, cut off at the ends of int64; shape of `values`.
+    """
+    scale = float(scale)
+    if 0 < scale <= LARGEST_SCALE:
+        return add_noise(values, "laplace", scale)
+    return reference_laplace(values, scale)
 
 
 def discrete_gaussian(values: NDArray[np.int64], sigma: float) -> NDArray[np.int64]:
-    """Add noise k with P(k) proportional to exp(-k^2 / (2 sigma^2)) to `values` (any shape)."""
-    return _add_noise(_gaussian_measurement(sigma), values)
+    """Add noise with P(k) proportional to exp(-k^2 / (2 sigma^2)).
+
+    Args:
+        values: Integers of any shape.
+        sigma: Scale of the noise, in steps.
+
+    Returns:
+        The sums, cut off at the ends of int64; shape of `values`.
+    """
+    sigma = float(sigma)
+    if 0 < sigma <= LARGEST_SCALE:
+        return add_noise(values, "gaussian", sigma)
+    return reference_gaussian(values, sigma)
+
+
+def reference_laplace(values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+    """Add discrete Laplace noise by OpenDP, one draw at a time; for any scale that it takes."""
+    return _add_by_opendp(_laplace_measurement(scale), values)
+
+
+def reference_gaussian(values: NDArray[np.int64], sigma: float) -> NDArray[np.int64]:
+    """Add discrete Gaussian noise by OpenDP, one draw at a time; for any sigma that it takes."""
+    return _add_by_opendp(_gaussian_measurement(sigma), values)
 
 
 # A measurement holds its scale and no random state, so keeping it repeats no draw.
@@ -35,7 +69,7 @@ def _gaussian_measurement(sigma: float) -> Any:
     return measurements.make_gaussian(vectors, metrics.l2_distance(T="f64"), scale=sigma)
 
 
-def _add_noise(measurement: Any, values: NDArray[np.int64]) -> NDArray[np.int64]:
+def _add_by_opendp(measurement: Any, values: NDArray[np.int64]) -> NDArray[np.int64]:
     noisy = measurement(values.ravel().tolist())
     return np.asarray(noisy, dtype=np.int64).reshape(values.shape)
 

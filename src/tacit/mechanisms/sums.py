@@ -6,7 +6,7 @@ Guarantee    1 / (2 noise_multiplier^2)-zCDP for ALL THAT ONE PERSON CONTRIBUTES
              and about 1 / noise_multiplier-GDP if the noise spans many steps.
 Sensitivity  none is asked for: a person's entries are scaled to an L2 norm here, all together. Each
              must be computed from that person's data and public or released values alone.
-Sampler      OpenDP's discrete Gaussian on integers.
+Sampler      exact discrete Gaussian on integers (`blocks`).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from pathlib import Path
 from tacit.atomic_writes import write_whole
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
-from tacit.design import design, names, nouns
+from tacit.design import design, names, served_sections
 from tacit.errors import ConfigError
 from tacit.recommenders import load_model
 from tacit.service.deployment import MODELS
@@ -84,7 +84,7 @@ def make_demo(folder: Path) -> Demo:
             f"{folder}: is not empty. Name a new folder for --demo, or serve this one without it."
         )
     sections = [one.part(MODELS)(folder) for one in map(design, names()) if MODELS in one.parts]
-    sections += [owner.load(one.demo)(folder) for owner, one in nouns().values()]
+    sections += [owner.load(one.demo)(folder) for owner, one in served_sections().values()]
     write_whole(folder / FILE, "\n".join([_HEAD, *sections]).encode())
     roles = (Role.OPERATOR, Role.ANALYST, Role.AUDITOR, Role.VENDOR)
     keys = {role.value: add_key(folder / "keys.json", role.value, role, TENANT) for role in roles}

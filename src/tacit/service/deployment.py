@@ -22,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from tacit.design import nouns
+from tacit.design import served_sections
 from tacit.errors import ConfigError
 from tacit.ledger import CapChanged, Ledger, open_ledger
 from tacit.privacy import Guarantee, sort_refuted_first
@@ -107,13 +107,15 @@ def charged_by_name(folder: Path) -> tuple[str, ...]:
     """What a folder's tacit.toml serves that counts names, by noun and name; nothing is loaded,
     and nothing is checked."""
     content = content_of(folder)
-    sections = {noun: content.get(noun) for noun, (_, one) in nouns().items() if one.counts_names}
+    sections = {
+        noun: content.get(noun) for noun, (_, one) in served_sections().items() if one.counts_names
+    }
     tables = ((noun, table) for noun, table in sections.items() if isinstance(table, dict))
     return tuple(f"{noun}/{name}" for noun, table in tables for name in table)
 
 
 def _read(folder: Path, tenant: str) -> Iterator[tuple[str, Any]]:
-    path, known = folder / FILE, (MODELS, *nouns())
+    path, known = folder / FILE, (MODELS, *served_sections())
     for noun, tables in content_of(folder).items():
         if noun in ("tenant", SECTION):
             continue
@@ -122,7 +124,7 @@ def _read(folder: Path, tenant: str) -> Iterator[tuple[str, Any]]:
         if noun == MODELS:
             kind = import_module("tacit.service.models").ServedModel
         else:
-            owner, one = nouns()[noun]
+            owner, one = served_sections()[noun]
             kind = owner.load(one.kind)
         for name, values in tables.items():
             if not NAME.fullmatch(name) or not isinstance(values, dict):

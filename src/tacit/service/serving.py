@@ -25,7 +25,7 @@ import uvicorn
 from fastapi import APIRouter, FastAPI
 from starlette.types import Receive, Scope, Send
 
-from tacit.design import nouns
+from tacit.design import served_sections
 from tacit.errors import ConfigError, TacitError
 from tacit.ledger.inspection import copies_of
 from tacit.service.access import Operation
@@ -120,7 +120,7 @@ def _routers() -> Iterator[APIRouter]:
     yield from (privacy.promises_router, privacy.router)
     yield about.operations_router
     yield from (people.users_router, people.router, about.document_router)
-    for owner, one in nouns().values():
+    for owner, one in served_sections().values():
         yield owner.load(one.router)
     yield about.page_router
 

@@ -56,7 +56,7 @@ class DesignConformance:
     def test_it_has_an_audit_with_planted_bugs(self) -> None:
         """Lines with a claim each, and bugs that the bench has to catch."""
         bench = self.make().part("audit")()
-        assert sum(map(len, bench.lines.values())) >= 1, "an audit tests at least one claim"
+        assert sum(map(len, bench.claims.values())) >= 1, "an audit tests at least one claim"
         assert len(bench.bugs) >= 1, "an audit that finds no planted bug shows nothing"
 
     def test_it_has_an_experiment(self) -> None:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.auditing.bench import exponential_worst
+from tacit.auditing.exact_losses import exponential_loss
 from tacit.designs.pdap import theory
-from tacit.designs.pdap.control import Setting, regret_bound
+from tacit.errors import ConfigError
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_one_draw_with_a_spread_of_one(videos, nats):
 def test_draw_is_the_auditors(epsilon, videos):
     """The formula is the auditor's closed form of the exponential mechanism, and at most 2 a."""
     found = theory.selection_loss(epsilon / 2, videos)
-    assert found == pytest.approx(exponential_worst(epsilon, videos))
+    assert found == pytest.approx(exponential_loss(epsilon, videos))
     assert found <= epsilon * (1 + 1e-12)
 
 
@@ -141,21 +141,117 @@ def test_cells_that_may_exist():
     assert theory.most_cells(20, 10, 1, 2, 3) == [1, 8, 8]
 
 
-def test_theorem_3_by_hand():
-    """T = 1000, A = 10 and p = 3: 1, 4, 16 and 4 cells on four levels. Every term of each."""
-    logs, start, width = math.log(1000), math.pi**2 / 3, 2 * math.sqrt(2) + 4
-    expected = sum(
-        cells
-        * (
-            5 * (4**level * logs + start)
-            + 3 * (2 * 4**level * logs + start * 5)
-            + 10 * width * 4**level
-        )
-        for level, cells in enumerate([1, 4, 16, 4])
+def test_theorem_1_by_hand():
+    """Delta u = 1/2, epsilon = 2, eight arms of which two are best, t = 3: (ln 4 + 3) / 2."""
+    assert theory.draw_shortfall(0.5, 2, 8, 2, 3) == pytest.approx(2.193147, abs=1e-6)
+
+
+@given(st.floats(0.05, 20), st.integers(2, 200), st.floats(0, 5))
+def test_theorem_1_holds(epsilon, arms, t):
+    """All arms but one at the shortfall or below: the exact chance to draw one is at most e^-t."""
+    shortfall = theory.draw_shortfall(0.5, epsilon, arms, 1, t)
+    rest = (arms - 1) * math.exp(-epsilon * shortfall / (2 * 0.5))
+    assert rest / (1 + rest) <= math.exp(-t)
+
+
+def test_lemma_1_by_hand():
+    """m = 2, alpha = 1, level 2, ln T = 10: 160 + pi^2 / 3."""
+    assert theory.suboptimal_regret(2, 1, 2, 10) == pytest.approx(163.289868, abs=1e-6)
+
+
+def test_lemma_3_by_hand():
+    """Delta u = 1/4, epsilon = 1/2, K = 10, T = 100: ln 1000 as printed, 100 (ln 10 + 1) corrected;
+    nothing without noise."""
+    assert theory.draw_regret_as_printed(0.25, 0.5, 10, 100) == pytest.approx(6.907755, abs=1e-6)
+    assert theory.draw_regret(0.25, 0.5, 10, 100) == pytest.approx(330.258509, abs=1e-6)
+    assert theory.draw_regret_as_printed(0.25, math.inf, 10, 100) == 0
+    assert theory.draw_regret(0.25, math.inf, 10, 100) == 0
+
+
+@given(st.floats(0.01, 10), st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_lemma_3_corrected_holds(epsilon, means):
+    """The exact expected loss of a draw, whatever the means are, is at most the bound."""
+    weights = [math.exp(epsilon * (mean - max(means)) / 2) for mean in means]
+    lost = sum(w * (max(means) - mean) for w, mean in zip(weights, means, strict=True))
+    assert lost / sum(weights) <= theory.draw_regret(1.0, epsilon, len(means), 1) + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("version", "regret"),
+    [("statement", 88.926567), ("proof", 573.347779), ("theorem 3", 234.038279)],
+)
+def test_lemma_4_by_hand(version, regret):
+    """m = 2, alpha = 1, level 1, T = 100, K = 3, Gamma = 64: 8 ln 100, 32 or 32 ln 64 visits for
+    the noise, and the chances of wrong estimates of each version."""
+    found = theory.neighbour_regret_as_printed(version, 2, 1, 1, 100, 3, 64)
+    assert found == pytest.approx(regret, abs=1e-4)
+
+
+def test_lemma_4_corrected_by_hand():
+    """The same, with (K + 1) 4 ln 100 visits and pi^2 / 3 for each video; Gamma counts once."""
+    assert theory.neighbour_regret(2, 1, 1, 100, 3, 64) == pytest.approx(115.552329, abs=1e-4)
+    without = theory.neighbour_regret(2, 1, 1, 100, 3, 0)
+    assert theory.neighbour_regret(2, 1, 1, 100, 3, 64) - without == pytest.approx(32)
+
+
+def test_lemma_4_of_a_thousand_videos_is_no_number():
+    """e^1000 is infinite, as printed; corrected it is not. A version that there is not is said."""
+    assert theory.neighbour_regret_as_printed("theorem 3", 2, 1, 0, 100, 1000, 0) == math.inf
+    assert theory.neighbour_regret(2, 1, 0, 100, 1000, 0) < 1e5
+    with pytest.raises(ConfigError, match="statement, proof or theorem 3"):
+        theory.neighbour_regret_as_printed("lemma", 2, 1, 0, 100, 3, 0)
+
+
+def test_lemma_6_by_hand():
+    """A = 10, L = 1, d = 4, alpha = 1: B = 8; p = 3, m = 2: 80 in the cube, 16 times it at 2."""
+    assert theory.suboptimal_gap(1, 4, 1) == 8
+    assert theory.near_optimal_regret(10, 8, 3, 2, 1, 0) == 80
+    assert theory.near_optimal_regret(10, 8, 3, 2, 1, 2) == 80 * 16
+
+
+CUBE = (160, 10, 3, 2, 1, 1)
+"""T, A, p, m, alpha, d: (T / A)^(1 / (d + p)) m is 4."""
+LOG = 5.075174
+"""ln 160"""
+
+
+def test_corollary_2_by_hand():
+    """K = M = 3, L = epsilon = 1/2, Gamma = 8, so B = 5: each term as printed."""
+    expected = (
+        64 * LOG * 5
+        + 16 * 10 * 5
+        + 64 * 2
+        + 4 * 3.289868 * (3 + 2 * 20.085537)
+        + 6 * (1.098612 + LOG)
+        + 3.289868 * 2 * 20.085537 * LOG
     )
-    setting = Setting(videos=5, neighbours=3, dimension=2, horizon=1000, split_after=10)
-    found = regret_bound(setting, 1000)
-    assert found == pytest.approx(expected, rel=1e-12)
+    found = theory.uniform_regret_as_printed(*CUBE, K=3, M=3, L=0.5, epsilon=0.5, Gamma=8)
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_corollary_2_corrected_by_hand():
+    """The same world: 4^n over 1 - 2^-n for each exponent n, and ln 3 + 1 for each draw."""
+    expected = (
+        64 / 0.875 * LOG * (3 + 2 * 4)
+        + 64 / 0.875 * 10 * (5 + 2 * 2.098612)
+        + 16 / 0.75 * 2 * 8 / 4
+        + 4 / 0.5 * 3.289868 * (3 + 2 * 3)
+    )
+    found = theory.uniform_regret(*CUBE, K=3, M=3, L=0.5, epsilon=0.5, Gamma=8)
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_theorem_6_by_hand():
+    """(16 * 2 - 1) (2 * 3 ln 160 / epsilon / 4 + Gamma) with epsilon = 1/2 and Gamma = 8."""
+    found = theory.geometric_saving_as_printed(*CUBE, K=3, epsilon=0.5, Gamma=8)
+    assert found == pytest.approx(31 * (3 * LOG + 8), rel=1e-6)
+
+
+@given(st.integers(10**6, 10**12))
+def test_theorem_6_saves_more_than_there_is(rounds):
+    """With alpha = 1, d = 2 and p = 3, what is saved is beyond T itself, which no regret can be."""
+    saving = theory.geometric_saving_as_printed(rounds, 10, 3, 2, 1, 2, K=5, epsilon=0.01, Gamma=0)
+    assert saving > rounds
 
 
 def test_noise_scales_by_hand():

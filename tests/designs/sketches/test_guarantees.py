@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.auditing import bench
+from tacit.auditing import exact_losses
 from tacit.designs.sketches.campaigns import bit_loss, cards, changed_bits, new_campaign
 from tacit.designs.sketches.device import Device, Limits
 from tacit.designs.sketches.messages import MICRO, RATED_METHODS, UNITS, WHOLE
@@ -67,7 +67,9 @@ def worst(made, unit):
     losses = []
     for secret in telling(made):
         shown = {likes: distribution(made, secret, likes) for likes in WORLDS}
-        losses += [bench.loss(shown[one], shown[other]) for one, other in neighbours(unit)]
+        losses += [
+            exact_losses.exact_loss(shown[one], shown[other]) for one, other in neighbours(unit)
+        ]
     return max(losses)
 
 
@@ -134,13 +136,13 @@ def test_values_of_rated_pairs(method):
     rated = (1, 1, 1, 0)
     values = [likes for likes in WORLDS if not likes[3]]
     shown = [distribution(made, SECRETS[0], likes, rated) for likes in values]
-    loss = max(bench.loss(p, q) for p, q in itertools.combinations(shown, 2))
+    loss = max(exact_losses.exact_loss(p, q) for p, q in itertools.combinations(shown, 2))
     assert loss == pytest.approx(card.epsilon, rel=1e-9)
     everything = (1, 1, 1, 1)
     one, other = (
         distribution(made, SECRETS[0], everything, rated) for rated in ((0, 0, 1, 1), (1, 1, 0, 0))
     )
-    assert bench.loss(one, other) == math.inf
+    assert exact_losses.exact_loss(one, other) == math.inf
     assert card.basis is Basis.CONDITIONAL
     assert "NOT which items" in card.protects
 

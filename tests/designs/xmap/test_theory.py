@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.auditing.bench import exponential_worst, loss
+from tacit.auditing.exact_losses import exact_loss, exponential_loss
 from tacit.designs.xmap import theory
 
 NAN = math.nan
@@ -28,7 +28,7 @@ def test_loss_of_one_replacement(candidates, nats):
 @given(st.floats(0.01, 20), st.integers(2, 500))
 def test_loss_of_one_replacement_is_the_auditors(epsilon, candidates):
     """The formula is the auditor's closed form of the exponential mechanism."""
-    expected = exponential_worst(epsilon, candidates)
+    expected = exponential_loss(epsilon, candidates)
     assert theory.replacement_loss(epsilon, candidates) == pytest.approx(expected)
 
 
@@ -38,7 +38,7 @@ def test_loss_of_one_replacement_is_attained(epsilon, candidates):
     first = np.array([-1.0] + [1.0] * (candidates - 1))
     weights = [np.exp(epsilon * side / (2 * theory.SPREAD)) for side in (first, -first)]
     chances = [each / each.sum() for each in weights]
-    found = loss(*(dict(enumerate(side)) for side in chances))
+    found = exact_loss(*(dict(enumerate(side)) for side in chances))
     assert found == pytest.approx(theory.replacement_loss(epsilon, candidates), rel=1e-6)
 
 

@@ -13,11 +13,19 @@ from tacit.recommenders.baselines import RemoteUser
 
 ROWS = [
     # person, item, stars; s* lie in the source, t* in the target
-    ("ann", "s1", 5), ("ann", "s2", 1), ("ann", "t1", 5), ("ann", "t2", 1),
-    ("bob", "s1", 1), ("bob", "s2", 5), ("bob", "t1", 1), ("bob", "t2", 5),
-    ("eve", "s1", 5), ("eve", "s2", 2),
-    ("dan", "t1", 4), ("dan", "t2", 4),
-]  # fmt: skip
+    ("ann", "s1", 5),
+    ("ann", "s2", 1),
+    ("ann", "t1", 5),
+    ("ann", "t2", 1),
+    ("bob", "s1", 1),
+    ("bob", "s2", 5),
+    ("bob", "t1", 1),
+    ("bob", "t2", 5),
+    ("eve", "s1", 5),
+    ("eve", "s2", 2),
+    ("dan", "t1", 4),
+    ("dan", "t2", 4),
+]
 
 
 @pytest.fixture
@@ -46,10 +54,16 @@ def test_who_never_rated_in_the_target_takes_no_place(ratings: Ratings) -> None:
 def test_several_neighbours_are_weighted() -> None:
     """Similarities 1 and cos(45 degrees): the means of items are 3, she deviates in s1 alone."""
     rows = [
-        ("a", "s1", 4), ("a", "s2", 3), ("a", "t1", 5),
-        ("b", "s1", 4), ("b", "s2", 4), ("b", "t1", 1),
-        ("c", "s1", 1), ("c", "s2", 2), ("c", "t2", 3),
-    ]  # fmt: skip
+        ("a", "s1", 4),
+        ("a", "s2", 3),
+        ("a", "t1", 5),
+        ("b", "s1", 4),
+        ("b", "s2", 4),
+        ("b", "t1", 1),
+        ("c", "s1", 1),
+        ("c", "s2", 2),
+        ("c", "t2", 3),
+    ]
     users, items, stars = zip(*rows, strict=True)
     made = Ratings.from_arrays(users, items, stars)
     model = fitted(with_domains(made, {item: item[0] for item in items}))

@@ -88,9 +88,12 @@ def open_parquet(
     named = [columns_among(_headers(file), asked, events=events, path=file) for file in files]
     for file, used in zip(files, named, strict=True):
         if used != named[0]:
-            raise DataError("the files do not have the same columns", path=file,
-                            found=", ".join(used.values()),
-                            expected=", ".join(named[0].values()))  # fmt: skip
+            raise DataError(
+                "the files do not have the same columns",
+                path=file,
+                found=", ".join(used.values()),
+                expected=", ".join(named[0].values()),
+            )
     place = os.environ.get("TMPDIR") or None  # Python takes another if it is not there
     with tempfile.TemporaryDirectory(prefix="tacit-", dir=place) as home:
         try:
@@ -106,16 +109,25 @@ def open_parquet(
 def _files(folder: Path) -> list[Path]:
     """Parquet files of a folder that are whole; hidden ones and those being written are not."""
     if is_folder(folder):
-        raise DataError("this is a folder of  tacit data import", path=folder,
-                        fix="Name its ratings.parquet or events.parquet.")  # fmt: skip
-    files = [file for file in sorted(folder.rglob("*")) if file.is_file()
-             and not any(part[0] in "._" for part in file.relative_to(folder).parts)]  # fmt: skip
+        raise DataError(
+            "this is a folder of  tacit data import",
+            path=folder,
+            fix="Name its ratings.parquet or events.parquet.",
+        )
+    files = [
+        file
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and not any(part[0] in "._" for part in file.relative_to(folder).parts)
+    ]
     if not files:
         raise DataError("there is no Parquet file in this folder", path=folder)
     for file in files:
         if file.suffix.lower() != ".parquet":
-            raise DataError("the folder has another file beside its Parquet files", path=file,
-                            fix="Move it, or name it .parquet if it is one.")  # fmt: skip
+            raise DataError(
+                "the folder has another file beside its Parquet files",
+                path=file,
+                fix="Move it, or name it .parquet if it is one.",
+            )
     return files
 
 
@@ -127,22 +139,27 @@ def _parted(
     if not sum(sizes):
         raise DataError("the files have no rows", path=files[0].parent)
     firsts = [_read(file, [used[role] for role in _IDS], 0, _SAMPLE) for file in files]
-    texts = [first.select(pl.col(pl.String)).estimated_size() / max(len(first), 1)
-             for first in firsts]  # fmt: skip
+    texts = [
+        first.select(pl.col(pl.String)).estimated_size() / max(len(first), 1) for first in firsts
+    ]
     at_once = max(int((memory - _OWN) / (OF_ROW + COPIES * max(texts))), 1)  # rows
     step = max(at_once // 4, 1)
     count = math.ceil(sum(sizes) / at_once * 1.2)  # buckets are not equally full
     columns = [pl.col(name).alias(role) for role, name in used.items()]
-    chunks = [(file, start) for file, size in zip(files, sizes, strict=True)
-              for start in range(0, size, step)]  # fmt: skip
+    chunks = [
+        (file, start)
+        for file, size in zip(files, sizes, strict=True)
+        for start in range(0, size, step)
+    ]
     items = stars = pl.Series([], dtype=pl.Null)
     kinds: list[pl.DataType] = []
     for number, (file, start) in enumerate(chunks):
         chunk = parts_of(_read(file, columns, start, step), used, public.scale, file)
         own = [chunk[role].dtype for role in _IDS]
         if own != (kinds := kinds or own):
-            raise DataError("the ids of some files are integers, and of others text",
-                            path=files[0].parent)  # fmt: skip
+            raise DataError(
+                "the ids of some files are integers, and of others text", path=files[0].parent
+            )
         if public.catalogue is None:
             items = _with(items, chunk["item"])
         if "rating" in used and public.scale is None and len(stars) <= MOST_VALUES:
@@ -167,8 +184,11 @@ def _read(file: Path, columns: Any, start: int = 0, size: int | None = None) -> 
         table = pl.scan_parquet(file, glob=False, hive_partitioning=False)
         return table.select(columns).slice(start, size).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        raise DataError("the Parquet file cannot be read", path=file,
-                        fix="It may be cut off or damaged: write it again.") from None  # fmt: skip
+        raise DataError(
+            "the Parquet file cannot be read",
+            path=file,
+            fix="It may be cut off or damaged: write it again.",
+        ) from None
 
 
 def _headers(file: Path) -> list[str]:

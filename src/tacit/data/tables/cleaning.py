@@ -30,11 +30,36 @@ DROP = (
     "Correct it, or leave such rows out:  tacit data import FILE -o FOLDER  (from Python: "
     "on_bad='drop')."
 )
-_NOTHING = ("", "null", "NULL", "Null", "nan", "NaN", "NAN", "none", "None", "n/a", "N/A", "#N/A",
-            "\\N", "<NA>", "NaT")  # fmt: skip
+_NOTHING = (
+    "",
+    "null",
+    "NULL",
+    "Null",
+    "nan",
+    "NaN",
+    "NAN",
+    "none",
+    "None",
+    "n/a",
+    "N/A",
+    "#N/A",
+    "\\N",
+    "<NA>",
+    "NaT",
+)
 _AFTER = r"(?i)\s*(?:/\s*\d+|%|stars?|sterne?|points?|★)$"
-ANSWERS = {"true": "1", "yes": "1", "like": "1", "liked": "1", "up": "1", "false": "0", "no": "0",
-           "dislike": "0", "disliked": "0", "down": "0"}  # fmt: skip
+ANSWERS = {
+    "true": "1",
+    "yes": "1",
+    "like": "1",
+    "liked": "1",
+    "up": "1",
+    "false": "0",
+    "no": "0",
+    "dislike": "0",
+    "disliked": "0",
+    "down": "0",
+}
 _MOST_ODD = 0.05  # of the rows may lie off a scale that the others are on
 _EXACT = 2.0**53
 
@@ -281,9 +306,13 @@ def _times(column: pl.Series, text: bool, rules: Rules) -> Read:
 
 
 _READERS: dict[Role, Callable[[pl.Series, bool, Rules], Read]] = {
-    "user": _ids, "item": _ids, "rating": _stars, "plays": _plays, "time": _times,
+    "user": _ids,
+    "item": _ids,
+    "rating": _stars,
+    "plays": _plays,
+    "time": _times,
     "domain": _texts,
-}  # fmt: skip
+}
 _EXPECTED: dict[Role, str] = {
     "user": "an integer or a string",
     "item": "an integer or a string",

@@ -79,8 +79,12 @@ def write_columns(columns: dict[str, Column], path: PathLike) -> None:
     """Write columns by name; the ending says how."""
     path = Path(path)
     check_ending(path)
-    frame = pl.DataFrame({name: pl.Series(one.tolist() if one.dtype == object else one)
-                          for name, one in columns.items()})  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            name: pl.Series(one.tolist() if one.dtype == object else one)
+            for name, one in columns.items()
+        }
+    )
     content = BytesIO()
     if path.suffix == ".parquet":
         frame.write_parquet(content)
@@ -152,9 +156,12 @@ def read_folder(path: Path, *, scale: RatingScale | None = None) -> Ratings:
         raise DataError("this is no folder of tacit data import", path=path)
     if note.get("format") != FORMAT:
         raise DataError(
-            "the folder was written by a later version", path=path, found=note.get("format"),
-            expected=f"format {FORMAT}", fix="Import the files again with this version.",
-        )  # fmt: skip
+            "the folder was written by a later version",
+            path=path,
+            found=note.get("format"),
+            expected=f"format {FORMAT}",
+            fix="Import the files again with this version.",
+        )
     if scale is not None and note["scale"] == str(EVENTS):
         fix = "Leave --scale out."
         raise DataError("these are events, which have no stars", path=path, fix=fix)
@@ -190,8 +197,9 @@ def refuse_private_list(path: Path) -> Path:
     note = _note(path if path.is_dir() else path.parent)
     if note is not None and not note["public"]["catalogue"]:
         raise DataError(
-            "this list was read off private ratings, so it is no public catalogue", path=path,
+            "this list was read off private ratings, so it is no public catalogue",
+            path=path,
             fix="Give a list from elsewhere, or import again with --catalogue FILE; if everybody "
             "may know which items were rated, with --public-items.",
-        )  # fmt: skip
+        )
     return path / _CATALOGUE if path.is_dir() and note is not None else path

@@ -28,8 +28,20 @@ from tacit.data.tables.sources import frame_of, open_table
 from tacit.data.tabular import read_catalogue, with_items
 from tacit.errors import ConfigError, DataError
 
-_TITLES = ("title", "name", "item_name", "product_name", "movie_title", "book_title", "description",
-           "titel", "bezeichnung", "titre", "titulo", "titolo")  # fmt: skip
+_TITLES = (
+    "title",
+    "name",
+    "item_name",
+    "product_name",
+    "movie_title",
+    "book_title",
+    "description",
+    "titel",
+    "bezeichnung",
+    "titre",
+    "titulo",
+    "titolo",
+)
 _MOST_BAD = 0.5  # of the rows may be dropped without a word from the caller
 _FEW = 50  # rows of a table that says nothing about what is wrong with it
 
@@ -70,14 +82,26 @@ def plan(
             if len(files) > 1 or any(asked.values()):
                 raise ConfigError(f"{path}: import a MovieLens folder alone, without columns.")
             return Plan(movielens=path)
-        opened += _folder(path) if path.is_dir() else [
-            open_table(path, delimiter=delimiter, encoding=encoding, header=header, table=table,
-                       asked=[*asked.values()])
-        ]  # fmt: skip
+        opened += (
+            _folder(path)
+            if path.is_dir()
+            else [
+                open_table(
+                    path,
+                    delimiter=delimiter,
+                    encoding=encoding,
+                    header=header,
+                    table=table,
+                    asked=[*asked.values()],
+                )
+            ]
+        )
     made, tables = Plan(), []
     for each in opened:  # what was asked for, as far as this table has it
-        own = {role: name if find(role, each.headers, name) is not None else None
-               for role, name in asked.items()}  # fmt: skip
+        own = {
+            role: name if find(role, each.headers, name) is not None else None
+            for role, name in asked.items()
+        }
         tables.append((each, own, set(guess(each, own, contents=False).places)))
     both = {"user", "item"}
     some = any(both <= roles for _, _, roles in tables)
@@ -100,14 +124,17 @@ def _folder(path: Path) -> list[Table]:
     if (path / "schema.json").is_file():
         return _lenskit(path)
     if is_folder(path):
-        raise DataError("this folder was imported already", path=path,
-                        fix="Every command takes it.")  # fmt: skip
+        raise DataError(
+            "this folder was imported already", path=path, fix="Every command takes it."
+        )
     files = sorted(file for file in path.iterdir() if file.suffix in (".inter", ".item", ".user"))
     if not any(file.suffix == ".inter" for file in files):
         raise DataError(
-            "this folder is of no known kind", path=path, fix="Name its files instead.",
+            "this folder is of no known kind",
+            path=path,
+            fix="Name its files instead.",
             expected="MovieLens, RecBole (NAME.inter) or LensKit (schema.json)",
-        )  # fmt: skip
+        )
     return [open_table(file, delimiter="\t", header=True) for file in files]
 
 
@@ -122,8 +149,15 @@ def _lenskit(path: Path) -> list[Table]:
         for role in [role for role in own if f"{role}_num" in columns]:
             ids = own[role].frame[f"{role}_id"]
             columns[f"{role}_id"] = ids.gather(columns.pop(f"{role}_num"))
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration,
-            pl.exceptions.PolarsError):  # fmt: skip
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        StopIteration,
+        pl.exceptions.PolarsError,
+    ):
         raise DataError("the LensKit folder has no table of users and items", path=path) from None
     ratings = Table(between.path, frame_of(columns))
     return [ratings, *(each for each in own.values() if len(each.headers) > 1)]
@@ -193,10 +227,11 @@ def _check_guesses(made: Plan, ratings: Ratings) -> None:
             table, places = made.ratings[0].table, made.ratings[0].places
             raise DataError(
                 f"every {name} has one row, so no list can be learned",
-                path=table.path, column=table.headers[places[role]],
+                path=table.path,
+                column=table.headers[places[role]],
                 fix=f"Name the right column with --{role}, or this one if it is right. A cell "
                 "holds one person or one item.",
-            )  # fmt: skip
+            )
 
 
 def _titles(made: Plan) -> dict[str, dict[Any, Any]]:
@@ -206,9 +241,11 @@ def _titles(made: Plan) -> dict[str, dict[Any, Any]]:
         table, item, at = columns.table, columns.places["item"], made.title(columns)
         if at is None:
             continue
-        pairs = table.frame[:, [item, at]].drop_nulls().unique(
-            subset=table.headers[item], keep="first", maintain_order=True
-        )  # fmt: skip
+        pairs = (
+            table.frame[:, [item, at]]
+            .drop_nulls()
+            .unique(subset=table.headers[item], keep="first", maintain_order=True)
+        )
         for key, title in pairs.iter_rows():
             titles.setdefault(key, str(title))
             if str(key).isdecimal():

@@ -134,8 +134,12 @@ def guess(table: Table, asked: Asked, *, events: bool = False, contents: bool = 
         if name is not None:
             at = choose(role, headers, name, table.path)
             if at in places.values():
-                raise DataError("one column cannot be two things", path=table.path, column=name,
-                                fix="Name another column.")  # fmt: skip
+                raise DataError(
+                    "one column cannot be two things",
+                    path=table.path,
+                    column=name,
+                    fix="Name another column.",
+                )
             take(role, at, "asked")
     for role in asked:
         take(role, find(role, headers, None), "name")
@@ -224,11 +228,15 @@ def ratings_of(
                 line, column = first.line(row) if whole else None, first.headers[places["domain"]]
                 found = f"{item} in {domains[item]} and in {name}"
                 raise DataError(
-                    "an item lies in two domains", path=first.path, row=line, column=column,
-                    found=found, expected="one domain per item",
+                    "an item lies in two domains",
+                    path=first.path,
+                    row=line,
+                    column=column,
+                    found=found,
+                    expected="one domain per item",
                     fix="If these are two items, make two ids of them: put the domain before each "
                     "id.",
-                )  # fmt: skip
+                )
     try:
         made = Ratings.from_arrays(
             columns["user"],
@@ -260,8 +268,10 @@ def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if len(parts) == 1:
         return dict(parts[0])
     if len({"rating" in part for part in parts}) == 2:
-        raise DataError("some of the files have ratings and some have none",
-                        fix="Import them apart, or all as events with --events.")  # fmt: skip
+        raise DataError(
+            "some of the files have ratings and some have none",
+            fix="Import them apart, or all as events with --events.",
+        )
     joined: dict[str, Any] = {}
     for role in [role for role in parts[0] if all(role in part for part in parts)]:
         columns = [part[role] for part in parts]

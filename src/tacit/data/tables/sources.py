@@ -59,8 +59,15 @@ def open_table(
     else:
         raw = unpacked(path)
         if raw[:4096].lstrip(b"\xef\xbb\xbf \r\n\t")[:1] not in (b"{", b"["):
-            return text_table(path, raw, encoding=encoding, delimiter=delimiter, headers=headers,
-                              header=header, asked=asked)  # fmt: skip
+            return text_table(
+                path,
+                raw,
+                encoding=encoding,
+                delimiter=delimiter,
+                headers=headers,
+                header=header,
+                asked=asked,
+            )
         opened = _json(path, raw)
     if not len(opened.frame):
         raise DataError("the table has no rows", path=path)
@@ -130,9 +137,10 @@ def _duckdb(path: Path, table: str | None) -> pl.DataFrame:
             return _queried(path, connection, table, places)
     except duckdb.Error:
         raise DataError(
-            "the DuckDB file cannot be read", path=path,
+            "the DuckDB file cannot be read",
+            path=path,
             fix="Is it open in another program, or of another DuckDB version?",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def _queried(
@@ -147,19 +155,25 @@ def _queried(
 
     names = [*places]
     if table is not None and table not in places:
-        raise DataError("no such table", path=path, found=table,
-                        expected="one of " + ", ".join(names))  # fmt: skip
+        raise DataError(
+            "no such table", path=path, found=table, expected="one of " + ", ".join(names)
+        )
     headers = {name: [*ask(f"SELECT * FROM {place} LIMIT 0")] for name, place in places.items()}
     chosen = [table] if table else names
     if len(chosen) > 1:  # those with a column of people and one of items, by their names
-        chosen = [name for name, columns in headers.items()
-                  if all(any(named(role, each) for each in columns) for role in _PAIR)]  # fmt: skip
+        chosen = [
+            name
+            for name, columns in headers.items()
+            if all(any(named(role, each) for each in columns) for role in _PAIR)
+        ]
     if len(chosen) == 1:
         return frame_of(ask(f"SELECT * FROM {places[chosen[0]]}"))
     raise DataError(
         "it is not clear which table holds the ratings" if names else "there is no table",
-        path=path, found=", ".join(names), fix="Name it with --table (from Python: table=...).",
-    )  # fmt: skip
+        path=path,
+        found=", ".join(names),
+        fix="Name it with --table (from Python: table=...).",
+    )
 
 
 def _quoted(name: str) -> str:

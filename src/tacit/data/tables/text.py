@@ -87,14 +87,17 @@ def _utf8(raw: bytes, path: Path, encoding: str | None) -> bytes:
     """The text in UTF-8: as it is, from UTF-16 with its mark, or else from Windows-1252."""
     if raw[:4] == b"PK\x03\x04":
         raise DataError(
-            "this is an Excel or zip file", path=path, expected=_FORMS,
+            "this is an Excel or zip file",
+            path=path,
+            expected=_FORMS,
             fix="Save the sheet as CSV, or unpack the archive first.",
-        )  # fmt: skip
+        )
     if encoding is None:
         encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
         if encoding == "utf-8" and b"\0" in raw[:65536]:
-            raise DataError("this is no text, nor a table of a known form", path=path,
-                            expected=_FORMS)  # fmt: skip
+            raise DataError(
+                "this is no text, nor a table of a known form", path=path, expected=_FORMS
+            )
         try:
             raw.decode(encoding)
         except UnicodeDecodeError:
@@ -102,9 +105,12 @@ def _utf8(raw: bytes, path: Path, encoding: str | None) -> bytes:
     try:
         raw = raw.decode(encoding, "replace" if encoding == "cp1252" else "strict").encode()
     except (LookupError, UnicodeError):
-        raise DataError("the text is not in this encoding", path=path, found=encoding,
-                        fix="Name another with --encoding, such as utf-8, cp1252 or utf-16.",
-                        ) from None  # fmt: skip
+        raise DataError(
+            "the text is not in this encoding",
+            path=path,
+            found=encoding,
+            fix="Name another with --encoding, such as utf-8, cp1252 or utf-16.",
+        ) from None
     raw = raw.removeprefix(b"\xef\xbb\xbf")
     return raw if b"\n" in raw else raw.replace(b"\r", b"\n")  # line ends of old Macs
 
@@ -157,8 +163,13 @@ def _dialect(
     names = [cell or number for cell, number in zip(first, numbers, strict=True)]
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
-        raise DataError("two columns have the same name", path=path, row=sample[0][0],
-                        column=min(repeated), fix="Rename one of them.")  # fmt: skip
+        raise DataError(
+            "two columns have the same name",
+            path=path,
+            row=sample[0][0],
+            column=min(repeated),
+            fix="Rename one of them.",
+        )
     return Dialect(chosen, tuple(names), sample[0][0], quote)
 
 

@@ -40,11 +40,24 @@ LIKE_TIME = re.compile(r"[+-]?\d+([.,]\d+)?$|\d{1,4}[-/.] ?\d{1,2}[-/.] ?\d{1,4}
 _MONTHS = {
     name: number
     for number, names in enumerate(
-        ("jan ene gen sty", "feb fév fev lut", "mar mär mrt mrz", "apr avr abr kwi",
-         "may mai mag maj", "jun giu cze", "jul lug lip", "aug aoû ago sie", "sep set wrz",
-         "oct okt out ott paź", "nov lis", "dec dez déc dic gru"), 1)
+        (
+            "jan ene gen sty",
+            "feb fév fev lut",
+            "mar mär mrt mrz",
+            "apr avr abr kwi",
+            "may mai mag maj",
+            "jun giu cze",
+            "jul lug lip",
+            "aug aoû ago sie",
+            "sep set wrz",
+            "oct okt out ott paź",
+            "nov lis",
+            "dec dez déc dic gru",
+        ),
+        1,
+    )
     for name in names.split()
-}  # fmt: skip
+}
 
 
 def ordered(column: pl.Series, dates: Dates | None) -> bool:

@@ -91,24 +91,6 @@ class Setting:
         return [*(self.first_split * self.slices**n if h else math.inf for n, h in exact), math.inf]
 
 
-def regret_bound(setting: Setting, visits: int) -> float:
-    """Theorem 3 without noise: DAP's regret of one vendor after so many visits, for any contexts.
-
-    Sum over levels of H_l (K [Theorem 2] + (M - 1) [Lemma 4] + [Lemma 6]), H_l as `most_cells`. In
-    Lemma 4 K stands for e^K (1 + m^(-alpha l) ln T), because training tries each of a neighbour's
-    videos ln t times. Lemma 6 is A B m^(l (p - alpha)), B = 2 L sqrt(d)^alpha + 4.
-    """
-    s, wrong, total = setting, math.pi**2 / 3, 0.0
-    m, alpha, first = s.slices, s.smoothness, s.first_split
-    near = first * (2 * s.lipschitz * math.sqrt(s.dimension) ** alpha + 4)
-    for level, cells in enumerate(theory.most_cells(visits, first, s.p, m, s.dimension)):
-        tried = theory.exploration(m, alpha, level, math.log(visits))
-        own = s.videos * (tried + wrong)
-        neighbours = s.neighbours * (2 * tried + wrong * s.videos)
-        total += cells * (own + neighbours + near * m ** (level * (s.p - alpha)))
-    return float(total)
-
-
 Control = Callable[[int, int], float]
 """(level of the cell, round t >= 1) -> visits below which an arm is tried."""
 
@@ -195,6 +177,10 @@ class Partition:
         if slices ** (len(thresholds) - 1) > FINEST:
             raise ConfigError(f"A side is cut into at most 2**52 slices; got {slices}.")
         self.dimension, self.slices, self.thresholds = dimension, slices, thresholds
+        self._deepest = len(thresholds) - 1
+        self._finest = slices**self._deepest
+        self._widths = [slices ** (self._deepest - level) for level in range(len(thresholds))]
+        """Slices of the finest grid in one slice of each level."""
         self._cells: dict[Cell, Visits | None] = {}
         """None: it was split."""
 
@@ -221,11 +207,10 @@ class Partition:
     def _walk(self, context: NDArray[np.float64]) -> Iterator[Cell]:
         """The cells that hold `context`, from the whole cube to the deepest."""
         yield Cell(0, ())
-        deepest = len(self.thresholds) - 1
-        finest = self.slices**deepest
+        finest = self._finest
         fine = [min(int(feature * finest), finest - 1) for feature in context.tolist()]
-        for level in range(1, deepest + 1):
-            width = self.slices ** (deepest - level)
+        for level in range(1, self._deepest + 1):
+            width = self._widths[level]
             yield Cell(level, tuple([place // width for place in fine]))
 
     def __len__(self) -> int:

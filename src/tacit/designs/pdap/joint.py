@@ -120,6 +120,12 @@ class Joint(Policy):
         phase: Phase = "exploit" if allowed[place] == self._best[cell] else "explore"
         return Choice(allowed[place], phase, cell, int(parts[place]) / total, visit)
 
+    def exploit(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        """Choose the arm believed best. It is not a visit: no time passes, nothing is released."""
+        allowed = self.allowed(arms)
+        cell = self.grid.number(context)
+        return Choice(allowed[int(self._means[cell, allowed].argmax())], "exploit", cell)
+
     def update(self, choice: Choice, reward: float) -> None:
         """Learn from a visit; each once, and not too late."""
         number = checked_reward(reward)

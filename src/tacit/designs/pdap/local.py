@@ -113,11 +113,19 @@ class Context(Policy):
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
         """On the device: from the context and the published means of all cells."""
-        allowed = self.allowed(arms)
-        cell = self.grid.number(context)
         if self.visits >= self._next:
             self._publish()
         self.visits += 1
+        return self._draw(context, arms)
+
+    def exploit(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        """Draw as at any visit, which its privacy needs, but count no visit."""
+        return self._draw(context, arms)
+
+    def _draw(self, context: NDArray[np.float64], arms: Sequence[int] | None) -> Choice:
+        """One draw by the published means of the context's cell; with a chance, a uniform one."""
+        allowed = self.allowed(arms)
+        cell = self.grid.number(context)
         explored = integers_below(self._source, _PARTS, 1)[0] < int(self.explore * _PARTS)
         uniform = int(integers_below(self._source, len(allowed), 1)[0])
         weights = self._weights(self._published[cell, allowed])

@@ -60,6 +60,13 @@ class Policy:
         """context: (d,) in [0, 1]. arms: those that may be chosen now; None is all of them."""
         raise NotImplementedError
 
+    def exploit(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        """Choose by what was learned, without exploring, for a visit that is not learned from.
+
+        By default as `select` does: a choice that is random for privacy stays so.
+        """
+        return self.select(context, arms)
+
     def update(self, choice: Choice, reward: float) -> None:
         """reward: in [0, 1] from an own video; a neighbour's may be noised and lie anywhere."""
         raise NotImplementedError
@@ -108,7 +115,7 @@ def checked_context(context: ArrayLike, dimension: int) -> NDArray[np.float64]:
         raise DataError(
             "the context has another shape", found=numbers.shape, expected=f"({dimension},)"
         )
-    if not (numbers.min() >= 0 and numbers.max() <= 1):  # false for NaN as well
+    if not all(0 <= feature <= 1 for feature in numbers.tolist()):  # false for NaN as well
         raise DataError(
             "the context holds a number outside the cube",
             expected="every feature in [0, 1]",

@@ -51,9 +51,7 @@ class Dap(Policy):
         self.arrivals, self._setting = 0, setting
 
     def select(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
-        allowed = self.allowed(arms)
-        own = [arm for arm in allowed if not self.sides[arm]]
-        neighbours = [arm for arm in allowed if self.sides[arm]]
+        own, neighbours = self._by_side(arms)
         cell, visits = self.partition.find(checked_context(context, self.partition.dimension))
         level, t = cell.level, self.arrivals + 1
         if own:
@@ -69,6 +67,22 @@ class Dap(Policy):
                 return Choice(arm, "explore", cell)
         arm, chance = self._exploit(level, visits, own, neighbours)
         return Choice(arm, "exploit", cell, chance)
+
+    def exploit(self, context: NDArray[np.float64], arms: Sequence[int] | None = None) -> Choice:
+        """Rule 4 of Algorithm 1 alone, by what the context's cell has learned since it exists."""
+        own, neighbours = self._by_side(arms)
+        cell, visits = self.partition.find(checked_context(context, self.partition.dimension))
+        arm, chance = self._exploit(cell.level, visits, own, neighbours)
+        return Choice(arm, "exploit", cell, chance)
+
+    def _by_side(self, arms: Sequence[int] | None) -> tuple[list[int], list[int]]:
+        """Own videos, and neighbours, of the arms that may be chosen."""
+        if arms is None:
+            return self.own, self.neighbours
+        allowed = self.allowed(arms)
+        own = [arm for arm in allowed if not self.sides[arm]]
+        neighbours = [arm for arm in allowed if self.sides[arm]]
+        return own, neighbours
 
     def update(self, choice: Choice, reward: float) -> None:
         number = checked_reward(reward)

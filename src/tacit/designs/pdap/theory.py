@@ -14,6 +14,10 @@ import math
 from tacit.accounting.rounding import round_up
 from tacit.errors import ConfigError
 
+BASEL = math.pi**2 / 3
+"""Twice the sum of 1 / t^2: estimates of an arm that are too high, or of the best that are too low,
+each with a chance of 1 / t^2 at round t."""
+
 
 def exploration(m: float, al: float, level: int, log_rounds: float) -> float:
     """m^(2 al l) ln T: G1 with ln T, what G3 is meant to be with ln t. Visits to each video."""
@@ -88,6 +92,204 @@ def most_cells(T: float, A: float, p: float, m: float, d: int) -> list[int]:
         split = math.floor(T / (A * float(m ** (p * (level - 1)))))
         found.append(int(min(m ** (d * level), m**d * split)))
     return found
+
+
+def draw_shortfall(sensitivity: float, epsilon: float, arms: int, best: int, t: float) -> float:
+    """Theorem 1: (2 Delta u / epsilon) (ln(|R| / |R_OPT|) + t).
+
+    The exponential mechanism draws an arm whose score is this much below the best score, or more,
+    with a chance of at most e^-t. It is a theorem of McSherry and Talwar, and holds.
+
+    Args:
+        sensitivity: Delta u, the same unit as the scores.
+        epsilon: nats of one draw.
+        arms: |R|, arms that may be drawn.
+        best: |R_OPT|, arms with the best score.
+        t: minus the logarithm of the chance.
+    """
+    return 2 * sensitivity / epsilon * (math.log(arms / best) + t)
+
+
+def suboptimal_regret(m: float, al: float, level: int, log_rounds: float) -> float:
+    """Lemma 1: m^(2 al l) ln T + pi^2 / 3, regret of one own video in one cell of level l."""
+    return exploration(m, al, level, log_rounds) + BASEL
+
+
+def draw_regret_as_printed(spread: float, epsilon: float, K: int, T: float) -> float:
+    """Lemma 3: (2 L m^(-al l) / epsilon) (ln K + ln T), regret of T draws in one cell. REFUTED.
+
+    The proof bounds the loss of a draw by this much with a chance of 1 - 1/T, and then multiplies
+    it with 1/T, the chance that it is larger, in each of T rounds. `draw_regret` is what follows.
+
+    Args:
+        spread: Delta u = L m^(-al l).
+        epsilon: nats of one draw; inf for no noise.
+        K: own videos.
+        T: rounds.
+    """
+    return 2 * spread / epsilon * (math.log(K) + math.log(T))
+
+
+def draw_regret(spread: float, epsilon: float, K: int, draws: float) -> float:
+    """Lemma 3, corrected: draws times (2 L m^(-al l) / epsilon) (ln K + 1).
+
+    By Theorem 1 the expected loss of one draw is at most the integral over t >= 0 of
+    min(1, K e^-t), times 2 Delta u / epsilon: ln K + 1. It grows with the draws, not with ln T.
+    """
+    return draws * 2 * spread / epsilon * (math.log(K) + 1)
+
+
+def neighbour_regret_as_printed(
+    version: str, m: float, al: float, level: int, T: float, K: int, Gamma: float
+) -> float:
+    """Lemma 4: regret of one neighbour in one cell of level l, as each passage has it.
+
+    statement  2 m^(2 al l) ln T + (Gamma / 4) m^(al l) + (pi^2 / 3) (1 + K / a) ln T
+    proof      2 m^(2 al l) ln T + (Gamma / 4) m^(al l) ln Gamma + (pi^2 / 3) e^K (1 + K / a) ln T
+    theorem 3  2 m^(2 al l) ln T + (Gamma / 4) m^(al l) + (pi^2 / 3) e^K (1 + (K / a) ln T)
+
+    with a = m^(al l) ln T. Without noise Gamma is 0, and so is its term.
+    """
+    log_rounds = math.log(T)
+    tried = 2 * exploration(m, al, level, log_rounds)
+    noise = Gamma / 4 * float(m ** (al * level))
+    ratio = K / (float(m ** (al * level)) * log_rounds)
+    if version == "statement":
+        return tried + noise + BASEL * (1 + ratio) * log_rounds
+    if version == "proof":
+        drowned = noise * math.log(Gamma) if Gamma > 0 else 0.0
+        return tried + drowned + BASEL * _power_of_e(K) * (1 + ratio) * log_rounds
+    if version == "theorem 3":
+        return tried + noise + BASEL * _power_of_e(K) * (1 + ratio * log_rounds)
+    raise ConfigError(f"Lemma 4 has no version {version!r}: statement, proof or theorem 3.")
+
+
+def neighbour_regret(m: float, al: float, level: int, T: float, K: int, Gamma: float) -> float:
+    """Lemma 4, corrected: (K + 1) m^(2 al l) ln T + (Gamma / 4) m^(al l) + (pi^2 / 3) K.
+
+    Training takes K m^(2 al l) ln T visits, so that each of the neighbour's K videos is tried often
+    enough, and exploration m^(2 al l) ln T + (Gamma / 4) m^(al l). Each of K estimates is then
+    wrong with a chance of 2 / t^2. Presumed: the neighbour's cell is not split earlier than ours.
+    """
+    visits = (K + 1) * exploration(m, al, level, math.log(T))
+    return visits + Gamma / 4 * float(m ** (al * level)) + BASEL * K
+
+
+def suboptimal_gap(L: float, d: int, al: float) -> float:
+    """B = 2 L sqrt(d)^al + 4: an arm is suboptimal in a cell where it is B m^(-al l) worse."""
+    return 2 * L * float(math.sqrt(d) ** al) + 4
+
+
+def near_optimal_regret(A: float, B: float, p: float, m: float, al: float, level: int) -> float:
+    """Lemma 6: A B m^(l (p - al)), regret of near-optimal arms in one cell of level l."""
+    return A * B * float(m ** (level * (p - al)))
+
+
+def uniform_regret_as_printed(
+    T: float,
+    A: float,
+    p: float,
+    m: float,
+    al: float,
+    d: int,
+    *,
+    K: int,
+    M: int,
+    L: float,
+    epsilon: float,
+    Gamma: float,
+) -> float:
+    """Corollary 2: P-DAP's regret if contexts are uniform on the cube. REFUTED with Lemma 3.
+
+    With x = (T / A)^(1 / (d + p)) m, the sum of
+    x^(d + 2 al) ln T (K + M - 1),  x^(d + al) A B,  x^(d + p - al) Gamma / 4,
+    x^d (pi^2 / 3) (K + (M - 1) e^K),
+    x^(d - al) [(2 K L / epsilon) (ln K + ln T) + (pi^2 / 3) (M - 1) e^K ln T].
+    The paper has T / 4 for T / A in the last term, which is read as a slip of the pen.
+    """
+    x = _finest_side(T, A, p, m, d)
+    logs = math.log(T)
+    wrong = (M - 1) * _power_of_e(K) if M > 1 else 0.0
+    draws = 2 * K * L / epsilon * (math.log(K) + logs)
+    return float(
+        x ** (d + 2 * al) * logs * (K + M - 1)
+        + x ** (d + al) * A * suboptimal_gap(L, d, al)
+        + x ** (d + p - al) * Gamma / 4
+        + x**d * BASEL * (K + wrong)
+        + x ** (d - al) * (draws + BASEL * wrong * logs)
+    )
+
+
+def uniform_regret(
+    T: float,
+    A: float,
+    p: float,
+    m: float,
+    al: float,
+    d: int,
+    *,
+    K: int,
+    M: int,
+    L: float,
+    epsilon: float,
+    Gamma: float,
+) -> float:
+    """Corollary 2, corrected: `neighbour_regret` and `draw_regret` in it, and AB with its exponent.
+
+    Each sum over levels of m^(n l) up to l_max is at most m^(n l_max) / (1 - m^-n). With x as
+    printed and s(n) = x^n / (1 - m^-n), the sum of
+    s(d + 2 al) ln T (K + (M - 1) (K + 1)),  s(d + p - al) A [B + (2 L / epsilon) (ln K + 1)],
+    s(d + al) (M - 1) Gamma / 4,  s(d) (pi^2 / 3) (K + (M - 1) K).
+    """
+    x = _finest_side(max(T, A), A, p, m, d)
+    logs = math.log(T)
+
+    def levels_sum(power: float) -> float:
+        return float(x**power) / (1 - float(m**-power))
+
+    visit = suboptimal_gap(L, d, al) + 2 * L / epsilon * (math.log(K) + 1)
+    return (
+        levels_sum(d + 2 * al) * logs * (K + (M - 1) * (K + 1))
+        + levels_sum(d + p - al) * A * visit
+        + levels_sum(d + al) * (M - 1) * Gamma / 4
+        + levels_sum(d) * BASEL * (K + (M - 1) * K)
+    )
+
+
+def geometric_saving_as_printed(
+    T: float,
+    A: float,
+    p: float,
+    m: float,
+    al: float,
+    d: int,
+    *,
+    K: int,
+    epsilon: float,
+    Gamma: float,
+) -> float:
+    """Theorem 6: what GP-DAP's regret is said to be below P-DAP's. REFUTED.
+
+    ((T / A)^al m^al - 1) (A1 (T / A)^((d - 2 al) / (d + p)) m^(d - 2 al)
+                           + A2 (T / A)^((d - al) / (d + p)) m^(d - al))
+    with A1 = 2 K ln T / epsilon_0 and A2 = Gamma at epsilon_0. It grows like (T / A)^al: faster
+    than T can, and so beyond the regret that it is subtracted from. The proof drops R(T) in its
+    last step, and has (T / A)^al for x^al.
+    """
+    x = _finest_side(T, A, p, m, d)
+    ratio = float((T / A) ** al) * float(m**al) - 1
+    first = 2 * K * math.log(T) / epsilon
+    return float(ratio * (first * x ** (d - 2 * al) + Gamma * x ** (d - al)))
+
+
+def _finest_side(T: float, A: float, p: float, m: float, d: int) -> float:
+    """(T / A)^(1 / (d + p)) m: slices per dimension at the deepest level of uniform contexts."""
+    return float((T / A) ** (1 / (d + p))) * m
+
+
+def _power_of_e(exponent: float) -> float:
+    """e^exponent; inf where no float holds it, as for K = 1,000 videos."""
+    return math.exp(exponent) if exponent < 700 else math.inf
 
 
 def draw_exponent(epsilon: float, L: float, m: float, al: float, level: int) -> float:

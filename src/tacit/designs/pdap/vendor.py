@@ -95,6 +95,9 @@ class Vendor:
         if peers and forwarder is None:
             raise ConfigError("Neighbours can be asked with a Forwarder only.")
         self.home, self.forwarded_users, self.asks_all = home, forwarded_users, asks_all
+        self.learning = True
+        """Whether visits and forwarded users are learned from, and explored with. False shows what
+        was learned so far: the caller then reports no click, and no time passes."""
         self._agreement = agreement or (None if forwarder is None else forwarder.agreement)
         self._forwarder, self._keeps = forwarder, keeps
         self._trust = trust_settings or TrustSettings()
@@ -139,8 +142,9 @@ class Vendor:
     def choose(self, context: NDArray[np.float64], *, peers: Sequence[str] | None = None) -> Visit:
         """Own video or neighbour, and what is sent if neighbours are to be asked. peers: those that
         can be asked now, by name; None: all. Which ones must not follow from other visits."""
-        self.visits += 1
-        self._pass_time()
+        if self.learning:
+            self.visits += 1
+            self._pass_time()
         reached = {name for name, one in self._known.items() if one.open(self.visits)}
         if peers is not None:
             reached &= set(peers)
@@ -148,7 +152,8 @@ class Vendor:
         if not self._videos and not open_to:
             raise ConfigError("There is nothing to show: no video, and no neighbour to ask.")
         everything = len(open_to) == len(self._peers)
-        choice = self.home.select(context, None if everything else [*self._videos, *open_to])
+        choose = self.home.select if self.learning else self.home.exploit
+        choice = choose(context, None if everything else [*self._videos, *open_to])
         video, peer = self._videos.get(choice.arm), self._peers.get(choice.arm)
         visit = Visit(context, choice, video, peer, number=self.visits)
         if self.asks_all:
@@ -160,7 +165,7 @@ class Vendor:
             visit.forward = message.encode()
             if peer is not None:
                 visit.request = message.request
-                if self._keeps and not self.asks_all:
+                if self._keeps and not self.asks_all and self.learning:
                     self._waiting[peer, visit.request] = visit
         return visit
 
@@ -172,7 +177,7 @@ class Vendor:
         video = messages.video_of(answer, visit.request)
         known = None if visit.came else self._known.get(peer)
         visit.came = True
-        if known is not None:
+        if known is not None and self.learning:
             known.asked(came=video is not None)
         if video is None:
             self._waiting.pop((peer, visit.request), None)
@@ -233,6 +238,9 @@ class Vendor:
             return Refusal(asked.request, "not agreed").encode()
         if self.forwarded_users is None or not self._videos:
             return Refusal(asked.request, "no video").encode()
+        if not self.learning:
+            shown = self.forwarded_users.exploit(np.array(asked.context()))
+            return Offer(asked.request, self._videos[shown.arm]).encode()
         choice = self.forwarded_users.select(np.array(asked.context()))
         offer = Offer(asked.request, self._videos[choice.arm]).encode()
         self._open_guests[peer, asked.request] = _Guest(data, offer, choice)
@@ -308,7 +316,7 @@ class Vendor:
 
     def _learn(self, visit: Visit, reward: float) -> None:
         here = visit.choice.arm in self._videos or visit.choice.arm in self._peers
-        if here and not visit.learned:
+        if here and self.learning and not visit.learned:
             visit.learned = True
             self.home.update(visit.choice, reward)
 

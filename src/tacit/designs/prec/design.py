@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.design import Design, PaperResult, Served, option
+from tacit.design import Design, PaperResult, ServedSection, option
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
 
@@ -194,7 +194,7 @@ DESIGN = Design(
     " MovieLens 100K nobody has so many: there the weighted majority, without privacy, is "
     "better.",
     served=(
-        Served(
+        ServedSection(
             "rounds",
             "serve.rounds:ServedRounds",
             "serve:router",

@@ -1,4 +1,4 @@
-"""What `tacit fit|evaluate|plan private` ask, do and show."""
+"""`tacit fit|evaluate|plan private`: options, what is run, and what is shown."""
 
 from __future__ import annotations
 
@@ -9,33 +9,43 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.design import Command, Run, Where, option, private_summary, promised
+from tacit.design import Command, ExecutionOptions, Run, card_summary, option, private_fit_summary
 from tacit.errors import ConfigError
 from tacit.evaluation import OUT, SEED, WORKERS, Result, manifest
 from tacit.evaluation.any_design import lists
+from tacit.profile_sums.options import FEATURES_HELP, STARS_HELP
+from tacit.profile_sums.settings import (
+    DEFAULT_DELTA,
+    DEFAULT_EPSILON,
+    DELTA_HELP,
+    EPSILON_HELP,
+    refuse_filter,
+)
 
 if TYPE_CHECKING:
     from tacit.designs.private.model import Private
+    from tacit.designs.private.plan import Plan
     from tacit.evaluation.lists import Contender
 
-EPSILON = "Epsilon for a person's whole profile; inf: no privacy."
-DELTA = "Probability that the bound of epsilon fails, such as 1e-6."
-FEATURES = (
-    "Columns of public item metadata, with commas; default: genres, tags, categories, price, year "
-    "where there are any; '' for none."
-)
-STARS = "Also release mean stars, to predict stars: 40 % of the budget."
-SOURCES = "Domains that people have rated in, with commas; default: all others."
 _PERIODS = ("day", "week", "month", "quarter", "year")
+_PASSES = 4
+"""Passes over stored ratings of a fit."""
+_PASSES_WITH_STARS = 7
 
 
 @dataclass(frozen=True)
-class FitSettings(Where):
+class FitSettings(ExecutionOptions):
+    """Options of `tacit fit private`."""
+
     out: Path = option(OUT, flag="--out -o", writes=True)
-    epsilon: float = option(EPSILON, default=1.0)
-    delta: float = option(DELTA, default=1e-6)
-    features: tuple[str, ...] | None = option(FEATURES, default=None)
-    from_domain: tuple[str, ...] | None = option(SOURCES, default=None, flag="--source")
+    epsilon: float = option(EPSILON_HELP, default=DEFAULT_EPSILON)
+    delta: float = option(DELTA_HELP, default=DEFAULT_DELTA)
+    features: tuple[str, ...] | None = option(FEATURES_HELP, default=None)
+    from_domain: tuple[str, ...] | None = option(
+        "Domains that people have rated in, with commas; default: all others.",
+        default=None,
+        flag="--source",
+    )
     to_domain: tuple[str, ...] | None = option(
         "Domains of the items in lists; default: all items are one domain.",
         default=None,
@@ -47,7 +57,7 @@ class FitSettings(Where):
     like_at: float | None = option(
         "Least rating that is a like; default: 70 % of the scale.", default=None
     )
-    stars: bool = option(STARS, default=False)
+    stars: bool = option(STARS_HELP, default=False)
     catalogue: Path | None = option(
         "Public list of items with their metadata. Others are left out.", default=None
     )
@@ -61,8 +71,8 @@ class FitSettings(Where):
         "Ledger that pays: a file or postgresql://HOST/DATABASE.", default=None
     )
     second: str | None = option(
-        "The second place of the chain's head: a file, or postgresql://HOST/DATABASE; by default "
-        "LEDGER.head for a file.",
+        "Where a copy of the ledger's latest hash is kept: a file, or postgresql://HOST/DATABASE; "
+        "by default LEDGER.head for a file.",
         default=None,
     )
     tenant: str = option("Whose budget in the ledger.", default="tacit")
@@ -78,49 +88,65 @@ def fit(settings: FitSettings, run: Run) -> Result:
     who were fitted before, give --previous: the card states the total of all fits.
     """
     from tacit.data.stored import watched
-    from tacit.designs.private.model import Private
-    from tacit.designs.private.settings import refuse_filter
 
     refuse_filter(settings.epsilon, per_item=run.per_item, per_user=run.per_user)
-    names = ("epsilon", "delta", "features", "mode", "like_at", "stars", "previous", "lifetime")
-    given = {name: getattr(settings, name) for name in names}
-    model = Private(source=settings.from_domain or None, target=settings.to_domain or None, **given)
-    _ = model.settings  # refuses bad ones before the file is read
+    model = _unfitted_model(settings)
     across = bool(settings.from_domain or settings.to_domain)
-    with ExitStack() as open_until:
-        ratings = open_until.enter_context(
-            run.open(settings, catalogue=settings.catalogue, domains=across)
-        )
-        open_until.enter_context(watched(ratings, run.progress, 7 if settings.stars else 4))
+    passes = _PASSES_WITH_STARS if settings.stars else _PASSES
+    with ExitStack() as stack:
+        opened = run.open(settings, catalogue=settings.catalogue, domains=across)
+        ratings = stack.enter_context(opened)
+        stack.enter_context(watched(ratings, run.progress, passes))
         account = None
         if settings.ledger is not None:
-            from tacit.designs.private.releases import Account
+            from tacit.designs.private.refits import Account
             from tacit.ledger import open_ledger
 
-            opened = open_until.enter_context(open_ledger(settings.ledger, second=settings.second))
-            account = Account(opened, settings.tenant, settings.dataset)
+            ledger = stack.enter_context(open_ledger(settings.ledger, second=settings.second))
+            account = Account(ledger, settings.tenant, settings.dataset)
         model.fit(ratings, account=account).save(settings.out)
     (card,) = model.guarantees()
-    useful = model.released_.usefulness
+    usefulness = model.released_.usefulness
     items = len(model.item_ids_)
-    data = private_summary("private", settings.out, items) | {
-        "features": list(model.feature_names_),
+    data = private_fit_summary("private", settings.out, items) | {
+        "features": list(model.fitted_.feature_names),
         "mode": model.released_.mode,
         "lists": model.released_.serves_lists,
-        **asdict(useful),
-        "worthwhile": useful.worthwhile,
-        "missing": useful.missing,
+        **asdict(usefulness),
+        "worthwhile": usefulness.worthwhile,
+        "missing": usefulness.missing,
         "epsilon": card.epsilon,
         "delta": card.delta,
         "standing": asdict(model.standing_),
-        **promised(card),
+        **card_summary(card),
     }
     sentence = f"Fitted private lists of {items:,} items. {card.first_line} {card.sentence}"
     after = f"tacit recommend {settings.out} --history my_ratings.csv --at-device"
-    return Result(data, (sentence, *_standing(model, card.delta)), after)
+    return Result(data, (sentence, *_describe_standing(model, card.delta)), after)
 
 
-def _standing(model: Private, delta: float | None) -> list[str]:
+def _unfitted_model(settings: FitSettings) -> Private:
+    """Make the model, and refuse bad settings before the file is read."""
+    from tacit.designs.private.model import Private
+
+    model = Private(
+        settings.epsilon,
+        settings.delta,
+        source=settings.from_domain or None,
+        target=settings.to_domain or None,
+        features=settings.features,
+        mode=settings.mode,  # type: ignore[arg-type]  # checked on the next line
+        like_at=settings.like_at,
+        stars=settings.stars,
+        previous=settings.previous,
+        lifetime=settings.lifetime,
+    )
+    _ = model.settings
+    return model
+
+
+def _describe_standing(model: Private, delta: float | None) -> list[str]:
+    """Say what was spent on these people, and what is left."""
     standing, sentences = model.standing_, []
     if standing.repeated:
         sentences.append(
@@ -142,12 +168,14 @@ def _standing(model: Private, delta: float | None) -> list[str]:
 
 @dataclass(frozen=True)
 class EvaluateSettings:
+    """Options of `tacit evaluate private`."""
+
     epsilon: tuple[float, ...] = option(
         "Epsilon for a person's whole profile, with commas; inf: no noise.",
         default=(0.5, 1.0, 3.0, math.inf),
     )
-    delta: float = option(DELTA, default=1e-6)
-    features: tuple[str, ...] | None = option(FEATURES, default=None)
+    delta: float = option(DELTA_HELP, default=DEFAULT_DELTA)
+    features: tuple[str, ...] | None = option(FEATURES_HELP, default=None)
     from_domain: str | None = option(
         "Domain that people have rated in.", default=None, flag="--source"
     )
@@ -170,9 +198,14 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     from tacit.evaluation.lists import evaluate_lists
 
     domains = {"source": settings.from_domain, "target": settings.to_domain}
-    given = {name: getattr(settings, name) for name in ("delta", "features", "mode", "stars")}
-    given |= domains
-    contenders = _contenders(settings.epsilon, given)
+    parameters: dict[str, Any] = {
+        "delta": settings.delta,
+        "features": settings.features,
+        "mode": settings.mode,
+        "stars": settings.stars,
+        **domains,
+    }
+    contenders = _contenders(settings.epsilon, parameters)
     ratings = run.read()
     with run.progress("Evaluating", (len(contenders) + 2) * settings.seeds) as advance:
         rows = evaluate_lists(
@@ -187,13 +220,16 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         ratings,
         seed=settings.seed,
         command=run.command,
-        epsilon=",".join(f"{each:g}" for each in settings.epsilon),
+        epsilon=",".join(f"{epsilon:g}" for epsilon in settings.epsilon),
         seeds=settings.seeds,
-        **given,
+        **parameters,
     )
-    shown = [
-        row.to_dict() | ({"epsilon": "inf"} if row.epsilon == math.inf else {}) for row in rows
-    ]
+    shown = []
+    for row in rows:
+        values = row.to_dict()
+        if row.epsilon == math.inf:
+            values["epsilon"] = "inf"  # JSON has no infinity
+        shown.append(values)
     return Result(
         {"rows": shown, "manifest": made_with},
         (lists(rows),),
@@ -201,40 +237,49 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     )
 
 
-def _contenders(epsilons: tuple[float, ...], given: dict[str, Any]) -> list[Contender]:
+def _contenders(epsilons: tuple[float, ...], parameters: dict[str, Any]) -> list[Contender]:
     """Private lists and private popularity at each epsilon, and the usual methods without."""
     from tacit.designs.private.model import Private
     from tacit.evaluation.lists import Contender
 
     for epsilon in epsilons:
-        _ = Private(epsilon, **given).settings  # refuses bad ones before anything is read
+        _ = Private(epsilon, **parameters).settings  # refuses bad ones before anything is read
     # In one domain likes alone are held out, and an error of them says nothing about stars.
-    judged = given["stars"] and given["target"] is not None
-    contenders = [
-        Contender("private", given | {"epsilon": each}, each, stars=judged) for each in epsilons
-    ]
-    popular = [each for each in epsilons if math.isfinite(each)]
-    of_popularity = {"delta": given["delta"], "domain": given["target"]}
-    contenders += [
-        Contender("private-popularity", of_popularity | {"epsilon": each}, each) for each in popular
-    ]
-    plain = ["ease", "item-item", *(["als"] if find_spec("implicit") else [])]
-    return [*contenders, *map(Contender, plain)]
+    judges_stars = parameters["stars"] and parameters["target"] is not None
+    contenders = []
+    for epsilon in epsilons:
+        private = parameters | {"epsilon": epsilon}
+        contenders.append(Contender("private", private, epsilon, stars=judges_stars))
+    for epsilon in epsilons:
+        if math.isfinite(epsilon):
+            popularity = {
+                "delta": parameters["delta"],
+                "domain": parameters["target"],
+                "epsilon": epsilon,
+            }
+            contenders.append(Contender("private-popularity", popularity, epsilon))
+    contenders += [Contender("ease"), Contender("item-item")]
+    if find_spec("implicit"):
+        contenders.append(Contender("als"))
+    return contenders
 
 
 @dataclass(frozen=True)
 class PlanSettings:
+    """Options of `tacit plan private`."""
+
     people: float = option("People with rows.", least=2, flag="--people --users")
     items: float = option("Items that lists are made of.", least=2)
     epsilon: float = option(
-        "Epsilon for a person's whole profile, all releases together.", default=1.0
+        "Epsilon for a person's whole profile, all releases together.", default=DEFAULT_EPSILON
     )
-    delta: float = option(DELTA, default=1e-6)
+    delta: float = option(DELTA_HELP, default=DEFAULT_DELTA)
     across: bool = option("Lists in one domain from rows in another.", default=False)
     ratings: float | None = option(
-        "Also what a fit to so many ratings costs: passes, memory, bytes, hours.", default=None,
+        "Also what a fit to so many ratings costs: passes, memory, bytes, hours.",
+        default=None,
         least=1,
-    )  # fmt: skip
+    )
     stars: bool = option("A fit with stars.", default=False)
     every: str | None = option(f"A fit every {', '.join(_PERIODS)}; needs --for.", default=None)
     times: int | None = option(
@@ -256,39 +301,51 @@ def plan(settings: PlanSettings, _: Run) -> Result:
     88 instead of 115 across domains. With --every and --for, epsilon is for all fits together, and
     what each may take is printed.
     """
-    from tacit.designs.private.guarantees import plan as planned
+    from tacit.designs.private.plan import plan_releases
     from tacit.engine.cost import cost
 
     people, items = int(settings.people), int(settings.items)
-    outlook = planned(
-        people, items, settings.epsilon, delta=settings.delta, releases=settings.times or 1,
+    planned = plan_releases(
+        people,
+        items,
+        settings.epsilon,
+        delta=settings.delta,
+        releases=settings.times or 1,
         across=settings.across,
-    )  # fmt: skip
-    more: dict[str, Any] = {
-        "every": settings.every,
-        "worthwhile": outlook.worthwhile,
-        "missing": outlook.missing,
-    }
-    each, whole = f"{outlook.epsilon:g}", f"{outlook.lifetime_epsilon:g}"
-    lacking = f": {outlook.missing:,} more are needed" if outlook.missing else ""
-    summary = (
-        f"Effective population {outlook.effective:,.0f}. Lists "
-        f"{'are' if outlook.worthwhile else 'are NOT'} expected to beat popularity; that takes "
-        f"{outlook.needed:,} people{lacking}. It presumes that people choose by taste."
     )
-    shown, options = [summary], ""
-    if (times := outlook.releases) > 1:
+    data: dict[str, Any] = asdict(planned) | {
+        "every": settings.every,
+        "worthwhile": planned.worthwhile,
+        "missing": planned.missing,
+    }
+    epsilon, lifetime = f"{planned.epsilon:g}", f"{planned.lifetime_epsilon:g}"
+    summary, options = _describe_plan(planned), ""
+    shown = [summary]
+    if planned.releases > 1:
+        fits = f"One fit a {settings.every}, {planned.releases} of them"
+        evaluate_both = f"tacit evaluate private RATINGS --epsilon {epsilon},{lifetime}"
         shown = [
-            f"One fit a {settings.every}, {times} of them: each may take epsilon {each}. {summary}",
-            f"What that costs in lists:  tacit evaluate private RATINGS --epsilon {each},{whole}",
+            f"{fits}: each may take epsilon {epsilon}. {summary}",
+            f"What that costs in lists:  {evaluate_both}",
         ]
-        options = f" --lifetime {whole} --ledger budgets.db --previous m.tacit"
+        options = f" --lifetime {lifetime} --ledger budgets.db --previous m.tacit"
     if settings.ratings is not None:
         priced = cost(settings.ratings, people, items, stars=settings.stars)
-        more["cost"] = asdict(priced)
+        data["cost"] = asdict(priced)
         shown += priced.sentences
-    after = f"tacit fit private RATINGS --epsilon {each}{options} -o m.tacit"
-    return Result(asdict(outlook) | more, shown, after)
+    after = f"tacit fit private RATINGS --epsilon {epsilon}{options} -o m.tacit"
+    return Result(data, shown, after)
+
+
+def _describe_plan(planned: Plan) -> str:
+    """Say whether lists are expected to beat popularity."""
+    verdict = "are" if planned.worthwhile else "are NOT"
+    missing = f": {planned.missing:,} more are needed" if planned.missing else ""
+    return (
+        f"Effective population {planned.effective:,.0f}. Lists {verdict} expected to beat "
+        f"popularity; that takes {planned.needed:,} people{missing}. It presumes that people "
+        "choose by taste."
+    )
 
 
 FIT = Command(FitSettings, fit, ratings=True)

@@ -7,23 +7,26 @@ from typing import Any
 
 from tacit.design import Design, option
 from tacit.privacy import Guarantee
+from tacit.profile_sums.settings import DEFAULT_DELTA, DELTA_HELP, EPSILON_HELP, Settings
 
 
 @dataclass(frozen=True)
 class CardSettings:
-    epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.")
-    delta: float = option("Probability that the bound of epsilon fails.", default=1e-6)
+    """Options of `tacit guarantee private`."""
+
+    epsilon: float = option(EPSILON_HELP)
+    delta: float = option(DELTA_HELP, default=DEFAULT_DELTA)
 
 
-def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
-    """Of one fit whose catalogue and scale are public."""
-    from tacit.designs.private import guarantees
-    from tacit.designs.private.settings import Settings
+def make_cards(settings: CardSettings) -> tuple[Guarantee, ...]:
+    """Card of one fit whose catalogue and scale are public."""
+    from tacit.profile_sums import guarantees
 
-    return (guarantees.card(Settings(epsilon=settings.epsilon, delta=settings.delta)),)
+    return (guarantees.card_before_fit(Settings(settings.epsilon, settings.delta)),)
 
 
-def useful(model: Any) -> str:
+def describe_usefulness(model: Any) -> str:
+    """Say whether a fitted model's lists are expected to beat popularity."""
     return str(model.summary())
 
 
@@ -33,16 +36,17 @@ DESIGN = Design(
     "tacit: noisy sums over people (docs/private.md)",
     {"private": "Private"},
     CardSettings,
-    cards,
+    make_cards,
     "tacit plan private --help  says how many people it takes.",
     {
-        "audit": "audit:audit",
+        "audit": "audit.bench:audit",
         "fit": "commands:FIT",
         "evaluate": "commands:EVALUATE",
         "plan": "commands:PLAN",
-        "tour": "experiment:tour",
-        "compare": "experiment:contenders",
-        "useful": "design:useful",
+        "models": "serve:make_demo",
+        "tour": "experiment:make_tour",
+        "compare": "experiment:comparison_entries",
+        "useful": "design:describe_usefulness",
     },
     "Works from about 1,900 people at epsilon 1 and 1,700 items; with fewer, a list of popular "
     "items may be better. tacit plan private says how many yours takes.",

@@ -25,9 +25,9 @@ from itertools import pairwise
 from typing import Any
 
 from tacit.errors import ConfigError, ModelFileError
+from tacit.profile_sums.device_format import MESSAGE, VERSION
 
 MAGIC = b"tacit\x00\x01\n"
-MESSAGE, VERSION = "private-lists", 1
 _HASH = 32
 _CODES = {"<i2": "h", "<i4": "i"}
 _MOST = 1 << 28  # bytes of a file

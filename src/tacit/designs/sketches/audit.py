@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing import bench
-from tacit.auditing.bench import Chances, Pair, Subject, lines
-from tacit.auditing.bugs import Bug, Enumerated
-from tacit.auditing.claims import Bench
+from tacit.auditing import exact_losses
+from tacit.auditing.bugs import EnumeratedBug
+from tacit.auditing.claims import AuditPlan, Bug
+from tacit.auditing.exact_losses import Chances
+from tacit.auditing.pairs import AuditedMechanism, Pair, claim_makers
 from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import Device, Limits, Memory
 from tacit.designs.sketches.messages import UNITS, WHOLE, Campaign, ItemId
@@ -101,11 +102,17 @@ def worst(campaign: Campaign, unit: str) -> float:
     if campaign.names_pair:
         for rated in (world for world in WORLDS if sum(world) >= 2):
             shown = [distribution(campaign, _SECRETS[0], likes, rated) for likes in WORLDS]
-            losses += [bench.loss(one, other) for one, other in itertools.combinations(shown, 2)]
+            losses += [
+                exact_losses.exact_loss(one, other)
+                for one, other in itertools.combinations(shown, 2)
+            ]
         return max(losses)
     for secret in telling(campaign):
         by_likes = {likes: distribution(campaign, secret, likes) for likes in WORLDS}
-        losses += [bench.loss(by_likes[one], by_likes[other]) for one, other in neighbours(unit)]
+        losses += [
+            exact_losses.exact_loss(by_likes[one], by_likes[other])
+            for one, other in neighbours(unit)
+        ]
     return max(losses)
 
 
@@ -145,9 +152,11 @@ def _answers_twice(likes: Likes, bug: bool) -> dict[Hashable, Fraction]:
 
 
 BUGS: tuple[Bug, ...] = (
-    Enumerated("every bit at the full price", _every_bit_at_full_price, [(_ALL, _NONE)], _EPSILON),
-    Enumerated("a pair of rated items", _pair_of_rated_items, [_RATED], _EPSILON),
-    Enumerated("an answer forgotten and drawn again", _answers_twice, [(_ALL, _NONE)], _EPSILON),
+    EnumeratedBug(
+        "every bit at the full price", _every_bit_at_full_price, [(_ALL, _NONE)], _EPSILON
+    ),
+    EnumeratedBug("a pair of rated items", _pair_of_rated_items, [_RATED], _EPSILON),
+    EnumeratedBug("an answer forgotten and drawn again", _answers_twice, [(_ALL, _NONE)], _EPSILON),
 )
 
 SAMPLES = 10_000
@@ -184,7 +193,7 @@ _COMPARED_IDENTICAL: dict[str, tuple[tuple[str, NDArray[Any], NDArray[Any], int]
 
 def subject(
     questions: int, epsilon: float, unit: str = "user", method: str = "multi-maxsense"
-) -> Subject:
+) -> AuditedMechanism:
     """A method and a unit; 'stars' are those of the pair that a device chooses itself."""
     senses, stated = method == "multi-maxsense", "user" if unit == "stars" else unit
     campaign = new_campaign(
@@ -204,10 +213,10 @@ def subject(
     name = f"{shown}, {questions} questions" if questions > 1 else shown
     compared = _COMPARED_IDENTICAL if campaign.asks_identical else _COMPARED
     made = [_pair(campaign, unit, loss, *each) for each in compared[unit]]
-    return Subject(name, unit, _ADJACENCY[unit], epsilon, tuple(made))
+    return AuditedMechanism(name, unit, _ADJACENCY[unit], epsilon, tuple(made))
 
 
-BENCH: tuple[Callable[[], Subject], ...] = (
+BENCH: tuple[Callable[[], AuditedMechanism], ...] = (
     *(partial(subject, questions, 1.0) for questions in (1, 4)),
     partial(subject, 3, 6.0),
     partial(subject, 4, 1.0, "rating"),
@@ -265,10 +274,10 @@ def _answers(campaign: Campaign, items: tuple[int, ...], ticket: int, bits: int)
     return sum((bits >> place & 1) << (len(items) - 1 - at) for at, place in enumerate(holding))
 
 
-def audit() -> Bench:
+def audit() -> AuditPlan:
     """Every unit and method, through the code of the device."""
-    return Bench(
-        {"": lines(BENCH)},
+    return AuditPlan(
+        {"": claim_makers(BENCH)},
         BUGS,
         SAMPLES,
         after="tacit guarantee sketches --epsilon 1  reads what a report promises.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tacit.design import Design, PaperResult, Served, option
+from tacit.design import Design, PaperResult, ServedSection, option
 from tacit.errors import ConfigError
 from tacit.privacy import Guarantee
 
@@ -214,7 +214,7 @@ DESIGN = Design(
     "popular items was better however many there were. tacit plan sketches says how many "
     "yours takes.",
     served=(
-        Served(
+        ServedSection(
             "campaigns",
             "serve.campaigns:ServedCampaign",
             "serve:router",

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.auditing.bench import Pair, Subject, lines
-from tacit.auditing.bugs import OnTheBench
-from tacit.auditing.claims import Bench
+from tacit.auditing.bugs import MechanismBug
+from tacit.auditing.claims import AuditPlan
+from tacit.auditing.pairs import AuditedMechanism, Pair, claim_makers
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.designs.standard_scheme.training.people import Statistics, collect, private
 
@@ -60,21 +60,23 @@ def pair(ratings: int, contributions: int = CONTRIBUTIONS) -> Pair:
     )
 
 
-def disclosure() -> Subject:
+def disclosure() -> AuditedMechanism:
     pairs = tuple(pair(ratings) for ratings in (1, 2, CONTRIBUTIONS))
-    return Subject("private disclosure", "training person", "comes or goes", EPSILON, pairs)
+    return AuditedMechanism(
+        "private disclosure", "training person", "comes or goes", EPSILON, pairs
+    )
 
 
 def _planted(bug: bool) -> Pair:
     return pair(CONTRIBUTIONS, CONTRIBUTIONS - bug)
 
 
-BUGS = (OnTheBench("the head count left out of the sensitivity", _planted, EPSILON),)
+BUGS = (MechanismBug("the head count left out of the sensitivity", _planted, EPSILON),)
 
 
-def audit() -> Bench:
-    return Bench(
-        {"": lines([disclosure])},
+def audit() -> AuditPlan:
+    return AuditPlan(
+        {"": claim_makers([disclosure])},
         BUGS,
         conclusion="No violation of the disclosure's claim was found. That is no proof.",
         after="tacit attack standard-scheme RATINGS  measures what letters reveal.",

@@ -9,7 +9,16 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.design import Command, Comparison, Entry, Run, Tour, option, summary, usefulness
+from tacit.design import (
+    Command,
+    Comparison,
+    ComparisonEntry,
+    Run,
+    Tour,
+    fit_summary,
+    option,
+    usefulness,
+)
 from tacit.designs.standard_scheme.experiment import DEFAULT_RELEASE
 from tacit.designs.standard_scheme.experiment import commands as experiment
 from tacit.designs.standard_scheme.messages import MICRO
@@ -106,7 +115,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         model.add_measurements(table.measurements(model.release, people))
     model.save(settings.out)
     fitted = model.fitted_
-    data = summary("standard-scheme", settings.out, ratings) | {
+    data = fit_summary("standard-scheme", settings.out, ratings) | {
         "attributes": list(model.attributes),
         "values": {name: list(table.values) for name, table in fitted.tables.items()},
         "variant": settings.variant,
@@ -221,7 +230,7 @@ class OnReleases:
         )
 
 
-def contenders(asked: Comparison) -> tuple[Entry, ...] | str:
+def contenders(asked: Comparison) -> tuple[ComparisonEntry, ...] | str:
     """Where an attribute of two values is known."""
     columns = sorted(asked.ratings.user_attributes.items())
     of_two = [name for name, column in columns if len({*column.tolist()} - {None}) == 2]
@@ -230,7 +239,7 @@ def contenders(asked: Comparison) -> tuple[Entry, ...] | str:
     if not asked.ratings.scale.discrete or asked.source is not None:
         return "works in one domain, on stars with steps"
     return tuple(
-        Entry(
+        ComparisonEntry(
             "standard-scheme",
             "sound" if hides else "non-private",
             None if hides else math.inf,

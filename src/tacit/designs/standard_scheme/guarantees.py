@@ -203,7 +203,7 @@ def card_of_private_disclosure(settings: Settings, taken: tuple[str, ...]) -> Gu
             f"at most {settings.contributions} ratings of a person count, chosen at random",
             (
                 "one histogram release: L1 sensitivity contributions + 1, discrete Laplace "
-                "noise from the operating system's generator, through OpenDP"
+                "noise from the operating system's generator, by an exact integer sampler"
             ),
             *assumed("the scale of stars, the items and the attribute's values", taken),
         ),

@@ -9,33 +9,34 @@ from typing import Any
 
 from tacit.design import (
     Command,
+    ExecutionOptions,
     Run,
     Tour,
-    Where,
+    card_summary,
     option,
     options_of,
-    private_summary,
-    promised,
+    private_fit_summary,
     usefulness,
 )
-from tacit.designs.private.commands import DELTA, EPSILON, FEATURES, STARS
 from tacit.designs.xmap.experiment import Grid
 from tacit.designs.xmap.experiment.judging import VARIANTS
 from tacit.errors import ConfigError, PrivacyError
 from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Result, manifest
+from tacit.profile_sums.options import FEATURES_HELP, STARS_HELP
+from tacit.profile_sums.settings import DEFAULT_DELTA, DELTA_HELP, EPSILON_HELP
 
 
 @dataclass(frozen=True)
-class FitSettings(Where):
+class FitSettings(ExecutionOptions):
     out: Path = option(OUT, flag="--out -o", writes=True)
     to_domain: tuple[str, ...] = option("Domains to recommend from, with commas.", flag="--target")
-    epsilon: float = option(EPSILON)
+    epsilon: float = option(EPSILON_HELP)
     from_domain: tuple[str, ...] = option(
         "Domains that people have rated in, with commas; default: all others.",
         default=(),
         flag="--source",
     )
-    delta: float = option(DELTA, default=1e-6)
+    delta: float = option(DELTA_HELP, default=DEFAULT_DELTA)
     variant: str = option("'sound'; 'published', whose claims are refuted.", default="sound")
     epsilon_prime: float | None = option(
         "Published only: nats of its recommender's step.", default=None
@@ -46,8 +47,8 @@ class FitSettings(Where):
     significance: int = option(
         "Co-raters below which a similarity is scaled down.", default=50, least=0
     )
-    features: tuple[str, ...] | None = option(FEATURES, default=None)
-    stars: bool = option(STARS, default=False)
+    features: tuple[str, ...] | None = option(FEATURES_HELP, default=None)
+    stars: bool = option(STARS_HELP, default=False)
     catalogue: Path | None = option(
         "Public list of items: columns item, domain, title. Others are left out.", default=None
     )
@@ -60,8 +61,8 @@ def fit(settings: FitSettings, run: Run) -> Result:
     k, extender-k and significance are for the variant published only.
     """
     from tacit.data.stored import watched
-    from tacit.designs.private.settings import refuse_filter
     from tacit.designs.xmap.model import XMap
+    from tacit.profile_sums.settings import refuse_filter
 
     variant = settings.variant
     if settings.recommender == "user-based":
@@ -71,7 +72,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         )
     if variant == "sound":
         refuse_filter(settings.epsilon, per_item=run.per_item, per_user=run.per_user)
-    own = ("out", "catalogue", "from_domain", "to_domain", *options_of(Where))
+    own = ("out", "catalogue", "from_domain", "to_domain", *options_of(ExecutionOptions))
     given = {name: value for name, value in vars(settings).items() if name not in own}
     model = XMap(source=settings.from_domain or None, target=settings.to_domain, **given)
     passes = 7 if settings.stars else 4
@@ -82,14 +83,14 @@ def fit(settings: FitSettings, run: Run) -> Result:
         open_until.enter_context(watched(ratings, run.progress, passes))
         model.fit(ratings).save(settings.out)
     card, useful = model.guarantees()[0], usefulness(model)
-    data = private_summary("x-map", settings.out, len(model.item_ids_))
+    data = private_fit_summary("x-map", settings.out, len(model.item_ids_))
     data |= {
         "source": list(model.settings_.source) or None,
         "target": list(model.settings_.target),
         "variant": variant,
         "epsilon": settings.epsilon,
         "delta": settings.delta,
-        **promised(card),
+        **card_summary(card),
         "useful": useful,
     }
     more = "" if useful is None or useful in card.sentence else f" {useful}"
@@ -144,7 +145,7 @@ _LEGEND = (
 class EvaluateSettings(Grid):
     from_domain: str = option("Domain that people have rated in.", flag="--source")
     to_domain: str = option("Domain to recommend from.", flag="--target")
-    features: tuple[str, ...] | None = option(FEATURES, default=None)
+    features: tuple[str, ...] | None = option(FEATURES_HELP, default=None)
     stars: bool = option(
         "The sound variant also releases mean stars, to predict stars.", default=False
     )

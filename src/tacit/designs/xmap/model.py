@@ -16,7 +16,7 @@ from tacit.data.stored import Given, known_of
 from tacit.designs.xmap.settings import (
     VERSION,
     Kind,
-    Private,
+    PrivateLists,
     Reason,
     Settings,
     Variant,
@@ -57,10 +57,10 @@ class XMap(base.ItemRecommender):
                      whether means of stars are released, too, for `predict`
 
     k, extender_k, significance and alpha are of no effect on the sound variant.
-    Fitted: `sound_`, a `Private`, or `boxes_` of the published variant.
+    Fitted: `sound_`, a `PrivateLists`, or `boxes_` of the published variant.
     """
 
-    sound_: Private | None = None
+    sound_: PrivateLists | None = None
     boxes_: Boxes | None = None
 
     def __init__(
@@ -253,7 +253,7 @@ class XMap(base.ItemRecommender):
         model.boxes_ = boxes.from_file(header, arrays, *known, Engine())
         return model
 
-    def _sound(self) -> Private:
+    def _sound(self) -> PrivateLists:
         assert self.sound_ is not None
         return self.sound_
 

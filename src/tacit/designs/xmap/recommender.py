@@ -12,7 +12,7 @@ Source   the X-Map technical report, Theorems 2 to 4. Misprints corrected: the t
          Candidates are listed singly.
 Guarantee  none: SS is computed from the private data, and it is not even a bound of what one
          person can change.
-Sampler  draws in proportion to whole weights, noise from OpenDP's discrete Laplace.
+Sampler  draws in proportion to whole weights, noise from the exact discrete Laplace sampler.
 
 A budget is epsilon', the nats claimed for one list of neighbours: half to draw, half for noise.
 """

@@ -1,7 +1,4 @@
-"""What the service's demonstration shows of private lists, made from generated ratings.
-
-Lists of films for devices to make, and an X-Map from books to films.
-"""
+"""X-Map in the service's demonstration: films for readers of books, on generated ratings."""
 
 from __future__ import annotations
 
@@ -11,15 +8,11 @@ import numpy as np
 
 from tacit.data.domains import on_catalogue
 from tacit.data.ratings import Ratings
-from tacit.data.synthetic import generate
 from tacit.data.synthetic_worlds import generate_domains
-from tacit.designs.private.model import Private
 from tacit.designs.xmap.model import XMap
 from tacit.service.demo import book_titles, film_titles
 
 PEOPLE, BOOKS, FILMS, EACH, GENRES = 2000, 100, 200, 30, 12
-LISTS = 3000
-"""People of the private lists, at epsilon 1."""
 EPSILON = 4.0
 """Nats for one person's whole profile, of the model that is served."""
 DELTA = 1e-6
@@ -29,26 +22,11 @@ _FIRST_BOOK = 1001
 
 
 def make_demo(folder: Path) -> str:
-    Private(1.0, DELTA).fit(viewers()).save(folder / "lists.tacit")
     model = XMap(source="books", target="films", epsilon=EPSILON, delta=DELTA, stars=True)
     model.fit(population()).save(folder / "films.tacit")
-    return """[models.lists]
-file = "lists.tacit"  # made with epsilon 1; devices fetch it, and nothing leaves them
-
-[models.films]
+    return """[models.films]
 file = "films.tacit"
 """
-
-
-def viewers() -> Ratings:
-    """Other people's ratings of the films that visitors may rate, with genres; all is given."""
-    made = generate(users=LISTS, items=FILMS, ratings=40 * LISTS, labels=8, seed=7)
-    films = made.item_ids.tolist()
-    genres = dict(zip(films, made.item_metadata["genres"].tolist(), strict=True))
-    titles = dict(zip(films, film_titles(FILMS), strict=True))
-    return on_catalogue(
-        made, dict.fromkeys(films, "films"), metadata={"title": titles, "genres": genres}
-    )
 
 
 def population() -> Ratings:

@@ -1,7 +1,7 @@
 """Every choice of an X-Map, checked once, and which items lie in which domain. All is public.
 
-And the sound variant that the choices make: the design `private`, from the source domains to the
-targets. The only place where one design imports another: docs/decisions/0025.
+And the sound variant that the choices make: private lists of `tacit.profile_sums`, from the source
+domains to the targets.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from tacit.data.ratings import Column
 from tacit.data.stored import Given, known_of, within
-from tacit.designs.private import guarantees
-from tacit.designs.private.lists import Reason as Reason
-from tacit.designs.private.model import Private as Private
-from tacit.designs.private.people import domains_of
-from tacit.designs.private.settings import Settings as PrivateSettings
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Adjacency, Guarantee
+from tacit.profile_sums import guarantees
+from tacit.profile_sums.catalogue import item_domains
+from tacit.profile_sums.model import PrivateLists as PrivateLists
+from tacit.profile_sums.scoring import Reason as Reason
+from tacit.profile_sums.settings import Settings as PrivateSettings
 
 if TYPE_CHECKING:
     from tacit.engine import Numbers
@@ -179,7 +179,7 @@ class Catalogue:
 def catalogue(ratings: Given, settings: Settings) -> tuple[Given, Catalogue]:
     """The ratings of the domains in question, their items renumbered, and those items' domains."""
     column, used = settings.domain, {*settings.source, *settings.target}
-    domains = domains_of(known_of(ratings), column, (*settings.source, *settings.target))
+    domains = item_domains(known_of(ratings), column, (*settings.source, *settings.target))
     if not settings.source:
         used = {name for name in domains.tolist() if isinstance(name, str)}
     if used <= set(settings.target) and len(used) < 2:
@@ -220,14 +220,14 @@ VERSION = 2
 """Of files of the sound variant. 0 and 1 held the release that it had before."""
 
 
-def sound_lists(settings: Settings) -> Private:
+def sound_lists(settings: Settings) -> PrivateLists:
     """The sound variant, not fitted. Where a domain is source and target, all are one domain."""
     targets = settings.target
     sources = tuple(name for name in settings.source if name not in targets)
     joint = len(targets) > 1 and (not sources or len(sources) < len(settings.source))
     sides: dict[str, Any] = {} if joint else {"source": sources or None, "target": targets}
     given = {name: getattr(settings, name) for name in ("domain", "features", "stars")}
-    return Private(settings.epsilon, settings.delta, **sides, **given)
+    return PrivateLists(settings.epsilon, settings.delta, **sides, **given)
 
 
 def sound_card(epsilon: float, delta: float, spent: Guarantee | None = None) -> Guarantee:
@@ -236,7 +236,7 @@ def sound_card(epsilon: float, delta: float, spent: Guarantee | None = None) -> 
     epsilon: what was asked for, which the events that were spent come to within rounding; the card
     never states less than they come to.
     """
-    lists = spent or guarantees.card(PrivateSettings(epsilon=epsilon, delta=delta))
+    lists = spent or guarantees.card_before_fit(PrivateSettings(epsilon=epsilon, delta=delta))
     assert lists.epsilon is not None
     return replace(
         lists,
@@ -249,13 +249,13 @@ def sound_card(epsilon: float, delta: float, spent: Guarantee | None = None) -> 
 def without_noise(variant: Variant) -> Guarantee:
     """Any variant at epsilon = inf; the published one is then NX-Map."""
     name = "NX-Map" if variant == "published" else "X-Map (sound)"
-    card = guarantees.without_noise()
+    card = guarantees.card_without_noise()
     return replace(card, name=f"{name} without noise", lifetime=LIFETIME, sources=(PAPER,))
 
 
 def sound_from_file(
     header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], ids: Any, domains: Catalogue
-) -> Private:
+) -> PrivateLists:
     """The recommender of a model file; ValueError for another version, or items that do not fit."""
     version = header.get("version", 0)
     if version < VERSION:
@@ -265,7 +265,7 @@ def sound_from_file(
         )
     if version > VERSION:
         raise ValueError("it was written by a newer tacit")
-    lists = Private.from_parts(dict(header["lists"]), dict(arrays))
+    lists = PrivateLists.from_parts(dict(header["lists"]), dict(arrays))
     listed = np.concatenate([ids[domains.targets(name)] for name in domains.settings.target])
     if not (set(listed.tolist()) <= set(lists.item_ids_.tolist()) <= set(ids.tolist())):
         raise ValueError("the lists do not fit the list of items")

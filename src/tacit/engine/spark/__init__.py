@@ -114,9 +114,13 @@ def write_lists(
         rows = _rows(session, source, asked, model.scale_, events=events)
         count = _tasks(rows.frame, tasks)
         work = partial(
-            workers.listed, make=make, width=len(model.history_ids_), of_lists=model.item_ids_,
-            scale=model.scale_, used=rows.used,
-        )  # fmt: skip
+            workers.listed,
+            make=make,
+            width=len(model.history_ids_),
+            of_lists=model.item_ids_,
+            scale=model.scale_,
+            used=rows.used,
+        )
         ids = "string" if model.item_ids_.dtype == object else "bigint"
         schema = f"user {rows.kinds['user']}, rank int, item {ids}, score double"
         parted = rows.parted(model.history_ids_, count)
@@ -146,8 +150,12 @@ def fold_reports(
         if not kinds:
             raise ClusterError(NOT_THERE)
         if kinds.get(column) != "binary":
-            raise DataError("no column of reports", column=column, found=", ".join(kinds),
-                            expected="a binary column")  # fmt: skip
+            raise DataError(
+                "no column of reports",
+                column=column,
+                found=", ".join(kinds),
+                expected="a binary column",
+            )
         place = (ticket[0], sum(ticket))
         reports = frame.select(spark.col(f"`{column}`").alias("report")).dropna()
         count = _tasks(reports, tasks)

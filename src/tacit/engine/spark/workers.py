@@ -81,9 +81,13 @@ def read(
 
 
 def packed(
-    batches: Iterable[Any], *, used: Mapping[Role, str], scale: RatingScale | None, ids: Column,
+    batches: Iterable[Any],
+    *,
+    used: Mapping[Role, str],
+    scale: RatingScale | None,
+    ids: Column,
     buckets: int,
-) -> Iterator[Any]:  # fmt: skip
+) -> Iterator[Any]:
     """The same, items by their numbers, for each bucket of people together: few large rows are
     shuffled instead of many small ones."""
     for table in _cleaned(batches, used, scale):

@@ -85,9 +85,13 @@ def _most_alike(engine: Engine, table: Table, *, k: int, significance: int) -> s
     while waiting.size:
         asked = min(asked, width)
         found = engine.neighbours(
-            table, of=waiting, among=every, k=asked, significance=significance,
+            table,
+            of=waiting,
+            among=every,
+            k=asked,
+            significance=significance,
             counts=significance > 0,
-        )  # fmt: skip
+        )
         positive = found.similarities > 0
         chosen = positive & (np.cumsum(positive, axis=1) <= k)
         places = np.nonzero(chosen)[0]

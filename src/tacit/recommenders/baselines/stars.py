@@ -144,9 +144,12 @@ class MatrixFactorization(Baseline):
         self.means_ = ItemMean().fit(ratings).means_
         centred = with_values(ratings.matrix, ratings.values - self.means_[ratings.items])
         _, self.item_factors_ = alternating_ridge(
-            centred, factors=self.factors, penalty=self.regularization, sweeps=self.sweeps,
+            centred,
+            factors=self.factors,
+            penalty=self.regularization,
+            sweeps=self.sweeps,
             seed=self.random_state,
-        )  # fmt: skip
+        )
         return self
 
     def _score(self, history: History) -> Floats:
@@ -205,9 +208,11 @@ class PrivatePopularity(Baseline):
         if math.isinf(self.epsilon):
             return SumRelease(0.0, items)
         noise = smallest_noise(
-            lambda noise: SumRelease(noise, items).event, epsilon=self.epsilon, delta=self.delta,
+            lambda noise: SumRelease(noise, items).event,
+            epsilon=self.epsilon,
+            delta=self.delta,
             accountant=GDPAccountant,
-        )  # fmt: skip
+        )
         return SumRelease(noise, items)
 
     def _score(self, history: History) -> Floats:
@@ -246,7 +251,7 @@ def _card(epsilon: float, delta: float, taken: tuple[str, ...]) -> Guarantee:
         )
         noise = (
             "a person's likes are scaled to length 1 before they are added; Gaussian noise on "
-            "integers from the operating system's generator, through OpenDP"
+            "integers from the operating system's generator, by an exact sampler"
         )
         assumptions = *assumed("the catalogue and the scale of stars", taken), noise
     return Guarantee(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.auditing.claims import as_expected, run
+from tacit.auditing.audits import audit_claim, is_as_expected
 from tacit.auditing.output_distributions import distribution
 from tacit.designs.pdap.audit import published
 
@@ -32,16 +32,18 @@ def test_one_draw_of_two_videos(level, nats):
 def test_trees_by_what_is_sent():
     """At T = 2, 4, 8 noise for log2 T levels loses 2, 1.5 and 4/3 times the claim; noise for
     floor(log2 T) + 1 levels loses the claim. Moves are those of what the shipped vendor sends."""
-    few = run(published.tree_with_too_few_levels(), samples=SAMPLES)
+    few = audit_claim(published.tree_with_too_few_levels(), samples=SAMPLES)
     assert exact(few) == pytest.approx([2.0, 1.5, 4 / 3])
-    whole = run(published.tree_with_all_levels(), samples=SAMPLES)
+    whole = audit_claim(published.tree_with_all_levels(), samples=SAMPLES)
     assert exact(whole) == pytest.approx([1.0, 1.0, 1.0])
     assert whole.verdict != "violation"
 
 
 def test_gp_dap_by_what_is_sent():
     """epsilon_0 = 0.01 in the deepest cells of three horizons."""
-    assert exact(run(published.geometric(), samples=SAMPLES)) == pytest.approx([1.28, 5.12, 81.92])
+    assert exact(audit_claim(published.geometric(), samples=SAMPLES)) == pytest.approx(
+        [1.28, 5.12, 81.92]
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,7 @@ def test_gp_dap_by_what_is_sent():
 def test_what_follows_from_data_is_infinite(make):
     """Exploration, the better neighbour, a split, a raw reward and a tie: by exact chances, and
     samples are above the claim."""
-    audit = run(make(), samples=SAMPLES)
+    audit = audit_claim(make(), samples=SAMPLES)
     for pair in audit.pairs:
         assert pair.exact == math.inf
     assert audit.lower_bound > audit.epsilon
@@ -62,6 +64,6 @@ def test_what_follows_from_data_is_infinite(make):
 def test_a_claim_that_is_large_enough_is_not_refuted():
     """The audit can also fail to refute: then the published line is not as expected."""
     line = replace(published.own_draws(), epsilon=20.0, checks=published.own_draws().checks[:1])
-    audit = run(line, samples=SAMPLES)
+    audit = audit_claim(line, samples=SAMPLES)
     assert audit.verdict != "violation"
-    assert not as_expected(line, audit, short=False)
+    assert not is_as_expected(line, audit, short=False)

@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.auditing import bench
+from tacit.auditing import exact_losses
+from tacit.auditing.audits import audit_claim
 from tacit.auditing.bugs import examine
-from tacit.auditing.claims import run
 from tacit.auditing.empirical import best_known
-from tacit.auditing.output_distributions import coded
+from tacit.auditing.output_distributions import encode_outcomes
 from tacit.auditing.sampler_spy import laplace_loss, moves
 from tacit.designs.pdap import audit as local
 from tacit.designs.pdap import theory
@@ -63,14 +63,16 @@ def test_the_metered_audit_is_sure_to_see_something():
         local.lived_law(local.worst(2), *side) for side in ((local.LEFT, 1.0), (local.RIGHT, 0.0))
     )
     code = {seen: place for place, seen in enumerate(dict.fromkeys([*p, *q]))}
-    known = best_known((coded(p, code), coded(q, code)), local.SAMPLES // 2, 1e-6)
+    known = best_known(
+        (encode_outcomes(p, code), encode_outcomes(q, code)), local.SAMPLES // 2, 1e-6
+    )
     assert known.ideal > 0.25 * local.VISITS * local.EPSILON
 
 
 @pytest.mark.parametrize("make", local.SOUND[:3], ids=lambda make: make.__name__)
 def test_what_leaves_at_random_keeps_its_claim(make):
     """By exact chances the claim is met, to the rounding of chances; no more is seen in samples."""
-    audit = run(make(), samples=SAMPLES)
+    audit = audit_claim(make(), samples=SAMPLES)
     assert 0.99 * audit.epsilon < audit.exact <= audit.epsilon * (1 + 1e-9)
     assert audit.lower_bound <= audit.epsilon
     assert audit.verdict != "violation"
@@ -92,7 +94,7 @@ def test_asking_only_who_was_chosen_tells_the_cell():
             local.sent_distribution(joint_agreement(), side, asks_all=asks_all)
             for side in (local.LEFT, local.RIGHT)
         )
-        loss = bench.worst_loss({0: left, 1: right}.__getitem__, [(0, 1), (1, 0)])
+        loss = exact_losses.largest_loss({0: left, 1: right}.__getitem__, [(0, 1), (1, 0)])
         assert loss == pytest.approx(claimed, rel=1e-6)
 
 
@@ -152,7 +154,7 @@ def test_a_visit_replaced_costs_twice():
 def test_lines_of_the_joint_learner_hold():
     """One line from end to end, on the bench: no violation, and a bound that says something."""
     line = joint.renewed()
-    audit = run(replace(line, checks=line.checks[:1]), samples=4_000)
+    audit = audit_claim(replace(line, checks=line.checks[:1]), samples=4_000)
     assert audit.exact == pytest.approx(joint.LARGE)
     assert 0.1 * joint.LARGE < audit.lower_bound <= joint.LARGE
     assert audit.pairs[0].differences == ()

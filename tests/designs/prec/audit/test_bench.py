@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tacit.auditing.audits import audit_claim, is_as_expected
 from tacit.auditing.bugs import examine
-from tacit.auditing.claims import as_expected, run
 from tacit.designs.prec import PRec, PRecSettings
 from tacit.designs.prec.audit import BENCH, BUGS, features, gated, published
 from tacit.designs.prec.audit.exact import settings_for
@@ -18,7 +18,7 @@ SAMPLES = 1_000
 def test_the_published_claim_is_refuted():
     """A client who follows the only voter: 67.69 computed, and samples far above 2.157."""
     line = published()
-    found = run(line, samples=SAMPLES)
+    found = audit_claim(line, samples=SAMPLES)
     assert found.verdict == "violation"
     assert found.exact == pytest.approx(67.688, abs=1e-3)
     assert found.lower_bound > 1.3 * line.epsilon
@@ -28,14 +28,14 @@ def test_the_published_claim_is_refuted():
 @pytest.mark.long
 def test_the_bound_reaches_five():
     """With the samples of the command, 10,000, at least 5 nats are seen."""
-    assert run(published(), samples=10_000).lower_bound >= 5
+    assert audit_claim(published(), samples=10_000).lower_bound >= 5
 
 
 def test_the_sound_claim_holds():
     """No violation, and an exact loss below the claim."""
     line = gated(4.0)
-    found = run(line, samples=SAMPLES)
-    assert as_expected(line, found, short=True)
+    found = audit_claim(line, samples=SAMPLES)
+    assert is_as_expected(line, found, short=True)
     assert len(found.pairs) == 1
     for pair in found.pairs:
         assert pair.lower_bound <= pair.exact <= line.epsilon

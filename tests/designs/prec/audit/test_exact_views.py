@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tacit.auditing.bench import gate
+from tacit.auditing.exact_losses import gate_distribution
 from tacit.designs.prec import PRec, PRecSettings
 from tacit.designs.prec.audit.exact import (
     PEERS,
@@ -80,7 +80,7 @@ def test_gates_are_read_as_the_mechanisms_are():
     *shut, never = walk.answers
     scale = 2 / wanted.plan.gate
     counts = [-wanted.plan.threshold] * 6
-    known = gate(counts, -wanted.plan.threshold, scale, scale)
+    known = gate_distribution(counts, -wanted.plan.threshold, scale, scale)
     assert [*shut, never] == pytest.approx([known[place] for place in range(7)], abs=1e-12)
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from tacit import Private
 from tacit.auditing.attacks.membership import Game, control_works, play
-from tacit.designs.private.audit import GAME_DELTA as DELTA
-from tacit.designs.private.audit import GAMES, once
-from tacit.designs.private.audit.worlds import ITEMS, PERSONS, tables
+from tacit.designs.private.audit.membership import GAME_DELTA as DELTA
+from tacit.designs.private.audit.membership import GAMES, play_once
 from tacit.designs.private.device import DeviceLists
+from tacit.profile_sums.audit.worlds import ITEMS, PERSONS, neighbouring_tables
 
 
 def test_without_noise_the_files_tell_who_was_there():
@@ -32,7 +32,7 @@ def test_with_noise_nothing_is_proved_above_the_claim(game):
 
 def test_a_fit_that_forgets_its_noise_is_caught():
     """Planted: epsilon 1 is claimed and no noise drawn."""
-    forgotten = Game("planted", partial(once, math.inf, "top-items", 1), 1.0, DELTA)
+    forgotten = Game("planted", partial(play_once, math.inf, "top-items", 1), 1.0, DELTA)
     assert {row.verdict for row in play(forgotten, fits=4)} == {"violation"}
 
 
@@ -42,19 +42,27 @@ def test_the_bytes_have_no_support_of_one_person(mode, person):
     """Who alone rates an item or has a feature: ids, names of arrays, shapes and which entries are
     exactly 0 are the same with and without; the catalogue is given."""
     found = []
-    for table in tables(PERSONS[person], people=400):  # 18 deviations from too few
+    for table in neighbouring_tables(PERSONS[person], people=400):  # 18 deviations from too few
         model = Private(1.0, DELTA, mode=mode).fit(table)
         header, arrays = model.parts()
         device = DeviceLists.decode(model.device_file())
         kept = {name for name in header if name not in ("usefulness", "deviation", "releases")}
         noisy = {"context", "targets", "weights", "items", "directions", "mean"}
-        found.append((
-            {name: header[name] for name in kept},
-            sorted(arrays),
-            {name: array.shape for name, array in arrays.items() if name not in noisy},
-            {name: (array == 0).tolist() for name, array in arrays.items() if name not in noisy},
-            list(device.items), sorted(device.header["titles"] or ()), device.liked_from,
-        ))  # fmt: skip
+        found.append(
+            (
+                {name: header[name] for name in kept},
+                sorted(arrays),
+                {name: array.shape for name, array in arrays.items() if name not in noisy},
+                {
+                    name: (array == 0).tolist()
+                    for name, array in arrays.items()
+                    if name not in noisy
+                },
+                list(device.items),
+                sorted(device.header["titles"] or ()),
+                device.liked_from,
+            )
+        )
         if mode == "taste":
             assert not (arrays["items"] == 0).any()
             assert not (arrays["directions"] == 0).any()
@@ -67,11 +75,11 @@ def test_a_catalogue_read_off_the_ratings_has_such_a_support():
     """Planted: the item that one person alone rated is in the file with them, and not without; the
     card of that fit is conditional and says so."""
     ids = []
-    for table in tables({ITEMS - 1: 5.0}):
+    for table in neighbouring_tables({ITEMS - 1: 5.0}):
         rated = table.compact()
         model = Private(1.0, DELTA).fit(rated)
         ids.append(model.parts()[0]["items"])
-        assert "catalogue" in model.taken_ or not rated.catalogue_given
+        assert "catalogue" in model.fitted_.assumed_public or not rated.catalogue_given
     assert ids[0] != ids[1]
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.auditing.bench import run
+from tacit.auditing.audits import audit_claim
 from tacit.auditing.bugs import examine
 from tacit.designs.sketches import audit as sketches_bench
 from tacit.designs.sketches.audit import (
@@ -68,7 +68,7 @@ def test_distributions_are_whole():
 def test_no_violation_is_found(make):
     """Samples of the device stay below the claim, at no less than an ideal auditor's bound, and
     neither draws nor errors tell the neighbours apart."""
-    found = run(make(), samples=SAMPLES)
+    found = audit_claim(make().claim, samples=SAMPLES)
     assert found.verdict != "violation"
     for pair in found.pairs:
         assert pair.ideal <= pair.lower_bound <= found.epsilon
@@ -79,7 +79,7 @@ def test_no_violation_is_found(make):
 def test_too_low_a_claim_is_refuted():
     """Six nats claimed to be two: by computation and by samples."""
     wrong = dataclasses.replace(subject(3, 6.0), epsilon=2.0)
-    found = run(wrong, samples=SAMPLES)
+    found = audit_claim(wrong.claim, samples=SAMPLES)
     assert found.verdict == "violation"
     assert found.exact > 5.9
     assert found.lower_bound > 2.0

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.auditing.claims import as_expected, run
+from tacit.auditing.audits import audit_claim, is_as_expected
 from tacit.auditing.output_distributions import executions, sample_executions
 from tacit.designs.xmap import audit as xmap_draws
 from tacit.designs.xmap.audit.tables import strong_among_mild
@@ -75,23 +75,23 @@ def test_published_lines_are_refuted_by_exact_losses():
         (xmap_draws.published_noise, math.inf),
     ):
         line = make()
-        audit = run(line, samples=2_000)
+        audit = audit_claim(line, samples=2_000)
         assert audit.exact == pytest.approx(loss, abs=0.01)
         assert audit.verdict == "violation"
-        assert as_expected(line, audit, short=False)
+        assert is_as_expected(line, audit, short=False)
 
 
 def test_a_claim_as_large_as_the_loss_is_none():
     """The same draws under a claim of their loss are no violation: the line can fail."""
     line = replace(xmap_draws.all_images(), epsilon=2.3)
-    audit = run(line, samples=20_000)
+    audit = audit_claim(line, samples=20_000)
     assert audit.exact == pytest.approx(2.209, abs=1e-3)
     assert audit.verdict != "violation"
-    assert not as_expected(line, audit, short=False)
+    assert not is_as_expected(line, audit, short=False)
 
 
 def test_the_noise_has_the_scales_of_the_formula():
     """With the person and without, of the running code as on the card."""
-    pair = run(xmap_draws.published_noise(), samples=1_000).pair
+    pair = audit_claim(xmap_draws.published_noise(), samples=1_000).pair
     one, other = noise_scales(10)
     assert f"scales {one:.3g} and {other:.3g}" in pair

@@ -5,13 +5,18 @@ import math
 import numpy as np
 import pytest
 
+from tacit.auditing.audits import audit_claim
 from tacit.auditing.bugs import examine
-from tacit.auditing.claims import run
 from tacit.auditing.replays import compare_replay, record_fit, replays
-from tacit.designs.private.audit.worlds import PERSONS, answers, overspent, tables
 from tacit.designs.xmap.audit import BUGS, WORLD, sums
 from tacit.designs.xmap.audit.tables import ratings
 from tacit.mechanisms.gaussian import GaussianRelease
+from tacit.profile_sums.audit.worlds import (
+    PERSONS,
+    answer_sampler,
+    largest_share_used,
+    neighbouring_tables,
+)
 
 
 def two_sums(table):
@@ -38,8 +43,8 @@ def test_mu_of_two_sums():
 
 def test_same_table_is_no_move():
     """A transcript replayed on its own table moves nothing and differs in nothing."""
-    _, table = tables(PERSONS["likes everything"])
-    first = record_fit(WORLD.fit, table, answers())
+    _, table = neighbouring_tables(PERSONS["likes everything"])
+    first = record_fit(WORLD.fit, table, answer_sampler())
     again = compare_replay(WORLD.fit, first, table)
     assert (again.mu, again.differences) == (0.0, ())
 
@@ -72,14 +77,14 @@ def test_scale_from_the_data_is_a_difference():
 @pytest.mark.parametrize("person", PERSONS)
 def test_no_sum_of_a_fit_takes_more_than_its_event(person):
     """Nothing is released without noise, and no sum moves further than its own event says."""
-    for _, moved in replays(WORLD.fit, tables(PERSONS[person]), answers()):
+    for _, moved in replays(WORLD.fit, neighbouring_tables(PERSONS[person]), answer_sampler()):
         assert moved.differences == ()
-        assert 0 < overspent(WORLD, moved.moves) <= 1 + 1e-9
+        assert 0 < largest_share_used(WORLD, moved.moves) <= 1 + 1e-9
 
 
 def test_claim_is_nearly_attained():
     """The exact loss of whole fits is within the claim and above half of it."""
-    audit = run(sums(), samples=2_000)
+    audit = audit_claim(sums(), samples=2_000)
     assert 0.5 * audit.epsilon < audit.exact <= audit.epsilon
     assert audit.verdict != "violation"
 

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.bugs import Bug, Enumerated, Tool, planted
-from tacit.auditing.claims import Bench, Check, Line, exceeds
+from tacit.auditing.bugs import EnumeratedBug, plant
+from tacit.auditing.claims import AuditedClaim, AuditPlan, Bug, Check, Tool, exceeds
 from tacit.auditing.output_distributions import (
     Distribution,
-    Words,
-    check_of,
+    FixedWords,
     distribution,
-    responses,
+    distribution_check,
+    response_distribution,
 )
 from tacit.auditing.sampler_spy import laplace_loss, moves
 from tacit.designs.pdap.audit import joint, published
@@ -77,7 +77,7 @@ def worst(arms: int) -> Make:
 
 def shown_law(make: Make, context: NDArray[np.float64]) -> dict[Hashable, Fraction]:
     """Of the arm that a device asks for."""
-    policy = make(Words(rest=_NOT_EXPLORED))
+    policy = make(FixedWords(rest=_NOT_EXPLORED))
     drawn = distribution(lambda: policy.select(context).arm)
     explored, arms = policy.explore, len(policy.allowed())
     return {
@@ -94,7 +94,7 @@ def visit_law(make: Make, context: NDArray[np.float64], reward: float) -> dict[H
         return make(source).report(Choice(0, "exploit", cell), reward).answer
 
     # One word turns a reward into a click, before those of the answer.
-    answers = responses(answered, still.response.categories, truth, before=1)
+    answers = response_distribution(answered, still.response.categories, truth, before=1)
     shown = shown_law(make, context)
     return {
         (arm, answer): p * q for (arm, p), (answer, q) in product(shown.items(), answers.items())
@@ -135,13 +135,13 @@ def visited(policy: Context, context: NDArray[np.float64], reward: float) -> Has
     return report.arm, report.answer
 
 
-def visits() -> Line:
+def visits() -> AuditedClaim:
     """Draw and report together: any other context, liked on the left, and not on the right."""
 
     def check(arms: int) -> Check:
         make = worst(arms)
         left, right = make(secure()), make(secure())
-        return check_of(
+        return distribution_check(
             f"another cell, and no click, {arms} arms",
             lambda: (visit_law(make, LEFT, 1.0), visit_law(make, RIGHT, 0.0)),
             (partial(visited, left, LEFT, 1.0), partial(visited, right, RIGHT, 0.0)),
@@ -149,29 +149,31 @@ def visits() -> Line:
         )
 
     checks = (check(2), check(10))
-    return Line("sound-context", EPSILON, checks, unit="visit", adjacency="any other")
+    return AuditedClaim("sound-context", EPSILON, checks, unit="visit", adjacency="any other")
 
 
-def lives() -> Line:
+def lives() -> AuditedClaim:
     """Three visits of a person whose device pays for two."""
     make = worst(2)
-    check = check_of(
+    check = distribution_check(
         f"{COMES} visits, paid for {VISITS}",
         lambda: (lived_law(make, LEFT, 1.0), lived_law(make, RIGHT, 0.0)),
         (partial(lived, make, LEFT, 1.0), partial(lived, make, RIGHT, 0.0)),
         share=2,
     )
     claim = VISITS * EPSILON
-    return Line("sound-context, metered", claim, (check,), unit="person", adjacency="any other")
+    return AuditedClaim(
+        "sound-context, metered", claim, (check,), unit="person", adjacency="any other"
+    )
 
 
-def forwards() -> Line:
+def forwards() -> AuditedClaim:
     """All bytes that any number of neighbours get about one context."""
 
     def check(features: int, slices: int, share: int) -> Check:
         agreement = Agreement(features, slices, EPSILON)
         a, b = np.full(features, 0.1), np.full(features, 0.9)
-        return check_of(
+        return distribution_check(
             f"{slices} slices of {features} features, {PEERS} neighbours together",
             lambda: (sent_distribution(agreement, a), sent_distribution(agreement, b)),
             (partial(sent, agreement, a, secure()), partial(sent, agreement, b, secure())),
@@ -179,7 +181,7 @@ def forwards() -> Line:
         )
 
     checks = (check(1, 2, 2), check(2, 3, 5))
-    return Line("messages, context", EPSILON, checks, unit="context", adjacency="any other")
+    return AuditedClaim("messages, context", EPSILON, checks, unit="context", adjacency="any other")
 
 
 class _BySide(Policy):
@@ -219,7 +221,7 @@ def sent_distribution(
     response = Forwarder(agreement, randomness=secure()).response
     assert response is not None
     drawn: Any = partial(sent, agreement, context, asks_all=asks_all)
-    return responses(drawn, agreement.answers, response.truth)
+    return response_distribution(drawn, agreement.answers, response.truth)
 
 
 _shipped_draw = SumNoise.draw
@@ -260,12 +262,12 @@ class Streamed:
     rows: Rows
     visit: int
     tool: Tool = "exact"
-    described: None = None
+    rule_of: None = None
     epsilon: float = joint.EPSILON
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
         other = without(self.rows, self.visit)
-        with planted(self.fault if bug else {}):
+        with plant(self.fault if bug else {}):
             learner = joint.joint(joint.setting())
             if self.tool == "grey-box":
                 return bool(distinguished(learner, self.rows, other)), None
@@ -316,16 +318,16 @@ BUGS: tuple[Bug, ...] = (
     Streamed("a reward that is not clamped", {SumNoise: {"pair": reward_not_clamped}}, BEYOND, 0),
     # A visit is learned as often as it is answered, if others are not.
     Streamed("a visit learned twice", {Unanswered: {"end_one": lambda *_: True}}, joint.AGAIN, 0),
-    Enumerated("a fresh randomisation for each neighbour", _fresh_for_each, [(0, 1)], EPSILON),
-    Enumerated("a neighbour asked because of the cell", _asked, [(0, 1)], EPSILON),
-    Enumerated("visits that nobody meters", _lived, [(0, 1)], VISITS * EPSILON),
+    EnumeratedBug("a fresh randomisation for each neighbour", _fresh_for_each, [(0, 1)], EPSILON),
+    EnumeratedBug("a neighbour asked because of the cell", _asked, [(0, 1)], EPSILON),
+    EnumeratedBug("visits that nobody meters", _lived, [(0, 1)], VISITS * EPSILON),
 )
-SOUND: tuple[Callable[[], Line], ...] = (visits, lives, forwards, *joint.LINES)
+SOUND: tuple[Callable[[], AuditedClaim], ...] = (visits, lives, forwards, *joint.LINES)
 SAMPLES = 5_000
 
 
-def audit() -> Bench:
-    return Bench(
+def audit() -> AuditPlan:
+    return AuditPlan(
         {"published": published.LINES, "sound": SOUND},
         BUGS,
         SAMPLES,

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.bench import check as on_the_bench
-from tacit.auditing.claims import Check, Line, PairResult
-from tacit.auditing.sampler_spy import Moves, SamplerCall, Tape, intercepted, moves
+from tacit.auditing.claims import AuditedClaim, Check, PairResult
+from tacit.auditing.pairs import check_pair as on_the_bench
+from tacit.auditing.sampler_spy import Moves, SamplerCall, Tape, intercept_samplers, moves
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.joint_sums import GRAIN
@@ -102,7 +102,7 @@ def _replayed(
         drawn.append((noisy - asked.values).ravel())
         return noisy
 
-    with intercepted(answer):
+    with intercept_samplers(answer):
         _, shown = followed(make, rows, tape, given=False)
     return shown, np.concatenate([*drawn, np.empty(0, dtype=np.int64)]), tape.record
 
@@ -164,32 +164,34 @@ PAIRS: tuple[tuple[str, Rows, int], ...] = (
 """Each with the visit that is learned, or is not."""
 
 
-def in_epochs() -> Line:
+def in_epochs() -> AuditedClaim:
     return _joint("sound-joint, epochs", setting(), PAIRS, share=5)
 
 
-def renewed() -> Line:
+def renewed() -> AuditedClaim:
     """A second period with noise of its own."""
     chosen = setting(horizon=_STREAM // 2, epsilon=LARGE)
     return _joint("sound-joint, renewed", chosen, PAIRS[2:3])
 
 
-def replaced() -> Line:
+def replaced() -> AuditedClaim:
     """A visit replaced by another costs twice as much."""
     chosen = setting(epsilon=LARGE / 2)
     rows = stream((_LEFT, 0, 1.0), (_RIGHT, 1, 0.0))
     check = _sums("another visitor", chosen, rows, instead(rows, 0, _RIGHT, 1.0), share=12)
-    return Line("sound-joint, replaced", LARGE, (check,), unit="visit", adjacency="replaced")
+    return AuditedClaim(
+        "sound-joint, replaced", LARGE, (check,), unit="visit", adjacency="replaced"
+    )
 
 
 def _joint(
     name: str, chosen: JointSetting, pairs: Sequence[tuple[str, Rows, int]], share: int = 12
-) -> Line:
+) -> AuditedClaim:
     checks = tuple(
         _sums(pair, chosen, rows, without(rows, visit), share if place == 0 else _FEW)
         for place, (pair, rows, visit) in enumerate(pairs)
     )
-    return Line(name, chosen.epsilon, checks, unit="visit", adjacency="learned or not")
+    return AuditedClaim(name, chosen.epsilon, checks, unit="visit", adjacency="learned or not")
 
 
 def _sums(name: str, chosen: JointSetting, a: Rows, b: Rows, share: int) -> Check:
@@ -207,4 +209,4 @@ def _sums(name: str, chosen: JointSetting, a: Rows, b: Rows, share: int) -> Chec
     return check
 
 
-LINES: tuple[Callable[[], Line], ...] = (in_epochs, renewed, replaced)
+LINES: tuple[Callable[[], AuditedClaim], ...] = (in_epochs, renewed, replaced)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.bench import check as on_the_bench
-from tacit.auditing.claims import Check, Line, PairResult
-from tacit.auditing.output_distributions import choices
+from tacit.auditing.claims import AuditedClaim, Check, PairResult
+from tacit.auditing.output_distributions import weighted_choice_check
+from tacit.auditing.pairs import check_pair as on_the_bench
 from tacit.auditing.shipped_noise import laplace_pair
 from tacit.designs.pdap import theory
 from tacit.designs.pdap.control import Setting
@@ -67,7 +67,7 @@ def swapped(level: int) -> PDap:
     return policy
 
 
-def own_draws() -> Line:
+def own_draws() -> AuditedClaim:
     """Theorem 4's draw: epsilon' whatever the context."""
     checks = tuple(
         _contexts(f"swapped winners, level {level}", partial(swapped, level), share)
@@ -76,7 +76,7 @@ def own_draws() -> Line:
     return _line("exp-dap, draw", PRIME, "context", checks)
 
 
-def own_choices() -> Line:
+def own_choices() -> AuditedClaim:
     """Theorem 4: all of Algorithm 1, for two contexts."""
     checks = (
         _contexts("a cell with an unexplored arm", _unexplored),
@@ -85,7 +85,7 @@ def own_choices() -> Line:
     return _line("exp-dap", PRIME, "context", checks)
 
 
-def own_visit() -> Line:
+def own_visit() -> AuditedClaim:
     """Theorem 4 read as one about past visitors: one visit more splits a cell."""
 
     def after(visits: int) -> Callable[[], Hashable]:
@@ -98,7 +98,7 @@ def own_visit() -> Line:
     return _line("exp-dap, past visit", PRIME, "visit", (check,), "comes or goes")
 
 
-def forwarded_users() -> Line:
+def forwarded_users() -> AuditedClaim:
     """Theorem 5: all of Algorithm 2, for one reward: of a video that is explored, and one that
     decides which of two videos with equal means is shown from then on."""
 
@@ -120,18 +120,18 @@ def forwarded_users() -> Line:
     return _line("lap-dap", REWARD, "reward", checks, "0 or 1")
 
 
-def tree_with_too_few_levels() -> Line:
+def tree_with_too_few_levels() -> AuditedClaim:
     """Lemma 5's noise at M = 2: log2 T levels."""
     return _line("lap-dap, log2 T levels", REWARD, "reward", _trees("lemma 5"), "0 or 1")
 
 
-def tree_with_all_levels() -> Line:
+def tree_with_all_levels() -> AuditedClaim:
     """The noise of the binary mechanism, which holds for what is sent through the tree."""
     whole = "lap-dap, tree of floor(log2 T) + 1"
-    return Line(whole, REWARD, _trees("tree"), unit="reward", adjacency="0 or 1")
+    return AuditedClaim(whole, REWARD, _trees("tree"), unit="reward", adjacency="0 or 1")
 
 
-def geometric() -> Line:
+def geometric() -> AuditedClaim:
     """Section VI at epsilon_0: the levels that T, A and p of the cards reach."""
     trees = tuple(_geometric_tree(theory.deepest_level(*case, 2)) for case in DEEP_CASES)
     return _line("gp-dap", GEOMETRIC, "reward", trees, "0 or 1")
@@ -139,14 +139,14 @@ def geometric() -> Line:
 
 def _line(
     name: str, epsilon: float, unit: str, checks: tuple[Check, ...], adjacency: str = "any other"
-) -> Line:
+) -> AuditedClaim:
     name = f"{name}, published"
-    return Line(name, epsilon, checks, published=True, unit=unit, adjacency=adjacency)
+    return AuditedClaim(name, epsilon, checks, published=True, unit=unit, adjacency=adjacency)
 
 
 def _pair(name: str, sides: Callable[[], Sides], share: int = 1) -> Check:
     """sides: made anew for each check."""
-    return lambda samples, alpha: choices(name, *sides(), share=share)(samples, alpha)
+    return lambda samples, alpha: weighted_choice_check(name, *sides(), share=share)(samples, alpha)
 
 
 def _contexts(name: str, make: Callable[[], PDap], share: int = 1) -> Check:
@@ -223,7 +223,7 @@ def _first_of(
     return check
 
 
-LINES: tuple[Callable[[], Line], ...] = (
+LINES: tuple[Callable[[], AuditedClaim], ...] = (
     own_draws,
     own_choices,
     own_visit,

@@ -1,7 +1,7 @@
 """p-REC on the audit's bench: samples of whole runs of the shipped curator, with hostile clients.
 
 One sample is one client's run; a server serves many clients, whose draws are their own. The noise
-of many gates is drawn by one call of OpenDP and handed out in order. Bugs are planted into the
+of many gates is drawn by one call of the sampler and handed out in order. Bugs are planted into the
 curator, each one step of the shipped class overridden.
 """
 
@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from tacit.auditing import empirical
-from tacit.auditing.bench import Chances
-from tacit.auditing.bugs import Described, Tool
-from tacit.auditing.claims import Advance, Bench, Check, Line, PairResult, Study
+from tacit.auditing.bugs import RuleOf
+from tacit.auditing.claims import Advance, AuditedClaim, AuditPlan, Check, PairResult, Study, Tool
 from tacit.auditing.empirical import Feature, best_known
+from tacit.auditing.exact_losses import Chances
 from tacit.designs.prec import Entry, PRec, PRecSettings
 from tacit.designs.prec.audit import exact
 from tacit.designs.prec.audit.exact import changing_voters, hostile_views, worst_streams
@@ -75,7 +75,7 @@ def _sampled(
     return check
 
 
-def published() -> Line:
+def published() -> AuditedClaim:
     """Theorem 11 without its promise: a client who follows one voter, and nobody else votes."""
     wanted = PRecSettings(_LONG, 2, 2 * _PEERS, peers=_PEERS, variant="published")
     votes = followed(np.array([[at % 2] for at in range(_LONG)]))
@@ -85,7 +85,7 @@ def published() -> Line:
     matches = (_binomial(with_her), _binomial(0.5))
     check = _sampled("one voter, no peers", wanted, votes, leak, _MATCHES, matches)
     claim = eps_tight(2, _LONG, 0, 0, _PEERS)
-    return Line("p-rec-published", claim, (check,), published=True, **_UNIT)
+    return AuditedClaim("p-rec-published", claim, (check,), published=True, **_UNIT)
 
 
 def _binomial(chance: float) -> Chances:
@@ -94,7 +94,7 @@ def _binomial(chance: float) -> Chances:
     }
 
 
-def gated(epsilon: float) -> Line:
+def gated(epsilon: float) -> AuditedClaim:
     """The sound variant: the victim among all whom the gate asks for. All vote alike, so that
     nobody ever leaves and only the gate can tell."""
     wanted = PRecSettings(_LONG // 2, 2, 1000, peers=_PEERS, epsilon=epsilon, delta=1e-6)
@@ -104,7 +104,7 @@ def gated(epsilon: float) -> Line:
     beside, without = (dict[Hashable, float](enumerate(walk.answers)) for walk in pair.walks[0])
     leak = loss_at(beside, without, plan.delta)
     check = _sampled("all vote alike", wanted, votes, leak, _STOP, (beside, without), plan.delta)
-    return Line("p-rec-sound", epsilon, (check,), delta=plan.delta, **_UNIT)
+    return AuditedClaim("p-rec-sound", epsilon, (check,), delta=plan.delta, **_UNIT)
 
 
 class _HalfNoise(ThresholdGate):
@@ -201,7 +201,7 @@ class Curated:
     kind: type[PRec]
     check: exact.Check
     epsilon: float = 1.0
-    described: Described | None = None
+    rule_of: RuleOf | None = None
     tool: Tool = "exact"
 
     def alarm(self, bug: bool) -> tuple[bool, float | None]:
@@ -224,15 +224,15 @@ BUGS = (
     Curated("abstainers left out of the shares", AbstainersLeftOut, changing_voters),
 )
 
-BENCH: Mapping[str, tuple[Callable[[], Line], ...]] = {
+BENCH: Mapping[str, tuple[Callable[[], AuditedClaim], ...]] = {
     "published": (published,),
     "sound": (partial(gated, 4.0),),
 }
 
 
-def audit() -> Bench:
+def audit() -> AuditPlan:
     """Both variants, and what is computed of the running code."""
-    return Bench(
+    return AuditPlan(
         BENCH,
         BUGS,
         SAMPLES,

@@ -25,8 +25,8 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.auditing.bench import laplace, laplace_at_least
-from tacit.auditing.sampler_spy import Bulk, SamplerCall, intercepted
+from tacit.auditing.exact_losses import laplace_distribution, laplace_tail
+from tacit.auditing.sampler_spy import BulkNoise, SamplerCall, intercept_samplers
 from tacit.designs.prec import OutputDistribution, PRec, PRecSettings
 from tacit.mechanisms.gate import GateRun
 from tacit.randomness import Source, secure
@@ -130,10 +130,10 @@ class Walk:
         for asked in (event for event in self.events if isinstance(event, Question)):
             if asked.gate is not gate:  # asked in turn, so that a gate that is left is done with
                 before, gate = before * float(left.sum()), asked.gate
-                noise, left = laplace(asked.gate_scale)
+                noise, left = laplace_distribution(asked.gate_scale)
             least = asked.count - gate.gate.threshold + noise
-            shut.append(before * float((left * laplace_at_least(least, asked.scale)).sum()))
-            left = left * laplace_at_least(1 - least, asked.scale)  # the noise is symmetric
+            shut.append(before * float((left * laplace_tail(least, asked.scale)).sum()))
+            left = left * laplace_tail(1 - least, asked.scale)  # the noise is symmetric
         return [*shut, before * float(left.sum())]
 
     def reaching(self, place: int) -> tuple[Path, float]:
@@ -171,7 +171,7 @@ class _Steering:
             return self.output
 
         with (
-            intercepted() as self._asked,
+            intercept_samplers() as self._asked,
             patch.object(GateRun, "__init__", made),
             patch.object(GateRun, "stops_at", stops_at),
             patch.object(OutputDistribution, "draw", draw),
@@ -230,7 +230,7 @@ def sampled(
 ) -> NDArray[np.int64]:
     """(runs, rounds + 1): what each client was given; last, the rounds until their gate shut."""
     seen = np.full((runs, votes.rounds + 1), votes.rounds)
-    with intercepted(Bulk().answer):
+    with intercept_samplers(BulkNoise().answer):
         for begun in range(0, runs, _CLIENTS):
             _serve(kind(settings, randomness=secure()), votes, seen[begun : begun + _CLIENTS])
     return seen

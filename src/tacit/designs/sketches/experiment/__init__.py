@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic_worlds import Blocks, Likes, draw, example
-from tacit.design import Comparison, Entry, Tour
+from tacit.design import Comparison, ComparisonEntry, Tour
 from tacit.designs.sketches.campaigns import cards, new_campaign
 from tacit.designs.sketches.clustering import publish, score_clusters
 from tacit.designs.sketches.device import Device, new_secret
@@ -240,12 +240,12 @@ class OnDevices:
         )
 
 
-def contenders(asked: Comparison) -> tuple[Entry, ...] | str:
+def contenders(asked: Comparison) -> tuple[ComparisonEntry, ...] | str:
     """In one domain."""
     if asked.source is not None:
         return "works in one domain: leave --source and --target out"
     return tuple(
-        Entry(
+        ComparisonEntry(
             "sketches", "sound" if math.isfinite(epsilon) else "non-private", epsilon,
             "one report of a device, for the whole profile", "the server and everybody else",
             f"{__name__}:OnDevices", {"epsilon": epsilon}, attacked=False,

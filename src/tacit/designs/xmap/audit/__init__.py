@@ -18,21 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from tacit.auditing import bench
-from tacit.auditing.claims import Bench, Check, Line, PairResult
+from tacit.auditing import exact_losses
+from tacit.auditing.claims import AuditedClaim, AuditPlan, Check, PairResult
 from tacit.auditing.empirical import audit as compare
 from tacit.auditing.empirical import best_known
 from tacit.auditing.output_distributions import (
     Execution,
-    coded,
+    encode_outcomes,
     execute,
     executions,
     sample_executions,
 )
-from tacit.auditing.sampler_spy import intercepted
+from tacit.auditing.sampler_spy import intercept_samplers
 from tacit.data.ratings import Ratings
-from tacit.designs.private.audit import line, worlds
-from tacit.designs.private.audit.worlds import DELTA, EPSILON, Planted
 from tacit.designs.xmap import model
 from tacit.designs.xmap.audit import tables
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Tables, only_link, turned
@@ -41,6 +39,9 @@ from tacit.designs.xmap.boxes import Boxes  # loaded before its sampler is repla
 from tacit.designs.xmap.model import XMap
 from tacit.designs.xmap.settings import Catalogue, Settings, catalogue
 from tacit.mechanisms import samplers
+from tacit.profile_sums.audit import planted, worlds
+from tacit.profile_sums.audit.planted import Planted
+from tacit.profile_sums.audit.worlds import DELTA, EPSILON, audit_line
 from tacit.randomness import secure
 
 Floats = NDArray[np.float64]
@@ -90,7 +91,7 @@ class Drawer:
         )
         similar = []
         for answer in (lambda asked: asked.values, lambda asked: asked.values + 1):
-            with intercepted(answer) as calls:
+            with intercept_samplers(answer) as calls:
                 each = execute(partial(published, self.settings, table), indices, self._counts)
             similar.append(float(each.result["0.similarities"][self.row, 0]))
         return Noise(similar[0], similar[1] - similar[0], calls[0].scale)
@@ -116,10 +117,12 @@ def choice_check(name: str, drawer: Drawer, pair: Tables) -> Check:
             lambda n, side=side: codes[side][sample_executions(sides[side], n, secure())]
             for side in (0, 1)
         )
-        known = best_known((coded(p, code), coded(q, code)), samples, alpha)
+        known = best_known((encode_outcomes(p, code), encode_outcomes(q, code)), samples, alpha)
         seen = compare(first, second, samples=samples, alpha=alpha, known=known)
         ideal = known.ideal if known else 0.0
-        return PairResult(name, bench.loss(p, q), None, seen.lower_bound, ideal, samples)
+        return PairResult(
+            name, exact_losses.exact_loss(p, q), None, seen.lower_bound, ideal, samples
+        )
 
     return check
 
@@ -139,22 +142,22 @@ def _neighbours_of_i(pair: Tables, k: int = 1) -> Drawer:
     return Drawer(settings, place(pair, "i"))
 
 
-def one_image() -> Line:
+def one_image() -> AuditedClaim:
     """Theorem 1: a replacement costs epsilon."""
     checks = (
         choice_check("candidates that do not change", _IMAGES, turned(1, 4)),
         choice_check("the person is the book's only link", _IMAGES, only_link()),
     )
-    return Line("prs-published", REPLACEMENT, checks, published=True)
+    return AuditedClaim("prs-published", REPLACEMENT, checks, published=True)
 
 
-def all_images() -> Line:
+def all_images() -> AuditedClaim:
     """The same claim, read as one about AlterEgos: one person moves every image."""
     checks = (choice_check("three books, four films", _IMAGES, turned(3, 4)),)
-    return Line("alterego-published", REPLACEMENT, checks, published=True)
+    return AuditedClaim("alterego-published", REPLACEMENT, checks, published=True)
 
 
-def published_selection() -> Line:
+def published_selection() -> AuditedClaim:
     """PNSA: drawing neighbours costs epsilon' / 2."""
 
     def check(people: int, k: int) -> Check:
@@ -163,10 +166,10 @@ def published_selection() -> Line:
         return choice_check(name, _neighbours_of_i(pair, k), pair)
 
     checks = (check(10, 1), check(60, 1), check(60, 2))
-    return Line("pnsa-published", PRIME / 2, checks, published=True)
+    return AuditedClaim("pnsa-published", PRIME / 2, checks, published=True)
 
 
-def published_noise() -> Line:
+def published_noise() -> AuditedClaim:
     """PNCF: noise on the similarities of neighbours costs epsilon' / 2. Laplace noise of two scales
     has no epsilon at all."""
     pair, claim = strong(10), PRIME / 2
@@ -193,10 +196,10 @@ def published_noise() -> Line:
         estimate = compare(first, second, samples=samples // 10, alpha=alpha)
         return PairResult(name, exact, None, estimate.lower_bound, 0.0, samples // 10)
 
-    return Line("pncf-published", claim, (check,), published=True)
+    return AuditedClaim("pncf-published", claim, (check,), published=True)
 
 
-def published_fit() -> Line:
+def published_fit() -> AuditedClaim:
     """The shipped recommender, fitted again and again on both tables: epsilon + epsilon'. The exact
     loss is infinite if the mean of an item differs, for means have no noise."""
     pair, epsilon = strong(60), 0.3
@@ -216,7 +219,7 @@ def published_fit() -> Line:
         name = "5-5-1-1 among 60 and 60, k = 1: i's neighbour in the model"
         return PairResult(name, loss, None, estimate.lower_bound, 0.0, count)
 
-    return Line("x-map-published", epsilon + PRIME, (check,), published=True)
+    return AuditedClaim("x-map-published", epsilon + PRIME, (check,), published=True)
 
 
 def fit(table: Ratings, epsilon: float = EPSILON) -> dict[str, NDArray[Any]]:
@@ -224,7 +227,7 @@ def fit(table: Ratings, epsilon: float = EPSILON) -> dict[str, NDArray[Any]]:
     made = XMap(source=SOURCE, target=TARGET, epsilon=epsilon, delta=DELTA, stars=True)
     lists = made.fit(table).sound_
     assert lists is not None
-    return worlds.arrays_of(lists)
+    return worlds.released_numbers(lists)
 
 
 @dataclass(frozen=True)
@@ -238,8 +241,8 @@ class Sound(worlds.World):
 WORLD = Sound("top-items", True, stars=True)
 
 
-def sums() -> Line:
-    return replace(line(WORLD), mechanism="x-map-sound")
+def sums() -> AuditedClaim:
+    return replace(audit_line(WORLD), mechanism="x-map-sound")
 
 
 def rated_items_alone(ratings: Ratings, settings: Settings) -> tuple[Any, Catalogue]:
@@ -256,17 +259,17 @@ BUGS = (
         "items that nobody rated left out", {model: {"catalogue": rated_items_alone}},
         "likes two rare items", WORLD,
     ),
-    Planted("popular items by true counts", worlds.HEAD_BY_TRUE_COUNTS, world=WORLD),
-    Planted("each sum with the noise of the whole budget", worlds.SHARES_FORGOTTEN, world=WORLD),
+    Planted("popular items by true counts", planted.TOP_ITEMS_BY_TRUE_COUNTS, world=WORLD),
+    Planted("each sum with the noise of the whole budget", planted.SHARES_FORGOTTEN, world=WORLD),
 )  # fmt: skip
 """Each fails on the shipped fit with one step replaced; it is compared with the shipped fit."""
 
 PUBLISHED = (one_image, all_images, published_selection, published_noise, published_fit)
-BENCH: tuple[Callable[[], Line], ...] = (*PUBLISHED, sums)
+BENCH: tuple[Callable[[], AuditedClaim], ...] = (*PUBLISHED, sums)
 
 
-def audit() -> Bench:
-    return Bench(
+def audit() -> AuditPlan:
+    return AuditPlan(
         {"": BENCH},
         BUGS,
         studies=(tables.STUDY,),

@@ -23,7 +23,7 @@ import numpy as np
 from tacit.data.domains import items_in
 from tacit.data.ratings import Ratings
 from tacit.design import Comparison as Asked
-from tacit.design import Entry, option
+from tacit.design import ComparisonEntry, option
 from tacit.designs.xmap.experiment.judging import (
     METHODS,
     NON_PRIVATE,
@@ -283,7 +283,7 @@ def _point(setting: Setting, contender: Contender, judged: Sequence[Judged]) -> 
     return Point(contender, setting, mean_interval(errors) if errors else None, lists)
 
 
-def contenders(asked: Asked) -> tuple[Entry, ...] | str:
+def contenders(asked: Asked) -> tuple[ComparisonEntry, ...] | str:
     """X-Map in its variants, for `tacit compare`, where two domains are named."""
     if asked.source is None or asked.target is None:
         return "needs two domains: name --source and --target"
@@ -297,7 +297,7 @@ def contenders(asked: Asked) -> tuple[Entry, ...] | str:
             sound = given | {"variant": "sound", "delta": asked.delta}
             kinds = [("sound", PROFILE, sound), ("published", PRINTED, published)]
         entries += [
-            Entry("xmap", variant, epsilon, unit, LISTS, maker, settings, True)
+            ComparisonEntry("xmap", variant, epsilon, unit, LISTS, maker, settings, True)
             for variant, unit, settings in kinds
         ]
     return tuple(entries)

@@ -1,0 +1,58 @@
+"""What a design is, and the registry of all of them.
+
+A design's folder has a `design.py` with `DESIGN = Design(...)`.
+
+declaration   `Design`, and what it serves
+options       `option`: a field of settings that is also an option of a command
+execution     options of commands that can sum outside of memory
+commands      `Command` and `Run`: a command of a design and one run of it
+answers       what commands that fit a model answer
+comparison    what `tacit compare` asks and is answered
+papers        results of a design's paper
+tour          a design's screen of `tacit demo`
+registry      names, designs by name, the design of a model
+"""
+
+from tacit.design.answers import card_summary, fit_summary, private_fit_summary
+from tacit.design.commands import Command, Run
+from tacit.design.comparison import Comparison, ComparisonEntry
+from tacit.design.declaration import Design, ServedSection
+from tacit.design.execution import ExecutionOptions
+from tacit.design.options import option, options_of
+from tacit.design.papers import STATUSES, UNMADE_STATUSES, PaperResult
+from tacit.design.registry import (
+    BUILT_IN,
+    design,
+    design_of,
+    model_class,
+    names,
+    served_sections,
+    usefulness,
+)
+from tacit.design.tour import Tour
+
+__all__ = [
+    "BUILT_IN",
+    "STATUSES",
+    "UNMADE_STATUSES",
+    "Command",
+    "Comparison",
+    "ComparisonEntry",
+    "Design",
+    "ExecutionOptions",
+    "PaperResult",
+    "Run",
+    "ServedSection",
+    "Tour",
+    "card_summary",
+    "design",
+    "design_of",
+    "fit_summary",
+    "model_class",
+    "names",
+    "option",
+    "options_of",
+    "private_fit_summary",
+    "served_sections",
+    "usefulness",
+]

@@ -1,0 +1,43 @@
+"""Options of commands that can sum over people outside of this process's memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tacit.design.options import option
+from tacit.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutionOptions:
+    """Where sums over people are made: in memory, streamed from disk, or on a Spark cluster.
+
+    Settings of the commands that can choose inherit from it.
+
+    Raises:
+        ConfigError: Options that exclude each other.
+    """
+
+    engine: str = option("Where sums are made: 'local', or 'spark' with --remote.", default="local")
+    remote: str | None = option(
+        "Spark Connect server, sc://HOST:PORT. RATINGS: a path or table it sees.", default=None
+    )
+    memory: str | None = option("Stream Parquet in this much memory, such as 4GiB.", default=None)
+    tasks: int | None = option(
+        "Tasks on a cluster; default: one for 2 million ratings.", default=None, least=1
+    )
+
+    def __post_init__(self) -> None:
+        if self.engine not in ("local", "spark"):
+            raise ConfigError(f"--engine is 'local' or 'spark'; got {self.engine!r}.")
+        if (self.engine == "spark") != (self.remote is not None):
+            raise ConfigError("--engine spark and --remote sc://HOST:PORT go together.")
+        if self.engine == "spark" and self.memory is not None:
+            raise ConfigError("--memory is of this machine; a cluster's is set at its workers.")
+        if self.engine == "local" and self.tasks is not None:
+            raise ConfigError("--tasks is for --engine spark.")
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether all ratings are read into memory."""
+        return self.engine == "local" and self.memory is None

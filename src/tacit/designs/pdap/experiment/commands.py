@@ -1,0 +1,131 @@
+"""`tacit simulate pdap`."""
+
+from __future__ import annotations
+
+import math
+import resource
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tacit import design
+from tacit.design import Command, option
+from tacit.designs.pdap.experiment.bounds import bounds_of
+from tacit.designs.pdap.experiment.claims import regret_claims
+from tacit.designs.pdap.experiment.network import NAMES, WITH_EPSILON
+from tacit.designs.pdap.experiment.orderings import orderings
+from tacit.designs.pdap.experiment.run import simulate
+from tacit.designs.pdap.experiment.summary import regret_over_time, summaries
+from tacit.designs.pdap.experiment.world import World
+from tacit.errors import ConfigError
+from tacit.evaluation import REPORT, WORKERS, Result, made_with
+from tacit.evaluation.runner import Runner
+
+PACKAGES = ("tacit-rec", "numpy", "scipy", "opendp")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulateSettings(World):
+    """Options of `tacit simulate pdap`."""
+
+    epsilon: tuple[float, ...] = option(
+        "Epsilon of a visit; several with commas; inf: no noise.", default=(1.0,)
+    )
+    policies: tuple[str, ...] = option(
+        "With commas: cap, solo, dup, dap, p-dap, gp-dap, sound-context, sound-joint, uniform.",
+        default=("cap", "dup", "dap", "p-dap", "gp-dap", "sound-joint", "uniform"),
+    )
+    seeds: int = option("How many generated data sets.", default=3, least=1)
+    first_seed: int = option("The seed of the first of them.", default=0, least=0)
+    workers: int = option(WORKERS, default=1, least=0)
+    report: Path | None = option(REPORT, default=None, writes=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        unknown = sorted(set(self.policies) - set(NAMES))
+        if unknown or not self.policies:
+            got = ", ".join(unknown) or "none"
+            raise ConfigError(f"--policies names one or more of {', '.join(NAMES)}; got {got}.")
+
+    @property
+    def tasks(self) -> list[tuple[str, float, int]]:
+        """Policy, epsilon and seed of each run."""
+        tasks = []
+        for seed in range(self.first_seed, self.first_seed + self.seeds):
+            for name in self.policies:
+                epsilons = self.epsilon if name in WITH_EPSILON else (math.inf,)
+                tasks += [(name, epsilon, seed) for epsilon in epsilons]
+        return tasks
+
+
+def _simulate(settings: SimulateSettings, run: design.Run) -> Result:
+    """Simulate vendors that learn from clicks: accuracy and regret.
+
+    Vendors forward visitors to one another by messages. What the published policies (cap to gp-dap)
+    claim about privacy does not hold.
+    """
+    from tacit.designs.pdap.experiment import report
+
+    tasks = settings.tasks
+    with (
+        run.progress("Simulating", len(tasks)) as advance,
+        Runner(settings, workers=settings.workers) as runner,
+    ):
+        results = runner.run(simulate, tasks, advance)
+    runs = [row for result in results for row in result.rows]
+    levels = {task: result.levels for task, result in zip(tasks, results, strict=True)}
+    found = report.Findings(
+        runs=runs,
+        rows=summaries(runs),
+        regret=regret_over_time(runs),
+        orderings=orderings(runs),
+        claims=regret_claims(runs),
+        bounds=bounds_of(settings, runs, levels),
+    )
+    manifest = _manifest(settings)
+    if settings.report is not None:
+        report.page_of(found, settings, manifest).write(settings.report)
+    data = {
+        "rows": found.rows,
+        "regret": found.regret,
+        "claims": found.claims,
+        "orderings": found.orderings,
+        "bounds": found.bounds,
+        "runs": runs,
+        "cost": _cost(),
+        "manifest": manifest,
+        "report": settings.report,
+    }
+    after = "--report out.html  writes curves, and the paper's orderings."
+    if settings.report is not None:
+        after = "tacit guarantee pdap --epsilon 1  shows what each policy claims."
+    return Result(data, report.tables_of(found), after)
+
+
+def _cost() -> dict[str, float]:
+    """Processor seconds so far of this process and of its workers, and the largest memory of one.
+
+    Linux counts memory in kibibytes.
+    """
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    workers = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
+        "cpu_seconds": own.ru_utime + own.ru_stime + workers.ru_utime + workers.ru_stime,
+        "peak_mebibytes": max(own.ru_maxrss, workers.ru_maxrss) / 1024,
+    }
+
+
+def _manifest(settings: SimulateSettings) -> dict[str, Any]:
+    stated = asdict(settings) | {
+        "policies": ",".join(settings.policies),
+        "epsilon": ",".join(f"{epsilon:g}" for epsilon in settings.epsilon),
+        "test": ",".join(str(size) for size in settings.test),
+        "gamma": "printed" if settings.gamma is None else settings.gamma,
+        "split_after": settings.setting.first_split,
+    }
+    del stated["report"], stated["workers"]  # no result depends on them
+    data = {"generated": "clicks of tacit.data.clicks"}
+    return made_with("tacit simulate pdap", stated, PACKAGES) | {"data": data}
+
+
+SIMULATE = Command(SimulateSettings, _simulate)

@@ -1,0 +1,122 @@
+"""Means over seeds, with intervals: one row for each policy, epsilon and protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tacit.designs.pdap.experiment.run import Protocol, Row
+from tacit.evaluation import Interval, grouped, mean_interval
+
+Column = tuple[str, float]
+"""A policy, and its epsilon: inf for those without."""
+
+
+@dataclass(frozen=True)
+class SummaryRow:
+    """One policy by one protocol, over all seeds.
+
+    Attributes:
+        policy, epsilon, protocol, arrivals, test: as in `run.Row`.
+        seeds: runs.
+        accuracy: mean over seeds of clicks over visits.
+        low, high: ends of its 95 % interval.
+        average_regret: of one visit, with its interval.
+        explored, trained, exploited, forwarded: shares of visits, mean over seeds.
+        first_forwarded: the first forwarded visit of any run; None if none.
+        best: the best possible accuracy.
+        epsilon_spent_per_visit: inf where nothing holds.
+    """
+
+    policy: str
+    epsilon: float
+    protocol: Protocol
+    arrivals: int
+    test: int
+    seeds: int
+    accuracy: float
+    low: float
+    high: float
+    average_regret: Interval
+    explored: float
+    trained: float
+    exploited: float
+    forwarded: float
+    first_forwarded: int | None
+    best: float
+    epsilon_spent_per_visit: float
+
+
+@dataclass(frozen=True)
+class RegretPoint:
+    """Average regret of one policy's training so far, and its 95 % interval over seeds."""
+
+    policy: str
+    epsilon: float
+    arrivals: int
+    average_regret: float
+    low: float
+    high: float
+
+
+def columns_of(rows: Iterable[Row]) -> list[Column]:
+    """Policies in the order in which they were run."""
+    return list(dict.fromkeys((row.policy, row.epsilon) for row in rows))
+
+
+def last_training(rows: Sequence[Row]) -> list[Row]:
+    """The rows at the end of each training."""
+    last = max(row.arrivals for row in rows)
+    return [row for row in rows if row.protocol == "cumulative" and row.arrivals == last]
+
+
+def tests(rows: Iterable[Row]) -> list[Row]:
+    """The rows of tests after the training."""
+    return [row for row in rows if row.protocol != "cumulative"]
+
+
+def summaries(rows: Sequence[Row]) -> list[SummaryRow]:
+    """The end of the training, and each test, of each policy."""
+    ended = [*last_training(rows), *tests(rows)]
+    groups = grouped(ended, lambda row: (row.policy, row.epsilon, row.protocol, row.test))
+    return [_summary(runs) for runs in groups.values()]
+
+
+def regret_over_time(rows: Sequence[Row]) -> list[RegretPoint]:
+    """Average regret at each checkpoint of the training."""
+    training = [row for row in rows if row.protocol == "cumulative"]
+    points = []
+    groups = grouped(training, lambda row: (row.policy, row.epsilon, row.arrivals))
+    for (policy, epsilon, arrivals), runs in groups.items():
+        regret = mean_interval([run.average_regret for run in runs])
+        points.append(RegretPoint(policy, epsilon, arrivals, *regret))
+    return points
+
+
+def _summary(runs: Sequence[Row]) -> SummaryRow:
+    first = runs[0]
+    accuracy = mean_interval([run.accuracy for run in runs], bounds=(0.0, 1.0))
+    forwarded_from = [run.first_forwarded for run in runs if run.first_forwarded is not None]
+    return SummaryRow(
+        policy=first.policy,
+        epsilon=first.epsilon,
+        protocol=first.protocol,
+        arrivals=first.arrivals,
+        test=first.test,
+        seeds=len(runs),
+        accuracy=accuracy.mean,
+        low=accuracy.low,
+        high=accuracy.high,
+        average_regret=mean_interval([run.average_regret for run in runs]),
+        explored=_mean([run.explored for run in runs]),
+        trained=_mean([run.trained for run in runs]),
+        exploited=_mean([run.exploited for run in runs]),
+        forwarded=_mean([run.forwarded for run in runs]),
+        first_forwarded=min(forwarded_from, default=None),
+        best=_mean([run.best for run in runs]),
+        epsilon_spent_per_visit=first.epsilon_spent_per_visit,
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

@@ -1,0 +1,128 @@
+"""The world of an experiment: vendors, videos, visitors; options of `tacit simulate pdap`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.data import clicks
+from tacit.design import option
+from tacit.designs.pdap import theory
+from tacit.designs.pdap.control import Setting
+from tacit.designs.pdap.experiment.sparse_contexts import reduced_contexts
+from tacit.errors import ConfigError
+
+NOISE_READINGS = {
+    "tree": "tree",
+    "text": "text",
+    "lemma-5": "lemma 5",
+    "theorem-5": "theorem 5",
+}
+"""Values of --noise-reading, with the name that `theory.noise_scale` has for each."""
+SIGMA = 0.05
+"""Lemma 5: the chance that a neighbour's noise is above Gamma. The paper does not give it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """What all policies of an experiment share."""
+
+    vendors: int = option("Vendors.", default=4, least=1)
+    videos: int = option("Videos of each vendor.", default=5, least=1)
+    arrivals: int = option("Training visits of each vendor's users.", default=5_000, least=2)
+    dimensions: int = option("Features of a context, as policies see it.", default=2, least=1)
+    features: int = option(
+        "Sparse features of a person, streamed and reduced to --dimensions; 0: none, contexts are "
+        "drawn in the cube.",
+        default=0,
+        least=0,
+    )
+    lipschitz: float = option(
+        "L: how steeply clicks change with the context; policies know it.", default=1.0
+    )
+    groups: int = option(
+        "Clusters that contexts are drawn from, of unequal size; 0: uniform.", default=0, least=0
+    )
+    test: tuple[int, ...] = option(
+        "Visits after the training, of all vendors together; several sizes with commas. Each is "
+        "tested by showing what was learned, and by going on as the policy does.",
+        default=(),
+    )
+    gamma: float | None = option(
+        "Of p-dap and gp-dap: visits; by default Lemma 5's.", default=None, least=0
+    )
+    noise_reading: str = option(
+        "Noise of a neighbour's rewards, as the paper has it: tree, text, lemma-5 or theorem-5.",
+        default="tree",
+    )
+
+    def __post_init__(self) -> None:
+        if self.noise_reading not in NOISE_READINGS:
+            known = ", ".join(NOISE_READINGS)
+            raise ConfigError(f"--noise-reading is one of {known}; got '{self.noise_reading}'.")
+        if any(size < 1 for size in self.test):
+            raise ConfigError("--test has sizes of at least one visit.")
+        if self.features and self.groups:
+            raise ConfigError("--features brings its own clusters: leave out --groups.")
+        if self.features and self.features < self.dimensions:
+            raise ConfigError("--features is at least --dimensions.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"vendor {number}" for number in range(self.vendors))
+
+    def videos_of(self, vendor: int) -> tuple[str, ...]:
+        """Names of one vendor's videos: their numbers among the videos of all vendors."""
+        return tuple(str(vendor * self.videos + number) for number in range(self.videos))
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """Arms and features of one vendor's policy."""
+        neighbours = self.vendors - 1
+        return {"videos": self.videos, "neighbours": neighbours, "dimension": self.dimensions}
+
+    @property
+    def setting(self) -> Setting:
+        """The paper's setting of one vendor."""
+        return Setting(**self.sizes, horizon=max(2, self.arrivals), lipschitz=self.lipschitz)
+
+    @property
+    def pooled_setting(self) -> Setting:
+        """The setting of CAP's one learner: videos and visits of all vendors, no neighbours."""
+        return Setting(
+            videos=self.vendors * self.videos,
+            neighbours=0,
+            dimension=self.dimensions,
+            horizon=max(2, self.vendors * self.arrivals),
+            lipschitz=self.lipschitz,
+        )
+
+    @property
+    def reading(self) -> Any:
+        """The reading of a tree's noise, as `ForwardedUsers` takes it."""
+        return NOISE_READINGS[self.noise_reading]
+
+    def gamma_at(self, epsilon: float) -> float:
+        """Gamma, what a neighbour's noise costs in visits in the whole cube."""
+        if self.gamma is not None:
+            return self.gamma
+        return theory.gamma(self.setting.horizon, self.vendors, epsilon, SIGMA)
+
+    def clicks(self, seed: int) -> clicks.Clicks:
+        """Videos and their chances of a click."""
+        return clicks.generate(
+            vendors=self.vendors,
+            videos=self.videos,
+            dimension=self.dimensions,
+            lipschitz=self.lipschitz,
+            seed=seed,
+        )
+
+    def contexts(self, count: int, seed: int) -> NDArray[np.float64]:
+        """(count, dimensions) contexts of visitors, in [0, 1]."""
+        if self.features:
+            return reduced_contexts(count, self.features, self.dimensions, seed=seed)
+        return clicks.contexts(count, self.dimensions, seed=seed, groups=self.groups)

@@ -1,0 +1,33 @@
+"""The design on the audit's bench: neighbours in both modes, in one domain and across two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from tacit.auditing.claims import AuditedClaim, AuditPlan
+from tacit.designs.private.audit.membership import STUDY
+from tacit.designs.private.model import Private
+from tacit.profile_sums.audit.planted import BUGS
+from tacit.profile_sums.audit.worlds import TightClips, all_worlds, audit_line
+
+
+class TightPrivate(TightClips, Private):
+    """The design with clips that bind among few people."""
+
+
+WORLDS = all_worlds(TightPrivate)
+LINES: tuple[Callable[[], AuditedClaim], ...] = tuple(
+    partial(audit_line, world) for world in WORLDS
+)
+
+
+def audit() -> AuditPlan:
+    """What `tacit audit private` runs."""
+    return AuditPlan(
+        {"": LINES},
+        BUGS,
+        studies=(STUDY,),
+        conclusion="No violation was found, and that is no proof.",
+        after="tacit guarantee private --epsilon 1  reads what is promised.",
+    )

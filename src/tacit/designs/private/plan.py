@@ -1,0 +1,110 @@
+"""How many people lists take, and what each of several fits may cost: before any data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tacit.accounting.gdp import epsilon_of_mu
+from tacit.designs.private.refits import largest_rho
+from tacit.errors import ConfigError
+from tacit.profile_sums.events import combined_noise, noise_multipliers
+from tacit.profile_sums.fits import MICRO_RHO, Fit
+from tacit.profile_sums.settings import DEFAULT_DELTA, Settings
+from tacit.profile_sums.usefulness import people_needed
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to expect of one release, or of several that share epsilon."""
+
+    users: int
+    """Number of people."""
+    items: int
+    """Number of target items."""
+    epsilon: float
+    """Epsilon of one release."""
+    delta: float
+    releases: int
+    """Number of releases."""
+    lifetime_epsilon: float
+    """Epsilon of all releases together, at the same delta."""
+    sigma: float
+    """Noise multiplier of one release."""
+    effective: float
+    """users / sigma."""
+    needed: int
+    """Number of people from which lists are expected to beat popularity."""
+
+    @property
+    def missing(self) -> int:
+        """Number of further people that are needed."""
+        return max(0, self.needed - self.users)
+
+    @property
+    def worthwhile(self) -> bool:
+        """Whether lists are expected to beat popularity."""
+        return self.users >= self.needed
+
+
+def plan_releases(
+    users: int,
+    items: int,
+    epsilon: float,
+    *,
+    delta: float = DEFAULT_DELTA,
+    releases: int = 1,
+    across: bool = False,
+) -> Plan:
+    """Plan releases that share epsilon alike.
+
+    Their Gaussian noise adds up in mu^2, also where a release looks at earlier ones.
+
+    Args:
+        users: Number of people.
+        items: Number of target items.
+        epsilon: Epsilon of all releases together.
+        delta: Probability that the bound of epsilon fails.
+        releases: Number of releases.
+        across: Whether lists are made in another domain than people have rated in.
+
+    Raises:
+        ConfigError: there are no people, or epsilon needs no noise.
+    """
+    if min(users, items) < 2 or releases < 1:
+        raise ConfigError("A plan is for 2 or more people and items and 1 release or more.")
+    if not Settings(epsilon=epsilon, delta=delta).is_private:
+        raise ConfigError("A plan needs a finite epsilon: without noise any number of people does.")
+    fit_epsilon = largest_epsilon_per_fit(epsilon, delta, releases)
+    sigma = combined_noise(noise_multipliers(Settings(fit_epsilon, delta)))
+    return Plan(
+        users=users,
+        items=items,
+        epsilon=fit_epsilon,
+        delta=delta,
+        releases=releases,
+        lifetime_epsilon=epsilon,
+        sigma=sigma,
+        effective=users / sigma,
+        needed=people_needed(items, sigma, one_domain=not across),
+    )
+
+
+def largest_epsilon_per_fit(lifetime: float, delta: float, fits: int) -> float:
+    """Largest epsilon of three digits that each of so many equal fits may take.
+
+    Raises:
+        ConfigError: there are too many fits for the lifetime.
+    """
+    if fits == 1:
+        return lifetime
+    rho = largest_rho(lifetime, delta)
+    exact = epsilon_of_mu(math.sqrt(2 * rho / fits), delta)
+    digits = 2 - math.floor(math.log10(exact))
+    largest = math.floor(exact * 10.0**digits)
+    for thousandths in range(largest, 0, -1):
+        epsilon = round(thousandths * 10.0**-digits, digits)
+        fit = Fit("", tuple(noise_multipliers(Settings(epsilon, delta))))
+        if fits * fit.rho <= rho and fits * fit.steps <= rho * MICRO_RHO:
+            return epsilon
+    raise ConfigError(f"So many fits are too many for epsilon {lifetime:g}: plan fewer.")

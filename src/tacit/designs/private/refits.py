@@ -1,0 +1,309 @@
+"""Fits that follow one another on the same people, under one budget for life.
+
+Source     Smith, Thakurta: Fully adaptive composition for GDP (2022), for epsilons that are chosen
+           in view of earlier releases.
+Guarantee  For one person's whole profile through all fits: rows of earlier fits and new ones.
+Ledger     A data set's budget in zCDP pays rho = mu^2 / 2 of each fit. Charge, noise, model file
+           and the list of fits are one transaction. A fit is identified by the one before it: the
+           same request again gives the stored file, and no new noise. A fit that fails after its
+           first sum, or is interrupted, releases nothing, stays charged and counts; the next one
+           follows it. A process that is killed releases nothing either, and nothing is charged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tacit.accounting import GDPAccountant, smallest_noise
+from tacit.accounting.gdp import epsilon_of_mu
+from tacit.errors import ConfigError, PrivacyError
+from tacit.profile_sums.events import event_of_sum
+from tacit.profile_sums.fits import MICRO_RHO, Fit, total_epsilon
+from tacit.profile_sums.settings import Settings
+from tacit.recommenders.inputs import load_model
+
+if TYPE_CHECKING:
+    from tacit.ledger import Cap, Holder, Ledger
+
+_LARGEST_LIFETIME = 1e5
+"""Epsilon; from near 1e6 on no float holds its mu."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a data set stands after a fit."""
+
+    fits: int
+    """Number of fits."""
+    epsilon: float
+    """Epsilon of the last fit alone."""
+    total: float
+    """Epsilon of all fits together, at the same delta."""
+    lifetime: float | None
+    """Epsilon that all fits may cost together; None without a limit."""
+    further: int | None
+    """How many more fits like the last one the lifetime allows; None without a limit."""
+    repeated: bool = False
+    """Whether the fit had been made before, so that nothing was charged."""
+
+
+def standing_after(
+    fits: Sequence[Fit], delta: float, lifetime: float | None, *, repeated: bool
+) -> Standing:
+    """Compute what fits cost, and how many more like the last one are allowed."""
+    further = None
+    if lifetime is not None:
+        rho = largest_rho(lifetime, delta)
+        by_rho = (rho - sum(fit.rho for fit in fits)) // fits[-1].rho
+        steps_left = math.ceil(rho * MICRO_RHO) - sum(fit.steps for fit in fits)
+        further = max(0, min(by_rho, steps_left // fits[-1].steps))
+    return Standing(
+        fits=len(fits),
+        epsilon=total_epsilon(fits[-1:], delta),
+        total=total_epsilon(fits, delta),
+        lifetime=lifetime,
+        further=further,
+        repeated=repeated,
+    )
+
+
+def earlier_fits(
+    previous: Any, lifetime: Any, delta: float
+) -> tuple[tuple[Fit, ...], float | None]:
+    """Read the fits before this one, and the lifetime of all.
+
+    Args:
+        previous: A fitted model, or its file; None: there is none.
+        lifetime: Epsilon of all fits together; None: that of `previous`.
+        delta: Of this fit.
+
+    Raises:
+        ConfigError: one of them cannot be used, or the inherited lifetime was stated at a smaller
+            delta.
+    """
+    if lifetime is not None:
+        lifetime = _checked_lifetime(lifetime)
+    if previous is None:
+        return (), lifetime
+    model = load_model(previous) if isinstance(previous, str | Path) else previous
+    if not hasattr(model, "releases_"):
+        raise ConfigError("previous is a fitted model of the design 'private', or its file.")
+    if lifetime is None and model.lifetime_ is not None and delta > model.settings_.delta:
+        raise ConfigError(
+            f"The lifetime of the fits before holds at delta {model.settings_.delta:g}; got delta "
+            f"{delta:g}. Use that delta, or state another lifetime."
+        )
+    return model.releases_, model.lifetime_ if lifetime is None else lifetime
+
+
+def _checked_lifetime(lifetime: Any) -> float:
+    is_number = isinstance(lifetime, Real) and not isinstance(lifetime, bool)
+    if not is_number or not 0 < lifetime < _LARGEST_LIFETIME:
+        raise ConfigError(f"lifetime is an epsilon above 0 and below 1e5; got {lifetime!r}.")
+    return float(lifetime)
+
+
+def merge_fits(own: Sequence[Fit], others: Sequence[Fit]) -> tuple[Fit, ...]:
+    """Merge two lists of fits, each once; those of `others` last, unless `own` has them all."""
+    if all(fit in own for fit in others):
+        return tuple(own)
+    own_alone = [fit for fit in own if fit not in others]
+    return (*own_alone, *others)
+
+
+def largest_rho(lifetime: float, delta: float) -> Fraction:
+    """Rho that (lifetime, delta) leaves for all fits together."""
+    noise = smallest_noise(event_of_sum, epsilon=lifetime, delta=delta, accountant=GDPAccountant)
+    return Fit("", (noise,)).rho
+
+
+def check_lifetime(earlier: Sequence[Fit], settings: Settings, lifetime: float | None) -> None:
+    """Raise PrivacyError, before anything is drawn, where one more fit would pass the lifetime."""
+    if lifetime is None:
+        return
+    _check_noise(earlier, settings)
+    fits = (*earlier, Fit.new(settings))
+    epsilon = total_epsilon(fits, settings.delta)
+    if epsilon > lifetime:
+        raise PrivacyError(
+            f"With this fit {len(fits)} fits together would cost epsilon {epsilon:.6g} at delta "
+            f"{settings.delta:g}; their lifetime allows {lifetime:g}. Nothing was drawn, spent or "
+            "written. Use a smaller epsilon, or stop."
+        )
+
+
+def _check_noise(earlier: Sequence[Fit], settings: Settings) -> None:
+    if not settings.is_private or not all(all(fit.noises) for fit in earlier):
+        raise PrivacyError(
+            "A fit without noise, this one or one before it, has no place in a lifetime or a "
+            "ledger: nothing limits what it reveals. Nothing was drawn or spent."
+        )
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """A fit for which a ledger is asked to pay."""
+
+    settings: Settings
+    earlier: tuple[Fit, ...]
+    """Fits before this one that the request knows of."""
+    lifetime: float | None
+    """Epsilon of all fits together; None: that of the open budget."""
+    assumed_public: tuple[str, ...]
+    """What the fit takes for public."""
+    parameters: Mapping[str, Any]
+    """JSON values of all that the fit depends on, without the ratings. Only their hash is kept; a
+    digest of ratings would be a release."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """A data set's budget for life in a ledger."""
+
+    ledger: Ledger
+    tenant: str = "tacit"
+    dataset: str = "ratings"
+
+    @property
+    def holder(self) -> Holder:
+        """Whose budget in the ledger pays."""
+        from tacit.ledger import Holder
+
+        return Holder.dataset(self.tenant, self.dataset)
+
+    @property
+    def _state(self) -> str:
+        """Name of the ledger's state that lists the fits."""
+        names = json.dumps([self.tenant, self.dataset]).encode()
+        return f"private/{hashlib.sha256(names).hexdigest()[:32]}"
+
+    def fits(self) -> tuple[Fit, ...]:
+        """All fits that the ledger was charged for."""
+        return _fits_from_state(self.ledger.state(self._state))
+
+    def lifetime(self, lifetime: float | None, delta: float) -> tuple[float, Cap]:
+        """Epsilon of all fits, and the same as a cap in zCDP.
+
+        Args:
+            lifetime: As it was asked for; None: that of the open budget.
+            delta: At which epsilon holds.
+
+        Raises:
+            ConfigError: neither a lifetime nor an open budget is there.
+            UnitsDiffer, CapChanged: the open budget is another one.
+        """
+        from tacit.ledger import Cap, Unit, UnknownBudget
+        from tacit.ledger.refusals import CapChanged, UnitsDiffer
+
+        amount = None if lifetime is None else math.ceil(largest_rho(lifetime, delta) * MICRO_RHO)
+        try:
+            cap = self.ledger.balance(self.holder).cap
+        except UnknownBudget:
+            if lifetime is None or amount is None:
+                raise ConfigError(
+                    "This data set has no budget in the ledger yet. Say what all its fits may cost "
+                    "together: --lifetime EPSILON (from Python: lifetime=...)."
+                ) from None
+            return lifetime, Cap(Unit.ZCDP, amount)
+        if cap.unit is not Unit.ZCDP:
+            raise UnitsDiffer
+        if lifetime is None:
+            return epsilon_of_mu(math.sqrt(2 * cap.amount / MICRO_RHO), delta), cap
+        if amount != cap.amount:
+            raise CapChanged
+        return lifetime, cap
+
+    def release(
+        self, request: FitRequest, fit_to_file: Callable[[tuple[Fit, ...]], bytes]
+    ) -> tuple[bytes, bool]:
+        """Charge and make one fit in a single transaction of the ledger.
+
+        Args:
+            request: The fit that is asked for.
+            fit_to_file: From all fits, the new one last, to the model file.
+
+        Returns:
+            The model file, and whether it had been made before.
+
+        Raises:
+            PrivacyError, ConfigError: nothing is released.
+        """
+        from tacit.ledger import Charge, Cost, KeyReused, Request, Unit, canonical
+
+        settings = request.settings
+        _check_noise(request.earlier, settings)
+        lifetime, cap = self.lifetime(request.lifetime, settings.delta)
+        charged_fits = self.fits()
+        uncharged = [fit for fit in request.earlier if fit not in charged_fits]
+        last, is_repeat = _find_place(request.earlier, charged_fits)
+        if not is_repeat:
+            check_lifetime((*uncharged, *charged_fits), settings, lifetime)
+        new_fit = Fit.new(settings, request.assumed_public)
+        interrupts: list[BaseException] = []
+
+        def draw(_: Any, state: bytes | None) -> tuple[bytes, bytes]:
+            """Make the file and the new list of fits, while the transaction is open."""
+            stored = _fits_from_state(state)
+            still_uncharged = [fit for fit in uncharged if fit not in stored]
+            earlier = (*still_uncharged, *stored)
+            try:
+                check_lifetime(earlier, settings, lifetime)  # others may have been faster
+                return fit_to_file((*earlier, new_fit)), _fits_to_state((*earlier, new_fit))
+            except BaseException as error:  # what it says may hold data
+                if not isinstance(error, Exception):
+                    interrupts.append(error)  # raised again once the charge is written
+                return b"", _fits_to_state((*earlier, replace(new_fit, failed=True)))
+
+        cost = sum(fit.steps for fit in (*uncharged, new_fit))
+        key = "first fit" if last is None else f"fit after {last.name}"
+        parameters = canonical(request.parameters)
+        ledger_request = Request(self.tenant, self.dataset, "private-fit", key, parameters)
+        charge = Charge(self.holder, Cost(Unit.ZCDP, cost), cap)
+        try:
+            made = self.ledger.release(ledger_request, [charge], draw, state=self._state)
+        except KeyReused:
+            raise ConfigError(
+                "The ledger holds another fit after this one. Give the newest model as --previous "
+                "(from Python: previous=...). Nothing was drawn or spent."
+            ) from None
+        if interrupts:
+            raise interrupts[0]
+        if not made.answer:
+            raise PrivacyError(
+                "The fit failed after its first sum. Nothing was released; it stays charged, for "
+                "noise was drawn. Mend the cause and ask again: that is a further fit."
+            )
+        return made.answer, made.repeated
+
+
+def _find_place(earlier: Sequence[Fit], charged_fits: Sequence[Fit]) -> tuple[Fit | None, bool]:
+    """Find the fit that a new one follows: the last earlier one, or the last of those that failed
+    directly after it.
+
+    Returns:
+        That fit, None for the first; and whether another one follows it already.
+    """
+    last = earlier[-1] if earlier else None
+    if last is not None and last not in charged_fits:
+        return last, False
+    next_place = 0 if last is None else charged_fits.index(last) + 1
+    while next_place < len(charged_fits) and charged_fits[next_place].failed:
+        last = charged_fits[next_place]
+        next_place += 1
+    return last, next_place < len(charged_fits)
+
+
+def _fits_from_state(state: bytes | None) -> tuple[Fit, ...]:
+    return tuple(Fit.from_row(row) for row in json.loads(state or b"[]"))
+
+
+def _fits_to_state(fits: Sequence[Fit]) -> bytes:
+    return json.dumps([fit.to_row() for fit in fits]).encode()

@@ -1,0 +1,43 @@
+"""What the service's demonstration shows of private lists, made from generated ratings.
+
+Lists of films, for devices to make.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tacit.data.domains import on_catalogue
+from tacit.data.ratings import Ratings
+from tacit.data.synthetic import generate
+from tacit.designs.private.model import Private
+from tacit.service.demo import film_titles
+
+PEOPLE, FILMS, RATINGS_PER_PERSON, GENRES = 3000, 200, 40, 8
+EPSILON = 1.0
+"""For one person's whole profile."""
+_SEED = 7
+
+
+def make_demo(folder: Path) -> str:
+    """Write a model of private lists into the folder; give its section of tacit.toml."""
+    Private(EPSILON).fit(viewers()).save(folder / "lists.tacit")
+    return """[models.lists]
+file = "lists.tacit"  # made with epsilon 1; devices fetch it, and nothing leaves them
+"""
+
+
+def viewers() -> Ratings:
+    """Other people's ratings of the films that visitors may rate, with genres; all is given."""
+    ratings = generate(
+        users=PEOPLE,
+        items=FILMS,
+        ratings=RATINGS_PER_PERSON * PEOPLE,
+        labels=GENRES,
+        seed=_SEED,
+    )
+    films = ratings.item_ids.tolist()
+    genres = dict(zip(films, ratings.item_metadata["genres"].tolist(), strict=True))
+    titles = dict(zip(films, film_titles(FILMS), strict=True))
+    metadata = {"title": titles, "genres": genres}
+    return on_catalogue(ratings, dict.fromkeys(films, "films"), metadata=metadata)

@@ -1,0 +1,112 @@
+"""A small world that follows equation (1) exactly, in which every outcome is enumerated.
+
+All numbers of the world are sums of powers of two, so that released ratings are exact, and their
+laws can be compared without a tolerance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Law = dict[tuple[float, ...], float]
+"""Chance of each released vector."""
+
+NOISE = {-1.0: 0.25, 0.0: 0.5, 1.0: 0.25}
+"""Values of z and their chances: mean 0, variance 1/2."""
+NOISE_SD = 0.5**0.5
+
+
+@dataclass(frozen=True)
+class LinearWorld:
+    """Items and a person of equation (1).
+
+    profiles   (items, d) v_i
+    gaps       (items,) v_i0
+    taste      (d,) x
+    """
+
+    profiles: Floats
+    gaps: Floats
+    taste: Floats
+
+    def outcomes(self, attribute: int) -> list[tuple[Floats, float]]:
+        """Every vector of ratings (items,) that x0 = `attribute` can give, and its chance."""
+        mean = self.profiles @ self.taste + attribute * self.gaps
+        outcomes = []
+        for noise in product(NOISE, repeat=len(self.gaps)):
+            chance = 1.0
+            for value in noise:
+                chance *= NOISE[value]
+            outcomes.append((mean + np.array(noise), chance))
+        return outcomes
+
+    def law(self, attribute: int, release: Callable[[Floats, int], Floats]) -> Law:
+        """Chance of each vector that `release(ratings, attribute)` can give."""
+        law: Law = {}
+        for ratings, chance in self.outcomes(attribute):
+            released = tuple(release(ratings, attribute).tolist())
+            law[released] = law.get(released, 0.0) + chance
+        return law
+
+    def obfuscate(self, ratings: Floats, attribute: int) -> Floats:
+        """The standard scheme's release: r_i - x0 v_i0."""
+        return ratings - attribute * self.gaps
+
+    def risk(self, attribute: int, release: Callable[[Floats, int], Floats]) -> float:
+        """Exact mean squared error of equation (3)'s estimate of x from what is released."""
+        estimator = np.linalg.inv(self.profiles.T @ self.profiles) @ self.profiles.T
+        risk = 0.0
+        for ratings, chance in self.outcomes(attribute):
+            error = estimator @ release(ratings, attribute) - self.taste
+            risk += chance * float(error @ error)
+        return risk
+
+
+SMALL_WORLD = LinearWorld(
+    profiles=np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0]]),
+    gaps=np.array([0.5, 0.25, -0.25, 0.125]),
+    taste=np.array([0.5, -0.25]),
+)
+SQUARE_WORLD = LinearWorld(
+    profiles=np.array([[1.0, 0.0], [0.5, 1.0]]),
+    gaps=np.array([0.5, -0.25]),
+    taste=np.array([0.5, -0.25]),
+)
+"""As many items as dimensions, as in Lemma 2."""
+
+
+def show_true_ratings(ratings: Floats, attribute: int) -> Floats:
+    """Release the ratings as they are, whatever the attribute."""
+    del attribute
+    return ratings
+
+
+def total_variation(first: Law, second: Law) -> float:
+    """Half the summed difference of two laws: 0 where they are equal, 1 where they are disjoint."""
+    outcomes = first.keys() | second.keys()
+    return sum(abs(first.get(each, 0.0) - second.get(each, 0.0)) for each in outcomes) / 2
+
+
+def shifted_law(world: LinearWorld, mean: Floats, attribute: int) -> Law:
+    """Lemma 2's Z_x0(s): the law of the release where the ratings' mean is s."""
+    law: Law = {}
+    for ratings, chance in world.outcomes(attribute):
+        noise = ratings - world.profiles @ world.taste - attribute * world.gaps
+        released = tuple(world.obfuscate(mean + noise, attribute).tolist())
+        law[released] = law.get(released, 0.0) + chance
+    return law
+
+
+def wrapped_law(world: LinearWorld, attribute: int, assumed_gap: float, period: float) -> Law:
+    """Law of a release that is private though it cannot distinguish two gaps: item 0, modulo xi."""
+
+    def release(ratings: Floats, own: int) -> Floats:
+        return np.mod(ratings[:1] - own * assumed_gap, period)
+
+    return world.law(attribute, release)

@@ -1,0 +1,299 @@
+"""`tacit simulate standard-scheme`: Theorem 1, Lemmas 1 and 2 and equation (4), computed.
+
+A world of two dimensions is enumerated outcome by outcome; a larger Gaussian one is computed by the
+formulas and sampled beside them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.design import Command, Run, option
+from tacit.designs.standard_scheme import theory
+from tacit.designs.standard_scheme.experiment.linear_world import (
+    NOISE_SD,
+    SMALL_WORLD,
+    SQUARE_WORLD,
+    shifted_law,
+    show_true_ratings,
+    total_variation,
+    wrapped_law,
+)
+from tacit.errors import ConfigError
+from tacit.evaluation import SEED, Result, Table
+
+Floats = NDArray[np.float64]
+PRIOR_SDS = (0.1, 1.0, 10.0, 100.0, 1000.0)
+RADII = (1.0, 10.0, 100.0)
+PENALTIES = (0.1, 10.0)
+"""The patent's own ridge, and the sound variant's."""
+Z_95 = 1.959963984540054
+"""Half width of a 95 % interval in standard errors."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TheoremSettings:
+    """The Gaussian world; the enumerated one has no options."""
+
+    items: int = option("Items of the Gaussian world.", default=12, least=2)
+    dimensions: int = option("Length of a profile there, below the items.", default=3, least=1)
+    sigma: float = option("Standard deviation of the noise, above 0.", default=1.0)
+    draws: int = option("Simulated people for each attribute value.", default=20_000, least=100)
+    seed: int = option(SEED, default=0, least=0)
+
+    def __post_init__(self) -> None:
+        if self.dimensions >= self.items:
+            raise ConfigError(
+                f"Give more items than dimensions, which the scheme needs to estimate x and the "
+                f"attribute; got {self.items} and {self.dimensions}."
+            )
+        if not self.sigma > 0 or not math.isfinite(self.sigma):
+            raise ConfigError(f"The noise has a finite sigma above 0; got {self.sigma}.")
+
+
+def simulate(settings: TheoremSettings, run: Run) -> Result:
+    """Compute the patent's theorem on worlds that follow its model exactly.
+
+    The risk with and without the attribute, minimal disclosure and what less costs, and the trace
+    formula beside an enumerated and a simulated risk.
+    """
+    del run
+    generator = np.random.default_rng(settings.seed)
+    profiles = generator.normal(size=(settings.items, settings.dimensions))
+    gaps = generator.normal(0.0, 0.3, size=settings.items)
+    data = {
+        "privacy": compute_privacy(),
+        "enumerated": enumerate_risk(),
+        "risk": compute_risk(profiles, gaps, settings, generator),
+        "lemma_1": compute_lemma_1(profiles, settings.sigma),
+        "lemma_2": compute_lemma_2(),
+        "disclosure": withhold_gaps(profiles, settings.sigma),
+        "coarse_disclosure": compute_coarse_disclosure(),
+    }
+    return Result(
+        data, tuple(describe(data)), "docs/standard-scheme.md  says why real stars differ."
+    )
+
+
+def compute_privacy() -> dict[str, Any]:
+    """Theorem 1, part 1: the laws of the release under both values, in the enumerated world."""
+    world = SMALL_WORLD
+    released = [world.law(attribute, world.obfuscate) for attribute in (1, -1)]
+    shown = [world.law(attribute, show_true_ratings) for attribute in (1, -1)]
+    return {
+        "outcomes": len(world.outcomes(1)),
+        "distance_of_releases": total_variation(*released),
+        "distance_of_true_ratings": total_variation(*shown),
+    }
+
+
+def enumerate_risk() -> dict[str, Any]:
+    """Equation (4) beside the exact risk of the enumerated world."""
+    world = SMALL_WORLD
+    return {
+        "formula": theory.least_squares_risk(world.profiles, NOISE_SD),
+        "risk_plus": world.risk(1, world.obfuscate),
+        "risk_minus": world.risk(-1, world.obfuscate),
+        "ignoring_attribute": world.risk(1, show_true_ratings),
+        "ignoring_attribute_formula": theory.risk_ignoring_attribute(
+            world.profiles, world.gaps, NOISE_SD
+        ),
+    }
+
+
+def compute_risk(
+    profiles: Floats, gaps: Floats, settings: TheoremSettings, generator: np.random.Generator
+) -> dict[str, Any]:
+    """Theorem 1, part 2: the scheme's risk beside that of recommenders who get true ratings."""
+    simulated = {
+        name: sample_risk(profiles, gaps, attribute, settings, generator)
+        for name, attribute in (("simulated_plus", 1), ("simulated_minus", -1))
+    }
+    formula = theory.least_squares_risk(profiles, settings.sigma)
+    return {
+        "formula": formula,
+        **simulated,
+        "attribute_known": formula,
+        "attribute_estimated": theory.risk_estimating_attribute(profiles, gaps, settings.sigma),
+        "attribute_ignored": theory.risk_ignoring_attribute(profiles, gaps, settings.sigma),
+    }
+
+
+def sample_risk(
+    profiles: Floats,
+    gaps: Floats,
+    attribute: int,
+    settings: TheoremSettings,
+    generator: np.random.Generator,
+) -> dict[str, float]:
+    """Mean squared error over simulated people, with its 95 % interval."""
+    draws = settings.draws
+    tastes = generator.normal(size=(draws, settings.dimensions))
+    noise = generator.normal(0.0, settings.sigma, size=(draws, settings.items))
+    ratings = tastes @ profiles.T + attribute * gaps + noise
+    released = ratings - attribute * gaps
+    estimates = released @ np.linalg.pinv(profiles).T
+    errors = ((estimates - tastes) ** 2).sum(axis=1)
+    half_width = Z_95 * float(errors.std(ddof=1)) / math.sqrt(draws)
+    mean = float(errors.mean())
+    return {"mean": mean, "low": mean - half_width, "high": mean + half_width}
+
+
+def compute_lemma_1(profiles: Floats, sigma: float) -> dict[str, Any]:
+    """Lower bounds on every estimator's worst risk, and the worst risk of some estimators."""
+    bounds = [
+        {"prior_sd": prior_sd, "risk_at_least": theory.bayes_risk(profiles, sigma, prior_sd)}
+        for prior_sd in PRIOR_SDS
+    ]
+    estimators = []
+    for radius in RADII:
+        for penalty in (0.0, *PENALTIES):
+            risk = theory.worst_ridge_risk(profiles, sigma, penalty, radius)
+            estimators.append({"ridge": penalty, "radius": radius, "worst_risk": risk})
+    return {
+        "least_squares": theory.least_squares_risk(profiles, sigma),
+        "bounds": bounds,
+        "estimators": estimators,
+    }
+
+
+def compute_lemma_2() -> dict[str, Any]:
+    """Lemma 2: Z_+(s) and Z_-(s - 2 v_0) have one law; shifted otherwise, they do not."""
+    world = SQUARE_WORLD
+    mean = np.array([1.5, -0.5])
+    law = shifted_law(world, mean, 1)
+    return {
+        "distance": total_variation(law, shifted_law(world, mean - 2 * world.gaps, -1)),
+        "distance_without_shift": total_variation(law, shifted_law(world, mean, -1)),
+    }
+
+
+def withhold_gaps(profiles: Floats, sigma: float) -> list[dict[str, Any]]:
+    """Theorem 1, part 3: items whose gap is not disclosed cannot be sent; the risk of the others.
+
+    `risk` is null where fewer items than dimensions are left: no estimator has a finite one.
+    """
+    rows = []
+    for withheld in range(len(profiles)):
+        risk = theory.least_squares_risk(profiles[withheld:], sigma)
+        rows.append({"withheld": withheld, "risk": risk if math.isfinite(risk) else None})
+    return rows
+
+
+def compute_coarse_disclosure() -> dict[str, Any]:
+    """Theorem 1, part 3, as its proof has it: a disclosure that cannot distinguish two gaps.
+
+    The release is item 0's rating, less one of the two gaps, modulo twice their difference. It is
+    private under both gaps, and has the same law for tastes that lie a period apart.
+    """
+    gaps = (0.5, 0.25)
+    period = 2 * (gaps[0] - gaps[1])
+    distances = []
+    for true_gap in gaps:
+        world = replace(SQUARE_WORLD, gaps=np.array([true_gap, 0.0]))
+        laws = [wrapped_law(world, attribute, gaps[0], period) for attribute in (1, -1)]
+        distances.append(total_variation(*laws))
+    world = replace(SQUARE_WORLD, gaps=np.array([gaps[0], 0.0]))
+    moved = replace(world, taste=world.taste + np.array([7 * period, 0.0]))
+    same = total_variation(
+        wrapped_law(world, 1, gaps[0], period), wrapped_law(moved, 1, gaps[0], period)
+    )
+    risks = [
+        {
+            "radius": radius,
+            "risk_at_least": theory.least_risk_of_coarse_disclosure(gaps[0] - gaps[1], 1.0, radius),
+            "standard_scheme": theory.least_squares_risk(np.array([[1.0]]), NOISE_SD),
+        }
+        for radius in RADII
+    ]
+    return {
+        "private_under_both_gaps": max(distances) == 0.0,
+        "distance_of_attributes": max(distances),
+        "distance_of_tastes_seven_periods_apart": same,
+        "risks": risks,
+    }
+
+
+def describe(data: dict[str, Any]) -> list[Table | str]:
+    """Each statement of the patent beside what was computed."""
+    withheld = [
+        (row["withheld"], "unbounded" if row["risk"] is None else f"{row['risk']:.4f}")
+        for row in data["disclosure"]
+    ]
+    statements = [
+        ("Theorem 1.1: the release has one law for both values", describe_privacy(data)),
+        ("Equation (4): the risk is sigma^2 tr[(sum v v^T)^-1]", describe_formula(data)),
+        ("Theorem 1.2: no private scheme has less risk", describe_risk(data)),
+        ("Lemma 1: no worst risk is below that of least squares", describe_bound(data)),
+        ("Lemma 2: Z_+(s) and Z_-(s - 2 v_0) have one law", describe_shift(data)),
+        ("Theorem 1.3: less disclosure costs risk without bound", describe_disclosure(data)),
+    ]
+    title = "The patent's statements, and what was computed"
+    return [
+        Table(title, ("statement", "computed"), statements),
+        Table("Risk where gaps are withheld", ("items withheld", "risk of the others"), withheld),
+    ]
+
+
+def describe_privacy(data: dict[str, Any]) -> str:
+    """Distances of the laws under both values."""
+    found = data["privacy"]
+    return (
+        f"distance {found['distance_of_releases']:g} over {found['outcomes']} outcomes; true "
+        f"ratings {found['distance_of_true_ratings']:.3f}"
+    )
+
+
+def describe_formula(data: dict[str, Any]) -> str:
+    """The trace formula and the enumerated risks."""
+    found = data["enumerated"]
+    return (
+        f"formula {found['formula']:.6f}; enumerated {found['risk_plus']:.6f} and "
+        f"{found['risk_minus']:.6f}"
+    )
+
+
+def describe_risk(data: dict[str, Any]) -> str:
+    """The scheme's risk, and what true ratings would give."""
+    found = data["risk"]
+    return (
+        f"scheme {found['formula']:.4f}, simulated {found['simulated_plus']['mean']:.4f} and "
+        f"{found['simulated_minus']['mean']:.4f}; with the attribute known "
+        f"{found['attribute_known']:.4f}, estimated {found['attribute_estimated']:.4f}, ignored "
+        f"{found['attribute_ignored']:.4f}"
+    )
+
+
+def describe_bound(data: dict[str, Any]) -> str:
+    """The bound of the widest prior beside least squares."""
+    found = data["lemma_1"]
+    widest = found["bounds"][-1]
+    return (
+        f"at least {widest['risk_at_least']:.4f} by a prior of sd {widest['prior_sd']:g}; least "
+        f"squares {found['least_squares']:.4f}"
+    )
+
+
+def describe_shift(data: dict[str, Any]) -> str:
+    """Distances with and without Lemma 2's shift."""
+    found = data["lemma_2"]
+    return (
+        f"distance {found['distance']:g}; without the shift {found['distance_without_shift']:.3f}"
+    )
+
+
+def describe_disclosure(data: dict[str, Any]) -> str:
+    """What it costs not to distinguish two gaps, for the longest tastes."""
+    longest = data["coarse_disclosure"]["risks"][-1]
+    return (
+        f"two gaps not distinguished: at least {longest['risk_at_least']:,.0f} for |x| <= "
+        f"{longest['radius']:g}; the scheme {longest['standard_scheme']:.2f}"
+    )
+
+
+SIMULATE = Command(TheoremSettings, simulate)

@@ -1,0 +1,14 @@
+"""What each person adds to the sums over profiles, compiled, one person after the other.
+
+Every number of a person is made from that person's rows and from public or released arrays, in a
+fixed order, so it is the same bit for bit alone or among others, and equal to the readable
+functions of the tests.
+
+types.py         people's profiles, features, released arrays
+clip.py          the clip of one person's whole table
+counts.py        sum 1: how often items are used and liked
+tastes.py        one person's tastes, on which sums 2a, 2b and 3 build
+products.py      sum 2b: features of likes times tastes
+item_tastes.py   sum 3: tastes of each item's likers
+star_factors.py  the sum of stars times tastes
+"""

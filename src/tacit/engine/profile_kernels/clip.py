@@ -1,0 +1,76 @@
+"""The clip of one person's whole table, compiled.
+
+Totals are whole steps in 64-bit integers: no cut into blocks and no order of people changes them.
+Only without noise (`ClipRule.largest_square` below 0) are they floats.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+
+class ClipRule(NamedTuple):
+    """How one person's whole table is clipped and rounded."""
+
+    norm: float
+    """Largest L2 norm."""
+    resolution: float
+    """Size of a step."""
+    largest_square: int
+    """Largest squared norm in steps; below 0: no clipping and no rounding."""
+
+
+_jit = numba.njit(cache=True, nogil=True, error_model="numpy")
+
+
+_MAGNITUDE_BITS = np.int64(2**63 - 1)
+"""All bits of a float64 but its sign: as whole numbers, magnitudes have the order of floats."""
+_INFINITY_BITS = np.int64(0x7FF << 52)
+"""Bits of infinity; those of all that is not finite are at least as large."""
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc"})  # type: ignore[untyped-decorator, unused-ignore]
+def _squares(values: Any, size: int) -> float:
+    """Add up squares of whole numbers, below 2^53 in all: exact, so the compiler may reorder it."""
+    square = 0.0
+    for j in range(size):
+        square += values[j] * values[j]
+    return square
+
+
+@_jit  # type: ignore[untyped-decorator, unused-ignore]
+def clip_person(values: Any, size: int, clip: Any) -> None:
+    """Clip and round values[:size] in place, as `tacit.mechanisms.sums.SumRelease.clip_table` does.
+
+    With x the values, m = max |x|:
+
+        steps = trunc(x / m * min(m, norm / max(|x / m|_2, 1)) / resolution)
+
+    and each step moves towards 0 by one until their squares are within `largest_square`.
+    A table with a value that is not finite, which `clip_table` refuses, counts as empty.
+    """
+    largest, patterns = np.zeros(1), values.view(np.int64)
+    largest_bits = np.int64(0)
+    for j in range(size):
+        largest_bits = max(largest_bits, patterns[j] & _MAGNITUDE_BITS)
+    if largest_bits >= _INFINITY_BITS:
+        values[:size] = 0.0
+        return
+    largest.view(np.int64)[0] = largest_bits
+    if largest_bits == 0 or clip.largest_square < 0:
+        return
+    for j in range(size):
+        values[j] /= largest[0]
+    square = 0.0
+    for j in range(size):
+        square += values[j] * values[j]
+    scale = min(largest[0], clip.norm / max(math.sqrt(square), 1.0))
+    for j in range(size):
+        values[j] = np.trunc(values[j] * scale / clip.resolution)
+    while _squares(values, size) > clip.largest_square:
+        for j in range(size):
+            values[j] -= np.sign(values[j])

@@ -1,0 +1,256 @@
+"""The sum of stars times tastes: each item's stars above a person's level times their tastes.
+
+Equal bit for bit to a readable function of the tests: each number is made by the same additions in
+the same order. What is saved does not round: a regression is solved in place, products with zeros
+are left out, a person's own tastes are computed once, and rows have a fixed width, so that the
+processor works on several numbers of a row at once.
+
+Runs at   the platform, on raw ratings. Each table is clipped here; the caller draws the noise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from tacit.engine.profile_kernels.clip import ClipRule, clip_person
+from tacit.errors import ConfigError
+
+MOST_TASTES = 15
+_ROW_WIDTH = MOST_TASTES + 1
+"""Row layout: `[level, taste_1 .. taste_k, 0 ..]`."""
+
+
+class StarRows(NamedTuple):
+    """People's ratings around released means."""
+
+    offsets: Any
+    """(people + 1,) where each person's ratings begin."""
+    places: Any
+    """(ratings,) place of the item in the tables; -1: in none."""
+    rest: Any
+    """(ratings,) stars above what is expected of the mean person."""
+
+
+class StarTable(NamedTuple):
+    """Released arrays that make people's tastes."""
+
+    loadings: Any
+    """(items, k) stars for a unit of taste; k is at most `MOST_TASTES`."""
+    variances: Any
+    """(items,) variance of a rating around its loadings."""
+    level: float
+    """1 / variance of people's levels."""
+    moment: float
+    """Weight of second moments."""
+
+
+_jit = numba.njit(cache=True, nogil=True, error_model="numpy")
+
+
+@intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+def _set_row(
+    typing: Any, target: Any, line: Any, base: Any, start: Any, factor: Any, source: Any, other: Any
+) -> Any:
+    """Compile `set_row(target, line, base, start, factor, source, other)` for kernels.
+
+    It sets target[line] = base[start] + factor * source[other], all with rows of `_ROW_WIDTH`
+    float64, without a check of the bounds.
+    """
+    del typing, line, start, factor, other  # the signature does not depend on them
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        ir: Any = cgutils.ir  # type: ignore[attr-defined, unused-ignore]
+        row = ir.VectorType(ir.DoubleType(), _ROW_WIDTH)
+
+        def place(array: int) -> Any:
+            data = context.make_array(signature.args[array])(context, builder, arguments[array])
+            rows = builder.bitcast(data.data, ir.PointerType(row))
+            return builder.gep(rows, [arguments[array + 1]])
+
+        factors = ir.Constant(row, ir.Undefined)
+        for lane in range(_ROW_WIDTH):
+            number = ir.Constant(ir.IntType(32), lane)
+            factors = builder.insert_element(factors, arguments[4], number)
+        added = builder.fmul(factors, builder.load(place(5), align=8))
+        sums = builder.fadd(builder.load(place(2), align=8), added)
+        builder.store(sums, place(0), align=8)
+        return context.get_dummy_value()
+
+    whole = types.intp
+    return types.void(target, whole, base, whole, types.float64, source, whole), generate
+
+
+set_row: Any = _set_row
+
+
+@_jit  # type: ignore[untyped-decorator, unused-ignore]
+def _gather_evidence(
+    rows: Any, u: int, released: Any, lines: Any, line_of: Any, gram: Any, evidence: Any
+) -> int:
+    """Fill gram (width, _ROW_WIDTH) and evidence (width,) of ONE person's regression.
+
+    With l_j = [1, loadings of rating j] and s_j its variance:
+
+        gram     = diag(level, 1 .. 1) + sum_j l_j l_j' / s_j
+        evidence = sum_j l_j rest_j / s_j
+
+    Returns:
+        How many of the person's ratings are of items in the tables.
+    """
+    width = len(gram)
+    for a in range(width):
+        evidence[a] = 0.0
+        for b in range(_ROW_WIDTH):
+            gram[a, b] = 0.0
+        gram[a, a] = 1.0 if a else released.level
+    inside = 0
+    for j in range(rows.offsets[u], rows.offsets[u + 1]):
+        place, rest = rows.places[j], rows.rest[j]
+        inside += place >= 0
+        variance = released.variances[place] if place >= 0 else 1.0
+        line = line_of[place] if place >= 0 else 0
+        if line == 0:
+            gram[0, 0] += 1.0 / variance
+            evidence[0] += 1.0 / variance * rest
+            continue
+        row = lines[line]
+        for a in range(width):
+            share = row[a] / variance
+            evidence[a] += share * rest
+            set_row(gram, a, gram, a, share, lines, line)
+    return inside
+
+
+@_jit  # type: ignore[untyped-decorator, unused-ignore]
+def _invert(gram: Any) -> None:
+    """Invert a positive definite matrix in place, by Gauss and Jordan without pivots."""
+    width = len(gram)
+    for a in range(width):
+        pivot = gram[a, a]
+        gram[a, a] = 1.0
+        for b in range(_ROW_WIDTH):
+            gram[a, b] /= pivot
+        for c in range(width):
+            factor = gram[c, a]
+            if c != a and factor != 0.0:
+                gram[c, a] = 0.0
+                set_row(gram, c, gram, c, -factor, gram, a)
+
+
+@_jit  # type: ignore[untyped-decorator, unused-ignore]
+def _multiply(matrix: Any, row: Any, image: Any) -> None:
+    """Fill image with `matrix @ row`."""
+    for a in range(len(matrix)):
+        total = 0.0
+        for b in range(len(matrix)):
+            total += matrix[a, b] * row[b]
+        image[a] = total
+
+
+def add_star_factors(rows: StarRows, released: StarTable, clip: ClipRule, total: Any) -> None:
+    """Add everybody's table to total (items + k, k), each clipped as a whole.
+
+    Tastes and level are means given a person's ratings (Bayesian linear regression), each without
+    one rating by Sherman and Morrison. With P = gram^-1 and m = P evidence of `_gather_evidence`:
+
+        misfit_j  = (rest_j - l_j' m) / (s_j - l_j' P l_j)
+        tastes_-j = m - P l_j misfit_j                   (level first, then k tastes t_-j)
+        item j:    (rest_j - level_-j) t_-j / sqrt(n)    (k,), n the person's ratings of items
+        k rows:    moment * sum_j t_-j t_-j' / sqrt(n)   (k, k)
+
+    Args:
+        rows: People's ratings around released means.
+        released: Loadings and variances.
+        clip: Clip of one person's whole table.
+        total: Changed in place.
+
+    Raises:
+        ConfigError: there are more than `MOST_TASTES` tastes.
+    """
+    items, k = released.loadings.shape
+    if k > MOST_TASTES:
+        raise ConfigError(f"A person has at most {MOST_TASTES} tastes; got {k}.")
+    informative = np.flatnonzero(released.loadings.any(axis=1))
+    lines = np.zeros((len(informative) + 1, _ROW_WIDTH))
+    lines[:, 0] = 1
+    lines[1:, 1 : k + 1] = released.loadings[informative]
+    line_of = np.zeros(items, np.int64)
+    line_of[informative] = np.arange(1, len(lines))
+    _add_tables(rows, released, lines, line_of, clip, total)
+
+
+@_jit  # type: ignore[untyped-decorator, unused-ignore]
+def _add_tables(rows: Any, released: Any, lines: Any, line_of: Any, clip: Any, total: Any) -> None:
+    """Add everybody's table, as `add_star_factors` says.
+
+    Args:
+        rows: `StarRows`.
+        released: `StarTable`.
+        lines: (items with loadings + 1, _ROW_WIDTH) level and loadings; line 0 has a level alone.
+        line_of: (items,) line of each item.
+        clip: `ClipRule`.
+        total: Changed in place.
+    """
+    k = total.shape[1]
+    gram, moment = np.empty((k + 1, _ROW_WIDTH)), np.empty((k, _ROW_WIDTH))
+    tastes = np.empty((len(total), _ROW_WIDTH))
+    evidence, mean = np.zeros(k + 1), np.zeros((1, _ROW_WIDTH))
+    turned = np.zeros((2, _ROW_WIDTH))  # P l_j: of a level alone, and of the rating at work
+    values, places = np.empty(total.size), np.empty(len(total), np.int64)
+    for u in range(len(rows.offsets) - 1):
+        inside = _gather_evidence(rows, u, released, lines, line_of, gram, evidence)
+        if inside == 0:
+            continue
+        _invert(gram)
+        _multiply(gram, evidence, mean[0])
+        for a in range(k + 1):
+            turned[0, a] = gram[a, 0]
+        weight = 1.0 / math.sqrt(inside)
+        size = 0
+        for j in range(rows.offsets[u], rows.offsets[u + 1]):
+            place = rows.places[j]
+            if place < 0:
+                continue
+            line, variance = line_of[place], released.variances[place]
+            misfit = rows.rest[j]
+            if line == 0:
+                leverage = turned[0, 0]
+                misfit -= mean[0, 0]
+            else:
+                leverage = 0.0
+                _multiply(gram, lines[line], turned[1])
+                for a in range(k + 1):
+                    leverage += turned[1, a] * lines[line, a]
+                    misfit -= mean[0, a] * lines[line, a]
+            misfit /= max(variance - leverage, 1e-3 * variance)
+            set_row(tastes, size, mean, 0, -misfit, turned, np.int64(line > 0))
+            places[size] = place
+            size += 1
+        for a in range(k):
+            for b in range(_ROW_WIDTH):
+                moment[a, b] = 0.0
+        size = 0
+        for j in range(rows.offsets[u], rows.offsets[u + 1]):
+            if rows.places[j] < 0:
+                continue
+            above_level = weight * (rows.rest[j] - tastes[size, 0])
+            for a in range(k):
+                values[size * k + a] = above_level * tastes[size, a + 1]
+                set_row(moment, a, moment, a, weight * tastes[size, a + 1], tastes, size)
+            size += 1
+        for a in range(k):
+            for b in range(k):
+                values[size * k + b] = released.moment * moment[a, b + 1]
+            places[size] = len(released.variances) + a
+            size += 1
+        clip_person(values, size * k, clip)
+        for j in range(size):
+            row = total[places[j]]
+            for a in range(k):
+                row[a] += values[j * k + a]

@@ -1,0 +1,127 @@
+"""Which items a profile is read for and which items lists hold, from the public catalogue alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.data.ratings import Column, Ratings, RatingScale
+from tacit.data.stored import Given, known_of
+from tacit.errors import ConfigError, DataError
+from tacit.recommenders.inputs import checked_ratings
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class CatalogueChoices:
+    """Which items and metadata of the catalogue are used, by the names of `PrivateLists`."""
+
+    source: str | Sequence[str] | None = None
+    """Domains that people have rated in; None: every domain but the target."""
+    target: str | Sequence[str] | None = None
+    """Domains of the items in lists; None: all items are one domain."""
+    domain: str = "domain"
+    """Item metadata that names domains."""
+    features: Sequence[str] | None = None
+    """Names of item metadata that tastes are made of; None: the usual ones; (): none."""
+
+
+@dataclass(frozen=True, eq=False)
+class ItemSides:
+    """Sorted numbers of context items, which tastes come from, and target items, for lists."""
+
+    n_items: int
+    """Number of items of the catalogue."""
+    context: Ints
+    """(context items,) numbers in the catalogue."""
+    targets: Ints
+    """(target items,) numbers in the catalogue; the same as `context` in one domain."""
+
+    @property
+    def one_domain(self) -> bool:
+        """Whether context and target items are the same."""
+        return np.array_equal(self.context, self.targets)
+
+
+def split_items(catalogue: Ratings, choices: CatalogueChoices) -> ItemSides:
+    """Split the catalogue's items into context and targets, by their public domains.
+
+    Raises:
+        DataError: there are fewer than two items, no domains, or no such domain.
+        ConfigError: source and target are not different domains with items.
+    """
+    if catalogue.n_items < 2:
+        raise DataError("a catalogue has two items or more", found=catalogue.n_items)
+    if choices.target is None:
+        if choices.source is not None:
+            raise ConfigError("A source needs a target: name the domain that lists are made in.")
+        all_items = np.arange(catalogue.n_items)
+        return ItemSides(catalogue.n_items, all_items, all_items)
+    targets = _as_names(choices.target)
+    sources = _as_names(choices.source)
+    domains = item_domains(catalogue, choices.domain, (*targets, *sources)).tolist()
+    others = {name for name in domains if isinstance(name, str) and name not in targets}
+    context_domains = others if choices.source is None else set(sources)
+    in_context = [isinstance(name, str) and name in context_domains for name in domains]
+    context = np.flatnonzero(in_context)
+    if not len(context) or not context_domains <= others:
+        raise ConfigError("source and target are different domains, each with items.")
+    in_targets = [name in targets for name in domains]
+    return ItemSides(catalogue.n_items, context, np.flatnonzero(in_targets))
+
+
+def _as_names(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    if names is None:
+        return ()
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def item_domains(catalogue: Ratings, column: str, names: Iterable[str]) -> Column:
+    """Read the item metadata that names domains.
+
+    Args:
+        catalogue: The items with their metadata.
+        column: Name of the metadata.
+        names: Domains that have to be there.
+
+    Returns:
+        (n_items,) domain of each item.
+
+    Raises:
+        DataError: the metadata is missing, or one of `names` is not in it.
+    """
+    domains = catalogue.item_metadata.get(column)
+    if domains is None:
+        raise DataError(
+            f"the items have no '{column}'",
+            expected="item metadata that names each item's domain",
+            fix="Name its column with --domain-column (from Python: domain=...).",
+        )
+    present = {name for name in domains.tolist() if isinstance(name, str)}
+    for name in names:
+        if name not in present:
+            expected = "one of " + ", ".join(sorted(present))
+            raise DataError("no such domain", column=column, found=name, expected=expected)
+    return domains
+
+
+def like_threshold(scale: RatingScale, like_at: float | None) -> float:
+    """Least rating that is a like: public, never read off others' ratings."""
+    return scale.liked_from if like_at is None else float(like_at)
+
+
+def checked_catalogue(ratings: Given) -> Ratings:
+    """Items, metadata and scale of some ratings.
+
+    Raises:
+        DataError: these are no ratings, or one is off the scale.
+    """
+    catalogue = known_of(ratings)
+    checked_ratings(catalogue)
+    if not catalogue.scale.holds(catalogue.values).all():
+        raise DataError("a rating is off the scale", expected=str(catalogue.scale))
+    return catalogue

@@ -1,0 +1,218 @@
+"""Model files. They hold what was released and what is public; no person is among them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.data.ratings import RatingScale
+from tacit.engine.profile_kernels.types import ProfileCentre
+from tacit.profile_sums.catalogue import CatalogueChoices
+from tacit.profile_sums.fits import fits_from_header, fits_to_header
+from tacit.profile_sums.fitted import FittedLists
+from tacit.profile_sums.release import ReleasedLists, TasteModel
+from tacit.profile_sums.release_stars import StarModel
+from tacit.profile_sums.settings import Settings
+from tacit.profile_sums.sums.top_items import TopItemsModel
+from tacit.profile_sums.usefulness import Usefulness
+from tacit.recommenders.inputs import (
+    TAKEN,
+    finite,
+    ids_from_header,
+    items_to_header,
+    shaped,
+    titles_from_header,
+)
+
+Arrays = Mapping[str, NDArray[Any]]
+VERSION = 1
+"""Version of model files."""
+KIND = "private"
+"""Name of the recommender in model files."""
+
+
+def fitted_to_parts(fitted: FittedLists) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header of the model file, and its arrays."""
+    released, scale = fitted.released, fitted.scale
+    header = {
+        "recommender": KIND,
+        "settings": settings_to_header(fitted.settings),
+        "parameters": choices_to_header(fitted.choices),
+        "releases": fits_to_header(fitted.fits, fitted.lifetime),
+        "scale": [scale.minimum, scale.maximum, scale.step],
+        "taken": list(fitted.assumed_public),
+        "feature_names": list(fitted.feature_names),
+        "context": None if fitted.one_domain else list(fitted.context_ids.tolist()),
+        "version": VERSION,
+        "mode": released.mode,
+        "usefulness": asdict(released.usefulness),
+        "deviation": released.deviation,
+        **items_to_header(fitted.item_ids, fitted.titles),
+    }
+    arrays = _released_to_arrays(released)
+    if fitted.stars is not None:
+        arrays |= _stars_to_arrays(fitted.stars)
+    return header, arrays
+
+
+def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
+    """Read what `fitted_to_parts` wrote.
+
+    Raises:
+        ValueError, KeyError, TypeError, IndexError: the parts do not fit together.
+    """
+    if header["version"] != VERSION:
+        raise ValueError("it was written by another version of this design")
+    settings = settings_from_header(header["settings"])
+    fits, lifetime = fits_from_header(header["releases"], settings)
+    item_ids = ids_from_header(header["items"])
+    context = header["context"]
+    one_domain = context is None
+    context_ids = item_ids if one_domain else ids_from_header(context)
+    stars = None
+    if settings.stars:
+        further_items = 0 if one_domain else len(context_ids)
+        stars = _stars_from_arrays(arrays, len(item_ids), further_items)
+    fitted = FittedLists(
+        settings=settings,
+        choices=CatalogueChoices(**header["parameters"]),
+        fits=fits,
+        lifetime=lifetime,
+        released=_released_from_parts(header, arrays, len(context_ids), len(item_ids)),
+        stars=stars,
+        item_ids=item_ids,
+        context_ids=context_ids,
+        one_domain=one_domain,
+        scale=RatingScale(*header["scale"]),
+        feature_names=tuple(header["feature_names"]),
+        titles=titles_from_header(header),
+    )
+    if not set(fitted.assumed_public) <= set(TAKEN):
+        raise ValueError("it takes something unknown for public")
+    if tuple(header["taken"]) != fitted.assumed_public:
+        raise ValueError("what it takes for public is not what its fits do")
+    return fitted
+
+
+def settings_to_header(settings: Settings) -> dict[str, Any]:
+    """JSON values; infinity is written as the text "inf"."""
+    epsilon = settings.epsilon if settings.is_private else "inf"
+    return asdict(settings) | {"epsilon": epsilon, "shares": list(settings.shares)}
+
+
+def settings_from_header(header: Mapping[str, Any]) -> Settings:
+    """Read what `settings_to_header` wrote."""
+    values = dict(header)
+    values["shares"] = tuple(header["shares"])
+    values["epsilon"] = float(header["epsilon"])
+    return Settings(**values)
+
+
+def choices_to_header(choices: CatalogueChoices) -> dict[str, Any]:
+    """JSON values of the choices."""
+    return {
+        "source": _plain_names(choices.source),
+        "target": _plain_names(choices.target),
+        "domain": _plain_names(choices.domain),
+        "features": _plain_names(choices.features),
+    }
+
+
+def _plain_names(names: str | Sequence[str] | None) -> str | list[str] | None:
+    return names if names is None or isinstance(names, str) else list(names)
+
+
+def _released_to_arrays(released: ReleasedLists) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {"means": released.means}
+    model = released.personal
+    if isinstance(model, TopItemsModel):
+        arrays["context"] = model.context
+        arrays["targets"] = model.targets
+        arrays["weights"] = model.weights
+    if isinstance(model, TasteModel):
+        arrays["damping"] = model.centre.damping
+        arrays["mean"] = model.centre.mean
+        arrays["directions"] = model.directions
+        arrays["items"] = model.items
+        arrays["deviation"] = np.array([model.deviation])
+        arrays["feature_offsets"] = model.features.indptr.astype(np.int64)
+        arrays["feature_columns"] = model.features.indices.astype(np.int32)
+        arrays["feature_values"] = model.features.data
+    return arrays
+
+
+def _released_from_parts(
+    header: Mapping[str, Any], arrays: Arrays, context: int, targets: int
+) -> ReleasedLists:
+    """Read the release of so many context and target items."""
+    means = finite(arrays, "means", targets)
+    usefulness = Usefulness(**header["usefulness"])
+    deviation, mode = float(header["deviation"]), header["mode"]
+    if not math.isfinite(deviation):
+        raise ValueError("the noise of its counts is not finite")
+    if mode == "popularity":
+        return ReleasedLists(means, deviation, None, usefulness)
+    if mode == "top-items":
+        top_items = _top_items_from_arrays(arrays, context, targets)
+        return ReleasedLists(means, deviation, top_items, usefulness)
+    if mode == "taste":
+        tastes = _tastes_from_arrays(arrays, context, targets)
+        return ReleasedLists(means, deviation, tastes, usefulness)
+    raise ValueError(f"it has no mode '{mode}'")
+
+
+def _top_items_from_arrays(arrays: Arrays, context: int, targets: int) -> TopItemsModel:
+    rows = _places(arrays, "context", context)
+    columns = _places(arrays, "targets", targets)
+    return TopItemsModel(rows, columns, finite(arrays, "weights", len(rows), len(columns)))
+
+
+def _tastes_from_arrays(arrays: Arrays, context: int, targets: int) -> TasteModel:
+    mean = finite(arrays, "mean", None)
+    directions = finite(arrays, "directions", len(mean), None)
+    items = finite(arrays, "items", targets, directions.shape[1])
+    offsets = shaped(arrays, "feature_offsets", context + 1).astype(np.int64)
+    columns = _places(arrays, "feature_columns", len(mean)).astype(np.int32)
+    values = finite(arrays, "feature_values", len(columns))
+    if offsets[0] != 0 or offsets[-1] != len(columns) or (np.diff(offsets) < 0).any():
+        raise ValueError("the features do not fit the list of items")
+    features = sparse.csr_array((values, columns, offsets), shape=(context, len(mean)))
+    centre = ProfileCentre(finite(arrays, "damping", context), mean)
+    deviation = float(finite(arrays, "deviation", 1)[0])
+    return TasteModel(features, centre, directions, items, deviation)
+
+
+def _stars_to_arrays(stars: StarModel) -> dict[str, NDArray[Any]]:
+    return {
+        "star_mean": np.array([stars.mean]),
+        "star_effects": stars.effects,
+        "star_loadings": stars.loadings,
+        "star_variances": stars.variances,
+    }
+
+
+def _stars_from_arrays(arrays: Arrays, targets: int, further_items: int) -> StarModel:
+    """Read stars. further_items: context items of another domain, which may have stars, too."""
+    mean = float(finite(arrays, "star_mean", 1)[0])
+    effects = finite(arrays, "star_effects", None)
+    items = len(effects)
+    if items not in (targets, targets + further_items):
+        raise ValueError("'star_effects' does not fit the list of items")
+    variances = finite(arrays, "star_variances", items)
+    if (variances <= 0).any():
+        raise ValueError("'star_variances' has numbers that are not above 0")
+    return StarModel(mean, effects, finite(arrays, "star_loadings", items, None), variances)
+
+
+def _places(arrays: Arrays, name: str, below: int) -> NDArray[np.int64]:
+    places = shaped(arrays, name, None)
+    inside = not places.size or 0 <= places.min() <= places.max() < below
+    if places.dtype.kind != "i" or not inside:
+        raise ValueError(f"'{name}' does not fit the list of items")
+    return places.astype(np.int64)

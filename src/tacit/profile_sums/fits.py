@@ -1,0 +1,103 @@
+"""One fit as a fact, and what several fits of the same people cost together.
+
+Source     mu^2 adds up: Dong, Roth, Su (2022); also where a later epsilon is chosen in view of
+           earlier releases: Smith, Thakurta: Fully adaptive composition for GDP (2022).
+Guarantee  For one person's whole profile through all fits: rows of earlier fits and new ones.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from tacit.accounting import GDPAccountant
+from tacit.profile_sums.events import combined_noise, compose_noises, noise_multipliers
+from tacit.profile_sums.settings import Settings
+
+MICRO_RHO = 10**6
+"""Steps of a ledger in one unit of rho."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One fit of some people."""
+
+    name: str
+    """Drawn at random."""
+    noises: tuple[float, ...]
+    """Noise multipliers of its sums."""
+    assumed_public: tuple[str, ...] = field(default=(), compare=False)
+    """What it read off the ratings and took for public: names of `public_facts`."""
+    failed: bool = field(default=False, compare=False)
+    """Whether it stopped after its first sum, and so released nothing."""
+
+    @classmethod
+    def new(cls, settings: Settings, assumed_public: Sequence[str] = ()) -> Fit:
+        """Name a fit that is about to be made."""
+        noises = tuple(noise_multipliers(settings))
+        return cls(secrets.token_hex(8), noises, tuple(assumed_public))
+
+    @classmethod
+    def from_row(cls, row: Sequence[Any]) -> Fit:
+        """Read what `to_row` wrote."""
+        name, noises, assumed_public = row[:3]
+        multipliers = tuple(float(noise) for noise in noises)
+        facts = tuple(str(fact) for fact in assumed_public)
+        return cls(str(name), multipliers, facts, failed=row[3:] == [True])
+
+    def to_row(self) -> list[Any]:
+        """JSON values; a fourth one only where the fit failed."""
+        row: list[Any] = [self.name, list(self.noises), list(self.assumed_public)]
+        return [*row, True] if self.failed else row
+
+    @property
+    def rho(self) -> Fraction:
+        """mu^2 / 2, never below the exact one."""
+        mu = GDPAccountant().add(compose_noises(self.noises)).mu
+        return Fraction(mu) ** 2 / 2
+
+    @property
+    def steps(self) -> int:
+        """rho in millionths, rounded up: what a ledger charges."""
+        return math.ceil(self.rho * MICRO_RHO)
+
+
+def total_epsilon(fits: Sequence[Fit], delta: float) -> float:
+    """Epsilon of all fits together, on the exact curve."""
+    accountant = GDPAccountant()
+    for fit in fits:
+        accountant.add(compose_noises(fit.noises))
+    return accountant.epsilon(delta)
+
+
+def assumed_public_by(fits: Sequence[Fit]) -> tuple[str, ...]:
+    """What any of the fits took for public, each once."""
+    names = [name for fit in fits for name in fit.assumed_public]
+    return tuple(dict.fromkeys(names))
+
+
+def fits_to_header(fits: Sequence[Fit], lifetime: float | None) -> dict[str, Any]:
+    """JSON values of a model's fits and of the epsilon that they may cost together."""
+    return {"fits": [fit.to_row() for fit in fits], "lifetime": lifetime}
+
+
+def fits_from_header(
+    header: Mapping[str, Any], settings: Settings
+) -> tuple[tuple[Fit, ...], float | None]:
+    """Read what `fits_to_header` wrote, of a model that was fitted with these settings.
+
+    Raises:
+        ValueError: the fits make no sense, or the last one has other noise than the settings.
+    """
+    lifetime = header["lifetime"]
+    fits = tuple(Fit.from_row(row) for row in header["fits"])
+    if not fits or any(not fit.noises or min(fit.noises) < 0 for fit in fits):
+        raise ValueError("its list of fits is empty or has negative noise")
+    expected = combined_noise(noise_multipliers(settings))
+    if not math.isclose(combined_noise(fits[-1].noises), expected, rel_tol=1e-5):
+        raise ValueError("its last fit has other noise than its settings")
+    return fits, None if lifetime is None else float(lifetime)

@@ -1,0 +1,118 @@
+"""Cards of a fit, composed from the events that it was charged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tacit.privacy import Adjacency, Basis, Guarantee, Trust
+from tacit.profile_sums.fits import Fit, assumed_public_by, total_epsilon
+from tacit.profile_sums.settings import Settings
+from tacit.recommenders.inputs import assumed, condition
+
+_UNIT = Adjacency("user", "add or remove")
+_NAME = "Private lists from noisy sums over people"
+_SOURCES = (
+    "docs/private.md, for the sums and the proof",
+    "Canonne, Kamath, Steinke: The discrete Gaussian (NeurIPS 2020), for the noise",
+    "Dong, Roth, Su: Gaussian differential privacy (2022), for epsilon and delta",
+    "Smith, Thakurta: Fully adaptive composition for GDP (2022), for several fits",
+    "Kearns, Pai, Roth, Ullman: Mechanism design in large games (2014), for joint privacy",
+)
+_LIFETIME = "each further fit on the same people costs more: 1 / sigma^2 adds up over fits"
+
+
+def card_before_fit(settings: Settings) -> Guarantee:
+    """Card of one fit whose catalogue and scale are public."""
+    return card_of_fits((Fit.new(settings),), settings.delta)
+
+
+def card_of_fits(fits: Sequence[Fit], delta: float, *, usefulness: str = "") -> Guarantee:
+    """Card of the last of some fits, and of all before it.
+
+    Args:
+        fits: All fits of these people.
+        delta: Probability that the bound of epsilon fails.
+        usefulness: What was released about how useful lists are, in words; none of the claim.
+    """
+    has_noise = all(noise > 0 for fit in fits for noise in fit.noises)
+    if not has_noise:
+        return card_without_noise()
+    return _card_with_noise(fits, delta, usefulness)
+
+
+def card_without_noise() -> Guarantee:
+    """Card of a fit at epsilon inf, which protects nobody."""
+    return Guarantee(
+        name=f"{_NAME}, without noise",
+        sentence="Nobody is protected: lists depend on everybody's rows without any noise.",
+        protects="nobody",
+        adjacency=_UNIT,
+        against="other people, who see their lists and may have the model file",
+        trust=Trust.PLATFORM,
+        basis=Basis.NONE,
+        epsilon=None,
+        delta=None,
+        lifetime=f"per fit: {_LIFETIME}",
+        assumptions=(),
+        not_covered=("everything: this is the non-private variant, for comparison",),
+        sources=_SOURCES,
+    )
+
+
+def _card_with_noise(fits: Sequence[Fit], delta: float, usefulness: str) -> Guarantee:
+    assumed_public = assumed_public_by(fits)
+    epsilon = total_epsilon(fits, delta)
+    sentence = (
+        f"What all others get to see is ({epsilon:.6g}, {delta:g})-differentially private "
+        "for each person's whole profile, in all domains together."
+    )
+    counted_fits = "one fit"
+    if len(fits) > 1:
+        counted_fits = f"all {len(fits)} fits"
+        last_epsilon = total_epsilon(fits[-1:], delta)
+        sentence += (
+            f" That is {len(fits)} fits together; the last one alone has epsilon "
+            f"{last_epsilon:.6g}."
+        )
+    sentence += condition(assumed_public)
+    if usefulness:
+        sentence += f" {usefulness}"
+    return Guarantee(
+        name=_NAME,
+        sentence=sentence,
+        protects="one person's whole profile, present or absent",
+        adjacency=_UNIT,
+        against=(
+            "all other people together, with their lists, explanations and the model file, which "
+            "may be given to everybody: they may know everything but that person's rows"
+        ),
+        trust=Trust.PLATFORM,
+        basis=Basis.CONDITIONAL if assumed_public else Basis.PROVED,
+        epsilon=epsilon,
+        delta=delta,
+        lifetime=f"{counted_fits}: {_LIFETIME}",
+        assumptions=(
+            *assumed(
+                "the catalogue, its domains and metadata, and the scale of stars", assumed_public
+            ),
+            "item metadata were made without these people's ratings or events",
+            (
+                f"{len(fits[-1].noises)} noisy sums over people, all charged before the first; in "
+                "each, all that one person adds is clipped together, to integers, and Gaussian "
+                "noise comes from the operating system's generator, by an exact integer sampler"
+            ),
+            "each sum's noise is drawn once: a fit that stops before its end publishes nothing",
+            (
+                "a person's own rows are used in the clear for their own list and nowhere else "
+                "after the release"
+            ),
+        ),
+        not_covered=(
+            "a person's own list, seen by another person: it is made from their own rows",
+            "the platform, which holds everybody's rows",
+            "reactions of people to their lists that become rows of a later fit",
+            "a profile that is changed rather than removed: at most twice the mu of a removal",
+            "what other people's rows reveal about a person even without that person's rows",
+        ),
+        sources=_SOURCES,
+    )

@@ -1,0 +1,292 @@
+"""A recommender that is fitted to everybody's rows by noisy sums, and serves lists."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import container
+from tacit.data.ratings import Column, Ratings, RatingScale
+from tacit.data.stored import Given
+from tacit.errors import DataError
+from tacit.privacy import Guarantee
+from tacit.profile_sums import guarantees
+from tacit.profile_sums.catalogue import CatalogueChoices
+from tacit.profile_sums.device_files import pack_device_file
+from tacit.profile_sums.files import fitted_from_parts, fitted_to_parts
+from tacit.profile_sums.fits import Fit
+from tacit.profile_sums.fitted import FittedLists, fit_lists, prepare_fit
+from tacit.profile_sums.people import read_history
+from tacit.profile_sums.release import ReleasedLists, describe_release
+from tacit.profile_sums.release_stars import StarModel
+from tacit.profile_sums.scoring import (
+    Reason,
+    largest_reasons,
+    personal_scores,
+    score_items,
+    split_score,
+)
+from tacit.profile_sums.settings import DEFAULT_DELTA, DEFAULT_EPSILON, Mode, Settings
+from tacit.recommenders import base, inputs
+from tacit.recommenders.base import Floats, History, Recommendations
+
+Likes = History | Iterable[Any]
+"""One person's own rows: item id to stars, or the ids of items they like."""
+
+
+class PrivateLists(base.ItemRecommender):
+    """Lists from four noisy sums over people, within one domain or across two.
+
+    Args:
+        epsilon: For a person's whole profile, added or removed; inf: no privacy.
+        delta: Probability that the bound of epsilon fails.
+        source: Names of the domains that people have rated in; None: all but the target.
+        target: Names of the domains of items in lists; None: all items are one domain.
+        domain: Name of the item metadata that names domains.
+        features: Names of public item metadata that tastes are made of; None: genres, tags,
+            categories, year, price where there are any; (): none.
+        mode: "auto": by the noisy number of people; "taste"; "top-items".
+        like_at: Least rating that is a like; None: 70 % of the way up the scale.
+        stars: Whether to release stars, too, with 40 % of mu^2, for `predict`.
+
+    Attributes:
+        fitted_: Everything that the fit left; no person is in it.
+        released_: All that left the platform, but for stars.
+        stars_: What stars are predicted from; None without `stars`.
+        item_ids_: What lists are made of.
+        context_ids_: What a history is read for.
+        people_: The ratings that were fitted to, until the model is saved or copied.
+    """
+
+    fitted_: FittedLists
+    released_: ReleasedLists
+    stars_: StarModel | None
+    context_ids_: Column
+    settings_: Settings
+    scale_: RatingScale
+
+    def __init__(
+        self,
+        epsilon: float = DEFAULT_EPSILON,
+        delta: float = DEFAULT_DELTA,
+        *,
+        source: str | Sequence[str] | None = None,
+        target: str | Sequence[str] | None = None,
+        domain: str = "domain",
+        features: Sequence[str] | None = None,
+        mode: Mode = "auto",
+        like_at: float | None = None,
+        stars: bool = False,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.source = source
+        self.target = target
+        self.domain = domain
+        self.features = features
+        self.mode: Mode = mode
+        self.like_at = like_at
+        self.stars = stars
+
+    @property
+    def settings(self) -> Settings:
+        """The parameters, checked; ConfigError for one that cannot be."""
+        return Settings(self.epsilon, self.delta, self.mode, self.like_at, self.stars)
+
+    @property
+    def choices(self) -> CatalogueChoices:
+        """Which items and metadata of the catalogue are used."""
+        return CatalogueChoices(self.source, self.target, self.domain, self.features)
+
+    def fit(self, ratings: Given, y: None = None) -> Self:
+        """Learn from everybody.
+
+        Args:
+            ratings: In memory, in buckets on disk or on a cluster; the sums are the same.
+            y: Not used, as scikit-learn has it.
+
+        Raises:
+            DataError: the ratings or the catalogue cannot be used.
+            ConfigError: the parameters do not fit them.
+        """
+        prepared = prepare_fit(ratings, self.settings, self.choices)
+        new_fit = Fit.new(prepared.settings, prepared.assumed_public)
+        self._hold(fit_lists(prepared, (new_fit,), None), prepared.catalogue)
+        return self
+
+    def _hold(self, fitted: FittedLists, people: Ratings | None) -> None:
+        """Take over what a fit left. people: the ratings that were fitted to."""
+        self.fitted_ = fitted
+        self.released_ = fitted.released
+        self.stars_ = fitted.stars
+        self.item_ids_ = fitted.item_ids
+        self.context_ids_ = fitted.context_ids
+        self.settings_ = fitted.settings
+        self.scale_ = fitted.scale
+        self.titles_ = fitted.titles
+        self.people_ = people
+
+    @property
+    def history_ids_(self) -> Column:
+        """(items,) ids that a history may hold."""
+        return self.fitted_.history_ids
+
+    def recommend(
+        self,
+        user: Any = None,
+        *,
+        history: Likes | None = None,
+        n: int = 10,
+        exclude: Collection[Any] = (),
+        candidates: Collection[Any] | None = None,
+    ) -> Recommendations:
+        """Recommend the n best items that are not in the history.
+
+        Args:
+            user: One of those fitted to, who is known until the model is saved.
+            history: Item id to stars, or ids of liked items.
+            n: Length of the list.
+            exclude: Ids to leave out, too.
+            candidates: Ids to choose from; None: all.
+        """
+        own = self._own_rows(user, history)
+        left_out = {*own, *inputs.checked_ids(exclude, "exclude")}
+        best = base.top_n(
+            self._score(own),
+            self.item_ids_,
+            n=n,
+            user=user,
+            left_out=left_out,
+            candidates=candidates,
+        )
+        return best.named(self.titles_)
+
+    def recommend_many(self, histories: Sequence[Likes], *, n: int = 10) -> list[Recommendations]:
+        """A list for each history, in their order; `user_id` is its place."""
+        return [self.recommend(place, history=own, n=n) for place, own in enumerate(histories)]
+
+    def predict(
+        self, items: Sequence[Any], user: Any = None, *, history: Likes | None = None
+    ) -> Floats:
+        """(len(items),) predicted stars if `stars`, else scores; NaN for what is in no list."""
+        own = self._own_rows(user, history)
+        if self.stars_ is None:
+            return base.pick(self._score(own), self.item_ids_, items)
+        targets, context = self.fitted_.target_places, self.fitted_.context_places
+        places = []
+        for item in own:  # target items come first, then those of another domain
+            if item in targets:
+                places.append(targets[item])
+            elif item in context:
+                places.append(len(targets) + context[item])
+            else:
+                places.append(-1)
+        stars = np.fromiter(own.values(), float)
+        predicted = self.stars_.predict(
+            stars, np.array(places, dtype=np.int64), len(targets), self.scale_
+        )
+        return base.pick(predicted, self.item_ids_, items)
+
+    def similar_items(self, item: Any, *, n: int = 10) -> Recommendations:
+        """The n items that liking `item` alone speaks most for, beyond popularity; or DataError."""
+        own = self._own_rows(None, [item])
+        if item not in self.history_ids_.tolist():
+            raise DataError("no such item", found=item)
+        profile = self.fitted_.profile(own)
+        scores = personal_scores(profile, self.released_, self.settings_)[0]
+        best = base.top_n(scores, self.item_ids_, n=n, user=None, left_out=own, candidates=None)
+        return best.named(self.titles_)
+
+    def explain(
+        self, item: Any, user: Any = None, *, history: Likes | None = None, n: int = 3
+    ) -> tuple[Reason, ...]:
+        """Explain an item's score by own items and by features of them, largest first.
+
+        Made from the release and the person's own rows: it spends nothing. Empty where everybody
+        gets the same list.
+
+        Args:
+            item: Id of an item of the lists.
+            user: As for `recommend`.
+            history: As for `recommend`.
+            n: Reasons of each kind at most.
+
+        Raises:
+            DataError: no list is made of this item.
+        """
+        profile = self.fitted_.profile(self._own_rows(user, history))
+        n = inputs.checked_n(n)
+        ids = self.item_ids_.tolist()
+        if item not in ids:
+            raise DataError("no such item among those that lists are made of", found=item)
+        parts = split_score(profile, ids.index(item), self.released_, self.settings_)
+        own_ids = self.context_ids_[parts.items].tolist()
+        return (
+            *largest_reasons("item", own_ids, parts.added_by_item, n),
+            *largest_reasons("feature", self.fitted_.feature_names, parts.added_by_feature, n),
+        )
+
+    def device_file(self) -> bytes:
+        """Pack what devices need to make lists: all of it is released or public.
+
+        Numbers have 16 bits, so scores differ a little from `recommend`'s.
+        """
+        (card,) = self.guarantees()
+        return pack_device_file(self.fitted_, card)
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """One card, composed from the events that the fit was charged."""
+        usefulness = self.summary()
+        fits, delta = self.fitted_.fits, self.settings_.delta
+        card = guarantees.card_of_fits(fits, delta, usefulness=usefulness)
+        return (card,)
+
+    def summary(self) -> str:
+        """What the fit found about the use of lists, from released numbers alone."""
+        self._fitted()
+        return describe_release(self.released_)
+
+    __getstate__ = base.without_people
+
+    def save(self, path: str | Path) -> None:
+        """Write what was released. No person is in the file."""
+        container.write(path, *self.parts())
+
+    def parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Header of the model file, and its arrays."""
+        self._fitted()
+        return fitted_to_parts(self.fitted_)
+
+    @classmethod
+    def from_parts(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
+        """Make the model of a checked file; ValueError for parts that do not fit together."""
+        fitted = fitted_from_parts(header, arrays)
+        settings, choices = fitted.settings, fitted.choices
+        model = cls(
+            settings.epsilon,
+            settings.delta,
+            source=choices.source,
+            target=choices.target,
+            domain=choices.domain,
+            features=choices.features,
+            mode=settings.mode,
+            like_at=settings.like_at,
+            stars=settings.stars,
+        )
+        model._hold(fitted, None)
+        return model
+
+    def _own_rows(self, user: Any, history: Likes | None) -> History:
+        self._fitted()
+        if history is not None:
+            return read_history(history, self.scale_, self.item_ids_)
+        return self.people_.history(user) if self.people_ is not None else {}
+
+    def _score(self, history: History) -> Floats:
+        scores = score_items(self.fitted_.profile(history), self.released_, self.settings_)
+        first: Floats = scores[0]
+        return first

@@ -1,0 +1,7 @@
+"""Texts of options that the commands of both designs have."""
+
+FEATURES_HELP = (
+    "Columns of public item metadata, with commas; default: genres, tags, categories, price, year "
+    "where there are any; '' for none."
+)
+STARS_HELP = "Also release mean stars, to predict stars: 40 % of the budget."

@@ -1,0 +1,143 @@
+"""Scores of items for people, and reasons for them, from the release and a person's own rows alone.
+
+A list spends nothing: it is made from what was released and that person's own rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.engine.profile_kernels.types import Profiles
+from tacit.profile_sums.release import ReleasedLists, TasteModel
+from tacit.profile_sums.settings import Settings
+from tacit.profile_sums.sums.moment import people_tastes
+from tacit.profile_sums.sums.top_items import TopItemsModel, unit_rows
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+ReasonKind = Literal["item", "feature"]
+
+POPULARITY_WEIGHT_OF_TOP_ITEMS = 0.3
+"""Weight of an item's share of likes beside what top items add."""
+_LEAST_LENGTH = 1e-300
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One of a person's own items, or a feature of them, that speaks for an item."""
+
+    kind: ReasonKind
+    name: Any
+    """Id of the item, or name of the feature."""
+    score: float
+    """What it adds to the item's score."""
+
+
+def score_items(people: Profiles, released: ReleasedLists, settings: Settings) -> Floats:
+    """(people, target items) scores that lists are ranked by."""
+    if not released.serves_lists:
+        return np.tile(released.means, (len(people.offsets) - 1, 1))
+    is_taste = isinstance(released.personal, TasteModel)
+    weight = 1 if is_taste else POPULARITY_WEIGHT_OF_TOP_ITEMS
+    return personal_scores(people, released, settings) + released.means * weight
+
+
+def personal_scores(people: Profiles, released: ReleasedLists, settings: Settings) -> Floats:
+    """(people, target items) what each person's own rows add to popularity.
+
+    Tastes: cut(z V) B'. Top items: unit row W. 0 where only popularity was released.
+    """
+    model = released.personal
+    if isinstance(model, TasteModel):
+        features = people_tastes(people, model.centre, model.features, everybody=True)
+        tastes = features @ model.directions
+        return (tastes * _cut_factor(tastes, settings)) @ model.items.T
+    scores = np.zeros((len(people.offsets) - 1, len(released.means)))
+    if isinstance(model, TopItemsModel):
+        rows = unit_rows(people, model.context, likes=people.one_domain)
+        scores[:, model.targets] = rows @ model.weights
+    return scores
+
+
+def _cut_factor(tastes: Floats, settings: Settings) -> Floats:
+    """(people, 1) factor that brings tastes (people, k) to the largest norm that lists use."""
+    largest = settings.personal_clip * math.sqrt(tastes.shape[1])
+    lengths = np.maximum(np.linalg.norm(tastes, axis=1, keepdims=True), _LEAST_LENGTH)
+    factor: Floats = np.minimum(1, largest / lengths)
+    return factor
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreParts:
+    """What makes up one item's score beyond popularity."""
+
+    items: Ints
+    """(n,) places of context items."""
+    added_by_item: Floats
+    """(n,) what each of them adds."""
+    added_by_feature: Floats
+    """(f,) what each feature adds that the person has more of than most."""
+
+
+_NO_PARTS = ScoreParts(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+
+
+def split_score(
+    person: Profiles, item: int, released: ReleasedLists, settings: Settings
+) -> ScoreParts:
+    """Split the score of one target item into parts; without any where all get the same list.
+
+    Args:
+        person: Profile of one person.
+        item: Place of the target item.
+        released: The release.
+        settings: Choices of the fit.
+    """
+    model = released.personal
+    if not released.serves_lists or not len(person.items):
+        return _NO_PARTS
+    if isinstance(model, TopItemsModel):
+        return _split_by_top_items(person, item, model)
+    assert isinstance(model, TasteModel)
+    return _split_by_tastes(person, item, model, settings)
+
+
+def _split_by_top_items(person: Profiles, item: int, model: TopItemsModel) -> ScoreParts:
+    column = np.flatnonzero(model.targets == item)
+    if not len(column):
+        return _NO_PARTS
+    row = unit_rows(person, model.context, likes=person.one_domain)[0]
+    return ScoreParts(model.context, row * model.weights[:, column[0]], np.zeros(0))
+
+
+def _split_by_tastes(
+    person: Profiles, item: int, model: TasteModel, settings: Settings
+) -> ScoreParts:
+    """Split by own items, and by those features that the person has more of than most."""
+    pull = model.directions @ model.items[item]
+    weights = np.where(person.liked, 1.0, person.other_weight) * model.centre.damping[person.items]
+    weights = weights / weights.sum()
+    differences = model.features[person.items].toarray() - model.centre.mean
+    surplus = weights @ differences
+    tastes = surplus[None] @ model.directions
+    cut = _cut_factor(tastes, settings)[0]
+    return ScoreParts(
+        items=person.items,
+        added_by_item=(differences @ pull) * weights * cut,
+        added_by_feature=np.where(surplus > 0, surplus * pull, 0) * cut,
+    )
+
+
+def largest_reasons(
+    kind: ReasonKind, names: Sequence[Any], added: Floats, n: int
+) -> Iterator[Reason]:
+    """Give at most n reasons that speak for an item, largest first."""
+    for place in np.argsort(-added, kind="stable")[:n].tolist():
+        if added[place] > 0:
+            yield Reason(kind, names[place], float(added[place]))

@@ -1,0 +1,117 @@
+"""Every choice of a fit, checked once. All of it is public."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Literal, get_args
+
+from tacit.errors import ConfigError, PrivacyError
+
+Mode = Literal["auto", "taste", "top-items"]
+
+DEFAULT_EPSILON = 1.0
+DEFAULT_DELTA = 1e-6
+EPSILON_HELP = "Epsilon for a person's whole profile; inf: no privacy."
+DELTA_HELP = "Probability that the bound of epsilon fails, such as 1e-6."
+
+STAR_SUM_SHARES = (0.25, 0.15, 0.6)
+"""Shares of the three sums of stars (means, Gram matrix, factors) in the mu^2 of stars."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The choices of one fit, by the names of the command line's options."""
+
+    epsilon: float = DEFAULT_EPSILON
+    """For one person's whole profile, added or removed; inf: the non-private variant."""
+    delta: float = DEFAULT_DELTA
+    """Probability that the bound of epsilon fails."""
+    mode: Mode = "auto"
+    """'auto' decides from the noisy number of people; 'taste'; 'top-items'."""
+    like_at: float | None = None
+    """Least rating that is a like; None: 70 % of the way up the scale."""
+    stars: bool = False
+    """Whether stars are released, too."""
+    star_share: float = 0.4
+    """Share of stars in the whole mu^2, divided by `STAR_SUM_SHARES`."""
+    shares: tuple[float, float, float, float] = (0.25, 0.125, 0.125, 0.5)
+    """Shares of sums 1, 2a, 2b and 3 in the mu^2 of lists."""
+    presence: float = 0.5
+    """Norm of the entry of sum 1 that counts people."""
+    damping: float = 0.25
+    """Power of an item's frequency by which frequent items weigh less in a profile."""
+    other_weight: float = 0.4
+    """Weight in a profile of an item that is rated and not liked; a liked one has 1."""
+    moment_clip: float = 0.2
+    """Norm of one person's row in sum 2a."""
+    feature_clip: float = 1.0
+    """Norm of one person's table in sum 2b, divided by sqrt(number of features)."""
+    item_clip: float = 0.7
+    """Norm of one person's table in sum 3, divided by sqrt(number of directions)."""
+    mean_row: float = 0.3
+    """Weight of a person's tastes themselves, in the last row of sum 3."""
+    directions: int = 12
+    """Largest number of directions of taste."""
+    edge: float = 0.8
+    """A direction counts above this share of the largest singular value of noise."""
+    personal_clip: float = 2.5
+    """Largest norm of the tastes that a list is made from, divided by sqrt(directions)."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _as_float("epsilon", self.epsilon))
+        object.__setattr__(self, "delta", _as_float("delta", self.delta))
+        if not self.epsilon > 0:
+            raise ConfigError(f"epsilon is above 0, or inf without privacy; got {self.epsilon}.")
+        if not 0 < self.delta < 1:
+            raise ConfigError(
+                f"delta is a chance above 0 and below 1, such as 1e-6; got {self.delta}."
+            )
+        if self.mode not in get_args(Mode):
+            raise ConfigError(f"mode is 'auto', 'taste' or 'top-items'; got {self.mode!r}.")
+        if self.like_at is not None and not math.isfinite(self.like_at):
+            raise ConfigError(f"like_at is a finite number of stars; got {self.like_at}.")
+        positive = len(self.shares) == 4 and all(share > 0 for share in self.shares)
+        if not positive or not math.isclose(math.fsum(self.shares), 1):
+            raise ConfigError(
+                f"shares are four numbers above 0 that add up to 1; got {self.shares}."
+            )
+        if not 0 < self.star_share < 1:
+            raise ConfigError(f"star_share lies between 0 and 1; got {self.star_share}.")
+        if not 0 < self.presence < 1 or self.directions < 2:
+            raise ConfigError("presence lies between 0 and 1, and directions are 2 or more.")
+
+    @property
+    def all_shares(self) -> tuple[float, ...]:
+        """Shares of all sums in the whole mu^2, those of stars last; they add up to 1."""
+        if not self.stars:
+            return self.shares
+        list_shares = [(1 - self.star_share) * share for share in self.shares]
+        star_shares = [self.star_share * share for share in STAR_SUM_SHARES]
+        return (*list_shares, *star_shares)
+
+    @property
+    def is_private(self) -> bool:
+        return math.isfinite(self.epsilon)
+
+
+def _as_float(name: str, value: object) -> float:
+    """Convert a number, also one of numpy's, which JSON does not know; ConfigError otherwise."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ConfigError(f"{name} is a number; got {value!r}.")
+    return float(value)
+
+
+def refuse_filter(epsilon: float, *, per_item: int, per_user: int) -> None:
+    """Raise PrivacyError for a private fit to items or people chosen by their ratings' number."""
+    if math.isfinite(epsilon) and per_user > 1:
+        raise PrivacyError(
+            "--per-user leaves people out by how many ratings they have, and an item that only "
+            "such people rated goes with them: no noise hides that. Leave it out."
+        )
+    if math.isfinite(epsilon) and per_item > 1:
+        raise PrivacyError(
+            "--per-item leaves items out by how many people rated them: one person can decide "
+            "that, and no noise hides it. Leave it out; a private fit serves every item."
+        )

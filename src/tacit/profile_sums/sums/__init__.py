@@ -1,0 +1,13 @@
+"""The released sums, one file each: one person's contribution, clip, noise, and what is made of it.
+
+clipping.py       the resolution of a sum, and the clip as the kernels read it
+counts.py         sum 1: how often items are used and liked, and how many people there are
+taste_maps.py     released linear maps of tastes, which sums 2b and 3 use
+moment.py         sum 2a: the second moment of tastes
+products.py       sum 2b: features of likes times tastes
+item_tastes.py    sum 3: what the likers of each item have in common
+top_items.py      in place of 2a, 2b and 3: products of the most popular items
+star_means.py     stars of items above the person's mean
+star_head.py      the Gram matrix of stars of the most rated items
+star_factors.py   stars of items times the person's tastes
+"""

@@ -1,0 +1,19 @@
+"""The resolution of a sum, and its clip as the kernels read it."""
+
+from __future__ import annotations
+
+import math
+
+from tacit.engine.profile_kernels.clip import ClipRule
+from tacit.mechanisms.sums import SumRelease
+
+
+def resolution_for(norm: float) -> float:
+    """Size of a step: a power of two, such that `norm` is 4,096 to 8,191 steps."""
+    return 2.0 ** (math.floor(math.log2(norm)) - 12)
+
+
+def clip_rule(mechanism: SumRelease) -> ClipRule:
+    """How the kernels clip one person's table for a mechanism; not at all without noise."""
+    largest_square = mechanism.squared_norm if mechanism.noise_multiplier else -1
+    return ClipRule(mechanism.norm, mechanism.resolution, largest_square)

@@ -1,0 +1,128 @@
+"""Sum 1: how often each item is used and liked, and how many people there are.
+
+Sees       all rows.
+Releases   one entry for an item's weight among context items (across domains), one for its likes
+           among target items, and one for the number of people.
+Clips      one person's whole vector at norm 1: two unit vectors of items and the entry `presence`.
+Makes      shares of likes, from which everybody's popularity is served; and the centre from which
+           profiles are measured.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.engine.profile_kernels.counts import add_counts
+from tacit.engine.profile_kernels.types import ProfileCentre, Profiles
+from tacit.mechanisms.sums import SumRelease
+from tacit.profile_sums.features import FeatureTables
+from tacit.profile_sums.people import People
+from tacit.profile_sums.settings import Settings
+from tacit.profile_sums.sums.clipping import clip_rule, resolution_for
+
+Floats = NDArray[np.float64]
+
+FEWEST_PEOPLE = 50
+"""At a noisy number of people of at most this, no sum of lists is made after the counts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """The release of sum 1, as shares of people; unbiased, so that some may be negative."""
+
+    context: Floats
+    """(context items,) share of people who use each; in one domain of those who like it."""
+    targets: Floats
+    """(target items,) share of people who like each."""
+    deviation: float
+    """Standard deviation of the noise in each share."""
+    people: float
+    """Noisy number of people, 1 or more."""
+    too_few: bool
+    """Whether there are too few people for further sums."""
+
+    @property
+    def means(self) -> Floats:
+        """(target items,) shares for serving: at least half the noise."""
+        return np.maximum(self.targets, self.deviation / 2)
+
+    @property
+    def floored_context(self) -> Floats:
+        """(context items,) shares for damping: at least half the noise."""
+        return np.maximum(self.context, self.deviation / 2)
+
+
+def unit_share(settings: Settings, *, one_domain: bool) -> float:
+    """Norm of each unit vector of items in a person's vector, whose whole norm is 1."""
+    vectors = 1 if one_domain else 2
+    return math.sqrt((1 - settings.presence**2) / vectors)
+
+
+def counts_mechanism(entries: int, noise: float) -> SumRelease:
+    return SumRelease(noise, entries, norm=1.0, resolution=resolution_for(1.0))
+
+
+def sum_counts(
+    people: Profiles, context_items: int, mechanism: SumRelease, settings: Settings
+) -> NDArray[Any]:
+    """Sum everybody's clipped vector, before noise: PRIVATE."""
+    total = mechanism.zero_table()
+    share = unit_share(settings, one_domain=people.one_domain)
+    add_counts(people, context_items, share, settings.presence, clip_rule(mechanism), total[:, 0])
+    return total
+
+
+def release_counts(
+    people: People, context_items: int, target_items: int, noise: float, settings: Settings
+) -> Counts:
+    """Release sum 1.
+
+    Args:
+        people: Everybody's profile.
+        context_items: How many context items there are.
+        target_items: How many target items there are.
+        noise: Noise multiplier; 0 without noise.
+        settings: Choices of the fit.
+    """
+    own_entries = 0 if people.one_domain else context_items
+    mechanism = counts_mechanism(own_entries + target_items + 1, noise)
+    add = partial(sum_counts, context_items=own_entries, mechanism=mechanism, settings=settings)
+    released = mechanism.add_noise(people.total(add))[:, 0]
+    noisy_people = float(released[-1]) / settings.presence
+    fewest = FEWEST_PEOPLE if noise else 1
+    n_people = max(noisy_people, float(fewest))
+    scale = unit_share(settings, one_domain=people.one_domain) * n_people
+    shares = released[:-1] / scale
+    return Counts(
+        context=shares if people.one_domain else shares[:context_items],
+        targets=shares[own_entries:],
+        deviation=mechanism.deviation / scale,
+        people=n_people,
+        too_few=noise > 0 and noisy_people <= FEWEST_PEOPLE,
+    )
+
+
+def profile_centre(counts: Counts, features: FeatureTables, settings: Settings) -> ProfileCentre:
+    """Damp frequent context items, and average the features of a profile.
+
+    With c the floored shares of context items, m their mean and F their features:
+
+        damping_i = (max(c_i, median c, m / 1000) / m)^-settings.damping
+        mean      = F' (counts.context * damping), divided by the sum of these weights
+    """
+    floored = counts.floored_context
+    mean = float(floored.mean())
+    if mean > 0:
+        least = max(float(np.median(floored)), 1e-3 * mean)
+        damping = (np.maximum(floored, least) / mean) ** -settings.damping
+    else:
+        damping = np.ones(len(floored))
+    weights = counts.context * damping
+    total = max(float(weights.sum()), 1e-6)
+    return ProfileCentre(damping, features.context.T @ (weights / total))

@@ -1,0 +1,80 @@
+"""Sum 2a: the second moment of people's tastes, in the space of public features.
+
+Source     the Gram matrix: Dwork, Talwar, Thakurta, Zhang: Analyze Gauss (STOC 2014).
+Sees       all rows, public features, and the release of sum 1.
+Releases   sum over people of z z' (f, f), where z are a person's tastes.
+Clips      one person's row z.
+Makes      the whitening A, in which tastes have a second moment near 1.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.engine.profile_kernels.tastes import fill_tastes
+from tacit.engine.profile_kernels.types import ProfileCentre, Profiles
+from tacit.mechanisms.gram import GramRelease
+from tacit.profile_sums.features import FeatureTables, kernel_rows
+from tacit.profile_sums.people import People, blocks_of_people
+from tacit.profile_sums.settings import Settings
+from tacit.profile_sums.sums.clipping import resolution_for
+from tacit.profile_sums.sums.taste_maps import orient_columns
+
+Floats = NDArray[np.float64]
+
+_RIDGE_WITHOUT_NOISE = 1e-6
+
+
+def people_tastes(
+    people: Profiles, centre: ProfileCentre, features: sparse.csr_array, *, everybody: bool = False
+) -> Floats:
+    """(people, f) tastes z: mean features of a profile less those of the average one.
+
+    Args:
+        people: Their profiles.
+        centre: Damping of context items, and the average profile.
+        features: (context items, f)
+        everybody: For serving: also people without likes have tastes.
+    """
+    rows = np.empty((len(people.offsets) - 1, features.shape[1]))
+    fill_tastes(people, centre, kernel_rows(features), everybody, rows)
+    return rows
+
+
+def sum_moments(
+    people: Profiles, centre: ProfileCentre, features: sparse.csr_array, mechanism: GramRelease
+) -> NDArray[Any]:
+    """Sum z z' of everybody's clipped tastes, before noise: PRIVATE."""
+    tastes = (people_tastes(block, centre, features) for block in blocks_of_people(people))
+    return mechanism.total(tastes)
+
+
+def release_whitening(
+    people: People,
+    centre: ProfileCentre,
+    features: FeatureTables,
+    n_people: float,
+    noise: float,
+    settings: Settings,
+) -> Floats:
+    """Release sum 2a and make (f, f) A from it.
+
+    With M = sum / n_people = U diag(s) U', A = U diag(max(s, 0) + ridge)^(-1/2), where the ridge is
+    the reach of the noise: A' z has a second moment near 1 where M exceeds the noise.
+    """
+    mechanism = GramRelease(
+        noise, features.width, settings.moment_clip, resolution_for(settings.moment_clip)
+    )
+    add = partial(sum_moments, centre=centre, features=features.context, mechanism=mechanism)
+    released = mechanism.add_noise(people.total(add))
+    deviation = mechanism.sigma * mechanism.resolution**2 / n_people
+    values, vectors = np.linalg.eigh(released / n_people)
+    ridge = deviation * math.sqrt(features.width) if noise else _RIDGE_WITHOUT_NOISE
+    whitening: Floats = orient_columns(vectors) * (np.maximum(values, 0) + ridge) ** -0.5
+    return whitening

@@ -1,0 +1,99 @@
+"""Sum 2b: features of a person's likes times their tastes without the like.
+
+Sees       all rows, public features, and the releases of sums 1 and 2a.
+Releases   sum over people of an (f, f) table; its rows are features of likes, its columns whitened
+           tastes.
+Clips      one person's whole table.
+Makes      the directions V of taste that tell which features are liked.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.engine.profile_kernels.products import add_feature_products
+from tacit.engine.profile_kernels.types import ProfileCentre, Profiles
+from tacit.mechanisms.sums import SumRelease
+from tacit.profile_sums.features import FeatureTables, kernel_rows
+from tacit.profile_sums.people import People
+from tacit.profile_sums.settings import Settings
+from tacit.profile_sums.sums.clipping import clip_rule, resolution_for
+from tacit.profile_sums.sums.counts import Counts
+from tacit.profile_sums.sums.taste_maps import LEAST_REST, orient_columns, taste_map
+
+Floats = NDArray[np.float64]
+
+
+def products_mechanism(width: int, noise: float, settings: Settings) -> SumRelease:
+    norm = settings.feature_clip * math.sqrt(width)
+    return SumRelease(noise, width, width, norm, resolution_for(norm))
+
+
+def sum_feature_products(
+    people: Profiles,
+    centre: ProfileCentre,
+    features: FeatureTables,
+    whitening: Floats,
+    mean_likes: Floats,
+    mechanism: SumRelease,
+) -> NDArray[Any]:
+    """Sum everybody's clipped table, before noise: PRIVATE.
+
+    Args:
+        people: Their profiles.
+        centre: From which profiles are measured.
+        features: Public features of both sides.
+        whitening: (f, f) A of sum 2a.
+        mean_likes: (f,) mean features of likes.
+        mechanism: Says how tables are clipped.
+    """
+    total = mechanism.zero_table()
+    add_feature_products(
+        people,
+        centre,
+        kernel_rows(features.context),
+        kernel_rows(features.targets),
+        taste_map(whitening, centre, features.targets),
+        mean_likes,
+        LEAST_REST,
+        clip_rule(mechanism),
+        total,
+    )
+    return total
+
+
+def release_directions(
+    people: People,
+    centre: ProfileCentre,
+    features: FeatureTables,
+    counts: Counts,
+    whitening: Floats,
+    noise: float,
+    settings: Settings,
+) -> Floats:
+    """Release sum 2b and make (f, k) V = A U_k from it.
+
+    U_k are the left singular vectors of the transposed sum whose values exceed `settings.edge`
+    times the largest singular value of noise, about 2 sqrt(f) deviation; two at least.
+    """
+    width = features.width
+    mechanism = products_mechanism(width, noise, settings)
+    add = partial(
+        sum_feature_products,
+        centre=centre,
+        features=features,
+        whitening=whitening,
+        mean_likes=features.targets.T @ counts.targets,
+        mechanism=mechanism,
+    )
+    released = mechanism.add_noise(people.total(add))
+    vectors, values, _ = np.linalg.svd(released.T)
+    largest_noise = 2 * math.sqrt(width) * mechanism.deviation
+    significant = max(int((values > settings.edge * largest_noise).sum()), 2)
+    k = min(significant, settings.directions, width)
+    return np.ascontiguousarray(whitening @ orient_columns(vectors)[:, :k])

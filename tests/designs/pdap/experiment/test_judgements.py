@@ -1,0 +1,173 @@
+"""Orderings, claims and summaries: what rows of runs say of the paper."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tacit.designs.pdap.experiment.claims import regret_claims
+from tacit.designs.pdap.experiment.orderings import orderings, verdict_of
+from tacit.designs.pdap.experiment.paper_figures import accuracy_beside
+from tacit.designs.pdap.experiment.run import Row
+from tacit.designs.pdap.experiment.summary import regret_over_time, summaries
+from tacit.evaluation import Interval
+
+
+def row(
+    policy,
+    accuracy,
+    *,
+    seed=0,
+    arrivals=5000,
+    epsilon=math.inf,
+    protocol="cumulative",
+    test=0,
+    average_regret=0.1,
+    first_forwarded=None,
+):
+    return Row(
+        policy=policy,
+        epsilon=epsilon,
+        protocol=protocol,
+        arrivals=arrivals,
+        test=test,
+        seed=seed,
+        accuracy=accuracy,
+        regret=average_regret * arrivals,
+        average_regret=average_regret,
+        explored=0.25,
+        trained=0.25,
+        exploited=0.5,
+        forwarded=0.5,
+        first_forwarded=first_forwarded,
+        best=0.9,
+        epsilon_spent_per_visit=math.inf,
+    )
+
+
+def test_orderings_are_paired_over_seeds():
+    """Differences of 5, 6 and 7 points hold; one seed tells nothing; the reverse is said."""
+    rows = [row("dap", 0.8, seed=s) for s in range(3)]
+    rows += [row("cap", 0.75 - 0.01 * s, seed=s) for s in range(3)]
+    rows += [row("dup", 0.9 - 0.01 * s, seed=s) for s in range(3)]
+    found = {(one.above, one.below): one for one in orderings(rows)}
+    assert found["dap", "cap"].verdict == "holds"
+    assert found["dap", "cap"].difference.mean == pytest.approx(0.06)
+    assert found["dap", "dup"].verdict == "the reverse"
+    assert orderings(rows[:1] + rows[3:4])[0].verdict == "one seed only"
+    assert verdict_of(Interval(0.0, -0.1, 0.1)) == "not distinguished"
+
+
+def test_each_protocol_has_orderings_of_its_own():
+    """DAP above CAP in one test and below it in the other are two lines."""
+    rows = []
+    for seed in range(3):
+        noise = 0.001 * seed
+        rows += [row("dap", 0.5, seed=seed), row("cap", 0.4 + noise, seed=seed)]
+        rows += [
+            row("dap", 0.5, seed=seed, protocol="train-then-test", test=100),
+            row("cap", 0.6 + noise, seed=seed, protocol="train-then-test", test=100),
+        ]
+    found = {(one.protocol, one.test): one.verdict for one in orderings(rows)}
+    assert found == {("cumulative", 0): "holds", ("train-then-test", 100): "the reverse"}
+
+
+def test_summaries_have_a_row_for_each_protocol_and_size():
+    """The end of the training, not its checkpoints, and each test; means and intervals."""
+    rows = [row("dap", 0.1, arrivals=2500, seed=s) for s in range(2)]
+    rows += [row("dap", 0.5 + 0.2 * s, seed=s, first_forwarded=30 + s) for s in range(2)]
+    rows += [row("dap", 0.3, seed=s, protocol="train-then-test", test=n)
+             for s in range(2) for n in (10, 20)]  # fmt: skip
+    found = summaries(rows)
+    assert [(one.protocol, one.test) for one in found] == [
+        ("cumulative", 0),
+        ("train-then-test", 10),
+        ("train-then-test", 20),
+    ]
+    assert found[0].accuracy == pytest.approx(0.6)
+    assert found[0].low < 0.6 < found[0].high
+    assert (found[0].seeds, found[0].first_forwarded) == (2, 30)
+    assert (found[1].low, found[1].high) == (pytest.approx(0.3), pytest.approx(0.3))
+
+
+def test_regret_over_time_has_the_training_alone():
+    """One point for each checkpoint, with the mean over seeds."""
+    rows = [
+        row("dap", 0.5, arrivals=n, seed=s, average_regret=0.2 - 0.00001 * n + 0.01 * s)
+        for n in (1000, 5000)
+        for s in range(3)
+    ]
+    rows.append(row("dap", 0.5, protocol="train-then-test", test=10))
+    found = regret_over_time(rows)
+    assert [point.arrivals for point in found] == [1000, 5000]
+    assert found[0].average_regret == pytest.approx(0.2)
+    assert found[1].average_regret == pytest.approx(0.16)
+    assert found[1].low < 0.16 < found[1].high
+
+
+def claims_of(**regrets):
+    """Claims where each policy has this average regret, plus a little for each of three seeds."""
+    names = {"p_dap": ("p-dap", 0.01), "p_dap_1": ("p-dap", 1.0), "gp_dap": ("gp-dap", 0.01)}
+    rows = []
+    for name, regret in regrets.items():
+        policy, epsilon = names.get(name, (name, math.inf))
+        for seed in range(3):
+            level = regret + 0.0001 * seed
+            rows.append(row(policy, 0.5, seed=seed, epsilon=epsilon, average_regret=level))
+    return {(one.item, one.policy, one.claim[:20]): one for one in regret_claims(rows)}
+
+
+def test_claims_about_levels_of_regret():
+    """DAP at .019 keeps the paper's .02 and at .03 does not; P-DAP's limit at .01 is .03."""
+    held = claims_of(dap=0.019, p_dap=0.029)
+    assert held["Figure 6", "dap", "average regret at th"].verdict == "holds"
+    assert held["Figure 7", "p-dap", "average regret at th"].verdict == "holds"
+    broken = claims_of(dap=0.03, p_dap=0.136)
+    assert broken["Figure 6", "dap", "average regret at th"].verdict == "does not hold"
+    assert broken["Figure 7", "p-dap", "average regret at th"].verdict == "does not hold"
+    assert broken["Figure 7", "p-dap", "average regret at th"].most == 0.03
+
+
+def test_claims_about_who_has_the_lowest_regret():
+    """DAP below CAP holds; below DUP, which has less, does not; epsilon 1 is below .01."""
+    found = claims_of(dap=0.1, cap=0.2, dup=0.05, p_dap=0.3, p_dap_1=0.2)
+    above = "average regret above"
+    assert found["Figure 6", "cap", above].verdict == "holds"
+    assert found["Figure 6", "cap", above].measured.mean == pytest.approx(0.1)
+    assert found["Figure 6", "dup", above].verdict == "does not hold"
+    costs = found["Figure 7", "p-dap", above]
+    assert costs.verdict == "holds"
+    assert costs.measured.mean == pytest.approx(0.1)
+
+
+def test_what_geometric_noise_saves_is_a_share():
+    """A regret of .08 beside .1 saves 20 %, not the paper's 32 %; .06 saves 40 %."""
+    less = claims_of(p_dap=0.1, gp_dap=0.08)["Figure 8", "gp-dap", "share by which regre"]
+    assert less.verdict == "does not hold"
+    assert less.measured.mean == pytest.approx(0.2, abs=1e-3)
+    more = claims_of(p_dap=0.1, gp_dap=0.06)["Figure 8", "gp-dap", "share by which regre"]
+    assert more.verdict == "holds"
+
+
+def test_growth_of_regret_is_measured_in_the_second_half():
+    """Regret that doubles with the visits grows as a power of 1; as their root, .5."""
+    rows = []
+    for seed in range(3):
+        for arrivals in (1000, 2000):
+            linear = 0.1
+            root = 0.1 / math.sqrt(arrivals / 1000) + 0.001 * seed
+            rows.append(row("dup", 0.5, seed=seed, arrivals=arrivals, average_regret=linear))
+            rows.append(row("dap", 0.5, seed=seed, arrivals=arrivals, average_regret=root))
+    found = {one.policy: one for one in regret_claims(rows) if one.most == 1.0}
+    assert found["dup"].measured.mean == pytest.approx(1.0)
+    assert found["dap"].measured.mean == pytest.approx(0.5, abs=0.02)
+    assert found["dap"].verdict == "holds"
+
+
+def test_the_papers_accuracies_stand_by_table():
+    """DAP has one figure in Table II and another in Table III; other sizes have none."""
+    assert accuracy_beside("dap", math.inf, 5000) == {"Table II": 0.8734, "Table III": 0.8684}
+    assert accuracy_beside("p-dap", 0.01, 30_000) == {"Table IV": 0.8164}
+    assert accuracy_beside("p-dap", 0.01, 5000) == {"Table III": 0.7754, "Table IV": 0.7731}
+    assert accuracy_beside("dap", math.inf, 1234) == {}

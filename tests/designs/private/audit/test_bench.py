@@ -1,0 +1,54 @@
+"""Whole fits with one person more or less, and bugs planted into them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.auditing.audits import audit_claim
+from tacit.auditing.bugs import examine
+from tacit.auditing.replays import replays
+from tacit.designs.private.audit.bench import LINES, WORLDS
+from tacit.profile_sums.audit.planted import BUGS
+from tacit.profile_sums.audit.worlds import (
+    PERSONS,
+    answer_sampler,
+    largest_share_used,
+    neighbouring_tables,
+)
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
+@pytest.mark.parametrize("person", PERSONS)
+def test_no_sum_takes_more_than_its_event(world, person):
+    """Nothing is released without noise, no sum moves further than its own event says, and the
+    extreme person uses up the last sum."""
+    shares = []
+    for _, moved in replays(
+        world.fit, neighbouring_tables(PERSONS[person]), answer_sampler(factors=world.factors)
+    ):
+        assert moved.differences == ()
+        shares.append(largest_share_used(world, moved.moves))
+    assert 0 < max(shares) <= 1 + 1e-9
+    assert person != "likes everything" or max(shares) > 0.99
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_planted_bug_is_caught_and_its_twin_is_silent(bug):
+    """The replay calls the faulty fit broken, and not the shipped one."""
+    caught, quiet = examine(bug)
+    assert caught.caught
+    assert not quiet.alarm
+
+
+def test_there_are_enough_bugs_and_pairs():
+    """Six that the proof names and six more; twelve pairs of neighbours or more."""
+    assert len(BUGS) >= 12
+    assert len(WORLDS) * len(PERSONS) >= 12
+    assert len({bug.name for bug in BUGS}) == len(BUGS)
+
+
+def test_a_line_holds_its_claim():
+    """With few samples: the exact loss is within the claim and near it, nothing is violated."""
+    audit = audit_claim(LINES[0](), samples=2_000)
+    assert 0.99 * audit.epsilon < audit.exact <= audit.epsilon
+    assert audit.verdict != "violation"

@@ -1,0 +1,124 @@
+"""Without noise the release is its formula; with noise, one person changes what is charged."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from profile_reference import table
+
+from tacit.accounting import GDPAccountant
+from tacit.profile_sums.events import combined_noise, events, noise_multipliers
+from tacit.profile_sums.people import people_between
+from tacit.profile_sums.release import TasteModel, choose_mode, release_lists
+from tacit.profile_sums.scoring import score_items
+from tacit.profile_sums.settings import Settings
+from tacit.profile_sums.sums.counts import profile_centre, release_counts
+from tacit.profile_sums.sums.moment import people_tastes
+from tacit.profile_sums.sums.taste_maps import taste_map
+
+INFINITE = Settings(epsilon=math.inf, damping=1e-300)  # a power of 0 but for rounding
+THIRD = 1 / (3 * math.sqrt(2))
+
+
+def test_one_domain_by_hand(one_domain_example):
+    """Counts, tastes and scores of three people, to 1e-5: what is left is the ridge of 1e-6."""
+    people, features = one_domain_example
+    released = release_lists(people, 4, 4, features, INFINITE)
+    np.testing.assert_allclose(released.means, [2 * THIRD, THIRD, 2 * THIRD, THIRD], rtol=1e-12)
+    assert released.usefulness.people == pytest.approx(3)
+    made = score_items(people, released, INFINITE)
+    expected = [
+        [0.4714045, 0.5892557, 0.4714045, -0.1178511],
+        [0.4714045, -0.1178511, 0.4714045, 0.5892557],
+        [0.4714045, 0.2357023, 0.4714045, 0.2357023],
+    ]
+    np.testing.assert_allclose(made, expected, atol=1e-5)
+    np.testing.assert_allclose(made[2], released.means, atol=1e-12)
+
+
+def test_item_rows_by_hand(one_domain_example):
+    """The sums of tastes without the like itself: items 1 and 3 are exactly 0."""
+    people, features = one_domain_example
+    at = profile_centre(release_counts(people, 4, 4, 0.0, INFINITE), features, INFINITE)
+    np.testing.assert_allclose(at.mean, [0.5, 0.5], atol=1e-15)
+    same = taste_map(np.eye(2), at, features.targets)
+    each = [
+        table(people_between(people, u, u + 1), at, features, same, INFINITE)[:4] for u in range(3)
+    ]
+    half = THIRD / 2
+    np.testing.assert_allclose(
+        np.sum(each, axis=0) / 3, [[0, 0], [half, -half], [0, 0], [-half, half]], atol=1e-12
+    )
+
+
+def test_two_domains_by_hand(two_domain_example):
+    """Who used a gets c, who used b gets d, and nothing of the other."""
+    people, features = two_domain_example
+    released = release_lists(people, 2, 2, features, INFINITE)
+    np.testing.assert_allclose(released.means, [2 / 3, 1 / 3], rtol=1e-12)
+    made = score_items(people, released, INFINITE)
+    np.testing.assert_allclose(made, [[1, 0], [0, 1], [1, 0]], atol=1e-5)
+
+
+def test_moment_by_hand(two_domain_example):
+    """Tastes are (1/3, -1/3) and (-2/3, 2/3); their second moment has the eigenvalue 4/9."""
+    people, features = two_domain_example
+    at = profile_centre(release_counts(people, 2, 2, 0.0, INFINITE), features, INFINITE)
+    rows = people_tastes(people, at, features.context)
+    np.testing.assert_allclose(rows[:2], [[1 / 3, -1 / 3], [-2 / 3, 2 / 3]], atol=1e-12)
+    assert np.linalg.eigvalsh(rows.T @ rows / 3)[-1] == pytest.approx(4 / 9)
+
+
+def test_events_cost_what_is_asked_and_nearly_that():
+    """All four declared events together: at most epsilon, and within a thousandth of it."""
+    for epsilon in (0.5, 1.0, 3.0):
+        accountant = GDPAccountant()
+        for event in events(Settings(epsilon=epsilon)):
+            accountant.add(event)
+        assert 0.999 * epsilon < accountant.epsilon(1e-6) <= epsilon
+
+
+@pytest.mark.parametrize(("epsilon", "sigma"), [(0.5, 8.0576), (1.0, 4.2247), (3.0, 1.5439)])
+def test_noise_of_the_whole_release(epsilon, sigma):
+    """The noise multiplier of all sums together."""
+    noises = noise_multipliers(Settings(epsilon=epsilon))
+    assert combined_noise(noises) == pytest.approx(sigma, abs=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("effective", "metadata", "joint", "mode"),
+    [
+        (299, True, True, "top-items"),
+        (301, True, True, "taste"),
+        (301, False, True, "top-items"),
+        (9000, True, True, "taste"),
+        (4200, True, False, "taste"),
+        (4400, True, False, "top-items"),
+        (9000, True, False, "top-items"),
+        (None, True, False, "taste"),
+        (None, False, False, "top-items"),
+    ],
+)
+def test_mode_follows_the_effective_population(effective, metadata, joint, mode):
+    """By the noisy number of people over the noise, and whether there is metadata."""
+    assert (
+        choose_mode(effective, has_features=metadata, one_domain=joint, settings=Settings()) == mode
+    )
+
+
+def test_too_few_people_get_popularity(one_domain_example):
+    """At a noisy number of 50 or less nothing more is released, and the charge is the same."""
+    people, features = one_domain_example
+    released = release_lists(people, 4, 4, features, Settings(epsilon=300.0))
+    assert released.personal is None
+    assert not released.serves_lists
+    made = score_items(people, released, Settings())
+    assert (made == released.means).all()
+
+
+def test_without_noise_tastes_are_chosen_whatever_the_number(one_domain_example):
+    """Neither the least number of people nor the effective population has a say."""
+    people, features = one_domain_example
+    assert isinstance(release_lists(people, 4, 4, features, INFINITE).personal, TasteModel)

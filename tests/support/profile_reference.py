@@ -1,0 +1,176 @@
+"""What ONE person adds to each sum, readable: compiled kernels are compared with it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.engine.profile_kernels.star_factors import StarRows, StarTable
+from tacit.engine.profile_kernels.types import ProfileCentre, Profiles, TasteMap
+from tacit.profile_sums.features import FeatureTables
+from tacit.profile_sums.settings import Settings
+from tacit.profile_sums.sums.counts import unit_share
+from tacit.profile_sums.sums.taste_maps import LEAST_REST, map_features
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def shares(person: Profiles, damping: Floats, features: sparse.csr_array) -> tuple[Floats, float]:
+    """(f,) mean features of ONE person's context items, and the sum of their weights."""
+    mean, weights = np.zeros(features.shape[1]), 0.0
+    for item, liked in zip(person.items, person.liked, strict=True):
+        weight = (1.0 if liked else person.other_weight) * damping[item]
+        weights += weight
+        row = slice(features.indptr[item], features.indptr[item + 1])
+        mean[features.indices[row]] += weight * features.data[row]
+    return (mean / weights if weights > 0 else mean), weights
+
+
+def contributes(person: Profiles) -> bool:
+    """Whether ONE person adds to the sums after the first: decided by their own rows."""
+    return bool(len(person.items)) and (person.one_domain or bool(len(person.likes)))
+
+
+def taste(person: Profiles, at: ProfileCentre, features: sparse.csr_array) -> Floats:
+    """(f,) z of ONE person: their contribution to 2a, before clipping."""
+    mean, weights = shares(person, at.damping, features)
+    return mean - at.mean if weights > 0 and contributes(person) else np.zeros(len(mean))
+
+
+def without(person: Profiles, like: int, weights: float, at: ProfileCentre) -> float | None:
+    """r: the weight of a like relative to all others of ONE person; None: the like is left out."""
+    if not person.one_domain:
+        return 0.0
+    own = at.damping[like]
+    return own / (weights - own) if weights - own > LEAST_REST else None
+
+
+def left_out(
+    person: Profiles, at: ProfileCentre, features: sparse.csr_array, onto: TasteMap
+) -> tuple[Floats, list[tuple[int, Floats]]]:
+    """ONE person's mapped tastes, and for each like that stays, its item and the tastes without it
+    divided by the norm of all likes."""
+    mean, weights = shares(person, at.damping, features)
+    image = map_features(mean, onto.matrix)
+    rows = []
+    for like in person.likes:
+        rest = without(person, like, weights, at)
+        if rest is not None:
+            rows.append((int(like), image - onto.mean + rest * (image - onto.targets[like])))
+    return image - onto.mean, rows
+
+
+def product(
+    person: Profiles, at: ProfileCentre, features: FeatureTables, onto: TasteMap, usual: Floats
+) -> Floats:
+    """(f, f) ONE person's contribution to 2b. usual: (f,) mean features of likes."""
+    table = np.zeros((features.width, features.width))
+    if not contributes(person):
+        return table
+    own, likes = left_out(person, at, features.context, onto)
+    table = -usual[:, None] * own
+    rows = features.targets
+    for like, tastes_without in likes:
+        for q in range(rows.indptr[like], rows.indptr[like + 1]):
+            table[rows.indices[q]] += rows.data[q] / math.sqrt(len(person.likes)) * tastes_without
+    return table
+
+
+def table(
+    person: Profiles, at: ProfileCentre, features: FeatureTables, onto: TasteMap, settings: Settings
+) -> Floats:
+    """(target items + 1, k) ONE person's contribution."""
+    values = np.zeros((len(onto.targets) + 1, onto.matrix.shape[1]))
+    if contributes(person):
+        own, likes = left_out(person, at, features.context, onto)
+        for like, tastes_without in likes:
+            values[like] = tastes_without / math.sqrt(len(person.likes))
+        values[-1] = settings.mean_row * own
+    return values
+
+
+def contribution(person: Profiles, context: int, targets: int, settings: Settings) -> Floats:
+    """(context + targets + 1,) of ONE person. context: 0 in one domain."""
+    share = unit_share(settings, one_domain=person.one_domain)
+    vector = np.zeros(context + targets + 1)
+    if context and len(person.items):
+        weights = np.where(person.liked, 1.0, person.other_weight)
+        length = math.sqrt(np.add.accumulate(weights * weights)[-1])
+        vector[person.items] = share * (weights / length)
+    if len(person.likes):
+        vector[context + person.likes] = share / math.sqrt(len(person.likes))
+    vector[-1] = settings.presence
+    return vector
+
+
+def star_table(rows: StarRows, u: int, known: StarTable) -> tuple[Floats, Ints]:
+    """Values (rows, k) and their places of what ONE person adds, before clipping: the bits that
+    the compiled sum is held to, by the same additions in the same order."""
+    k = known.loadings.shape[1]
+    width = k + 1
+    left, rests = np.zeros((width, 2 * width)), np.zeros(width)
+    row, turned, tastes = np.zeros(width), np.zeros(width), np.zeros(width)
+    moment = np.zeros((k, k))
+    count = int(rows.offsets[u + 1] - rows.offsets[u]) + k
+    values, places = np.zeros(count * k), np.zeros(count, np.int64)
+    row[0] = 1.0
+    for a in range(width):
+        left[a, a] = 1.0 if a else known.level
+        left[a, width + a] = 1.0
+    inside = 0
+    for j in range(rows.offsets[u], rows.offsets[u + 1]):
+        place = rows.places[j]
+        inside += place >= 0
+        variance = known.variances[place] if place >= 0 else 1.0
+        for a in range(1, width):
+            row[a] = known.loadings[place, a - 1] if place >= 0 else 0.0
+        for a in range(width):
+            rests[a] += row[a] / variance * rows.rest[j]
+            for b in range(width):
+                left[a, b] += row[a] / variance * row[b]
+    for a in range(width):  # Gauss and Jordan: of a positive definite matrix without pivots
+        pivot = left[a, a]
+        for b in range(2 * width):
+            left[a, b] /= pivot
+        for c in range(width):
+            factor = left[c, a]
+            if c != a and factor != 0.0:
+                for b in range(2 * width):
+                    left[c, b] -= factor * left[a, b]
+    size = 0
+    for j in range(rows.offsets[u], rows.offsets[u + 1]):
+        place = rows.places[j]
+        if place < 0:
+            continue
+        for a in range(1, width):
+            row[a] = known.loadings[place, a - 1]
+        leverage, misfit = 0.0, rows.rest[j]
+        for a in range(width):
+            turned[a], tastes[a] = 0.0, 0.0
+            for b in range(width):
+                turned[a] += left[a, width + b] * row[b]
+                tastes[a] += left[a, width + b] * rests[b]
+            leverage += turned[a] * row[a]
+            misfit -= tastes[a] * row[a]
+        variance = known.variances[place]
+        misfit /= max(variance - leverage, 1e-3 * variance)
+        weight = 1.0 / math.sqrt(inside)
+        for a in range(width):
+            tastes[a] -= turned[a] * misfit
+        for a in range(k):
+            values[size * k + a] = weight * (rows.rest[j] - tastes[0]) * tastes[a + 1]
+            for b in range(k):
+                moment[a, b] += weight * tastes[a + 1] * tastes[b + 1]
+        places[size] = place
+        size += 1
+    if size:
+        for a in range(k):
+            for b in range(k):
+                values[size * k + b] = known.moment * moment[a, b]
+            places[size] = len(known.variances) + a
+            size += 1
+    return values[: size * k].reshape(size, k), places[:size]
