@@ -12,9 +12,9 @@ import pytest
 from tacit.auditing.claims import AuditResult
 from tacit.cli import app as cli
 from tacit.data.synthetic_worlds import Blocks
-from tacit.designs.sketches import audit
+from tacit.designs.sketches.audit import audits
 from tacit.designs.sketches.campaigns import new_campaign
-from tacit.designs.sketches.experiment import simulate
+from tacit.designs.sketches.experiment.simulation import simulate
 from tacit.designs.sketches.messages import Report
 from tacit.designs.sketches.planner import plan
 from tacit.designs.sketches.server import Server
@@ -297,7 +297,7 @@ def test_cards_that_cannot_be_are_sentences(tacit, words, said):
 
 def test_audit_has_the_rows_of_the_others(as_json, monkeypatch):
     """The keys of `tacit audit mechanisms`, for a few samples, with planted bugs and twins."""
-    monkeypatch.setattr(audit, "BENCH", audit.BENCH[:2])
+    monkeypatch.setattr(audits, "MECHANISMS", audits.MECHANISMS[:2])
     found = as_json("audit", "sketches", "--samples", 1000, "--planted")
     keys = {field.name for field in fields(AuditResult)}
     assert [set(one) for one in found["audits"]] == [keys, keys]
@@ -308,7 +308,7 @@ def test_audit_has_the_rows_of_the_others(as_json, monkeypatch):
 
 def test_audit_names_what_comes_next(tacit, monkeypatch):
     """The table for people; too few samples are refused."""
-    monkeypatch.setattr(audit, "BENCH", audit.BENCH[:1])
+    monkeypatch.setattr(audits, "MECHANISMS", audits.MECHANISMS[:1])
     code, out, _ = tacit("audit", "sketches", "--samples", 1000)
     assert code == 0
     assert "tacit audit sketches --planted" in out

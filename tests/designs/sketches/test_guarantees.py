@@ -9,8 +9,9 @@ from fractions import Fraction
 import pytest
 
 from tacit.auditing import exact_losses
-from tacit.designs.sketches.campaigns import bit_loss, cards, changed_bits, new_campaign
+from tacit.designs.sketches.campaigns import new_campaign
 from tacit.designs.sketches.device import Device, Limits
+from tacit.designs.sketches.guarantees import bit_loss, cards, changed_bits
 from tacit.designs.sketches.messages import MICRO, RATED_METHODS, UNITS, WHOLE
 from tacit.designs.sketches.sensing import pairs, sensed_sets
 from tacit.errors import ConfigError

@@ -308,10 +308,10 @@ def means_over_seeds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _simulated(population: dict[str, Any], *task: Any) -> list[dict[str, Any]]:
-    from tacit.designs.sketches.experiment import simulate as simulated
+    from tacit.designs.sketches.experiment.simulation import simulate as simulate_method
 
     names = ("method", "items", "rated", "epsilon", "seed")
-    return simulated(**population, **dict(zip(names, task, strict=True)))
+    return simulate_method(**population, **dict(zip(names, task, strict=True)))
 
 
 @dataclass(frozen=True)

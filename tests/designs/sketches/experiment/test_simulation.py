@@ -10,10 +10,11 @@ import pytest
 
 from tacit.data.synthetic_worlds import Blocks, draw
 from tacit.designs.sketches.campaigns import new_campaign
-from tacit.designs.sketches.experiment import rated_dislikes, simulate
+from tacit.designs.sketches.counting import item_counts, pair_counts
 from tacit.designs.sketches.experiment.one_bit import SCHEMES, answers_told
-from tacit.designs.sketches.model import answer
-from tacit.designs.sketches.server import Server, item_counts, pair_counts
+from tacit.designs.sketches.experiment.simulation import rated_dislikes, simulate
+from tacit.designs.sketches.population import make_reports
+from tacit.designs.sketches.server import Server
 from tacit.designs.sketches.theory import maxsense_chances
 from tacit.errors import ConfigError
 from tacit.randomness import replay, simulation
@@ -41,7 +42,9 @@ def test_rated_pairs_are_those_that_were_rated():
     (people,) = draw(world, labels, users=4000, rated=3, seed=1)
     pair = people.rated[:, :2]
     with simulation():
-        server.fold(answer(campaign, people.starts, people.items, replay("pairs"), pair), now=0)
+        server.fold(
+            make_reports(campaign, people.starts, people.items, replay("pairs"), pair), now=0
+        )
     counts = pair_counts(server)
     one, other = np.triu_indices(10, 1)
     inside = labels[one] + labels[other] == 0
@@ -169,7 +172,7 @@ def test_scores_are_as_the_formula_has_them(items):
     with simulation():
         source = replay("scores")
         for likes in draw(ONE_CLASS, labels, users=people, rated=rated, seed=6):
-            server.fold(answer(campaign, likes.starts, likes.items, source), now=0)
+            server.fold(make_reports(campaign, likes.starts, likes.items, source), now=0)
     counts = item_counts(server)
     asked = campaign.set_size * rated / campaign.modulus  # theta of whole items
     high, low = maxsense_chances(
@@ -205,7 +208,7 @@ def test_identical_pairs_ask_whether_both_are_rated_alike():
         pair = people.rated[:, :2] if campaign.names_pair else None
         with simulation():
             source, own = replay("alike"), (people.starts, people.items)
-            server.fold(answer(campaign, *own, source, pair, dislikes), now=0)
+            server.fold(make_reports(campaign, *own, source, pair, dislikes), now=0)
         counts = pair_counts(server)
         assert counts.asked.sum() == 4000
         assert (counts.ones[~alike] == 0).all()
@@ -250,7 +253,7 @@ def test_scores_of_unequal_clusters_are_as_the_formula_has_them():
     with simulation():
         source = replay("unequal scores")
         for likes in draw(UNEQUAL, labels, users=people, rated=rated, seed=6):
-            server.fold(answer(campaign, likes.starts, likes.items, source), now=0)
+            server.fold(make_reports(campaign, likes.starts, likes.items, source), now=0)
     counts = item_counts(server)
     theta = campaign.set_size * rated / campaign.modulus
     world = UNEQUAL.people, UNEQUAL.items, UNEQUAL.likes
