@@ -14,14 +14,13 @@ from typing import Any
 
 from golden_scheme import AGE, GENDER, ITEMS, OWN, SECRETS, disclosure
 from golden_vectors import History, Item, Vector, tagged, tagged_history
-from version_1 import Entry, migrated
 
 from tacit.designs.sketches.sensing import below, words
 from tacit.designs.standard_scheme.account import Account
 from tacit.designs.standard_scheme.disclosure import RELEASES, Disclosure
 from tacit.designs.standard_scheme.drawing import calendar, moment, start
 from tacit.designs.standard_scheme.memory import Log, State, forgotten, opened
-from tacit.designs.standard_scheme.messages import DAY, MICRO, WEEK
+from tacit.designs.standard_scheme.messages import DAY, WEEK
 
 CREATED = 1_700_000_000
 FIRST = calendar(CREATED, WEEK)
@@ -273,52 +272,8 @@ def lived(number: int) -> Vector:
     return life.vector(f"by chance {number}")
 
 
-def migrations() -> list[Vector]:
-    """Memories of version 1, with and without the disclosure of the last release."""
-    last = (
-        b'{"attributes":[{"bounds":[[2,4],[1,3]],"coupling":[],"keep":[[[500000,500000,1000000],'
-        b"[600000,400000,1000000],[700000,300000,1000000]],[[1000000,1000000,1000000],"
-        b"[1000000,1000000,1000000],[1000000,1000000,1000000]]],"
-        b'"means":[[0,0,0],[0,0,0]],"name":"gender","offsets":[[1,1,1],[-1,-1,-1]],'
-        b'"values":["F","M"]}],"item_means":[0,0,0],"items":[12,"12","\xc3\xa9"],'
-        b'"message":"disclosure","rule":{"mix":1000000,"rounding":true,"selection":true,'
-        b'"transform":"scheme"},"scale":{"levels":5,"minimum":1.0,"step":1.0},"version":1}'
-    )
-    entries: dict[Item, Entry] = {
-        12: (3 * MICRO, 2 * MICRO, (599_999,), "x"),
-        "12": (3 * MICRO, 3 * MICRO, (400_000,), "x"),
-        "é": (MICRO, None, (0,), "x"),
-        "elsewhere": (0, MICRO, (0,), "x"),
-    }
-    found = []
-    true_star: dict[Item, Entry] = {12: (MICRO, MICRO, (), "x")}
-    for known, values, held in (
-        (last, OWN, entries),
-        (last, OWN, entries | {-7: (0, 0, (0,), "x")}),
-        (last, {"gender": "M"}, entries),
-        (last, {}, entries),
-        (last, OWN, true_star),
-        (None, OWN, entries),
-    ):
-        state = migrated(held, known, values, monday(1), WEEK)
-        found.append(
-            {
-                "last": None if known is None else known.decode(),
-                "values": dict(values),
-                "entries": [
-                    [tagged(item), level, released, list(dice), bound]
-                    for item, (level, released, dice, bound) in held.items()
-                ],
-                "at": monday(1),
-                "epoch_length": WEEK,
-                "memory": state.encode().decode(),
-            }
-        )
-    return found
-
-
 def content() -> dict[str, list[Any]]:
     named = [catalogue(), merging(), *named_again()]
     others = [calm(), odd_stars(), *memories(), *silences()]
     lives = [*named, *others, *map(lived, range(12))]
-    return {"lives": lives, "migrations": migrations()}
+    return {"lives": lives}

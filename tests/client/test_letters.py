@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -399,7 +398,7 @@ def test_another_disclosure(service, client):
     assert service.asked == before
 
 
-# A memory that is lost, old, of version 1, or another account's
+# A memory that is lost, old, or another account's
 
 
 @pytest.mark.parametrize("spoke", [True, False], ids=["that spoke", "that never spoke"])
@@ -584,22 +583,6 @@ def test_another_accounts_memory(client):
     client(memory)
     with pytest.raises(PrivacyError, match="another account's"):
         client(memory, Account(bytes(32), NOW))
-
-
-def test_a_memory_of_version_1(service, client, tmp_path, monkeypatch):
-    """What version 1 decided is held back for ever; what it did not decide is decided."""
-    monkeypatch.setattr(time, "time", lambda: float(NOW))
-    rows = [[item, 0, 1_000_000, [5], "x"] for item in FILMS[:10]]
-    rows += [[item, 0, None, [5], "x"] for item in FILMS[10:12]]
-    text = json.dumps({"version": 1, "reports": {}, "releases": rows})
-    (tmp_path / "memory").write_text(text)
-    (tmp_path / "account").write_text(SECRET.hex())
-    device = client(FileMemory(tmp_path / "memory"), FileAccount(tmp_path / "account"))
-    now = moment(calendar(NOW, WEEK), NOW, WEEK, SECRET)
-    device.speak("gender", OWN, STARS, now, entered=dict.fromkeys(STARS, NOW))
-    [letter] = letters(service)
-    late = {item: stars for item, stars in STARS.items() if item not in FILMS[:12]}
-    assert letter.ratings == expected(late).ratings != ()
 
 
 # Forgetting

@@ -12,7 +12,8 @@ from stored_world import blocks_of, local, public
 import tacit
 from tacit.data.stored import Block
 from tacit.data.tables.buckets import open_parquet
-from tacit.engine import item_item
+from tacit.engine import item_item_tiles
+from tacit.engine.item_item import no_neighbours
 from tacit.errors import ClusterError, ConfigError
 
 SAIL = "pysail is not installed: pip install 'tacit-rec[spark]' pysail"
@@ -73,7 +74,7 @@ def same(one, other):
 def test_a_fit_without_noise_is_equal_to_the_bit(files, remote, monkeypatch):
     """On tiles of some items each: similarities, images, neighbours and votes; item 7 is in half of
     all profiles, one person has 30,000 events, and ids are of text. Lists and stars are equal."""
-    monkeypatch.setattr(item_item, "PART", 2_500)
+    monkeypatch.setattr(item_item_tiles, "RATINGS_PER_PART", 2_500)
     asked = MADE | {"epsilon": float("inf"), "k": 6, "extender_k": 3}
     model = tacit.XMap(**asked).fit(local(files))
     shares = []
@@ -145,17 +146,17 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
     known = np.arange(2)
     blocks = blocks_of(rows, known)
     cut = lambda block: (block.matrix, np.zeros(2))  # noqa: E731
-    to_ratings = item_item.partial(Block.ratings, n_items=2, scale=local_scale())
+    to_ratings = item_item_tiles.partial(Block.ratings, n_items=2, scale=local_scale())
     strips = [*sums.strips(blocks, cut=cut, tiles=[known], to_ratings=to_ratings)]
-    work = item_item.partial(
-        item_item.on_tile,
+    work = item_item_tiles.partial(
+        item_item_tiles.find_on_tile,
         make=lambda *_: None,
         raters=np.array([1, 2 if lost else 1]),
         tiles=[known],
         couples=[(0, 0)],
-        joins=[(5, 0, 0)],
+        joins=[item_item_tiles.Join(5, 0, 0)],
         parts=[known],
-        find=lambda _, of, __: item_item.empty(of, 1),
+        find=lambda _, of, __: no_neighbours(of, 1),
     )
     if not lost:
         good = sums.tiled(pa.Table.from_batches(strips), work=work, width=2)
@@ -195,7 +196,7 @@ def test_an_answer_that_comes_twice_or_never_is_refused():
         def joined(self, *_):
             return {}
 
-    table = item_item.TiledTable.of(Lossy(), lambda block: (block.matrix, np.zeros(2)), None)
+    table = item_item_tiles.TiledTable.of(Lossy(), lambda block: (block.matrix, np.zeros(2)), None)
     both = np.arange(2, dtype=np.int32)
     with pytest.raises(ClusterError, match="was not there once"):
         table.neighbours([(both, both)], None, 3)

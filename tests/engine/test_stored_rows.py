@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from stored_world import ODD, SCALE, facts, same_as_in_memory, write_odd
 
-from tacit.cli.stored import bytes_in, ending
+from tacit.cli.source import exit_on_signals, parse_bytes
 from tacit.data.stored import Public
 from tacit.data.synthetic import generate
 from tacit.data.tables import buckets
@@ -141,7 +141,10 @@ def test_a_process_that_is_ended_removes_its_folder(number, tmp_path, monkeypatc
     began = signal.signal(number, before := signal.default_int_handler)  # nohup ignores SIGHUP
 
     def ended():
-        with ending(), open_parquet(tmp_path / "r.parquet", {}, Public(), 2**30, events=False):
+        with (
+            exit_on_signals(),
+            open_parquet(tmp_path / "r.parquet", {}, Public(), 2**30, events=False),
+        ):
             assert list(home.iterdir())
             os.kill(os.getpid(), number)
 
@@ -176,4 +179,4 @@ def test_a_cluster_that_is_gone_does_not_hide_what_failed():
 def test_a_size_that_is_none_is_refused(text):
     """In a sentence, not as a fault of the program."""
     with pytest.raises(ConfigError, match="4GiB"):
-        bytes_in(text)
+        parse_bytes(text)

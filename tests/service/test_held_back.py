@@ -22,7 +22,7 @@ from tacit.client import Account, Client, Memory
 from tacit.designs.standard_scheme import Device, State
 from tacit.designs.standard_scheme.drawing import calendar, start
 from tacit.errors import ConfigError
-from tacit.recommenders.inputs import load_model
+from tacit.recommenders.model_files import load_model
 
 SECRET, OWN = bytes(range(40, 72)), {"gender": "F"}
 HOUR, DAY = 3600, 86_400

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit import terminal
-from tacit.cli.commands import Source, command
-from tacit.cli.data_files import app, beside, check_files
+from tacit.cli.commands import command
+from tacit.cli.data_files import app, check_files, file_beside
+from tacit.cli.source import RatingsOptions
 from tacit.design import option
 from tacit.errors import ConfigError
 from tacit.evaluation import Result, Table
@@ -47,7 +48,7 @@ def get(
 
 @command(app)
 def domains(
-    source: Source,
+    source: RatingsOptions,
     out: Path = option("File to write: .csv, .tsv or .parquet.", flag="--out -o"),
     genres: str = option("Column of the genres, joined by '|', in --items.", default="genres"),
     names: str = option("Names of the two domains.", default="D1,D2"),
@@ -60,7 +61,7 @@ def domains(
     from tacit.data.domains import split_by_genre
     from tacit.data.tables.folder import write_items, write_ratings
 
-    catalogue = beside(out, "items")
+    catalogue = file_beside(out, "items")
     check_files(out, catalogue)
     first, comma, second = (part.strip() for part in names.partition(","))
     if not comma:
@@ -89,7 +90,7 @@ def domains(
 
 
 @command(app)
-def describe(source: Source) -> Result:
+def describe(source: RatingsOptions) -> Result:
     """Summarise a set of ratings, without showing a single one."""
     ratings = source.read()
     result = {"path": str(source.path), **_summary(ratings)}

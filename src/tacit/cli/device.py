@@ -47,9 +47,14 @@ _SHOWN = (
     ("rated", "items people are taken to have rated; sensed sets use at most so many likes"),
     ("questions", "bits of the answer"),
 )
-_ITEMS, _RATED = 40, 10  # of the made-up campaign
-_AT_ONCE = 1 << 17  # reports
-_NAME = "model"  # of the disclosure that a model file answers for
+_MADE_UP_ITEMS = 40
+"""Items of the made-up campaign."""
+_MADE_UP_RATED = 10
+"""Items that people of the made-up campaign are taken to have rated."""
+_REPORTS_AT_ONCE = 1 << 17
+"""Reports that are read from a file at a time."""
+_DISCLOSURE_NAME = "model"
+"""Name of the disclosure that a model file answers for."""
 _HISTORY = {"film 3": 5.0, "film 8": 4.5, "film 12": 2.0, "film 19": 5.0, "film 33": 1.0}
 
 
@@ -120,24 +125,31 @@ def explain(
 def _campaign(
     path: Path | None, catalogue: Path | None, epsilon: float, questions: int
 ) -> tuple[Campaign, list[Any]]:
-    """The campaign, and its ids: texts, or the integers they are written like."""
+    """Read a campaign, or make one up, with its item ids: texts, or the integers that they are."""
     from tacit.designs.sketches import new_campaign
     from tacit.designs.sketches.messages import catalogue_digest
 
     if path is None:
         if catalogue is not None:
             raise ConfigError("--catalogue belongs to a campaign: name one with --campaign FILE.")
-        items: list[Any] = [f"film {number}" for number in range(1, _ITEMS + 1)]
-        return new_campaign(items, rated=_RATED, epsilon=epsilon, questions=questions), items
+        items: list[Any] = [f"film {number}" for number in range(1, _MADE_UP_ITEMS + 1)]
+        return new_campaign(
+            items, rated=_MADE_UP_RATED, epsilon=epsilon, questions=questions
+        ), items
     if catalogue is None:
         raise ConfigError("A campaign names its items by number: add --catalogue FILE.")
-    asked = _decoded(path)
+    asked = _decode_campaign(path)
     texts: list[Any] = terminal.ids_in([f"@{catalogue}"])
     whole = [int(text) if text.lstrip("-").isdecimal() else text for text in texts]
     return asked, whole if catalogue_digest(whole) == asked.catalogue else texts
 
 
-def _decoded(path: Path) -> Campaign:
+def _decode_campaign(path: Path) -> Campaign:
+    """Read the bytes of a campaign.
+
+    Raises:
+        DataError: They are none.
+    """
     from tacit.designs.sketches.messages import Campaign, MessageError
 
     try:
@@ -147,7 +159,7 @@ def _decoded(path: Path) -> Campaign:
 
 
 def _fields(asked: Campaign) -> dict[str, Any]:
-    """For people and machines: bytes as hex, thousandths and millionths as the numbers meant."""
+    """Write a campaign for people: bytes as hex, thousandths and millionths as decimal numbers."""
     from tacit.designs.sketches.messages import MICRO, WHOLE
 
     fields = asdict(asked) | {
@@ -170,7 +182,7 @@ def fold(
     column: str = option("Of Parquet: the binary column.", default="report"),
     engine: str = option("'local', or 'spark' with --remote.", default="local"),
     remote: str | None = option("Spark Connect server, sc://HOST:PORT."),
-    tasks: int | None = option("In how many tasks tickets are parted there.", least=1),
+    tasks: int | None = option("Number of Spark tasks that hold the tickets.", least=1),
 ) -> Result:
     """Count reports. The file has counts and no report, and needs no further protection.
 
@@ -181,7 +193,7 @@ def fold(
     from tacit.designs.sketches.server import TICKET, Server, counts_of, server_of
 
     execution = ExecutionOptions(engine=engine, remote=remote, tasks=tasks)
-    known = _decoded(campaign)
+    known = _decode_campaign(campaign)
     now, text = int(time.time()), known.encode()
     if execution.remote is not None:
         from tacit.engine.spark import fold_reports
@@ -212,28 +224,36 @@ def fold(
 
 
 def _messages(path: Path, column: str, width: int) -> Iterator[list[bytes]]:
-    """Reports of a file, many at a time."""
+    """Yield the reports of a file, many at a time."""
     from tacit.data.tables.buckets import column_of
 
     with path.open("rb") as file:
         if file.read(4) == b"PAR1":
-            yield from column_of(path, column, _AT_ONCE)
+            yield from column_of(path, column, _REPORTS_AT_ONCE)
             return
         file.seek(0)
-        while data := file.read(width * _AT_ONCE):
+        while data := file.read(width * _REPORTS_AT_ONCE):
             yield [data[start : start + width] for start in range(0, len(data), width)]
 
 
-def answered(
+def answer_letter(
     model: StandardScheme,
     history: Mapping[Any, float],
     values: Mapping[str, str],
     memory: Path,
     at: datetime | None,
 ) -> tuple[Spoken, Scores | None]:
-    """The last letter of this person's device and its scores, None before the first.
+    """Let a person's device answer a model file, as it answers a service.
 
-    at: another time; then nothing is stored. The account's secret lies in MEMORY.account.
+    Args:
+        model: Model of the file.
+        history: The person's own stars by item.
+        values: Values of the attributes that are hidden.
+        memory: File of the device's memory; its secret is in MEMORY.account.
+        at: Another time than now; nothing is stored then.
+
+    Returns:
+        The last letter and its scores; no scores before the first letter.
     """
     model.device(values)  # an unknown value is refused before there are any files
     model.predict((), history=history)  # and so is a star off the scale
@@ -262,7 +282,7 @@ def _ask(
         log = kept.state.log if kept.state else ()
     letters = Letters(_ModelFile(model, log, now), account, memory)
     try:
-        spoken = letters.speak(_NAME, values, history, now)
+        spoken = letters.speak(_DISCLOSURE_NAME, values, history, now)
         due, notice = spoken.due, spoken.notice
     except ServiceError as error:
         due, notice = now, str(error)
@@ -285,7 +305,7 @@ def _renew(memory: Path) -> None:
 
 
 class _ModelFile(Transport):
-    """Answers as the service of one disclosure would."""
+    """Transport that answers as the service of one disclosure would."""
 
     def __init__(self, model: StandardScheme, seen: Log, now: int) -> None:
         self._model = model

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import DELIMITER, ITEM, STARS, USER, command
+from tacit.cli.commands import command
+from tacit.cli.source import DELIMITER, ITEM, STARS, USER
 from tacit.design import ExecutionOptions, option, usefulness
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import Result, Table
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-MOST_REASONS = 2  # of a recommendation
+MOST_REASONS = 2
+"""Most reasons that are given for a recommendation."""
 
 
 @command(app)
@@ -66,10 +68,10 @@ def recommend(
     fitted = load_model(model)
     execution = ExecutionOptions(engine=engine, remote=remote, tasks=tasks)
     if all_ is not None:
-        from tacit.cli.stored import for_all
+        from tacit.cli.all_lists import write_all_lists
 
-        asked: dict[Role, str | None] = {"user": user, "item": item, "rating": rating}
-        return for_all(fitted, all_, out, execution, asked, n)
+        columns: dict[Role, str | None] = {"user": user, "item": item, "rating": rating}
+        return write_all_lists(fitted, all_, out, execution, columns, n)
     lists = fitted.sound_ if isinstance(fitted, XMap) else fitted
     for given, able, lacks in (
         ("--about" if about else "", isinstance(fitted, StandardScheme), "hides no attribute"),
@@ -88,7 +90,7 @@ def recommend(
     known = {str(key): key for key in fitted.item_ids_.tolist()}
 
     def ids(texts: list[str]) -> list[Any]:
-        """As the model writes them; unknown ones stay text and match nothing."""
+        """Read ids as the model writes them; unknown ones stay text and match nothing."""
         return [known.get(text, text) for text in terminal.ids_in(texts)]
 
     wanted: dict[str, Any] = {
@@ -132,7 +134,7 @@ def recommend(
             for row in made
         ],
     }
-    return Result(result, [*_shown(result, show_release)], _after(result, show_release))
+    return Result(result, [*_describe_list(result, show_release)], _next_step(result, show_release))
 
 
 def _from_letter(
@@ -144,7 +146,7 @@ def _from_letter(
     wanted: dict[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
     """The list of the last letter's scores, or the popular one before it; and what to say of it."""
-    from tacit.cli.device import answered
+    from tacit.cli.device import answer_letter
     from tacit.designs.standard_scheme.messages import Release
 
     def facts(release: Release) -> dict[str, Any]:
@@ -154,7 +156,7 @@ def _from_letter(
     if model.variant == "published":
         made = model.exchange(own, values, **wanted)
         return made.recommendations, facts(made.release)
-    spoken, scores = answered(model, own, values, memory, at and at.replace(tzinfo=UTC))
+    spoken, scores = answer_letter(model, own, values, memory, at and at.replace(tzinfo=UTC))
     due = datetime.fromtimestamp(spoken.due, UTC).isoformat()
     sent = {"due": due, "notice": spoken.notice or None, "memory": str(memory)}
     if spoken.letter is None or scores is None:
@@ -205,7 +207,7 @@ def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict
     return own, unknown
 
 
-def _shown(result: dict[str, Any], show_release: bool) -> Iterator[Table | str]:
+def _describe_list(result: dict[str, Any], show_release: bool) -> Iterator[Table | str]:
     yield _list(result["items"])
     if result["useful"]:
         yield result["useful"]
@@ -234,7 +236,7 @@ def _shown(result: dict[str, Any], show_release: bool) -> Iterator[Table | str]:
             yield f"The letter, byte for byte:\n{result['release']}"
 
 
-def _after(result: dict[str, Any], show_release: bool) -> str:
+def _next_step(result: dict[str, Any], show_release: bool) -> str:
     card = f"tacit guarantee {result['model']}"
     if result["computed"] == "before the first letter":
         return f"--as-of {result['due'][:19]} --show-release  shows it now."
@@ -246,9 +248,9 @@ def _after(result: dict[str, Any], show_release: bool) -> str:
         return f"{card}  shows who is protected."
     if result["item_table"] and result["computed"] == "here":
         return "--at-device makes the list as a device does: nothing leaves."
-    return (
-        "--about NAME=VALUE makes the list from an obfuscated release." if result["hides"] else ""
-    )
+    if result["hides"]:
+        return "--about NAME=VALUE makes the list from an obfuscated release."
+    return ""
 
 
 def _list(rows: list[dict[str, Any]]) -> Table:
@@ -262,7 +264,7 @@ def _list(rows: list[dict[str, Any]]) -> Table:
     columns[score] = itemgetter(score)
     if any("because" in row for row in rows):
         columns["because you liked"] = _because
-    return Table.of("", columns, rows)
+    return Table.from_rows("", columns, rows)
 
 
 def _because(row: dict[str, Any]) -> str | None:

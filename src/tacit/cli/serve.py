@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import Source, command
+from tacit.cli.commands import command
+from tacit.cli.source import RatingsOptions
 from tacit.design import option
 from tacit.errors import ConfigError
 from tacit.evaluation import Result, Table
@@ -61,7 +62,7 @@ file = "{model}"
 @command(making)
 def init(
     folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
-    source: Source,
+    source: RatingsOptions,
     epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.", default=1.0),
     delta: float = option("Probability that epsilon's bound fails, such as 1e-6.", default=1e-6),
     catalogue: Path | None = option("Public list of items. Others are left out."),
@@ -192,7 +193,7 @@ def serve(
             }
             if as_json:
                 # One line, so that a program that started the service knows where it ends.
-                sys.stdout.write(json.dumps(terminal.plain(result)) + "\n")
+                sys.stdout.write(json.dumps(terminal.to_json_types(result)) + "\n")
             else:
                 _show(result)
             sys.stdout.flush()
@@ -202,7 +203,7 @@ def serve(
 
 @contextmanager
 def _folder(folder: Path | None, *, demo: bool) -> Iterator[tuple[Path, dict[str, str]]]:
-    """The folder, and the keys that were made for it."""
+    """Yield the folder that is served, and the keys that were made for it."""
     from tacit.service.demo import make_demo, serve_model
 
     if demo:
@@ -218,7 +219,7 @@ def _folder(folder: Path | None, *, demo: bool) -> Iterator[tuple[Path, dict[str
 
 
 def _warnings(settings: Settings) -> Iterator[str]:
-    """What is served all the same."""
+    """List what is served although it deserves a warning."""
     from tacit.ledger.opening import TOGETHER, together
     from tacit.service.deployment import charged_by_name
 

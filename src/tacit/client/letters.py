@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from math import floor
 from typing import Any
 
-from tacit.client.device_memory import Account, Kept, Memory, SharedMemory, mark_of
+from tacit.client.device_memory import Account, Kept, Memory, mark_of
 from tacit.client.transport import ServiceError, Transport, decoded, quoted
 from tacit.designs.standard_scheme import account as scheme
 from tacit.designs.standard_scheme import drawing
@@ -153,7 +152,7 @@ class Letters:
         """
         now, mark = int(time.time()) if now is None else now, mark_of(self._account.secret)
         rated, _ = identified(dict.fromkeys(history, 0.0))
-        with suppress(SharedMemory), self._memory.turn() as kept:
+        with self._memory.turn() as kept:
             if kept.account == mark:
                 self._account.speaks(LARGEST)  # a copy of the memory, brought back, is too old
                 left = forgotten(kept.state or State(created=now), rated, now)
@@ -172,18 +171,17 @@ class Letters:
         """Bind the memory to the account, the first time; PrivacyError for another account's.
 
         An account that was made elsewhere may have another memory, which decides; so nothing is
-        decided here. With a memory of version 1, it was made here."""
+        decided here."""
         mark = mark_of(self._account.secret)
-        with suppress(SharedMemory), self._memory.turn() as kept:
+        with self._memory.turn() as kept:
             if mark in (kept.account, kept.forgotten):
                 made_here = self._account.fresh and kept.state is None
                 kept.lost = kept.lost and not made_here  # another program was here first
                 return
             if kept.account not in (None, ""):
                 raise PrivacyError("This memory is another account's. Nothing was sent.")
-            version_1 = kept.account == "" and kept.forgotten is None
-            kept.account, kept.lost = mark, not (self._account.fresh or version_1)
-            if kept.state is not None and not version_1:
+            kept.account, kept.lost = mark, not self._account.fresh
+            if kept.state is not None:
                 kept.state.created, kept.state.closed = self._account.created, kept.lost
 
     def _begin(

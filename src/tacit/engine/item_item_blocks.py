@@ -23,7 +23,7 @@ from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from tacit.engine import Floats, Numbers, Table
+from tacit.engine.types import Floats, Numbers, Table
 
 SEARCHED = 64
 """This many values of a person are stored; any further one is listed again for each rating."""

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from scipy import sparse
 
-from tacit.engine import Floats, Numbers, Stage
+from tacit.engine.types import Floats, Numbers, Stage
 from tacit.errors import ConfigError
 
 PART = 2**14

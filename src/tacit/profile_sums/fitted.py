@@ -27,7 +27,8 @@ from tacit.profile_sums.release import ReleasedLists, choose_mode, release_lists
 from tacit.profile_sums.release_stars import StarModel, release_stars
 from tacit.profile_sums.settings import Settings
 from tacit.recommenders.base import History
-from tacit.recommenders.inputs import Titles, taken_for_public, titles_of
+from tacit.recommenders.headers import Titles, titles_of
+from tacit.recommenders.public_facts import facts_read_off
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +140,7 @@ def prepare_fit(ratings: Given, settings: Settings, choices: CatalogueChoices) -
         feature_names=feature_names,
         features=features,
         people=read_people(ratings, sides, threshold, settings.other_weight),
-        assumed_public=taken_for_public(catalogue),
+        assumed_public=facts_read_off(catalogue),
     )
 
 

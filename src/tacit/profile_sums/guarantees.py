@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.profile_sums.fits import Fit, assumed_public_by, total_epsilon
 from tacit.profile_sums.settings import Settings
-from tacit.recommenders.inputs import assumed, condition
+from tacit.recommenders.public_facts import describe_assumptions, describe_condition
 
 _UNIT = Adjacency("user", "add or remove")
 _NAME = "Private lists from noisy sums over people"
@@ -74,7 +74,7 @@ def _card_with_noise(fits: Sequence[Fit], delta: float, usefulness: str) -> Guar
             f" That is {len(fits)} fits together; the last one alone has epsilon "
             f"{last_epsilon:.6g}."
         )
-    sentence += condition(assumed_public)
+    sentence += describe_condition(assumed_public)
     if usefulness:
         sentence += f" {usefulness}"
     return Guarantee(
@@ -92,7 +92,7 @@ def _card_with_noise(fits: Sequence[Fit], delta: float, usefulness: str) -> Guar
         delta=delta,
         lifetime=f"{counted_fits}: {_LIFETIME}",
         assumptions=(
-            *assumed(
+            *describe_assumptions(
                 "the catalogue, its domains and metadata, and the scale of stars", assumed_public
             ),
             "item metadata were made without these people's ratings or events",

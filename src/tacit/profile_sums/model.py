@@ -163,7 +163,7 @@ class PrivateLists(base.ItemRecommender):
             left_out=left_out,
             candidates=candidates,
         )
-        return best.named(self.titles_)
+        return best.with_titles(self.titles_)
 
     def recommend_many(self, histories: Sequence[Likes], *, n: int = 10) -> list[Recommendations]:
         """A list for each history, in their order; `user_id` is its place."""
@@ -199,7 +199,7 @@ class PrivateLists(base.ItemRecommender):
         profile = self.fitted_.profile(own)
         scores = personal_scores(profile, self.released_, self.settings_)[0]
         best = base.top_n(scores, self.item_ids_, n=n, user=None, left_out=own, candidates=None)
-        return best.named(self.titles_)
+        return best.with_titles(self.titles_)
 
     def explain(
         self, item: Any, user: Any = None, *, history: Likes | None = None, n: int = 3

@@ -19,7 +19,7 @@ from tacit.data.stored import Given, StoredRatings
 from tacit.engine.profile_kernels.types import Profiles
 from tacit.profile_sums.catalogue import ItemSides
 from tacit.recommenders.base import History
-from tacit.recommenders.inputs import check_kind, checked_history, checked_ids
+from tacit.recommenders.inputs import check_id_type, checked_history, checked_ids
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -153,7 +153,7 @@ def read_history(
     if isinstance(history, str | Mapping) or not isinstance(history, Iterable):
         return checked_history(history, ids, scale)
     likes = checked_ids(history, "history")
-    check_kind(likes, ids)
+    check_id_type(likes, ids)
     return dict.fromkeys(likes, scale.maximum)
 
 

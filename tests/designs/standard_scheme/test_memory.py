@@ -7,7 +7,6 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from version_1 import migrated
 
 from tacit.designs.standard_scheme.drawing import latest_ended
 from tacit.designs.standard_scheme.memory import Record, State, forgotten, lost, opened
@@ -176,48 +175,3 @@ def test_aliases_move_everything():
 def test_lost_at_the_beginning_of_time():
     """A clock near 1970 makes no negative second."""
     assert lost([], 5, WEEK).created == 0
-
-
-def version_1(keep=((500_000, 900_000), (1_000_000, 1_000_000)), bounds=((3,), (1,))):
-    """The bytes of a disclosure of version 1, whose chances are those of the stratum."""
-    table = {
-        "name": "gender",
-        "values": ["F", "M"],
-        "bounds": bounds,
-        "keep": [[[own[0]] * 2, [own[1]] * 2] for own in keep],
-        "offsets": [[0, 0], [0, 0]],
-    }
-    return json.dumps({"version": 1, "items": ["a", "b"], "attributes": [table]}).encode()
-
-
-@pytest.mark.parametrize(
-    ("die", "records", "value", "shown"),
-    [
-        (499_999, 2, "F", True),
-        (500_000, 2, "F", False),
-        (500_000, 3, "F", True),
-        (899_999, 3, "F", True),
-        (900_000, 3, "F", False),
-        (999_999, 1, "M", True),
-        (0, 2, "X", False),
-    ],
-)
-def test_what_version_1_showed_last_stays_shown(die, records, value, shown):
-    """By its last disclosure and the number of its records; everything else is held back."""
-    more = {f"more {n}": (0, None, (0,), "x") for n in range(records - 1)}
-    entries = {"a": (MICRO, 2 * MICRO, (die,), "x")} | more
-    state = migrated(entries, version_1(), {"gender": value}, NOW, WEEK)
-    assert state.records["a"].level == (2 * MICRO if shown else None)
-    assert set(state.records) == set(entries)
-    assert all(state.records[item].level is None for item in more)
-
-
-def test_without_its_last_disclosure_all_is_held_back():
-    """Neither are items shown that were never released, or that the disclosure does not have."""
-    entries = {"a": (0, 0, (), "x"), "b": (0, None, (0,), "x"), "z": (0, 0, (), "x")}
-    known = migrated(entries, version_1(), {"gender": "M"}, NOW, WEEK)
-    assert known.shown() == {"a": 0}
-    gone = migrated(entries, None, {"gender": "M"}, NOW, WEEK)
-    assert gone.shown() == {}
-    assert set(gone.records) == set(entries)
-    assert gone.last_epoch >= 1

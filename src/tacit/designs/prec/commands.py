@@ -326,7 +326,7 @@ def _shown(server: PRec, recorded: VoteRounds, wanted: Likes) -> Result:
             "never" if one["gate_closed"] is None else str(one["gate_closed"])
         ),
     }
-    shown: list[Table | str] = [Table.of("", columns, clients), guarantees[0].sentence]
+    shown: list[Table | str] = [Table.from_rows("", columns, clients), guarantees[0].sentence]
     if not recorded.listed:
         shown.append(
             "The candidates were read off the votes, which the guarantee does not cover: add a row "

@@ -23,7 +23,7 @@ from tacit.engine.votes import CLIENTS
 from tacit.errors import DataError, ModelFileError, TacitError
 from tacit.mechanisms.gate import GateRun
 from tacit.randomness import Source
-from tacit.recommenders.inputs import shaped
+from tacit.recommenders.headers import read_array
 
 _KIND = "p-rec"
 _PLANES = ("alive", "both", "radius")
@@ -125,7 +125,7 @@ def _planned(server: PRec) -> list[float] | None:
 def _restore_round(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> None:
     present = _bits(arrays, "present")
     named = header["voters"]
-    ids = column(shaped(arrays, "voters", None) if named is None else named)
+    ids = column(read_array(arrays, "voters", None) if named is None else named)
     _require(len(ids) == len(present), "its voters do not fit their state")
     server._voters.restore(ids, present)
     server._electorate = _bits(arrays, "electorate")
@@ -133,7 +133,7 @@ def _restore_round(server: PRec, header: Mapping[str, Any], arrays: Arrays) -> N
     if server.round:
         index = candidate_index(header["candidates"], server.settings.objects)
         server.candidates = tuple(index.ids.tolist())
-    votes = shaped(arrays, "votes", rows)
+    votes = read_array(arrays, "votes", rows)
     _require(votes.dtype == np.int32, "its votes are no places")
     placed = ((votes >= 0) & (votes < len(server.candidates))).all()
     _require(rows <= len(present) and placed, "its votes do not fit its voters and candidates")
@@ -179,14 +179,14 @@ def _block(server: PRec, arrays: Arrays, number: int) -> Block:
     block = Block(len(server._electorate), **sizes)
     for name in _PLANES:
         plane = getattr(block.credit, name)
-        values = shaped(arrays, f"{number}.{name}", *plane.shape)
+        values = read_array(arrays, f"{number}.{name}", *plane.shape)
         _require(values.dtype == np.int64, f"'{number}.{name}' is of another type")
         plane[:] = values.view(np.uint64)
     return block
 
 
 def _bits(arrays: Arrays, name: str) -> NDArray[np.bool_]:
-    values = shaped(arrays, name, None)
+    values = read_array(arrays, name, None)
     _require(values.dtype == np.uint8 and (values <= 1).all(), f"'{name}' does not say yes or no")
     return values.astype(bool)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.design import Command, ExecutionOptions, Run, card_summary, option, private_fit_summary
 from tacit.errors import ConfigError
 from tacit.evaluation import OUT, SEED, WORKERS, Result, manifest
-from tacit.evaluation.any_design import lists
+from tacit.evaluation.any_design import table_of_lists
 from tacit.profile_sums.options import FEATURES_HELP, STARS_HELP
 from tacit.profile_sums.settings import (
     DEFAULT_DELTA,
@@ -232,7 +232,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         shown.append(values)
     return Result(
         {"rows": shown, "manifest": made_with},
-        (lists(rows),),
+        (table_of_lists(rows),),
         "tacit plan private --help  says how many people it takes.",
     )
 

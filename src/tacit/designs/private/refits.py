@@ -28,7 +28,7 @@ from tacit.errors import ConfigError, PrivacyError
 from tacit.profile_sums.events import event_of_sum
 from tacit.profile_sums.fits import MICRO_RHO, Fit, total_epsilon
 from tacit.profile_sums.settings import Settings
-from tacit.recommenders.inputs import load_model
+from tacit.recommenders.model_files import load_model
 
 if TYPE_CHECKING:
     from tacit.ledger import Cap, Holder, Ledger

@@ -146,7 +146,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
 def _previous(named: Path | None, out: Path) -> StandardScheme | None:
     """The named model, or what is to be replaced if that is such a model."""
     from tacit.designs.standard_scheme import StandardScheme
-    from tacit.recommenders.inputs import load_model
+    from tacit.recommenders.model_files import load_model
 
     try:
         model = load_model(named or out)

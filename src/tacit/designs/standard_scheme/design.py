@@ -19,10 +19,10 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     """The card of the person who hides an attribute, and that of those who consented."""
     from tacit.designs.standard_scheme import guarantees
     from tacit.designs.standard_scheme.settings import Settings
-    from tacit.recommenders.inputs import TAKEN
+    from tacit.recommenders.public_facts import PUBLIC_FACTS
 
     chosen = Settings(variant=settings.variant, release=settings.release)  # type: ignore[arg-type]  # checked there
-    return guarantees.cards(chosen, (), tuple(TAKEN))
+    return guarantees.cards(chosen, (), tuple(PUBLIC_FACTS))
 
 
 LEAST_PEOPLE = 600

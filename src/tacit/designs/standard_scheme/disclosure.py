@@ -75,11 +75,11 @@ RELEASES = {
     "scheme+selection": Rule("scheme", selection=True, rounding=False),
     "scheme+selection+rounding": Rule("scheme", selection=True, rounding=True),
     "movie-average": Rule("movie-average", selection=False, rounding=False),
-    "movie-average+selection": Rule("movie-average", selection=True, rounding=False),
     "attribute-average": Rule("attribute-average", selection=False, rounding=False),
-    "attribute-average+selection": Rule("attribute-average", selection=True, rounding=False),
     "coupling": Rule("coupling", selection=False, rounding=False),
     "coupling+selection": Rule("coupling", selection=True, rounding=False),
+    "movie-average+selection": Rule("movie-average", selection=True, rounding=False),
+    "attribute-average+selection": Rule("attribute-average", selection=True, rounding=False),
 }
 """The releases by the names used in tables and on the command line."""
 

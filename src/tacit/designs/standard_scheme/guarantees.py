@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tacit.designs.standard_scheme.settings import Settings
 from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, attack_summary
-from tacit.recommenders.inputs import assumed, condition
+from tacit.recommenders.public_facts import describe_assumptions, describe_condition
 
 _SOURCES = (
     "US patent application 'Privacy protection against curious recommenders', Theorem 1, eqs. 1-7",
@@ -189,7 +189,7 @@ def card_of_private_disclosure(settings: Settings, taken: tuple[str, ...]) -> Gu
         sentence=(
             "All that devices get to know about items is "
             f"{settings.disclosure_epsilon:g}-differentially private for each person whose ratings "
-            "trained it; the recommender's own item profiles are not." + condition(taken)
+            "trained it; the recommender's own item profiles are not." + describe_condition(taken)
         ),
         protects=_PROTECTS_CONSENTING,
         adjacency=Adjacency("user", "add or remove"),
@@ -205,7 +205,9 @@ def card_of_private_disclosure(settings: Settings, taken: tuple[str, ...]) -> Gu
                 "one histogram release: L1 sensitivity contributions + 1, discrete Laplace "
                 "noise from the operating system's generator, by an exact integer sampler"
             ),
-            *assumed("the scale of stars, the items and the attribute's values", taken),
+            *describe_assumptions(
+                "the scale of stars, the items and the attribute's values", taken
+            ),
         ),
         not_covered=_NOT_COVERED_CONSENTING,
         sources=_SOURCES_OF_NOISE,

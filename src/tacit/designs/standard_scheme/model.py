@@ -245,7 +245,7 @@ class StandardScheme:
             Recommendation(user, item, preference / AT_HOME, rank)
             for rank, (item, preference) in enumerate(islice(ranked, n), 1)
         )
-        return Recommendations(tuple(rows)).named(self.titles_)
+        return Recommendations(tuple(rows)).with_titles(self.titles_)
 
     @property
     def item_table_(self) -> ItemTable | None:
@@ -314,7 +314,7 @@ class StandardScheme:
     ) -> Recommendations:
         wanted = {"n": 10, "user": None, "candidates": None} | wanted
         wanted["left_out"] = {*history, *inputs.checked_ids(exclude, "exclude")}
-        return top_n(preferences / SERVED, self.item_ids_, **wanted).named(self.titles_)
+        return top_n(preferences / SERVED, self.item_ids_, **wanted).with_titles(self.titles_)
 
     def _levels(self, history: History) -> dict[int, float]:
         """True levels by number of the item; DataError for stars off the scale."""

@@ -35,12 +35,13 @@ from tacit.designs.xmap.recommender import (
 )
 from tacit.designs.xmap.settings import Catalogue
 from tacit.engine import Engine, Numbers, Table
-from tacit.engine.item_item import TiledTable
+from tacit.engine.item_item_tiles import TiledTable
 from tacit.errors import DataError
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
 from tacit.recommenders.base import History
-from tacit.recommenders.inputs import checked_history, finite, shaped
+from tacit.recommenders.headers import read_array, read_floats
+from tacit.recommenders.inputs import checked_history
 
 VERSION = 1  # of what a header says
 Arrays = Mapping[str, NDArray[Any]]
@@ -324,13 +325,13 @@ def from_file(
     settings = catalogue.settings
     for place, target in enumerate(settings.target):
         targets = catalogue.targets(target)
-        size, means, lists = len(targets), finite(arrays, "item_means", len(ids)), None
+        size, means, lists = len(targets), read_floats(arrays, "item_means", len(ids)), None
         items = _numbers(arrays, f"{place}.neighbours", size, size, settings.k)
-        similar = finite(arrays, f"{place}.similarities", *items.shape)
+        similar = read_floats(arrays, f"{place}.similarities", *items.shape)
         if f"{place}.companions" in arrays:
             companions = _numbers(arrays, f"{place}.companions", len(ids), size, None)
-            weights = finite(arrays, f"{place}.weights", *companions.shape)
-            popularity = finite(arrays, f"{place}.popularity", size)
+            weights = read_floats(arrays, f"{place}.weights", *companions.shape)
+            popularity = read_floats(arrays, f"{place}.popularity", size)
             lists = RatedTogether(companions, weights, popularity, len(ids))
         bridges[target] = Bridge(
             targets, _numbers(arrays, f"{place}.images", size, len(ids)), means,
@@ -342,7 +343,7 @@ def from_file(
 
 def _numbers(arrays: Arrays, name: str, below: int, *shape: int | None) -> Numbers:
     """Numbers from -1 to below `below`; others would read what is not theirs."""
-    places = shaped(arrays, name, *shape)
+    places = read_array(arrays, name, *shape)
     if places.dtype != np.int32 or (places.size and not -1 <= places.min() <= places.max() < below):
         raise ValueError(f"'{name}' does not fit the list of items")
     return places

@@ -30,7 +30,7 @@ from tacit.designs.xmap.settings import (
 )
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Guarantee
-from tacit.recommenders import base, inputs
+from tacit.recommenders import base, headers, inputs, public_facts
 from tacit.recommenders.base import Floats, History, Recommendations
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class XMap(base.ItemRecommender):
             engine, source = self.engine or Engine(), draws or secure()
             self.boxes_ = fitted(chosen, domains, engine, source)
         self.catalogue_, self.people_, self.scale_ = domains, known, known.scale
-        self.titles_, self.taken_ = inputs.titles_of(known), inputs.taken_for_public(known)
+        self.titles_, self.taken_ = headers.titles_of(known), public_facts.facts_read_off(known)
         self.settings_, self.item_ids_ = settings, known.item_ids
         return self
 
@@ -142,7 +142,7 @@ class XMap(base.ItemRecommender):
         left_out = {*own.history, *inputs.checked_ids(exclude, "exclude")}
         scores, ids = self.boxes_.everywhere(own, "scores"), self.item_ids_
         made = base.top_n(scores, ids, n=n, user=user, left_out=left_out, candidates=possible)
-        return made.named(self.titles_)
+        return made.with_titles(self.titles_)
 
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
@@ -218,7 +218,7 @@ class XMap(base.ItemRecommender):
             "domains": self.catalogue_.domains.tolist(),
             "scale": [self.scale_.minimum, self.scale_.maximum, self.scale_.step],
             "taken": list(self.taken_),
-            **inputs.items_to_header(self.item_ids_, self.titles_),
+            **headers.items_to_header(self.item_ids_, self.titles_),
         }
         if self.boxes_ is not None:
             from tacit.designs.xmap import boxes
@@ -237,11 +237,11 @@ class XMap(base.ItemRecommender):
         model = cls(**domains, **settings_from_header(header["settings"]))
         model.settings_ = model.settings
         model.catalogue_ = catalogue_from_header(header, model.settings_)
-        model.item_ids_ = inputs.ids_from_header(header["items"])
-        model.titles_ = inputs.titles_from_header(header)
+        model.item_ids_ = headers.ids_from_header(header["items"])
+        model.titles_ = headers.titles_from_header(header)
         model.scale_ = RatingScale(*header["scale"])
         model.taken_ = tuple(header["taken"])
-        if not set(model.taken_) <= set(inputs.TAKEN):
+        if not set(model.taken_) <= set(public_facts.PUBLIC_FACTS):
             raise ValueError("it takes something unknown for public")
         if model.variant == "sound":
             model.sound_ = sound_from_file(header, arrays, model.item_ids_, model.catalogue_)

@@ -33,7 +33,7 @@ from tacit.designs.xmap.extender import asked, means_of_people
 from tacit.designs.xmap.generator import Profiles
 from tacit.designs.xmap.theory import FLOOR, neighbour_exponents
 from tacit.engine import Engine, Neighbours, Numbers, Table, nearest
-from tacit.engine.item_item import empty
+from tacit.engine.item_item import no_neighbours
 from tacit.mechanisms.laplace import discrete_laplace
 from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source
@@ -86,7 +86,7 @@ def _positive(
 ) -> Neighbours:
     """An engine ranks by |similarity|. So items with too few positive ones among the first are
     asked for again, with twice as many, until they have k or there are no more."""
-    found = empty(of, k)
+    found = no_neighbours(of, k)
     asked, width = np.arange(len(of)), min(2 * k, len(among))
     while asked.size:
         wide = engine.neighbours(

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from tacit.data.ratings import Ratings
 from tacit.data.stored import Arrays, Block, Cut, Lines, Merge, StoredRatings, Tiles, Work
-from tacit.engine.item_item import NOT_ONCE
+from tacit.engine.item_item_tiles import LOST
 from tacit.engine.spark import workers
 from tacit.engine.spark.workers import ToRatings, batch_of, each_block, flat, ids_in, streamed
 from tacit.errors import ClusterError, DataError
@@ -56,7 +56,7 @@ class SparkRatings(StoredRatings):
         work = partial(workers.summed, add=add, to_ratings=self._to_ratings)
         total, seen = gathered(self._blocks, work, add(self._to_ratings(Block.empty())), self.tasks)
         if self._seen is not None and not np.array_equal(seen, self._seen):
-            raise ClusterError(_NOT_ONCE)
+            raise ClusterError(_LOST)
         self._seen = seen
         self.advance(1.0)
         return total
@@ -84,7 +84,7 @@ class SparkRatings(StoredRatings):
                 rows = numbers.mapInArrow(own, LINES).toArrow()
             found = _by_line(rows)
             if len(found) < len(some):
-                raise ClusterError(_NOT_ONCE)
+                raise ClusterError(_LOST)
             for number in range(len(some)):
                 yield np.load(BytesIO(found[number][1]), allow_pickle=False)
 
@@ -114,7 +114,7 @@ def gathered(
             found, start = np.frombuffer(raw, zero.dtype), number * workers.PIECE
             cells[start : start + len(found)] += found
     if not seen.any() or seen[0].max() > 1 or not np.array_equal(seen[1], seen[2]):
-        raise ClusterError(_NOT_ONCE)
+        raise ClusterError(_LOST)
     return cells.reshape(zero.shape), seen
 
 
@@ -164,7 +164,7 @@ def tiled(table: Any, *, work: Work, width: int) -> Any:
     users = flat(streamed(table["people"].to_pylist())["id"])
     order = pc.sort_indices(users).to_numpy()
     if len(users.unique()) < len(users):
-        raise ClusterError(NOT_ONCE)
+        raise ClusterError(LOST)
     counts, items, stars, numbers = (
         np.concatenate([np.frombuffer(raw, kind) for raw in table[name].to_pylist()])
         for name, kind in _STRIP.items()
@@ -181,7 +181,7 @@ def tiled(table: Any, *, work: Work, width: int) -> Any:
 def one_line(table: Any, *, merge: Merge) -> Any:
     """The answers of all tiles to one line, and how many they are."""
     if len(table["tile"].unique()) < len(table):
-        raise ClusterError(NOT_ONCE)
+        raise ClusterError(LOST)
     cells = merge(table["cells"].to_pylist())
     return lines([(table["line"][0].as_py(), len(table), cells)])
 
@@ -226,7 +226,7 @@ def close(*actions: Callable[[], object]) -> None:
             action()
 
 
-_NOT_ONCE = (
+_LOST = (
     "The cluster did not hand over each person once: a clipped sum of its answer would not be "
     "private. Nothing was released."
 )
@@ -234,7 +234,7 @@ NOT_THERE = "The cluster does not find the ratings: give a path that its workers
 
 
 _SIGNS = {
-    re.escape(NOT_ONCE): _NOT_ONCE,
+    re.escape(LOST): _LOST,
     "No module named '(tacit|numba|numpy|scipy|polars|pyarrow)": (
         "A package is missing on the workers: install tacit-rec, the version of this machine, "
         "for the Python of every worker."

@@ -20,7 +20,7 @@ from tacit.designs.xmap.experiment.judging import (
 )
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.base import ItemRecommender
-from tacit.terminal import plain
+from tacit.terminal import to_json_types
 
 CHEAP = ("item-average", "popularity", "mf")
 
@@ -172,7 +172,7 @@ def test_rows_are_the_machine_output(table):
         *("method", "variant", "epsilon", "delta", "k", "seed", "mae", "ndcg_at_10", "n_test"),
         *("overlap", "profile_size"),
     }
-    result = json.loads(json.dumps(plain(table.to_dict()), allow_nan=False))
+    result = json.loads(json.dumps(to_json_types(table.to_dict()), allow_nan=False))
     assert all(promised <= set(row) for row in result["rows"])
     assert {row["epsilon"] for row in result["rows"]} == {None}  # infinite: no privacy
 

@@ -12,7 +12,7 @@ from scipy.special import expit
 from tacit.auditing.attacks import ATTACKS
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
 from tacit.designs.standard_scheme.experiment import Experiment, Floats, Ints, released, some
-from tacit.designs.standard_scheme.experiment.table import AccuracyRow
+from tacit.designs.standard_scheme.experiment.table import AccuracyRow, MixPoint
 from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.training.item_weights import choose_penalty, ease
 from tacit.designs.standard_scheme.training.people import chosen, entry_rows, ranks, with_data
@@ -20,7 +20,6 @@ from tacit.designs.standard_scheme.training.profiles import train_profiles
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.evaluation import auc_interval, mean_interval
 from tacit.evaluation.metrics import RankingMetrics, mae, ranking_metrics, rmse
-from tacit.evaluation.page import MixPoint
 from tacit.randomness import simulation
 
 Figures = dict[str, float]

@@ -24,7 +24,7 @@ from tacit.designs.standard_scheme.experiment.table import (
     verdict,
 )
 from tacit.errors import ConfigError
-from tacit.evaluation import REPORT, SEED, WORKERS, Result, Table, grouped, manifest
+from tacit.evaluation import REPORT, SEED, WORKERS, Result, Table, group_by, manifest
 from tacit.evaluation.page import Cell, Mark, Page, Section, Tile
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def attackers(table: HidingTable) -> Table:
 def over_time(table: HidingTable) -> Table:
     """The strongest on each schedule."""
     rows = []
-    for schedule, every in grouped(table.over_time, lambda row: row.view).items():
+    for schedule, every in group_by(table.over_time, lambda row: row.view).items():
         strongest = max(every, key=lambda row: abs(row.auc - 0.5))
         rows.append((schedule, strongest.attack, _attacked(strongest)))
     columns = ("schedule", "strongest attacker", "AUC")

@@ -48,7 +48,7 @@ from tacit.designs.standard_scheme.training.features import item_features, item_
 from tacit.designs.standard_scheme.training.people import consenting, unit
 from tacit.designs.standard_scheme.training.profiles import ProfileKind, ProfileSettings
 from tacit.errors import ConfigError
-from tacit.evaluation import grouped
+from tacit.evaluation import group_by
 from tacit.evaluation.runner import Progress, Runner
 from tacit.privacy import has_too_few_people
 
@@ -221,7 +221,7 @@ class _Pooled:
     def rows(self, bound: Bound[Key], scores: dict[Key, Floats], labels: Ints) -> list[AttackRow]:
         """One row for each attacker; the mean over values where several are attacked."""
         rows = []
-        for one, keys in grouped(bound.areas, lambda key: key._replace(target=0)).items():
+        for one, keys in group_by(bound.areas, lambda key: key._replace(target=0)).items():
             areas = [(bound.areas[key], *bound.interval(key)) for key in keys]
             area, low, high = np.mean(areas, axis=0).tolist()
             of_folds = [self.mean_of_folds(scores[key], labels == key.target) for key in keys]

@@ -7,7 +7,6 @@ from typing import Any
 
 from tacit.designs.standard_scheme.experiment import DEFAULT_RELEASE, UNION
 from tacit.evaluation import Verdict
-from tacit.evaluation.page import MixPoint
 from tacit.privacy import PANEL, PERMUTED, SMALL, Measurement, attack_summary
 
 NEAR = 0.06
@@ -54,6 +53,20 @@ class AccuracyRow:
     ndcg_high: float
     recall_at_10: float
     ndcg_stars: float
+
+
+@dataclass(frozen=True)
+class MixPoint:
+    """Frozen attacks and error when a share of the ratings is obfuscated: the patent's alpha.
+
+    auc_ranges, rmse_range: ends of the 95 % intervals over folds.
+    """
+
+    mix: float
+    aucs: dict[str, float]
+    rmse: float
+    auc_ranges: dict[str, tuple[float, float]]
+    rmse_range: tuple[float, float]
 
 
 @dataclass(frozen=True)

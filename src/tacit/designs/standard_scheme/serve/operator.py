@@ -24,7 +24,7 @@ from tacit.designs.standard_scheme.messages import encode, is_integer
 from tacit.designs.standard_scheme.settings import WHO_MAY_USE_IT
 from tacit.errors import ConfigError, TacitError
 from tacit.privacy import Measurement
-from tacit.recommenders.inputs import load_model
+from tacit.recommenders.model_files import load_model
 from tacit.service.deployment import Section
 from tacit.service.settings import FILE, setting
 

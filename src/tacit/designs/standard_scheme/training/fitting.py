@@ -33,7 +33,7 @@ from tacit.designs.standard_scheme.training.tables import FEWEST, Tables, estima
 from tacit.errors import ConfigError
 from tacit.privacy import Measurement
 from tacit.randomness import replay, simulation
-from tacit.recommenders import inputs
+from tacit.recommenders import headers, public_facts
 
 LEAST_SHOWABLE_SHARE = 0.1
 """A model whose devices can show less of the items with enough raters is refused."""
@@ -55,12 +55,12 @@ class Fitted:
     ease            what ranks lists
     n_rated_enough  items with so many raters that devices could show them; None where even that
                     number would be read off people who have an epsilon
-    taken           names in `inputs.TAKEN` of what was read off the ratings and taken for public
+    taken           names in `PUBLIC_FACTS` of what was read off the ratings and taken for public
     measurements    of attacks, for the card
     """
 
     item_ids: Column
-    titles: inputs.Titles
+    titles: headers.Titles
     scale: RatingScale
     n_consenting: int
     people: People | None
@@ -68,7 +68,7 @@ class Fitted:
     profiles: Profiles
     ease: Ease
     n_rated_enough: int | None
-    taken: tuple[str, ...] = tuple(inputs.TAKEN)
+    taken: tuple[str, ...] = tuple(public_facts.PUBLIC_FACTS)
     measurements: tuple[Measurement, ...] = ()
 
     @property
@@ -140,7 +140,7 @@ def fit(settings: Settings, ratings: Ratings, earlier: People | None) -> Fitted:
 
     fitted = Fitted(
         item_ids=ratings.item_ids,
-        titles=inputs.titles_of(ratings),
+        titles=headers.titles_of(ratings),
         scale=ratings.scale,
         n_consenting=people.n_people,
         people=hashes,
@@ -164,10 +164,10 @@ def count_rated_enough(levels: sparse.csr_array, settings: Settings) -> int | No
 
 
 def taken_for_public(settings: Settings, ratings: Ratings) -> tuple[str, ...]:
-    """What was read off the ratings and is taken for public: names in `inputs.TAKEN`."""
+    """What was read off the ratings and is taken for public: names in `PUBLIC_FACTS`."""
     unlisted = set(settings.attributes) - set(settings.values) - set(settings.edges)
     values = ("values",) if unlisted else ()
-    return (*inputs.taken_for_public(ratings), *values)
+    return (*public_facts.facts_read_off(ratings), *values)
 
 
 def refuse_few_showable(fitted: Fitted) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 from tacit.designs.xmap.experiment import CrossDomainTable, Point
 from tacit.designs.xmap.experiment.judging import NON_PRIVATE, Comparison, Contender
 from tacit.evaluation import Interval, Table, Verdict
-from tacit.evaluation.page import Cell, Line, Mark, Page, Section, interval, moving
+from tacit.evaluation.figures import figure_over_setting
+from tacit.evaluation.lines import Line
+from tacit.evaluation.page import Cell, Mark, Page, Section, interval_cell
 
 BASELINE = "item-average"
 SOLID: tuple[int, ...] = ()
@@ -50,18 +52,18 @@ def _standings(table: CrossDomainTable) -> Table:
 
     def gap(point: Point, other: str, measure: str, better: int) -> Cell | None:
         compared = against(table, point, other, measure)
-        return interval(compared.interval, "+.3f", better=better) if compared else None
+        return interval_cell(compared.interval, "+.3f", better=better) if compared else None
 
     columns: dict[str, Callable[[Point], object]] = {
         "method": lambda point: Cell(point.contender.name, mark=_mark(point.contender)),
         "privacy": lambda point: point.contender.budget or "none",
         "k": lambda point: "–" if point.contender.k is None else point.contender.k,
-        "MAE, stars": lambda point: interval(point.mae, ends=ends),
+        "MAE, stars": lambda point: interval_cell(point.mae, ends=ends),
         "against item averages": lambda point: gap(point, BASELINE, "mae", -1),
-        "NDCG at 10": lambda point: interval(point.ndcg_at_10, ends=ends),
+        "NDCG at 10": lambda point: interval_cell(point.ndcg_at_10, ends=ends),
         "against popularity": lambda point: gap(point, "popularity", "ndcg_at_10", 1),
     }
-    return Table.of("Table of all methods", columns, table.at_base())
+    return Table.from_rows("Table of all methods", columns, table.at_base())
 
 
 def _mark(contender: Contender) -> str:
@@ -103,7 +105,7 @@ def _moving(table: CrossDomainTable, profile: str) -> Iterator[Section]:
             for pair, one in drawn.items()
             if means.get(pair)
         ]
-        figure = moving(
+        figure = figure_over_setting(
             f"Error by {title}",
             lines,
             axis=axis,
@@ -190,7 +192,9 @@ def points(table: CrossDomainTable) -> Table:
         "NDCG@10": lambda point: point.ndcg_at_10.mean,
     }
     base = table.at_base()
-    return Table.of("", columns, [*base, *(each for each in table.points if each not in base)])
+    return Table.from_rows(
+        "", columns, [*base, *(each for each in table.points if each not in base)]
+    )
 
 
 def aged(table: CrossDomainTable) -> Iterator[Table]:
