@@ -17,7 +17,7 @@ import pytest
 from stored_world import local, public, write_world
 
 import tacit
-from tacit.data.stored import StoredRatings
+from tacit.data.stored_ratings import StoredRatings
 from tacit.designs.private import Account
 from tacit.ledger import Holder, open_ledger
 from tacit.mechanisms import samplers

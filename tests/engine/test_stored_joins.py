@@ -10,7 +10,7 @@ import pytest
 from stored_world import blocks_of, local, public
 
 import tacit
-from tacit.data.stored import Block
+from tacit.data.stored_ratings import Block
 from tacit.data.tables.buckets import open_parquet
 from tacit.engine import item_item_tiles
 from tacit.engine.item_item import no_neighbours
@@ -146,7 +146,7 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
     known = np.arange(2)
     blocks = blocks_of(rows, known)
     cut = lambda block: (block.matrix, np.zeros(2))  # noqa: E731
-    to_ratings = item_item_tiles.partial(Block.ratings, n_items=2, scale=local_scale())
+    to_ratings = item_item_tiles.partial(Block.to_ratings, n_items=2, scale=local_scale())
     strips = [*sums.strips(blocks, cut=cut, tiles=[known], to_ratings=to_ratings)]
     work = item_item_tiles.partial(
         item_item_tiles.find_on_tile,
@@ -179,7 +179,7 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
 
 def test_an_answer_that_comes_twice_or_never_is_refused():
     """Of a tile to a line: a list would be too short, or have an item twice."""
-    from tacit.data.stored import StoredRatings
+    from tacit.data.stored_ratings import StoredRatings
     from tacit.engine.spark import sums
 
     pa = pytest.importorskip("pyarrow")
@@ -193,7 +193,7 @@ def test_an_answer_that_comes_twice_or_never_is_refused():
         def total(self, add):
             return add(self.catalogue)
 
-        def joined(self, *_):
+        def join_tiles(self, *_):
             return {}
 
     table = item_item_tiles.TiledTable.of(Lossy(), lambda block: (block.matrix, np.zeros(2)), None)

@@ -168,9 +168,11 @@ def test_a_commit_that_is_not_answered(postgres, tmp_path, wait_until):
 
 def test_the_service_says_it():
     """503, without a promise that asking again helps, and nothing of what failed."""
-    from tacit.service.problems import of_error, response_of
+    from tacit.service.problems import problem_of_error, problem_response
 
-    answer = response_of(of_error(LedgerFailed("The disk failed while the ledger was used.")))
+    answer = problem_response(
+        problem_of_error(LedgerFailed("The disk failed while the ledger was used."))
+    )
     assert answer.status_code == 503
     assert "retry-after" not in answer.headers
     assert b"tell the operator" in answer.body

@@ -275,7 +275,7 @@ def test_a_frozen_server_holds_no_thread(
             with ThreadPoolExecutor(100) as people:
                 statuses = list(people.map(lambda _: ask.ask(shop, "POST").status_code, range(100)))
             assert statuses == [503] * 100
-            wait_until(lambda: not shop.app.answers.in_hand)
+            wait_until(lambda: not shop.app.middleware_app.running)
             catalogue = "/api/campaigns/taste/catalogue"
             wait_until(lambda: shop.get(None, catalogue).status_code == 200)
         finally:

@@ -51,7 +51,8 @@ def audit(
 
 def audits() -> tuple[str, ...]:
     """List what `--all` audits: all mechanisms, and each design with audits."""
-    return (ALL, *(name for name in names() if "audit" in design(name).parts))
+    audited = [name for name in names() if "audit" in design(name).parts]
+    return (ALL, *audited)
 
 
 def _audit_all(*, planted: bool, as_json: bool) -> Result:
@@ -118,14 +119,11 @@ def bench_of(what: str) -> AuditPlan:
     elif what not in shipped_mechanisms.MECHANISMS:
         known = ", ".join((*audits()[1:], *shipped_mechanisms.MECHANISMS))
         raise ConfigError(f"No mechanism or design '{what}'. Choose {ALL} or one of: {known}.")
-    chosen = (
-        shipped_mechanisms.MECHANISMS
-        if what == ALL
-        else {what: shipped_mechanisms.MECHANISMS[what]}
-    )
-    return AuditPlan(
-        {n: claim_makers(makes) for n, makes in chosen.items()}, planted_bugs.BUGS, SAMPLES
-    )
+    chosen = shipped_mechanisms.MECHANISMS
+    if what != ALL:
+        chosen = {what: chosen[what]}
+    claims = {name: claim_makers(makes) for name, makes in chosen.items()}
+    return AuditPlan(claims, planted_bugs.BUGS, SAMPLES)
 
 
 def _tables(bench: AuditPlan, result: dict[str, Any]) -> Iterator[Table]:

@@ -20,7 +20,7 @@ from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
-    from tacit.data.stored import StoredRatings
+    from tacit.data.stored_ratings import StoredRatings
     from tacit.evaluation import Result
 
 Body = TypeVar("Body", bound="Callable[..., Result | None]")

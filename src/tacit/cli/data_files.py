@@ -27,9 +27,14 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Import, describe, download, generate or cut ratings.", no_args_is_help=True)
 
 _MEANS: dict[Role, str] = {
-    "user": "the person", "item": "the item", "rating": "the stars", "plays": "how often",
-    "time": "when", "domain": "the item's domain",
-}  # fmt: skip
+    "user": "the person",
+    "item": "the item",
+    "rating": "the stars",
+    "plays": "how often",
+    "time": "when",
+    "domain": "the item's domain",
+}
+"""Columns that are read, in words."""
 _ASKED: tuple[Role, ...] = ("user", "item", "rating", "plays", "time")
 _WHY = {"asked": "you said so", "name": "its name", "content": "what stands in it"}
 Out = Annotated[Path, typer.Argument(help="File to write: .csv, .tsv or .parquet.")]
@@ -75,12 +80,21 @@ def import_(
         decimal=decimal,
         guessing=True,
     )
-    asked: dict[Role, str | None] = {role: getattr(source, role) for role in _MEANS}
+    typed = source.columns | {"plays": source.plays, "domain": source.domain}
+    asked = {role: typed[role] for role in _MEANS}
     events = bool(source.events)
 
     def plan_import() -> Plan:
-        return plan([source.path, *(more or [])], asked, events=events, encoding=encoding,
-                    delimiter=source.delimiter, header=header, table=table)  # fmt: skip
+        """Plan to read the columns that were asked for; others are guessed."""
+        return plan(
+            [source.path, *(more or [])],
+            asked,
+            events=events,
+            encoding=encoding,
+            delimiter=source.delimiter,
+            header=header,
+            table=table,
+        )
 
     guess = plan_import()
     if not as_json:
@@ -91,10 +105,16 @@ def import_(
             events = _ask(guess, asked) or events
             guess = plan_import()
     done = carry_out(
-        guess, rules, on_bad=on_bad, events=events, users=source.users,  # type: ignore[arg-type]
-        items=source.items, catalogue=catalogue, public_items=public_items,
+        guess,
+        rules,
+        on_bad=on_bad,  # type: ignore[arg-type]
+        events=events,
+        users=source.users,
+        items=source.items,
+        catalogue=catalogue,
+        public_items=public_items,
         domain=source.domain,
-    )  # fmt: skip
+    )
     ratings = done.ratings
     if max(source.per_item, source.per_user) > 1:
         ratings = ratings.at_least(per_item=source.per_item, per_user=source.per_user)
@@ -196,12 +216,19 @@ def generate(
         halves = (items // 2, items - items // 2)
         made = generate_domains(users, halves, ratings / users, pull=0.35, labels=labels, seed=seed)
         return _write_domains(made, out, seed)
-    people, about_items = file_beside(out, "users"), file_beside(out, "items") if labels else None
+    people = file_beside(out, "users")
+    about_items = file_beside(out, "items") if labels else None
     check_files(out, people, about_items)
     made = synthetic.generate(
-        users=users, items=items, ratings=ratings, share=share, which=which, how=how,
-        labels=labels, seed=seed,
-    )  # fmt: skip
+        users=users,
+        items=items,
+        ratings=ratings,
+        share=share,
+        which=which,
+        how=how,
+        labels=labels,
+        seed=seed,
+    )
     write_users(made, people)
     facts = {"seed": seed, "users_file": str(people), "attribute": "gender"}
     also = f"their gender in {people}"

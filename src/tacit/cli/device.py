@@ -21,7 +21,6 @@ import typer
 from tacit import terminal
 from tacit.cli.commands import command
 from tacit.client import Account, FileAccount, FileMemory, Kept, Memory, ServiceError, Spoken
-from tacit.client.device_memory import kept_at, replace
 from tacit.client.letters import Letters
 from tacit.client.transport import Transport
 from tacit.design import ExecutionOptions, option
@@ -96,9 +95,12 @@ def explain(
         report = Device(new_secret(), {}, limits).report(asked, items, own)
     except Refused as refused:
         raise PrivacyError(f"The device does not answer: {refused}. Nothing was sent.") from None
-    fields, sent, meanings = _fields(asked), report.encode(), explained(asked, report, items)
+    fields = _fields(asked)
+    sent = report.encode()
+    meanings = explained(asked, report, items)
+    described = [(name, str(fields[name]), meaning) for name, meaning in _SHOWN]
     rows = [
-        *((name, str(fields[name]), meaning) for name, meaning in _SHOWN),
+        *described,
         ("epsilon", f"{fields['epsilon']:g}", "nats that the answer costs"),
         ("truth", f"{fields['truth']:.4f}", "chance that a bit is sent as it is"),
         ("seed", fields["seed"][:16] + "…", "from it and a ticket follow the questions"),
@@ -258,7 +260,6 @@ def answer_letter(
     model.device(values)  # an unknown value is refused before there are any files
     model.predict((), history=history)  # and so is a star off the scale
     now = int(time.time())
-    _renew(memory)
     account = FileAccount(memory.with_name(memory.name + ".account"), now)
     stored = FileMemory(memory)
     answer = _ask(model, account, stored, values, history, now)
@@ -290,18 +291,6 @@ def _ask(
         letter = kept.state.letter if kept.state else None
         scores = kept.answer[1]
     return Spoken(letter, due, notice), Scores.decode(scores) if scores else None
-
-
-def _renew(memory: Path) -> None:
-    """Earlier, this command wrote the rows of a memory without what is around them."""
-    with kept_at(memory):
-        if not memory.exists() or not memory.read_bytes().startswith(b"[["):
-            return
-        try:
-            rows = json.loads(memory.read_bytes())
-        except ValueError:
-            return  # the memory says that it cannot be read
-        replace(memory, json.dumps({"version": 1, "reports": {}, "releases": rows}).encode())
 
 
 class _ModelFile(Transport):

@@ -144,7 +144,8 @@ def _show(cards: Sequence[Guarantee], useful: str | None, following: str) -> Non
 
 
 def _write_card(card: Guarantee) -> Text:
-    stated, lifetime = "none", card.lifetime
+    stated = "none"
+    lifetime = card.lifetime
     if card.epsilon is not None:
         stated = f"epsilon {card.epsilon:g}, delta {card.delta:g}, {card.adjacency}"
     if card.lifetime_epsilon is not None:
@@ -167,10 +168,11 @@ def _write_card(card: Guarantee) -> Text:
     sections: list[tuple[str, Sequence[object]]] = [
         (holds, card.assumptions),
         ("Measured", card.measurements),
-        *((f"Published claim: {c.text}. Verdict: {c.verdict}", c.evidence) for c in card.claims),
-        ("It does not cover", card.not_covered),
-        ("Sources", card.sources),
     ]
+    for claim in card.claims:
+        title = f"Published claim: {claim.text}. Verdict: {claim.verdict}"
+        sections.append((title, claim.evidence))
+    sections += [("It does not cover", card.not_covered), ("Sources", card.sources)]
     for title, lines in sections:
         if lines:
             text.append(f"\n{title}\n", style="bold")

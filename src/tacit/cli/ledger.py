@@ -168,7 +168,8 @@ def restore(where: Where, source: Path = option("The backup."), second: Second =
 
     checked = inspection.restore(source, where, second=second).verification
     result = {"ledger": checked.head.ledger, "head": checked.head.hash, "entries": checked.entries}
-    shown, after = [f"Restored {checked.entries} entries."], _ledger_arguments(where, second)
+    shown = [f"Restored {checked.entries} entries."]
+    after = _ledger_arguments(where, second)
     return _answer(result, shown, where, second, f"tacit ledger verify {after}")
 
 

@@ -29,7 +29,9 @@ MOST_REASONS = 2
 @command(app)
 def recommend(
     model: Path = option("A model file that  tacit fit  wrote.", argument="model"),
-    history: Path | None = option("The person's own ratings: columns item and rating."),
+    history: Path | None = option(
+        "The person's own ratings: columns item and rating, for an X-Map with alpha also the time."
+    ),
     n: int = option("How many items.", default=10, least=1, flag="-n"),
     at_device: bool = option(
         "From true stars and the item table, as a device does: nothing leaves."
@@ -51,6 +53,7 @@ def recommend(
     user: str | None = USER,
     item: str | None = ITEM,
     rating: str | None = STARS,
+    time: str | None = option("Column of the time, for an X-Map with alpha."),
     delimiter: str | None = DELIMITER,
 ) -> Result:
     """Recommend items to a person who need not have been in training; rated items are left out.
@@ -81,6 +84,11 @@ def recommend(
             "has no item table",
         ),
         ("--target" if target else "", isinstance(fitted, XMap), "has no target domains"),
+        (
+            "--time" if time else "",
+            isinstance(fitted, XMap) and fitted.weighs_by_time,
+            "was not fitted with --alpha",
+        ),
     ):
         if given and not able:
             raise ConfigError(f"{model} {lacks}, so {given} has no meaning here.")
@@ -100,6 +108,13 @@ def recommend(
         **({} if target is None else {"target": target}),
     }
     sent: dict[str, Any] = {"computed": "here"}
+    times: dict[str, Any] = {}
+    if isinstance(fitted, XMap) and fitted.weighs_by_time and history is not None:
+        from tacit.data.tabular import read_history_times
+
+        named = {"item": item, "time": time, "delimiter": delimiter}
+        read = read_history_times(history, item_ids=fitted.history_ids_, **named)
+        times = {"history_times": read}
     if about:
         if history is None:
             raise ConfigError("--about obfuscates a history: name one with --history FILE.")
@@ -109,7 +124,7 @@ def recommend(
     elif at_device and not isinstance(lists, PrivateLists):
         made, sent = fitted.recommend_at_device(own, **wanted), {"computed": "at the device"}
     else:
-        made = fitted.recommend(history=own, **wanted)
+        made = fitted.recommend(history=own, **wanted, **times)
         if isinstance(lists, PrivateLists):  # its file is public: wherever it is, nothing is sent
             sent = {"computed": "at the device", "personal": lists.released_.serves_lists}
     result = {
@@ -129,7 +144,9 @@ def recommend(
                 "item_id": row.item_id,
                 "title": fitted.titles_.get(row.item_id),
                 "score": row.score,
-                **_reasons(fitted, row.item_id, own, of_scores=isinstance(lists, PrivateLists)),
+                **_reasons(
+                    fitted, row.item_id, own, times, of_scores=isinstance(lists, PrivateLists)
+                ),
             }
             for row in made
         ],
@@ -145,7 +162,7 @@ def _from_letter(
     at: datetime | None,
     wanted: dict[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
-    """The list of the last letter's scores, or the popular one before it; and what to say of it."""
+    """Make the list of the last letter's scores, or the popular one before it, and describe it."""
     from tacit.cli.device import answer_letter
     from tacit.designs.standard_scheme.messages import Release
 
@@ -165,8 +182,18 @@ def _from_letter(
     return model.ranked(scores, own, **wanted), facts(Release.decode(spoken.letter)) | sent
 
 
-def _reasons(model: Any, item: Any, own: dict[Any, float], *, of_scores: bool) -> dict[str, Any]:
-    """Scores of "because you liked X", or predicted stars, of a recommender that explains."""
+def _reasons(
+    model: Any,
+    item: Any,
+    own: dict[Any, float],
+    times: dict[str, Any],
+    *,
+    of_scores: bool,
+) -> dict[str, Any]:
+    """Scores of "because you liked X", or predicted stars, of a recommender that explains.
+
+    times: empty, or the times of the person's ratings, as keyword of `predict`.
+    """
     if not hasattr(model, "explain"):
         return {}
     if of_scores:
@@ -179,7 +206,7 @@ def _reasons(model: Any, item: Any, own: dict[Any, float], *, of_scores: bool) -
             ],
             "features": [each.name for each in because if each.kind == "feature"],
         }
-    predicted = float(model.predict([item], history=own)[0])
+    predicted = float(model.predict([item], history=own, **times)[0])
     return {"stars": min(max(predicted, model.scale_.minimum), model.scale_.maximum)}
 
 

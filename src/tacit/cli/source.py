@@ -15,7 +15,7 @@ from tacit.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings, RatingScale
-    from tacit.data.stored import StoredRatings
+    from tacit.data.stored_ratings import StoredRatings
     from tacit.data.tables import Role
 
 USER = option("Column of the person's id.")
@@ -156,11 +156,11 @@ def open_ratings(
     if execution.in_memory:
         yield source.read(catalogue=catalogue, domains=domains)
         return
-    from tacit.data.stored import Public
+    from tacit.data.stored_ratings import PublicInputs
     from tacit.data.tabular import items_beside
 
     source.require_stored()
-    public = Public(
+    public = PublicInputs(
         scale=source.rating_scale,
         catalogue=catalogue,
         items=source.items or items_beside(source.path),

@@ -1,4 +1,4 @@
-"""Where sums over people and similarities of items are computed: here, or on a cluster.
+"""Sums over people and similarities of items, computed here or on a cluster.
 
 types.py             tables that engines read, and their answers
 engine.py            the operations of a neighbourhood recommender, and where they run

@@ -119,7 +119,7 @@ def _meet(
 
 
 def _zeros(length: int, kind: type[Any]) -> NDArray[Any]:
-    """From the start of a cache line on."""
+    """Make an array of zeros that starts with a cache line."""
     room = np.zeros(length + EIGHT, kind)
     begin = -room.ctypes.data // room.itemsize % EIGHT
     return room[begin : begin + length]
@@ -301,7 +301,7 @@ def _walk(
 def _shrink(
     numbers: Any, similarities: Any, packed: Any, sizes: Any, floor: Any, line: Any, k: Any
 ) -> None:
-    """Of a list keep the nearest k, in any order but for the weakest, which is the last."""
+    """Keep the nearest k of a list, in any order but for the weakest, which is the last."""
     low, high = 0, sizes[line] - 1
     while low < high:
         middle = (low + high) // 2

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Ratings
-from tacit.data.stored import Block, Cut, StoredRatings, known_of
+from tacit.data.stored_ratings import Block, CutBlock, StoredRatings, catalogue_of
 from tacit.engine.item_item import no_neighbours
 from tacit.engine.types import Find, Floats, Neighbours, Numbers, Pairs, Table
 from tacit.errors import ClusterError
@@ -43,7 +43,7 @@ class TiledTable(Table):
     """A table whose rows are elsewhere; `values` and `likes` are without people."""
 
     ratings: StoredRatings
-    cut: Cut
+    cut: CutBlock
     """From a block of people to its part of the rows, and a number beside each person."""
     make: MakeTable
     raters: NDArray[np.int64]
@@ -53,13 +53,13 @@ class TiledTable(Table):
     def of(
         cls,
         ratings: StoredRatings,
-        cut: Cut,
+        cut: CutBlock,
         make: MakeTable,
         raters: NDArray[np.int64] | None = None,
     ) -> TiledTable:
         """Make the table of stored ratings. raters: counted if not given."""
-        catalogue = known_of(ratings)
-        nobody, _ = cut(Block.empty().ratings(catalogue.n_items, catalogue.scale))
+        catalogue = catalogue_of(ratings)
+        nobody, _ = cut(Block.without_people().to_ratings(catalogue.n_items, catalogue.scale))
         if raters is None:
             raters = ratings.total(partial(_count_raters, cut=cut))
         return cls(nobody, np.zeros(0, np.bool_), ratings, cut, make, raters)
@@ -86,7 +86,7 @@ class TiledTable(Table):
         )
         lines: Mapping[int, tuple[int, bytes]] = {}
         if tiles:
-            lines = self.ratings.joined(self.cut, tiles, work, partial(merge_lists, k=k))
+            lines = self.ratings.join_tiles(self.cut, tiles, work, partial(merge_lists, k=k))
         expected = Counter(join.pair * len(parts) + join.of for join in joins)
         if {line: count for line, (count, _) in lines.items()} != expected:
             raise ClusterError(LOST)
@@ -221,7 +221,7 @@ def find_on_tile(
             yield join.pair * len(parts) + join.of, _pack(nearest)
 
 
-def _count_raters(block: Ratings, *, cut: Cut) -> NDArray[np.int64]:
+def _count_raters(block: Ratings, *, cut: CutBlock) -> NDArray[np.int64]:
     stars, _ = cut(block)
     counts: NDArray[np.int64] = np.bincount(stars.indices, minlength=stars.shape[1])
     return counts

@@ -90,7 +90,7 @@ def _next(leaks: Any, side: int, others: int, k: int, least: int, promise: bool,
 
 
 @_compile
-def worst(
+def largest_loss(
     log_ratio: float, gamma: float, objects: int, least: int, most: int, rounds: int, promise: bool
 ) -> Any:
     """(2,) sup of the sum over rounds of ln(p / p') and of ln(p' / p).
@@ -116,7 +116,9 @@ def worst(
 
 
 @_compile
-def worst_with_credits(log_ratio: float, gamma: float, floor: int, most: int, fatal: bool) -> Any:
+def largest_loss_with_credits(
+    log_ratio: float, gamma: float, floor: int, most: int, fatal: bool
+) -> Any:
     """(2,) the same for two objects and voters with three credits each; no limit of rounds.
 
     Who misses a liked object loses one; who votes for a disliked one loses one too, or all of them

@@ -28,7 +28,10 @@ def figure_over_setting(
     """
     from tacit.evaluation.plots import curves
 
-    settings = sorted({value for line in lines for value in line.means if value is not None})
+    every: set[float] = set()
+    for line in lines:
+        every |= {value for value in line.means if value is not None}
+    settings = sorted(every)
     if len(settings) < 2:
         return None
     rows = []
@@ -38,6 +41,7 @@ def figure_over_setting(
         cells = [interval_cell(mean, ends=ends) for mean in means]
         rows.append((Cell(line.name, line.small, mark=line.mark), *cells))
     plot = curves(lines, x_title=axis, y_title=unit, bars=bars)
-    columns = ("method", *(f"{value:g}" for value in settings))
+    headings = [f"{value:g}" for value in settings]
+    columns = ("method", *headings)
     alt = f"Line plot: {title}; the table below holds the same figures."
     return Figure(title, alt, (("", plot),), caption, table=Table("", columns, rows))

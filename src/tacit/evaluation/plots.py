@@ -104,10 +104,11 @@ def steps(
 def _axis_ends(rows: Sequence[Mapping[str, Any]]) -> list[float]:
     """Compute the ends of the axis: all points, and intervals up to a third of their range more."""
     values = [row["y"] for row in rows]
-    low, high = min(values), max(values)
+    low = min(values)
+    high = max(values)
     room = max((high - low) / 3, 1e-3)
-    lowest = min(low, *(row["low"] for row in rows))
-    highest = max(high, *(row["high"] for row in rows))
+    lowest = min(low, min(row["low"] for row in rows))
+    highest = max(high, max(row["high"] for row in rows))
     return [max(low - room, lowest), min(high + room, highest)]
 
 

@@ -45,8 +45,11 @@ class Table:
             columns: Headings, each with the function that takes an object to its cell.
             rows: Objects, one for each row.
         """
-        cells = [[cell(row) for cell in columns.values()] for row in rows]
-        return cls(title, tuple(columns), cells)
+
+        def write_cells(row: Any) -> list[object]:
+            return [cell(row) for cell in columns.values()]
+
+        return cls(title, tuple(columns), [write_cells(row) for row in rows])
 
 
 @dataclass(frozen=True)
@@ -69,8 +72,10 @@ class Result:
         An interval is three columns: NAME, NAME_low and NAME_high.
         """
         flat = [_flatten(row) for row in self.data.get("rows", ())]
-        columns = dict.fromkeys(name for row in flat for name in row)
-        return [{name: row.get(name) for name in columns} for row in flat]
+        empty: dict[str, Any] = {}
+        for row in flat:
+            empty |= dict.fromkeys(row)
+        return [empty | row for row in flat]
 
     def to_polars(self) -> Any:
         """Return the rows as a polars DataFrame."""
@@ -90,7 +95,8 @@ class Result:
 
     def to_latex(self) -> str:
         """Write the rows as a tabular environment, floats with three decimals."""
-        rows = [self._columns, *(list(row.values()) for row in self.rows)]
+        rows = [self._columns]
+        rows += [list(row.values()) for row in self.rows]
         lines = [" & ".join(map(_latex_cell, row)) + r" \\" for row in rows]
         begin = rf"\begin{{tabular}}{{{'l' * len(self._columns)}}}"
         return "\n".join([begin, lines[0], r"\hline", *lines[1:], r"\end{tabular}"]) + "\n"
@@ -105,7 +111,10 @@ class Result:
         from tacit.data.tabular import to_frame
 
         rows = self.rows
-        return to_frame({name: [row[name] for row in rows] for name in self._columns}, backend)
+        columns = {}
+        for name in self._columns:
+            columns[name] = [row[name] for row in rows]
+        return to_frame(columns, backend)
 
     @property
     def _columns(self) -> list[str]:

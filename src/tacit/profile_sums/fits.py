@@ -74,8 +74,8 @@ def total_epsilon(fits: Sequence[Fit], delta: float) -> float:
     return accountant.epsilon(delta)
 
 
-def assumed_public_by(fits: Sequence[Fit]) -> tuple[str, ...]:
-    """What any of the fits took for public, each once."""
+def list_assumed_public(fits: Sequence[Fit]) -> tuple[str, ...]:
+    """List what any of the fits took for public, each once."""
     names = [name for fit in fits for name in fit.assumed_public]
     return tuple(dict.fromkeys(names))
 

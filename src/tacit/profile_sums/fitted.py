@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.stored import Given
+from tacit.data.stored_ratings import RatingsSource
 from tacit.engine.profile_kernels.types import Profiles
 from tacit.profile_sums.catalogue import (
     CatalogueChoices,
@@ -21,7 +21,7 @@ from tacit.profile_sums.catalogue import (
 )
 from tacit.profile_sums.events import LIST_SUMS, noise_multipliers
 from tacit.profile_sums.features import FeatureTables, feature_columns, feature_tables
-from tacit.profile_sums.fits import Fit, assumed_public_by
+from tacit.profile_sums.fits import Fit, list_assumed_public
 from tacit.profile_sums.people import People, profile_of_history, read_people
 from tacit.profile_sums.release import ReleasedLists, choose_mode, release_lists
 from tacit.profile_sums.release_stars import StarModel, release_stars
@@ -35,7 +35,7 @@ from tacit.recommenders.public_facts import facts_read_off
 class PreparedFit:
     """Everything that a fit reads. What can be refused was refused: nothing is drawn yet."""
 
-    ratings: Given = field(repr=False)
+    ratings: RatingsSource = field(repr=False)
     """All ratings, in memory or stored."""
     catalogue: Ratings = field(repr=False)
     """Items, metadata and scale."""
@@ -83,8 +83,8 @@ class FittedLists:
 
     @property
     def assumed_public(self) -> tuple[str, ...]:
-        """What any of the fits took for public."""
-        return assumed_public_by(self.fits)
+        """Names of what any of the fits took for public."""
+        return list_assumed_public(self.fits)
 
     @property
     def history_ids(self) -> Column:
@@ -113,7 +113,9 @@ class FittedLists:
         )
 
 
-def prepare_fit(ratings: Given, settings: Settings, choices: CatalogueChoices) -> PreparedFit:
+def prepare_fit(
+    ratings: RatingsSource, settings: Settings, choices: CatalogueChoices
+) -> PreparedFit:
     """Check everything that a fit reads, before the first sum.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
-from tacit.profile_sums.fits import Fit, assumed_public_by, total_epsilon
+from tacit.profile_sums.fits import Fit, list_assumed_public, total_epsilon
 from tacit.profile_sums.settings import Settings
 from tacit.recommenders.public_facts import describe_assumptions, describe_condition
 
@@ -60,7 +60,7 @@ def card_without_noise() -> Guarantee:
 
 
 def _card_with_noise(fits: Sequence[Fit], delta: float, usefulness: str) -> Guarantee:
-    assumed_public = assumed_public_by(fits)
+    assumed_public = list_assumed_public(fits)
     epsilon = total_epsilon(fits, delta)
     sentence = (
         f"What all others get to see is ({epsilon:.6g}, {delta:g})-differentially private "

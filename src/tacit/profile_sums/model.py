@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tacit import container
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.stored import Given
+from tacit.data.stored_ratings import RatingsSource
 from tacit.errors import DataError
 from tacit.privacy import Guarantee
 from tacit.profile_sums import guarantees
@@ -99,10 +99,10 @@ class PrivateLists(base.ItemRecommender):
 
     @property
     def choices(self) -> CatalogueChoices:
-        """Which items and metadata of the catalogue are used."""
+        """Choices of items and metadata from the catalogue."""
         return CatalogueChoices(self.source, self.target, self.domain, self.features)
 
-    def fit(self, ratings: Given, y: None = None) -> Self:
+    def fit(self, ratings: RatingsSource, y: None = None) -> Self:
         """Learn from everybody.
 
         Args:
@@ -246,7 +246,7 @@ class PrivateLists(base.ItemRecommender):
         return (card,)
 
     def summary(self) -> str:
-        """What the fit found about the use of lists, from released numbers alone."""
+        """Say whether lists are useful, from released numbers alone."""
         self._fitted()
         return describe_release(self.released_)
 

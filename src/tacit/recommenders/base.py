@@ -1,4 +1,4 @@
-"""What every recommender offers, and how scores become a list."""
+"""The role of a recommender, and how scores become a list."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from tacit.views import table
 Floats = NDArray[np.float64]
 History = Mapping[Any, float]
 """One person's own ratings: item id to stars."""
+HistoryTimes = Mapping[Any, int]
+"""When one person rated each item of a history: item id to seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
-"""What is given to a recommender, checked: ratings, histories, ids, lengths of lists."""
+"""Checks of a recommender's inputs: ratings, histories, ids, lengths of lists."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,29 @@ def checked_ids(ids: object, name: str) -> Collection[Any]:
             f"{name} is a collection of item ids; got {type(ids).__name__}. Give {name}=[ID, ID]."
         )
     return ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+
+
+def checked_times(times: object, history: Mapping[Any, float]) -> Mapping[Any, int]:
+    """Check when the items of a history were rated.
+
+    Raises:
+        DataError: Not a mapping, or not one whole number of seconds for each item of the history.
+    """
+    expected = "whole seconds for each item of the history and no other"
+    if not isinstance(times, Mapping):
+        raise DataError("times map items to seconds", found=type(times).__name__, expected=expected)
+    if set(times) != set(history):
+        unmatched = next(iter(set(times) ^ set(history)))
+        raise DataError(
+            "the times are not those of the items in the history",
+            found=unmatched,
+            expected=expected,
+        )
+    for item, moment in times.items():
+        if isinstance(moment, bool) or not isinstance(moment, Integral):
+            what = f"the time of item {item!r} in the history is no whole number"
+            raise DataError(what, found=moment, expected=expected)
+    return times
 
 
 def checked_history(

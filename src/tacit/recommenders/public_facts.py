@@ -1,4 +1,4 @@
-"""What a private fit may read off the ratings and take for public, and how a card says so."""
+"""Facts that a private fit may read off the ratings and take for public, as cards state them."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     What was released, and whether lists are useful, is printed and stated on the card. Of people
     who were fitted before, give --previous: the card states the total of all fits.
     """
-    from tacit.data.stored import watched
+    from tacit.data.stored_ratings import show_progress
 
     refuse_filter(settings.epsilon, per_item=run.per_item, per_user=run.per_user)
     model = _unfitted_model(settings)
@@ -96,7 +96,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     with ExitStack() as stack:
         opened = run.open(settings, catalogue=settings.catalogue, domains=across)
         ratings = stack.enter_context(opened)
-        stack.enter_context(watched(ratings, run.progress, passes))
+        stack.enter_context(show_progress(ratings, run.progress, passes))
         account = None
         if settings.ledger is not None:
             from tacit.designs.private.refits import Account

@@ -60,7 +60,7 @@ class TopItems:
 
 @dataclass(frozen=True)
 class DeviceLists:
-    """What a device needs to make lists.
+    """Everything that a device needs to make lists.
 
     items: ids that lists hold. context: ids that a history is read for. scale: least and most
     stars. liked_from: the fewest stars of a like; low: what another rating counts for. means: of

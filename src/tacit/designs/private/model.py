@@ -9,15 +9,15 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from tacit import container
-from tacit.data.stored import Given
+from tacit.data.stored_ratings import RatingsSource
 from tacit.designs.private.refits import (
     Account,
     FitRequest,
     Standing,
     check_lifetime,
+    compute_standing,
     earlier_fits,
     merge_fits,
-    standing_after,
 )
 from tacit.profile_sums.files import (
     choices_to_header,
@@ -89,7 +89,9 @@ class Private(PrivateLists):
         self.previous = previous
         self.lifetime = lifetime
 
-    def fit(self, ratings: Given, y: None = None, *, account: Account | None = None) -> Self:
+    def fit(
+        self, ratings: RatingsSource, y: None = None, *, account: Account | None = None
+    ) -> Self:
         """Learn from everybody.
 
         Args:
@@ -114,7 +116,7 @@ class Private(PrivateLists):
         else:
             fitted, repeated = _fit_on_account(prepared, earlier, lifetime, account)
         self._hold(fitted, prepared.catalogue)
-        self.standing_ = standing_after(
+        self.standing_ = compute_standing(
             fitted.fits, settings.delta, fitted.lifetime, repeated=repeated
         )
         return self

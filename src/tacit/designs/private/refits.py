@@ -39,7 +39,7 @@ _LARGEST_LIFETIME = 1e5
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a data set stands after a fit."""
+    """Costs of the fits of a data set so far, and what is left."""
 
     fits: int
     """Number of fits."""
@@ -55,7 +55,7 @@ class Standing:
     """Whether the fit had been made before, so that nothing was charged."""
 
 
-def standing_after(
+def compute_standing(
     fits: Sequence[Fit], delta: float, lifetime: float | None, *, repeated: bool
 ) -> Standing:
     """Compute what fits cost, and how many more like the last one are allowed."""

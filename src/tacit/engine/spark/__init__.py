@@ -29,9 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.columns import EVENTS
-from tacit.data.domains import none_rated
+from tacit.data.domains import item_without_ratings
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.stored import MOST_VALUES, Public, columns_among
+from tacit.data.stored_ratings import MOST_VALUES, PublicInputs, columns_among
 from tacit.data.tables import Role
 from tacit.data.tables.cleaning import arrow_of, ids_of
 from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
@@ -64,7 +64,7 @@ def open_spark(
     source: str,
     remote: str,
     asked: Mapping[Role, str | None],
-    public: Public,
+    public: PublicInputs,
     *,
     events: bool,
     tasks: int | None = None,
@@ -86,12 +86,12 @@ def open_spark(
             found = given.read.select("item").distinct().toArrow()["item"].to_pylist()
             return ids_of(found) if given.text else found
 
-        known = public.known(rated, stars)
+        known = public.make_catalogue(rated, stars)
         work = partial(workers.prepared, width=known.n_items, used=given.used)
         blocks = given.parted(known.item_ids, count).mapInArrow(work, workers.BLOCKS)
         made = SparkRatings(session, persisted(session, blocks), known, count)
         if not made.total(workers.rated).any():
-            raise none_rated()
+            raise item_without_ratings()
         return made
 
 

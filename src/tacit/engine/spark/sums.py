@@ -21,7 +21,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Ratings
-from tacit.data.stored import Arrays, Block, Cut, Lines, Merge, StoredRatings, Tiles, Work
+from tacit.data.stored_ratings import (
+    Arrays,
+    Block,
+    CutBlock,
+    Lines,
+    Merge,
+    StoredRatings,
+    Tiles,
+    Work,
+)
 from tacit.engine.item_item_tiles import LOST
 from tacit.engine.spark import workers
 from tacit.engine.spark.workers import ToRatings, batch_of, each_block, flat, ids_in, streamed
@@ -40,7 +49,9 @@ class SparkRatings(StoredRatings):
 
     def __init__(self, session: Any, blocks: Any, catalogue: Ratings, tasks: int) -> None:
         self.catalogue, self.tasks = catalogue, tasks
-        self._to_ratings = partial(Block.ratings, n_items=catalogue.n_items, scale=catalogue.scale)
+        self._to_ratings = partial(
+            Block.to_ratings, n_items=catalogue.n_items, scale=catalogue.scale
+        )
         self._session, self._blocks = session, blocks
         self._seen: NDArray[np.int64] | None = None
 
@@ -54,16 +65,18 @@ class SparkRatings(StoredRatings):
         """The sum, of add's shape, in one pass over the cluster's blocks; pieces of it are merged
         there."""
         work = partial(workers.summed, add=add, to_ratings=self._to_ratings)
-        total, seen = gathered(self._blocks, work, add(self._to_ratings(Block.empty())), self.tasks)
+        total, seen = gathered(
+            self._blocks, work, add(self._to_ratings(Block.without_people())), self.tasks
+        )
         if self._seen is not None and not np.array_equal(seen, self._seen):
             raise ClusterError(_LOST)
         self._seen = seen
         self.advance(1.0)
         return total
 
-    def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> Lines:
+    def join_tiles(self, cut: CutBlock, tiles: Tiles, work: Work, merge: Merge) -> Lines:
         """Strips of all blocks meet in their tile, and answers in their line."""
-        width = cut(self._to_ratings(Block.empty()))[0].shape[1]
+        width = cut(self._to_ratings(Block.without_people()))[0].shape[1]
         with answering():
             in_strips = partial(strips, cut=cut, tiles=tiles, to_ratings=self._to_ratings)
             of_tiles = partial(tiled, work=work, width=width)
@@ -139,7 +152,7 @@ def _meeting(frame: Any, key: str, work: Callable[[Any], Any], tasks: int) -> An
 
 
 def strips(
-    batches: Iterable[Any], *, cut: Cut, tiles: Tiles, to_ratings: ToRatings
+    batches: Iterable[Any], *, cut: CutBlock, tiles: Tiles, to_ratings: ToRatings
 ) -> Iterator[Any]:
     """Of each tile the people and ratings that a task's blocks have."""
     for block, row in each_block(batches):

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.stored import Block, Rows
+from tacit.data.stored_ratings import Block, Rows
 from tacit.data.tables import Role
 from tacit.data.tables.cleaning import arrow_of
 from tacit.errors import ClusterError, DataError
@@ -145,7 +145,7 @@ def prepared(batches: Iterable[Any], *, width: int, used: Mapping[Role, str]) ->
     hashes = marks(hashes_of(users))
     whole = np.bincount(hashes, minlength=HASHES)
     seen, start = np.stack([whole > 0, whole, whole]).astype(np.int64), 0
-    for block in rows.block(width, ordered=False).parts(BLOCK_ROWS):
+    for block in rows.to_block(width, ordered=False).parts(BLOCK_ROWS):
         stop = start + len(block.offsets) - 1
         seen[1] = np.bincount(hashes[start:stop], minlength=HASHES)
         cells = [part.tobytes() for part in vars(block).values()]
@@ -168,8 +168,8 @@ def listed(
         return
     rows, users = _rows(table, used)
     users, named, start = _short(users), pa.array(of_lists.tolist()), 0
-    for block in rows.block(width, ordered=False).parts(BLOCK_ROWS):
-        found = make(block.ratings(width, scale))
+    for block in rows.to_block(width, ordered=False).parts(BLOCK_ROWS):
+        found = make(block.to_ratings(width, scale))
         columns = {
             "user": users.take(pa.array(start + found.people)),
             "rank": pa.array(found.ranks.astype(np.int32)),

@@ -1,4 +1,4 @@
-"""What baselines share: the catalogue, likes, and the file they are saved in."""
+"""Common parts of baselines: the catalogue, likes, and the file they are saved in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit import container
-from tacit.data.domains import within
+from tacit.data.domains import ratings_in_domain
 from tacit.data.ratings import Column, Ratings
 from tacit.recommenders.base import Floats, History, ItemRecommender
 from tacit.recommenders.headers import (
@@ -36,7 +36,7 @@ class Baseline(ItemRecommender):
     def _learn_items(self, ratings: Ratings, domain: str | None = None) -> Ratings:
         """Take over the items of the ratings, or those of one domain; give their ratings."""
         checked_ratings(ratings)
-        chosen = ratings if domain is None else within(ratings, domain)
+        chosen = ratings if domain is None else ratings_in_domain(ratings, domain)
         self.item_ids_ = chosen.item_ids
         self.people_ = chosen
         self.titles_ = titles_of(chosen)

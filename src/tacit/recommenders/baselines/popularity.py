@@ -102,7 +102,7 @@ class PrivatePopularity(Baseline):
         return self
 
     def event(self, items: int) -> Event:
-        """What a fit to a catalogue of so many items costs a person."""
+        """Event of a fit to a catalogue of so many items."""
         return self._mechanism(items).event
 
     def _mechanism(self, items: int) -> SumRelease:

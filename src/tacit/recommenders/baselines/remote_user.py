@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tacit.data.domains import domain_of, within
+from tacit.data.domains import domain_of, ratings_in_domain
 from tacit.data.ratings import Column, Ratings
 from tacit.errors import ConfigError
 from tacit.recommenders.base import Floats, History
@@ -61,7 +61,10 @@ class RemoteUser(Baseline):
     def fit(self, ratings: Ratings) -> RemoteUser:
         """Keep the ratings of everybody who rated in both domains."""
         checked_ratings(ratings)
-        source, target = within(ratings, self.source), within(ratings, self.target)
+        source, target = (
+            ratings_in_domain(ratings, self.source),
+            ratings_in_domain(ratings, self.target),
+        )
         self._learn_items(target)
         self.people_ = ratings
         self.source_ids_ = source.item_ids

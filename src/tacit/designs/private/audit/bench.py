@@ -23,7 +23,7 @@ LINES: tuple[Callable[[], AuditedClaim], ...] = tuple(
 
 
 def audit() -> AuditPlan:
-    """What `tacit audit private` runs."""
+    """Everything that `tacit audit private` runs."""
     return AuditPlan(
         {"": LINES},
         BUGS,

@@ -27,7 +27,7 @@ from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.server import Profiles
 from tacit.designs.standard_scheme.training.people import Floats, Ints, entry_rows, with_data
 from tacit.designs.standard_scheme.training.tables import FEWEST, Tables
-from tacit.engine.ridge import fitted, solve
+from tacit.engine.ridge import fitted_values, solve
 
 ProfileKind = Literal["latent", "features", "latent+features"]
 PROFILE_KINDS: tuple[ProfileKind, ...] = get_args(ProfileKind)
@@ -178,7 +178,7 @@ def factorize_beside(
     latent = np.random.default_rng(seed).normal(0.0, START_SPREAD, (ratings.shape[1], factors))
     for _ in range(sweeps):
         people = solve(ratings, np.hstack([features, latent]), person_penalty)
-        explained = fitted(by_item, features, people[:, :n_features])
+        explained = fitted_values(by_item, features, people[:, :n_features])
         unexplained = with_data(by_item, by_item.data - explained)
         latent = solve(unexplained, people[:, n_features:], item_penalty)
     return latent
