@@ -18,12 +18,12 @@ from golden_vectors import History, Item, Vector, tagged, tagged_history
 from tacit.designs.sketches.sensing import below, words
 from tacit.designs.standard_scheme.account import Account
 from tacit.designs.standard_scheme.disclosure import RELEASES, Disclosure
-from tacit.designs.standard_scheme.drawing import calendar, moment, start
-from tacit.designs.standard_scheme.memory import Log, State, forgotten, opened
+from tacit.designs.standard_scheme.epochs import calendar_epoch, epoch_start, speaking_moment
+from tacit.designs.standard_scheme.memory import Log, State, open_state, state_after_forgetting
 from tacit.designs.standard_scheme.messages import DAY, WEEK
 
 CREATED = 1_700_000_000
-FIRST = calendar(CREATED, WEEK)
+FIRST = calendar_epoch(CREATED, WEEK)
 RULE = RELEASES["scheme+selection+rounding"]
 SHOWN = disclosure(RULE)
 
@@ -49,12 +49,12 @@ class Life:
 
     def open(self, memory: bytes | None, spoken: int | None, history: History, at: int) -> None:
         found = None if memory is None else State.decode(memory)
-        self.state = opened(found, spoken, history, at, self.shown.epoch_length)
+        self.state = open_state(found, spoken, history, at, self.shown.epoch_length)
         told = None if memory is None else memory.decode()
         self.on(at, history, {}, open={"memory": told, "spoken": spoken})
 
     def forget(self, secret: bytes, history: History, at: int) -> None:
-        self.state, self.secret = forgotten(self.state, history, at), secret
+        self.state, self.secret = state_after_forgetting(self.state, history, at), secret
         self.on(at, {}, forget=[tagged(item) for item in history])
 
     def on(
@@ -100,7 +100,7 @@ class Life:
 
 def monday(number: int) -> int:
     """A second of the week this many after the first, when its letter is due."""
-    return start(FIRST + number, WEEK) + 2 * DAY
+    return epoch_start(FIRST + number, WEEK) + 2 * DAY
 
 
 def some(count: int, first: int = 0) -> dict[Item, float]:
@@ -112,9 +112,9 @@ def calm() -> Vector:
     life = Life()
     for at in (0, 1_799, 1_800, 1_801, 86_399, 86_400):
         life.on(CREATED + at, some(3), {ITEMS[2]: CREATED + 1_800})
-    due = moment(FIRST, CREATED, WEEK, SECRETS[0])
-    for at in (start(FIRST + 1, WEEK), due - 1, due, due + 1):
-        life.on(at, some(5), {ITEMS[4]: start(FIRST + 1, WEEK)})
+    due = speaking_moment(FIRST, CREATED, WEEK, SECRETS[0])
+    for at in (epoch_start(FIRST + 1, WEEK), due - 1, due, due + 1):
+        life.on(at, some(5), {ITEMS[4]: epoch_start(FIRST + 1, WEEK)})
     life.refit(disclosure(RULE, seed=1), FIRST + 2)
     life.on(monday(2), some(7, first=1), {})
     life.on(monday(5), {item: stars for item, stars in some(9).items() if item != ITEMS[0]})
@@ -264,10 +264,10 @@ def lived(number: int) -> Vector:
             elif what < 3:
                 entered.setdefault(item, at - below(stream, DAY))
                 history[item] = 1.0 + below(stream, 5)
-        if below(stream, 4) == 0 and calendar(at, WEEK) > life.log[-1][0]:
+        if below(stream, 4) == 0 and calendar_epoch(at, WEEK) > life.log[-1][0]:
             attributes = (AGE, GENDER) if number % 3 == 0 else (GENDER,)
             seed = 10 + below(stream, 100)
-            life.refit(disclosure(RULE, attributes=attributes, seed=seed), calendar(at, WEEK))
+            life.refit(disclosure(RULE, attributes=attributes, seed=seed), calendar_epoch(at, WEEK))
         life.on(at, dict(history), {i: s for i, s in entered.items() if i in history})
     return life.vector(f"by chance {number}")
 

@@ -10,8 +10,8 @@ from cells import cell_of
 from pages import Page
 
 from tacit.designs.standard_scheme.disclosure import RELEASES
-from tacit.designs.standard_scheme.experiment import JUDGED
 from tacit.designs.standard_scheme.experiment.commands import page_of
+from tacit.designs.standard_scheme.experiment.setup import JUDGED
 from tacit.designs.standard_scheme.experiment.table import (
     AccuracyRow,
     AttackRow,

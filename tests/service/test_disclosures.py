@@ -16,9 +16,9 @@ from tacit.designs.standard_scheme import (
     Release,
     Scores,
     StandardScheme,
-    drawing,
+    epochs,
 )
-from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding
+from tacit.designs.standard_scheme.experiment.evaluation import evaluate_hiding
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import ItemTable
 from tacit.designs.standard_scheme.serve import ServedDisclosure
@@ -89,7 +89,7 @@ def test_the_most_liked_items_are_in_the_order_of_an_empty_letter(shared_shop, s
     answer = shared_shop.get(None, "/api/disclosures/gender/popular").json()["items"]
     empty = served.model.server_.score(Release(served.disclosure.digest, 0, ()))
     ranked = sorted(empty.scores, key=lambda score: -score[2])
-    inside = served.model.fitted_.ease.inside[
+    inside = served.model.fitted_.ease.has_weights[
         [served.disclosure.item_number[item] for item in answer]
     ]
     assert sorted(answer) == sorted(served.disclosure.items)
@@ -149,7 +149,7 @@ def test_the_latest_epoch(shop):
     """It is that of the person's own latest letter that was accepted, -1 for none; a letter of an
     earlier epoch, a refused one and a repeated one leave it as it is."""
     served = shop.service.deployment.find_all(ServedDisclosure)["gender"]
-    now = drawing.calendar(int(time.time()), served.disclosure.epoch_length)
+    now = epochs.calendar_epoch(int(time.time()), served.disclosure.epoch_length)
     found = [latest(shop, "late")]
     for epoch in (0, now - 1, 1, now, 0):
         post(shop, "late", made(served.disclosure, epoch))
@@ -171,7 +171,7 @@ def test_people_do_not_mind_each_other(shared_shop, served, letter):
 
 def test_an_epoch_that_has_not_ended(shared_shop, served):
     """A letter of the present epoch or a later one is refused; one of the last epoch is not."""
-    now = drawing.calendar(int(time.time()), served.disclosure.epoch_length)
+    now = epochs.calendar_epoch(int(time.time()), served.disclosure.epoch_length)
     for epoch in (now, now + 1, 1 << 53):
         answer = post(shared_shop, "early", made(served.disclosure, epoch))
         assert answer.status_code == 422
@@ -321,7 +321,7 @@ def test_the_log(shop, monkeypatch):
     disclosure = shop.service.deployment.find_all(ServedDisclosure)["gender"].disclosure
     week, digest = disclosure.epoch_length, disclosure.digest
     now = time.time()
-    first = drawing.calendar(int(now), week)
+    first = epochs.calendar_epoch(int(now), week)
     assert log_of(shop) == [{"epoch": first, "digest": digest}]
     monkeypatch.setattr(time, "time", lambda: now + 2 * week)
     assert log_of(shop) == [{"epoch": n, "digest": digest} for n in (first, first + 2)]

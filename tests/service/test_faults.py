@@ -230,7 +230,7 @@ def test_a_clock_that_is_set(shop, monkeypatch):
                 ask(shop.service.ledger, f"k{number}", holder)
         assert shop.get("subject", "/api/privacy/budget").is_success
         assert time.monotonic() - began < 60
-    assert shop.service.ledger.verify().sound
+    assert shop.service.ledger.verify().is_sound
 
 
 def test_a_service_without_its_server(folder, capsys, tmp_path):

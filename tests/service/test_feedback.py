@@ -245,7 +245,7 @@ def test_a_rating_that_does_not_fit_any_more_is_passed_over(shop):
 
 def test_the_longest_names_have_states():
     """The name of a state is short enough whatever people and tenants are called."""
-    from tacit.ledger.statements import check_state_name
+    from tacit.ledger.states import check_state_name
 
     check_state_name(f"{'t' * 64}/{all_ratings_state('p' * 64).state}")
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from ledger_requests import by_hand
 
 from tacit.ledger import Balance, Cap, Charge, Cost, Holder, Request
-from tacit.ledger.requests import ATTO, LARGEST, MICRO, Unit
+from tacit.ledger.amounts import ATTO, LARGEST_AMOUNT, MICRO, Unit
 from tacit.service.resources import budgets
 from tacit.service.resources.budgets import describe_budget
 
-AMOUNTS = st.integers(1, LARGEST)
+AMOUNTS = st.integers(1, LARGEST_AMOUNT)
 
 
 def spend(shop, holder, cost, key="some-key"):

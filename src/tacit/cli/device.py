@@ -24,7 +24,7 @@ from tacit.client import Account, FileAccount, FileMemory, Kept, Memory, Service
 from tacit.client.letters import Letters
 from tacit.client.transport import Transport
 from tacit.design import ExecutionOptions, option
-from tacit.designs.standard_scheme.drawing import calendar
+from tacit.designs.standard_scheme.epochs import calendar_epoch
 from tacit.designs.standard_scheme.messages import Release, Scores
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.evaluation import Result, Table
@@ -300,7 +300,7 @@ class _ModelFile(Transport):
         self._model = model
         digest = model.disclosure_.digest
         known = bool(seen) and seen[-1][1] == digest
-        epoch = calendar(now, model.disclosure_.epoch_length)
+        epoch = calendar_epoch(now, model.disclosure_.epoch_length)
         self._log = seen if known else (*seen, (epoch, digest))
 
     def get(self, path: str, *, own: bool = False) -> bytes:

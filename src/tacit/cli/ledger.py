@@ -27,8 +27,8 @@ app = typer.Typer(help="Set privacy budgets, and show what was spent.", no_args_
 
 _WHERE = "A file, or postgresql://HOST/DATABASE."
 _SECOND = (
-    "The second place of the chain's head: a file, or postgresql://HOST/DATABASE; by default "
-    "LEDGER.head for a file."
+    "Where a copy of the ledger's latest hash is kept: a file, or postgresql://HOST/DATABASE; by "
+    "default LEDGER.head for a file."
 )
 _KEY = "The file with the operator's key, which makes epochs."
 Shown = Sequence[Table | str]
@@ -48,7 +48,7 @@ def create(where: Where, second: Second = None, operator_key: KeyFile = None) ->
 
     With --operator-key it has epochs; a key that is not there yet is made, for its owner only.
     """
-    from tacit.ledger import anchor_of, inspect_ledger, open_ledger
+    from tacit.ledger import inspect_ledger, open_ledger, operator_anchor
 
     try:
         inspect_ledger(where, second=second)
@@ -57,7 +57,7 @@ def create(where: Where, second: Second = None, operator_key: KeyFile = None) ->
     else:
         raise ConfigError("There is a ledger here already. Look at it with  tacit ledger show.")
     key, new = (None, False) if operator_key is None else _key_or_new(operator_key)
-    operator = None if key is None else anchor_of(key)
+    operator = None if key is None else operator_anchor(key)
     with open_ledger(where, second=second, operator=operator) as ledger:
         head = ledger.head
     result: dict[str, Any] = {"ledger": head.ledger, "head": head.hash, "epochs": key is not None}
@@ -118,13 +118,13 @@ def advance(
 
     Caps per epoch are reset, lifetime caps are not.
     """
-    from tacit.ledger import open_ledger, token_of
+    from tacit.ledger import epoch_token, open_ledger
 
     if (operator_key is None) == (token is None):
         raise ConfigError("Give the operator's key, --operator-key FILE, or one --token.")
     with open_ledger(where, second=second, create=False) as ledger:
         if operator_key is not None:
-            token = token_of(_key(operator_key), ledger.epoch + 1)
+            token = epoch_token(_key(operator_key), ledger.epoch + 1)
         result = {"epoch": ledger.advance_epoch(token or ""), "head": ledger.head.hash}
     return _answer(result, [f"Epoch {result['epoch']} has begun."], where, second)
 
@@ -138,9 +138,9 @@ def token(
 
     It is what  tacit ledger advance --token  takes.
     """
-    from tacit.ledger import token_of
+    from tacit.ledger import epoch_token
 
-    made = token_of(_key(operator_key), epoch)
+    made = epoch_token(_key(operator_key), epoch)
     return Result({"epoch": epoch, "token": made}, (made,))
 
 
@@ -267,9 +267,9 @@ def _answer(
     result: dict[str, Any], shown: Shown, where: str, second: str | None, after: str = ""
 ) -> Result:
     """Make a result, with a warning where one restore moves the store and its second place back."""
-    from tacit.ledger.opening import TOGETHER, together
+    from tacit.ledger.addresses import SHARED_DEVICE_WARNING, shares_device
 
-    warnings = [TOGETHER] if together(where, second) else []
+    warnings = [SHARED_DEVICE_WARNING] if shares_device(where, second) else []
     return Result({**result, "warnings": warnings}, shown, after)
 
 
@@ -320,7 +320,7 @@ def _summary(inspected: Inspection) -> dict[str, Any]:
     checked = inspected.verification
     return {
         "ledger": checked.head.ledger,
-        "sound": checked.sound,
+        "sound": checked.is_sound,
         "problems": checked.problems,
         "entries_read": checked.entries,
         "releases": checked.releases,

@@ -179,7 +179,7 @@ def _from_letter(
     if spoken.letter is None or scores is None:
         wanted = wanted | {"exclude": [*wanted["exclude"], *own]}
         return model.recommend(**wanted), sent | {"computed": "before the first letter"}
-    return model.ranked(scores, own, **wanted), facts(Release.decode(spoken.letter)) | sent
+    return model.rank(scores, own, **wanted), facts(Release.decode(spoken.letter)) | sent
 
 
 def _reasons(

@@ -222,11 +222,11 @@ def _folder(folder: Path | None, *, demo: bool) -> Iterator[tuple[Path, dict[str
 
 def _warnings(settings: Settings) -> Iterator[str]:
     """List what is served although it deserves a warning."""
-    from tacit.ledger.opening import TOGETHER, together
+    from tacit.ledger.addresses import SHARED_DEVICE_WARNING, shares_device
     from tacit.service.kinds import list_charged_by_name
 
-    if together(settings.ledger, settings.second):
-        yield TOGETHER
+    if shares_device(settings.ledger, settings.second):
+        yield SHARED_DEVICE_WARNING
     if settings.behind_tls:
         yield (
             "behind a proxy every connection comes from its address, so no sender is held to a "

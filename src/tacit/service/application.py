@@ -13,7 +13,7 @@ from typing import Any
 from fastapi import APIRouter, FastAPI
 from starlette.types import Receive, Scope, Send
 
-from tacit.ledger.inspection import copies_of
+from tacit.ledger.inspection import serve_copies
 from tacit.service.event_log import EventLog
 from tacit.service.kinds import installed_routers
 from tacit.service.metrics import Metrics
@@ -91,7 +91,7 @@ def create_app(service: Service, *, log: EventLog | None = None) -> Application:
         def log_copy_fault(error: BaseException) -> None:
             log.write_fault("copy", error)
 
-        with copies_of(service.ledger, settings.ledger_file, log_copy_fault):
+        with serve_copies(service.ledger, settings.ledger_file, log_copy_fault):
             yield
         threads.shutdown(wait=False, cancel_futures=True)
         service.close()

@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from tacit.ledger import Ledger, Release
-from tacit.ledger.spending import Spending
+from tacit.ledger.transactions import SpendRequest
 from tacit.service import problems
 
 MOST_CHANGES = 64
@@ -40,7 +40,7 @@ REQUEST_DEADLINE: ContextVar[float] = ContextVar("REQUEST_DEADLINE")
 class _Change:
     """A change that waits for its commit. Times are the loop's."""
 
-    spending: Spending
+    spending: SpendRequest
     deadline: float
     """When its request is answered without it."""
     commit_at: float
@@ -66,7 +66,7 @@ class CommitQueue:
         self._closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def release(self, spending: Spending) -> Release:
+    async def release(self, spending: SpendRequest) -> Release:
         """Do what `Ledger.release` does, in a commit with others.
 
         Raises:

@@ -27,7 +27,7 @@ from fastapi import Response
 
 from tacit.errors import TacitError
 from tacit.ledger import Charge, DrawFailed, Release, Request
-from tacit.ledger.spending import Spending
+from tacit.ledger.transactions import SpendRequest
 from tacit.randomness import Source
 from tacit.service import problems
 from tacit.service.http_bodies import JSON
@@ -133,7 +133,7 @@ async def answer_once(
 
     request = _ledger_request(service, caller, operation, key, payload)
     full_name = None if state is None else f"{caller.tenant}/{state}"
-    spending = Spending(request, tuple(charges), draw, full_name)
+    spending = SpendRequest(request, tuple(charges), draw, full_name)
     if charges or prepaid or caller.role is not Role.SUBJECT:
         return _stored_response(await service.commits.release(spending))
     bucket = f"{caller.name}/apart" if counted_apart else caller.name

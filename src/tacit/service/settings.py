@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tacit.errors import ConfigError
-from tacit.ledger.opening import address
+from tacit.ledger.addresses import parse_address
 from tacit.service.setting_tables import (
     NOT_OF_TYPE,
     TOML,
@@ -164,7 +164,7 @@ class Settings:
     @property
     def ledger_file(self) -> Path | None:
         """The ledger's file, which one process owns; None where it is in a server."""
-        return address(self.ledger)[1]
+        return parse_address(self.ledger)[1]
 
     @property
     def keys(self) -> Path:

@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.designs.standard_scheme.drawing import latest_ended
-from tacit.designs.standard_scheme.memory import Record, State, forgotten, lost, opened
+from tacit.designs.standard_scheme.epochs import latest_ended_epoch
+from tacit.designs.standard_scheme.memory import (
+    Record,
+    State,
+    open_state,
+    state_after_forgetting,
+    state_after_loss,
+)
 from tacit.designs.standard_scheme.messages import DAY, MICRO, WEEK, MessageError
 
 NOW = 1_700_000_000
@@ -91,22 +97,22 @@ def test_no_star_and_no_die_is_kept():
 
 def test_a_fresh_secret_begins_anew():
     """A secret made here that never spoke has nothing to lose."""
-    state = opened(None, -1, ["a"], NOW, WEEK)
+    state = open_state(None, -1, ["a"], NOW, WEEK)
     assert state == State(created=NOW)
 
 
 @pytest.mark.parametrize("spoken", [None, 5, 2810])
 def test_a_lost_memory_freezes_what_is_rated(spoken):
     """A secret that spoke and has no memory decides later items only, one of elsewhere nothing."""
-    state = opened(None, spoken, ["a", 7], NOW, WEEK)
+    state = open_state(None, spoken, ["a", 7], NOW, WEEK)
     assert state.frozen == {"a", 7}
-    assert not state.undecided("a")
-    assert state.undecided("b")
+    assert not state.is_undecided("a")
+    assert state.is_undecided("b")
     assert state.records == {}
     assert state.closed == (spoken is None)
     assert state.letter is None
     assert state.spoken == (-1 if spoken is None else spoken)
-    assert state.last_epoch == max(latest_ended(NOW - DAY, NOW, WEEK), state.spoken)
+    assert state.last_epoch == max(latest_ended_epoch(NOW - DAY, NOW, WEEK), state.spoken)
 
 
 def test_a_backup_freezes_what_was_rated_since():
@@ -120,11 +126,11 @@ def test_a_backup_freezes_what_was_rated_since():
         spoken=2700,
     )
     backup.aliases = (("old a", "a"), ("old e", "e"))
-    state = opened(backup, 2801, ["old a", "b", "d", "old e"], NOW, WEEK)
+    state = open_state(backup, 2801, ["old a", "b", "d", "old e"], NOW, WEEK)
     assert state.frozen == {"c", "d", "e"}
     assert set(state.records) == {"a", "b"}
     assert (state.letter, state.arrivals, state.spoken) == (None, {}, 2801)
-    assert state.last_epoch == latest_ended(NOW - 9 * WEEK, NOW, WEEK) >= 2801
+    assert state.last_epoch == latest_ended_epoch(NOW - 9 * WEEK, NOW, WEEK) >= 2801
 
 
 @pytest.mark.parametrize("spoken", [None, -1, 2700])
@@ -132,7 +138,7 @@ def test_a_present_memory_is_not_lost(spoken):
     """A memory that knows the last letter goes on as it is."""
     state = State(created=NOW, arrivals={"c": NOW}, last_epoch=2700, spoken=2700)
     before = state.encode()
-    assert opened(state, spoken, ["a"], NOW, WEEK).encode() == before
+    assert open_state(state, spoken, ["a"], NOW, WEEK).encode() == before
 
 
 def test_forget_me_keeps_ids_alone():
@@ -149,10 +155,10 @@ def test_forget_me_keeps_ids_alone():
         log=((1, "x"),),
         aliases=(("old d", "d"),),
     )
-    after = forgotten(state, ["old d"], NOW)
+    after = state_after_forgetting(state, ["old d"], NOW)
     frozen = {"a", "b", "c", "d", "f"}
     assert after == State(created=NOW, frozen=frozen, log=((1, "x"),), aliases=(("old d", "d"),))
-    assert after.shown() == {}
+    assert after.shown_levels() == {}
 
 
 def test_aliases_move_everything():
@@ -174,4 +180,4 @@ def test_aliases_move_everything():
 
 def test_lost_at_the_beginning_of_time():
     """A clock near 1970 makes no negative second."""
-    assert lost([], 5, WEEK).created == 0
+    assert state_after_loss([], 5, WEEK).created == 0

@@ -29,7 +29,7 @@ LEAST_PEOPLE = 600
 """Who train it, from whom on lists were measured to beat popularity: docs/results.md."""
 
 
-def useful(model: Any) -> str:
+def describe_usefulness(model: Any) -> str:
     """Whether lists are expected to beat popularity, by the number of consenting people.
 
     Where devices can show few items, their number is said instead: nothing was measured there.
@@ -223,7 +223,7 @@ DESIGN = Design(
         "tour": "commands:tour",
         "compare": "commands:contenders",
         "reproduce": "design:PRINTED",
-        "useful": "design:useful",
+        "useful": "design:describe_usefulness",
     },
     "Works from about 600 people who agree to train it: lists beat popular items on "
     "MovieLens with 631 and 943 people. Hiding needs more of them: the card's attacks say "

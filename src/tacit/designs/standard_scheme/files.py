@@ -17,7 +17,7 @@ from tacit.data.ratings import RatingScale
 from tacit.designs.standard_scheme.server import UNIT, Ease, Profiles
 from tacit.designs.standard_scheme.settings import Settings
 from tacit.designs.standard_scheme.training.fitting import Fitted
-from tacit.designs.standard_scheme.training.people import People
+from tacit.designs.standard_scheme.training.people import PeopleHashes
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.privacy import Measurement
 from tacit.recommenders import headers, public_facts
@@ -49,7 +49,7 @@ def header_of(settings: Settings, fitted: Fitted) -> dict[str, Any]:
         "key": "" if fitted.people is None else fitted.people.key.hex(),
         "people": fitted.n_consenting,
         "rated_enough": fitted.n_rated_enough,
-        "taken": list(fitted.taken),
+        "taken": list(fitted.assumed_public),
         "measurements": [asdict(measured) for measured in fitted.measurements],
     }
 
@@ -115,7 +115,7 @@ def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> 
     people = None
     if header["key"]:
         hashes = headers.read_array(dict(arrays), "hashes", header["people"]).view(np.uint64)
-        people = People(bytes.fromhex(header["key"]), hashes)
+        people = PeopleHashes(bytes.fromhex(header["key"]), hashes)
     return Fitted(
         item_ids=items,
         titles=headers.titles_from_header(header),
@@ -133,7 +133,7 @@ def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> 
         ),
         ease=read_ease(arrays, len(items), header["levels"]),
         n_rated_enough=header["rated_enough"],
-        taken=tuple(name for name in public_facts.PUBLIC_FACTS if name in header["taken"]),
+        assumed_public=tuple(name for name in public_facts.PUBLIC_FACTS if name in header["taken"]),
         measurements=tuple(Measurement(**entry) for entry in header["measurements"]),
     )
 

@@ -209,7 +209,7 @@ def _replay_result(result: Verification) -> Replayed:
         head=result.head.hash,
         releases=result.releases,
         epoch=result.epoch,
-        sound=result.sound,
+        sound=result.is_sound,
         problems=list(result.problems),
     )
 

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 from fastapi import APIRouter, Query
 
 from tacit.ledger import Ledger, Unit
-from tacit.ledger.opening import together
+from tacit.ledger.addresses import shares_device
 from tacit.service.access import CurrentService, allow
 from tacit.service.keys import Role
 from tacit.service.operations import Operation
@@ -110,7 +110,7 @@ def overview(service: CurrentService) -> Overview:
     store = Store(
         place=_store_name(settings.ledger),
         second=_store_name(settings.second or ""),
-        apart=not together(settings.ledger, settings.second),
+        apart=not shares_device(settings.ledger, settings.second),
     )
     entries = max(service.ledger.head.sequence, totals.entries_read)
     return Overview(entries=entries, read=totals.entries_read, days=days, store=store)

@@ -9,11 +9,12 @@ from scipy import sparse
 from tacit import generate
 from tacit.auditing.attacks import auc
 from tacit.designs.standard_scheme.disclosure import RELEASES
-from tacit.designs.standard_scheme.experiment import Experiment, hiding
+from tacit.designs.standard_scheme.experiment import evaluation
 from tacit.designs.standard_scheme.experiment.accuracy import Judge, accuracy_row, mix_point
-from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding
+from tacit.designs.standard_scheme.experiment.evaluation import evaluate_hiding
+from tacit.designs.standard_scheme.experiment.setup import Experiment
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.people import Consenting
+from tacit.designs.standard_scheme.training.people import ConsentingPeople
 from tacit.designs.standard_scheme.training.profiles import ProfileSettings
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.randomness import simulation
@@ -26,7 +27,7 @@ def world():
     labels = np.arange(PEOPLE) % 2
     means = np.where(np.arange(ITEMS) % 2 == 0, 1.5, 2.5)
     levels = means + np.where(labels == 1, GAP, -GAP)[:, None] * np.ones(ITEMS)
-    people = Consenting(
+    people = ConsentingPeople(
         sparse.csr_array(levels), labels[:, None], ("gender",), (("F", "M"),), n_levels=5
     )
     return Experiment(
@@ -137,7 +138,7 @@ def test_mean_of_the_folds_own_areas(monkeypatch):
     """`auc_of_folds` is the mean of each fold's AUC among its own people, as the patent has it."""
     ratings = generate(users=90, items=30, ratings=1500, how=0.3, share=0.45, seed=1)
     areas = []
-    original = hiding.run_fold
+    original = evaluation.run_fold
 
     def watched(experiment, fold, pairs):
         result = original(experiment, fold, pairs)
@@ -146,7 +147,7 @@ def test_mean_of_the_folds_own_areas(monkeypatch):
         areas.append(auc(labels, result.scores[key]))
         return result
 
-    monkeypatch.setattr(hiding, "run_fold", watched)
+    monkeypatch.setattr(evaluation, "run_fold", watched)
     settings = {"folds": 3, "factors": 2, "workers": 1, "attacks": ("lda",), "schedules": ()}
     table = evaluate_hiding(ratings, "gender", releases=("none",), **settings)
     (row,) = (row for row in table.rows if row.trained_on == "raw")

@@ -9,7 +9,7 @@ import pytest
 
 from tacit import StandardScheme
 from tacit.data import generate
-from tacit.designs.standard_scheme.design import useful
+from tacit.designs.standard_scheme.design import describe_usefulness
 from tacit.designs.standard_scheme.training import fitting
 from tacit.designs.standard_scheme.training.attributes import (
     DEFAULT_EDGES,
@@ -17,7 +17,7 @@ from tacit.designs.standard_scheme.training.attributes import (
     bin_labels,
     bin_of,
 )
-from tacit.designs.standard_scheme.training.people import consenting
+from tacit.designs.standard_scheme.training.people import find_consenting_people
 from tacit.errors import ConfigError, DataError
 
 RATINGS = generate(users=240, items=40, ratings=4800, seed=2)
@@ -57,7 +57,7 @@ def test_bin_of_a_number(number, label):
 
 def test_age_is_binned_without_being_asked():
     """Sixty ages become three bins, in order, and everybody is in the bin of their age."""
-    people, _ = consenting(AGES, ["age"])
+    people, _ = find_consenting_people(AGES, ["age"])
     assert people.values == (bin_labels(DEFAULT_EDGES["age"]),)
     expected = np.searchsorted(DEFAULT_EDGES["age"], np.resize(range(15, 75), 240), side="right")
     np.testing.assert_array_equal(people.labels[:, 0], expected)
@@ -65,20 +65,22 @@ def test_age_is_binned_without_being_asked():
 
 def test_named_edges_count_and_all_bins_are_values():
     """Bins at public edges are public: one that holds nobody stays a value."""
-    people, _ = consenting(AGES, ["age"], public_edges={"age": (10.0, 40.0)})
+    people, _ = find_consenting_people(AGES, ["age"], public_edges={"age": (10.0, 40.0)})
     assert people.values == (("below 10", "10 to 40", "40 and above"),)
     assert np.bincount(people.labels[:, 0], minlength=3)[0] == 0
 
 
 def test_few_numbers_are_values():
     """Up to eight different numbers are values as they are, such as MovieLens 1M's age groups."""
-    people, _ = consenting(with_column("age", [str(n) for n in range(MANY_NUMBERS)]), ["age"])
+    people, _ = find_consenting_people(
+        with_column("age", [str(n) for n in range(MANY_NUMBERS)]), ["age"]
+    )
     assert len(people.values[0]) == MANY_NUMBERS
 
 
 def test_listed_values_are_not_binned():
     """Who lists the values of a number has chosen them; people with another one are left out."""
-    people, _ = consenting(AGES, ["age"], public_values={"age": ("20", "30")})
+    people, _ = find_consenting_people(AGES, ["age"], public_values={"age": ("20", "30")})
     assert people.values == (("20", "30"),)
     assert people.n_people == 8
 
@@ -86,13 +88,13 @@ def test_listed_values_are_not_binned():
 def test_another_number_without_edges_is_refused():
     """No public edges are known for it: the sentence says how many numbers, and what to do."""
     with pytest.raises(ConfigError, match=r"'income' has 60 different numbers.*--edges income="):
-        consenting(with_column("income", [str(n) for n in range(60)]), ["income"])
+        find_consenting_people(with_column("income", [str(n) for n in range(60)]), ["income"])
 
 
 def test_edges_for_words_are_refused():
     """An attribute that is no number cannot be cut."""
     with pytest.raises(DataError, match="not a number"):
-        consenting(RATINGS, ["gender"], public_edges={"gender": (1.0,)})
+        find_consenting_people(RATINGS, ["gender"], public_edges={"gender": (1.0,)})
 
 
 @pytest.mark.parametrize("edges", [(), (45, 25), (25, 25), (float("inf"),)])
@@ -144,7 +146,7 @@ def test_a_tenth_of_the_items_has_to_be_showable(showable, refused):
 def test_a_model_that_can_show_few_items_says_so():
     """In place of the sentence on lists stands the number of items that devices can show."""
     model = StandardScheme(**SMALL).fit(RATINGS)
-    assert "Devices can show" not in useful(model)
+    assert "Devices can show" not in describe_usefulness(model)
     model.fitted_.tables["gender"].keep[:, :30] = 0
-    assert "Devices can show 9 of 39 items with 10 raters or more" in useful(model)
-    assert "beat popular" not in useful(model)
+    assert "Devices can show 9 of 39 items with 10 raters or more" in describe_usefulness(model)
+    assert "beat popular" not in describe_usefulness(model)

@@ -185,7 +185,7 @@ def test_features_predict_where_they_decide():
     errors = {}
     for kind in ("features", "latent+features"):
         made = train(levels, kind=kind, features=features, tables=no_gaps(40))
-        predicted = made.of_everything(levels)
+        predicted = made.predict_levels(levels)
         errors[kind] = np.sqrt(np.mean((predicted - true)[~mask] ** 2))
     flat = np.sqrt(np.mean((true.mean() - true)[~mask] ** 2))
     assert max(errors.values()) < 0.6 * flat

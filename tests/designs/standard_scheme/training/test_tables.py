@@ -8,8 +8,8 @@ from scipy import sparse
 
 from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.training.estimates import estimate_shown
-from tacit.designs.standard_scheme.training.people import Consenting, Statistics
-from tacit.designs.standard_scheme.training.tables import estimate
+from tacit.designs.standard_scheme.training.people import ConsentingPeople, Statistics
+from tacit.designs.standard_scheme.training.tables import estimate_all_tables
 
 
 def test_add_one_smoothing_by_hand():
@@ -32,12 +32,12 @@ def correlated_attributes(items=5, people=800, seed=0):
     effect = 0.4 * (2 * first - 1) - 0.3 * (2 * second - 1)
     levels = sparse.csr_array(np.tile(2.0 + effect[:, None], (1, items)))
     labels = np.column_stack([first, second])
-    return Consenting(levels, labels, ("first", "second"), (("a", "b"), ("c", "d")), 0)
+    return ConsentingPeople(levels, labels, ("first", "second"), (("a", "b"), ("c", "d")), 0)
 
 
 def test_effects_of_correlated_attributes_are_told_apart():
     """Backfitting finds the planted effects +-.4 and -+.3, to .03; a single pass is .18 off."""
-    tables = estimate(correlated_attributes(), shrink=False)
+    tables = estimate_all_tables(correlated_attributes(), shrink=False)
     for name, planted in (("first", 0.4), ("second", -0.3)):
         offsets = tables[name].offsets / MICRO
         np.testing.assert_allclose(offsets[1], planted, atol=0.03)
@@ -47,6 +47,6 @@ def test_effects_of_correlated_attributes_are_told_apart():
 def test_a_single_attribute_takes_the_other_ones_effect():
     """Fitted alone, the first attribute has what the second one does: the check above can fail."""
     people = correlated_attributes()
-    alone = Consenting(people.levels, people.labels[:, :1], ("first",), (("a", "b"),), 0)
-    offsets = estimate(alone, shrink=False)["first"].offsets / MICRO
+    alone = ConsentingPeople(people.levels, people.labels[:, :1], ("first",), (("a", "b"),), 0)
+    offsets = estimate_all_tables(alone, shrink=False)["first"].offsets / MICRO
     assert offsets[1].mean() == pytest.approx(0.4 - 0.3 * 0.6, abs=0.05)

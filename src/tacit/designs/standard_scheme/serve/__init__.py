@@ -22,7 +22,7 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from fastapi import APIRouter, Path, Request, Response
 
-from tacit.designs.standard_scheme import Disclosure, Release, StandardScheme, drawing
+from tacit.designs.standard_scheme import Disclosure, Release, StandardScheme, epochs
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, LARGEST, MICRO, MessageError
 from tacit.designs.standard_scheme.serve.operator import DigestLog, DisclosureSettings, read
 from tacit.errors import TacitError
@@ -205,7 +205,7 @@ class ServedDisclosure(ServedThing):
         )
 
     def _logged(self) -> int:
-        now = drawing.calendar(int(time.time()), self.disclosure.epoch_length)
+        now = epochs.calendar_epoch(int(time.time()), self.disclosure.epoch_length)
         self.log.serve(self.disclosure.digest, now)
         return now
 

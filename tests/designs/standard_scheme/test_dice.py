@@ -8,7 +8,7 @@ import hmac
 import pytest
 from scipy.stats import chisquare
 
-from tacit.designs.standard_scheme.drawing import secret_dice
+from tacit.designs.standard_scheme.dice import secret_dice
 
 SECRET = bytes(range(32))
 

@@ -19,7 +19,9 @@ from tacit.auditing.attacks.panel import checked
 from tacit.data.ratings import Ratings
 from tacit.data.splits import k_fold_users
 from tacit.designs.standard_scheme.disclosure import RELEASES
-from tacit.designs.standard_scheme.experiment import (
+from tacit.designs.standard_scheme.experiment import accuracy
+from tacit.designs.standard_scheme.experiment.fold import COUNTED, KNOWN, FoldResult, run_fold
+from tacit.designs.standard_scheme.experiment.setup import (
     DEFAULT_RELEASE,
     EPOCHS,
     QUICK_SCHEDULES,
@@ -30,12 +32,10 @@ from tacit.designs.standard_scheme.experiment import (
     Floats,
     Ints,
     Key,
-    accuracy,
-    order_of,
-    tables_without,
-    weeks_of,
+    estimate_without,
+    rating_order,
+    rating_weeks,
 )
-from tacit.designs.standard_scheme.experiment.fold import COUNTED, KNOWN, FoldResult, run_fold
 from tacit.designs.standard_scheme.experiment.table import (
     AttackRow,
     HidingTable,
@@ -45,7 +45,7 @@ from tacit.designs.standard_scheme.experiment.table import (
 from tacit.designs.standard_scheme.settings import check_names
 from tacit.designs.standard_scheme.training.attributes import Edges, check_edges
 from tacit.designs.standard_scheme.training.features import item_features, item_genres, item_years
-from tacit.designs.standard_scheme.training.people import consenting, unit
+from tacit.designs.standard_scheme.training.people import find_consenting_people, level_size
 from tacit.designs.standard_scheme.training.profiles import ProfileKind, ProfileSettings
 from tacit.errors import ConfigError
 from tacit.evaluation import group_by
@@ -97,20 +97,20 @@ def evaluate_hiding(
         releases = [name for name in releases if RELEASES[name].transform != "coupling"]
     for name, ends in (edges or {}).items():
         check_edges(name, ends)
-    people, numbers = consenting(ratings, [attribute], public_edges=edges)
-    weekly = weeks_of(ratings)
+    people, numbers = find_consenting_people(ratings, [attribute], public_edges=edges)
+    weekly = rating_weeks(ratings)
     labels, fold_of = people.labels[:, 0], np.empty(people.n_people, dtype=np.int64)
     for number, (_, test) in enumerate(k_fold_users(len(labels), folds, seed=seed, labels=labels)):
         fold_of[test] = number
     experiment = Experiment(
         people=people,
         fold_of=fold_of,
-        order=order_of(ratings, seed)[numbers],
+        order=rating_order(ratings, seed)[numbers],
         weekly=None if weekly is None else weekly[numbers],
         genres=item_genres(ratings),
         years=item_years(ratings),
         minimum=ratings.scale.minimum,
-        step=unit(ratings.scale),
+        step=level_size(ratings.scale),
         published=variant == "published",
         profiles=ProfileSettings(profiles, factors, published=variant == "published", seed=seed),
         features=None if profiles == "latent" else item_features(ratings),
@@ -124,7 +124,7 @@ def evaluate_hiding(
     return _run(experiment, workers, progress or (lambda _: None))
 
 
-def steps(folds: int) -> int:
+def count_steps(folds: int) -> int:
     return folds * (folds + 1) // 2 + folds
 
 
@@ -132,9 +132,11 @@ def _run(experiment: Experiment, workers: int, advance: Progress) -> HidingTable
     folds = experiment.folds
     pairs = [(a, b) for a in range(folds) for b in range(a, folds)]
     with Runner(experiment, workers=workers) as runner:
-        made = runner.run(tables_without, pairs, advance)
+        made = runner.run(estimate_without, pairs, advance)
     tables = dict(zip(pairs, made, strict=True))
-    experiment = replace(experiment, penalty=accuracy.best_penalty(experiment, tables[0, 0][0]))
+    experiment = replace(
+        experiment, penalty=accuracy.choose_list_penalty(experiment, tables[0, 0][0])
+    )
     tasks = [
         (fold, {pair: table for pair, table in tables.items() if fold in pair})
         for fold in range(folds)
@@ -152,8 +154,8 @@ class _Pooled:
         self._fold_of = experiment.fold_of[order]
         self._labels = experiment.labels[order]
         self._dealt = permuted(experiment.labels, experiment.seed)[order].astype(np.int64)
-        self._scores = _joined([fold.scores for fold in results])
-        self._chance_scores = _joined([fold.control for fold in results])
+        self._scores = _join_folds([fold.scores for fold in results])
+        self._chance_scores = _join_folds([fold.control for fold in results])
         self._bounds = self._bound(self._labels, self._scores)
         self._chance = self._bound(self._dealt, self._chance_scores)
 
@@ -161,7 +163,7 @@ class _Pooled:
         experiment, results = self._experiment, self._results
         rows = self.rows(self._bounds, self._scores, self._labels)
         views = {UNION: UNION, WEEKLY: EPOCHS}
-        certain = accuracy.means_of_folds([fold.certain for fold in results])
+        certain = accuracy.average_over_folds([fold.certain for fold in results])
         return HidingTable(
             attribute=experiment.people.names[0],
             values=experiment.people.values[0],
@@ -183,7 +185,7 @@ class _Pooled:
                 accuracy.accuracy_row(name, [fold.accuracy[name] for fold in results])
                 for name in experiment.releases
             ),
-            fractions=accuracy.means_of_folds([fold.fractions for fold in results]),
+            fractions=accuracy.average_over_folds([fold.fractions for fold in results]),
             tradeoff=tuple(
                 accuracy.mix_point(mix, [fold.mixed[mix] for fold in results])
                 for mix in results[0].mixed
@@ -242,5 +244,5 @@ class _Pooled:
         return simultaneous(labels, scores, folds, target=lambda key: key.target, seed=seed)
 
 
-def _joined(folds: Sequence[dict[Key, Floats]]) -> dict[Key, Floats]:
+def _join_folds(folds: Sequence[dict[Key, Floats]]) -> dict[Key, Floats]:
     return {key: np.concatenate([scores[key] for scores in folds]) for key in folds[0]}

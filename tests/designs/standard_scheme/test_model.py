@@ -17,9 +17,9 @@ from tacit.designs.standard_scheme import State
 from tacit.designs.standard_scheme import model as module
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.messages import MICRO, Release
-from tacit.designs.standard_scheme.training.people import Consenting, consenting
-from tacit.designs.standard_scheme.training.population import release as simulated
-from tacit.designs.standard_scheme.training.tables import estimate
+from tacit.designs.standard_scheme.training.people import ConsentingPeople, find_consenting_people
+from tacit.designs.standard_scheme.training.population import simulate_release as simulated
+from tacit.designs.standard_scheme.training.tables import estimate_all_tables
 from tacit.errors import ConfigError, DataError, NotFittedError, PrivacyError
 from tacit.privacy import Basis, Measurement
 from tacit.randomness import replay, simulation
@@ -157,13 +157,13 @@ def test_planted_offsets_are_recovered():
 def test_attack_on_three_values_falls(release):
     """An attack that tells three values apart on true stars is near guessing on released ones."""
     data, _ = categorical()
-    people, _ = consenting(data, ["group"])
+    people, _ = find_consenting_people(data, ["group"])
     labels = people.labels[:, 0]
     train, test = np.flatnonzero(np.arange(900) < 600), np.flatnonzero(np.arange(900) >= 600)
-    own = Consenting(
+    own = ConsentingPeople(
         people.levels[train], people.labels[train], people.names, people.values, people.n_levels
     )
-    table = estimate(own, coupling=True)["group"]
+    table = estimate_all_tables(own, coupling=True)["group"]
     with simulation():
         shown = simulated(
             people.levels[test],
@@ -324,8 +324,8 @@ def test_infinite_epsilon_is_the_exact_twin(ratings):
     exact = StandardScheme(**SMALL).fit(ratings)
     twin = StandardScheme(disclosure_epsilon=math.inf, contributions=1, **SMALL).fit(ratings)
     assert twin.disclosure_.encode() == exact.disclosure_.encode()
-    people, _ = consenting(ratings, ["gender"])
-    tables = estimate(people)["gender"]
+    people, _ = find_consenting_people(ratings, ["gender"])
+    tables = estimate_all_tables(people)["gender"]
     np.testing.assert_array_equal(exact.fitted_.tables["gender"].offsets, tables.offsets)
 
 

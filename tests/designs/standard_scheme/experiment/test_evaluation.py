@@ -12,20 +12,20 @@ from cells import cell_of
 from tacit import generate
 from tacit.auditing.attacks import QUICK, auc, distance, readers_of_epochs
 from tacit.data.ratings import RatingScale
-from tacit.designs.standard_scheme import experiment as hiding_experiment
 from tacit.designs.standard_scheme.disclosure import RELEASES
-from tacit.designs.standard_scheme.experiment import (
+from tacit.designs.standard_scheme.experiment import setup
+from tacit.designs.standard_scheme.experiment.evaluation import count_steps, evaluate_hiding
+from tacit.designs.standard_scheme.experiment.setup import (
     DEFAULT_RELEASE,
     JUDGED,
     ONE_REFIT,
     fold,
-    weeks_of,
+    rating_weeks,
 )
-from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.people import consenting
-from tacit.designs.standard_scheme.training.population import release
-from tacit.designs.standard_scheme.training.tables import estimate
+from tacit.designs.standard_scheme.training.people import find_consenting_people
+from tacit.designs.standard_scheme.training.population import simulate_release
+from tacit.designs.standard_scheme.training.tables import estimate_all_tables
 from tacit.errors import ConfigError, DataError
 from tacit.privacy import attack_summary, permuted_measurement, strongest_measurement
 from tacit.randomness import replay, simulation
@@ -164,7 +164,7 @@ def test_weeks_begin_with_an_account(ratings):
         user_ids=ratings.user_ids[:1],
         user_attributes={},
     )
-    assert (weeks_of(one).data - 1).tolist() == [0, 0, 1, 1, 2800, 2801]
+    assert (rating_weeks(one).data - 1).tolist() == [0, 0, 1, 1, 2800, 2801]
 
 
 def test_errors_are_in_stars(table):
@@ -209,7 +209,7 @@ def test_workers_change_nothing(ratings):
         done = []
         settings = SMALL | {"workers": workers, "releases": ("none", "coupling+selection")}
         made.append(evaluate_hiding(ratings, "gender", **settings, progress=done.append))
-        assert sum(done) == steps(FOLDS)
+        assert sum(done) == count_steps(FOLDS)
     assert made[0].to_dict() == made[1].to_dict()
 
 
@@ -229,10 +229,10 @@ def test_every_release_can_be_judged():
 
 def released_levels(ratings, name):
     """(labels, released levels, offsets) of everybody, in levels."""
-    people, _ = consenting(ratings, ["gender"])
-    made = estimate(people)["gender"]
+    people, _ = find_consenting_people(ratings, ["gender"])
+    made = estimate_all_tables(people)["gender"]
     with simulation():
-        shown = release(
+        shown = simulate_release(
             people.levels, people.labels, [made], RELEASES[name], n_levels=5, source=replay(2)
         )
     return people.labels[:, 0], shown, made.offsets / MICRO
@@ -263,9 +263,9 @@ def test_planted_leak_is_seen(ratings, monkeypatch):
 
     def turned(levels, labels, tables, rule, **how):
         wrong = [replace(made, offsets=-2 * made.offsets) for made in tables]
-        return release(levels, labels, wrong, rule, **how)
+        return simulate_release(levels, labels, wrong, rule, **how)
 
-    monkeypatch.setattr(hiding_experiment, "release", turned)
+    monkeypatch.setattr(setup, "simulate_release", turned)
     leaky = evaluate_hiding(ratings, "gender", **SMALL, releases=(name,))
     for how in ("raw", "released"):
         assert distance(cell_of(leaky, name, "lda", how).auc) > 0.4
