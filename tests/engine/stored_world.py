@@ -123,5 +123,5 @@ def blocks_of(rows: Any, ids: np.ndarray) -> list[Any]:
     from tacit.engine.spark import workers
 
     used = {role: role for role in ("user", "item", "rating")}
-    packed = workers.packed([rows], used=used, scale=None, ids=ids, buckets=8)
-    return [*workers.prepared(packed, width=len(ids), used=used)]
+    packed = workers.pack_rows([rows], used=used, scale=None, ids=ids, buckets=8)
+    return [*workers.prepare_blocks(packed, width=len(ids), used=used)]

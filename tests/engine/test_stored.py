@@ -288,8 +288,8 @@ def test_a_task_counts_the_same_of_reports_of_one_ticket_in_any_order():
     counted = []
     for order in ([0, 1, 2, 3, 4, 5], [4, 5, 3, 2, 1, 0]):
         batch = pa.record_batch([reports.take(pa.array(order))], ["report"])
-        packed = workers.packed_reports([batch], ticket=(0, 8), buckets=4)
-        table = workers.folded(packed, ticket=(0, 8), fold=first)
+        packed = workers.pack_reports([batch], ticket=(0, 8), buckets=4)
+        table = workers.fold_reports_of_task(packed, ticket=(0, 8), fold=first)
         counted.append([np.frombuffer(raw, np.int64) for _, raw in pieces(table)][1])
     assert counted == [ord("a"), ord("a")]
     assert (hashes_of(reports)[2:5] == hashes_of(reports[2:5])).all()
@@ -302,7 +302,7 @@ def pieces(batches):
 def test_what_is_missing_is_said(files, monkeypatch):
     """A server that does not answer, an address of another form, no pyspark, too little memory,
     numbers of plays."""
-    from tacit.engine import spark
+    from tacit.engine.spark import driver as spark
 
     with pytest.raises(ClusterError, match=r"No Spark Connect server answers at 127\.0\.0\.1:1 "):
         spark.connect("sc://127.0.0.1:1")
@@ -324,7 +324,7 @@ def test_what_is_missing_is_said(files, monkeypatch):
 
 def test_a_worker_without_the_package_and_an_absent_file(remote, monkeypatch):
     """Both are said in a sentence, without what the cluster reports."""
-    from tacit.engine import spark
+    from tacit.engine.spark import driver as spark
 
     session = spark.connect(remote)
     assert session.client.get_retry_policies()[0].max_retries == 5  # the default waits ten minutes

@@ -50,7 +50,7 @@ class TiledTable(Table):
     """(items,) people who rated each."""
 
     @classmethod
-    def of(
+    def of_ratings(
         cls,
         ratings: StoredRatings,
         cut: CutBlock,

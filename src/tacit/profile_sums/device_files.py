@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tacit import container
 from tacit.privacy import Guarantee
 from tacit.profile_sums.device_format import MESSAGE, VERSION
-from tacit.profile_sums.fitted import FittedLists
+from tacit.profile_sums.fitted_lists import FittedLists
 from tacit.profile_sums.people import LIKE_TOLERANCE
 from tacit.profile_sums.release import TasteModel
 from tacit.profile_sums.scoring import POPULARITY_WEIGHT_OF_TOP_ITEMS

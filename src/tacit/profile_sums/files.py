@@ -15,7 +15,7 @@ from tacit.data.ratings import RatingScale
 from tacit.engine.profile_kernels.types import ProfileCentre
 from tacit.profile_sums.catalogue import CatalogueChoices
 from tacit.profile_sums.fits import fits_from_header, fits_to_header
-from tacit.profile_sums.fitted import FittedLists
+from tacit.profile_sums.fitted_lists import FittedLists
 from tacit.profile_sums.release import ReleasedLists, TasteModel
 from tacit.profile_sums.release_stars import StarModel
 from tacit.profile_sums.settings import Settings

@@ -36,7 +36,7 @@ class Fit:
     """Whether it stopped after its first sum, and so released nothing."""
 
     @classmethod
-    def new(cls, settings: Settings, assumed_public: Sequence[str] = ()) -> Fit:
+    def with_random_name(cls, settings: Settings, assumed_public: Sequence[str] = ()) -> Fit:
         """Name a fit that is about to be made."""
         noises = tuple(noise_multipliers(settings))
         return cls(secrets.token_hex(8), noises, tuple(assumed_public))

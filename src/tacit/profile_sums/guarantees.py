@@ -23,7 +23,7 @@ _LIFETIME = "each further fit on the same people costs more: 1 / sigma^2 adds up
 
 def card_before_fit(settings: Settings) -> Guarantee:
     """Card of one fit whose catalogue and scale are public."""
-    return card_of_fits((Fit.new(settings),), settings.delta)
+    return card_of_fits((Fit.with_random_name(settings),), settings.delta)
 
 
 def card_of_fits(fits: Sequence[Fit], delta: float, *, usefulness: str = "") -> Guarantee:

@@ -19,7 +19,7 @@ from tacit.profile_sums.catalogue import CatalogueChoices
 from tacit.profile_sums.device_files import pack_device_file
 from tacit.profile_sums.files import fitted_from_parts, fitted_to_parts
 from tacit.profile_sums.fits import Fit
-from tacit.profile_sums.fitted import FittedLists, fit_lists, prepare_fit
+from tacit.profile_sums.fitted_lists import FittedLists, fit_lists, prepare_fit
 from tacit.profile_sums.people import read_history
 from tacit.profile_sums.release import ReleasedLists, describe_release
 from tacit.profile_sums.release_stars import StarModel
@@ -114,7 +114,7 @@ class PrivateLists(base.ItemRecommender):
             ConfigError: the parameters do not fit them.
         """
         prepared = prepare_fit(ratings, self.settings, self.choices)
-        new_fit = Fit.new(prepared.settings, prepared.assumed_public)
+        new_fit = Fit.with_random_name(prepared.settings, prepared.assumed_public)
         self._hold(fit_lists(prepared, (new_fit,), None), prepared.catalogue)
         return self
 
@@ -247,7 +247,7 @@ class PrivateLists(base.ItemRecommender):
 
     def summary(self) -> str:
         """Say whether lists are useful, from released numbers alone."""
-        self._fitted()
+        self._require_fitted()
         return describe_release(self.released_)
 
     __getstate__ = base.without_people
@@ -258,7 +258,7 @@ class PrivateLists(base.ItemRecommender):
 
     def parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Header of the model file, and its arrays."""
-        self._fitted()
+        self._require_fitted()
         return fitted_to_parts(self.fitted_)
 
     @classmethod
@@ -281,7 +281,7 @@ class PrivateLists(base.ItemRecommender):
         return model
 
     def _own_rows(self, user: Any, history: Likes | None) -> History:
-        self._fitted()
+        self._require_fitted()
         if history is not None:
             return read_history(history, self.scale_, self.item_ids_)
         return self.people_.history(user) if self.people_ is not None else {}

@@ -233,13 +233,14 @@ class ItemRecommender(Parameters):
         """(n_items,) score of every item for a person with this history."""
         raise NotImplementedError
 
-    def _fitted(self) -> None:
+    def _require_fitted(self) -> None:
+        """Raise NotFittedError before `fit`."""
         if not hasattr(self, "item_ids_"):
             name = type(self).__name__
             raise NotFittedError(f"This {name} is not fitted. Call fit(ratings) first.")
 
     def _history(self, user: Any, history: History | None) -> History:
-        self._fitted()
+        self._require_fitted()
         if history is not None:
             return checked_history(history, self.item_ids_)
         return self.people_.history(user) if self.people_ is not None else {}

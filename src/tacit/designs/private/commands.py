@@ -117,12 +117,12 @@ def fit(settings: FitSettings, run: Run) -> Result:
         "missing": usefulness.missing,
         "epsilon": card.epsilon,
         "delta": card.delta,
-        "standing": asdict(model.standing_),
+        "standing": asdict(model.budget_status_),
         **card_summary(card),
     }
     sentence = f"Fitted private lists of {items:,} items. {card.first_line} {card.sentence}"
     after = f"tacit recommend {settings.out} --history my_ratings.csv --at-device"
-    return Result(data, (sentence, *_describe_standing(model, card.delta)), after)
+    return Result(data, (sentence, *_describe_budget(model, card.delta)), after)
 
 
 def _unfitted_model(settings: FitSettings) -> Private:
@@ -145,21 +145,21 @@ def _unfitted_model(settings: FitSettings) -> Private:
     return model
 
 
-def _describe_standing(model: Private, delta: float | None) -> list[str]:
+def _describe_budget(model: Private, delta: float | None) -> list[str]:
     """Say what was spent on these people, and what is left."""
-    standing, sentences = model.standing_, []
-    if standing.repeated:
+    status, sentences = model.budget_status_, []
+    if status.repeated:
         sentences.append(
             "The ledger had this fit already: its stored model was written, nothing was charged. "
             "For a new fit give the newest model as --previous."
         )
-    if standing.fits > 1 or standing.lifetime is not None:
-        limit = "" if standing.lifetime is None else f" of {standing.lifetime:g} allowed"
+    if status.fits > 1 or status.lifetime is not None:
+        limit = "" if status.lifetime is None else f" of {status.lifetime:g} allowed"
         sentences.append(
-            f"Fit {standing.fits} of these people: epsilon {standing.epsilon:.4g} alone, "
-            f"{standing.total:.4g}{limit} in total, delta {delta:g}."
+            f"Fit {status.fits} of these people: epsilon {status.epsilon:.4g} alone, "
+            f"{status.total:.4g}{limit} in total, delta {delta:g}."
         )
-    if standing.further == 0:
+    if status.further == 0:
         sentences.append(
             "Warning: another fit like this one would pass the lifetime, and will be refused."
         )

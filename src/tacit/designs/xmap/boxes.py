@@ -320,7 +320,7 @@ def _table(
     """What `make` makes of everybody's rows, where they are."""
     if not isinstance(ratings, StoredRatings):
         return make(*rows(ratings))
-    return TiledTable.of(ratings, rows, make, raters)
+    return TiledTable.of_ratings(ratings, rows, make, raters)
 
 
 def _stars_of_items(block: Ratings) -> Floats:

@@ -102,7 +102,7 @@ class XMap(base.ItemRecommender):
     @property
     def weighs_by_time(self) -> bool:
         """Whether the fitted model gives old ratings of a person less weight."""
-        self._fitted()
+        self._require_fitted()
         return self.boxes_ is not None and self.settings_.weighs_by_time
 
     def fit(self, ratings: RatingsSource, *, draws: Source | None = None) -> XMap:
@@ -202,7 +202,7 @@ class XMap(base.ItemRecommender):
 
     def device_file(self) -> bytes:
         """As `Private.device_file`. ConfigError unless sound, with one target domain."""
-        self._fitted()
+        self._require_fitted()
         if self.sound_ is None or len(self.settings_.target) > 1:
             raise ConfigError("The sound variant with one target has a file for devices, no other.")
         return self.sound_.device_file()
@@ -219,7 +219,7 @@ class XMap(base.ItemRecommender):
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card: what other people get to see says this much about one person."""
-        self._fitted()
+        self._require_fitted()
         settings = self.settings_  # of the fit: parameters may have been set since
         if settings.noiseless:
             return (without_noise(settings.variant),)
@@ -245,7 +245,7 @@ class XMap(base.ItemRecommender):
 
     def save(self, path: str | Path) -> None:
         """Write what is known about items; PrivacyError for a user-based model."""
-        self._fitted()
+        self._require_fitted()
         self._check_items()
         header = {
             "recommender": "xmap",
@@ -296,7 +296,7 @@ class XMap(base.ItemRecommender):
 
     def _listed(self, target: str | None) -> set[Any]:
         """Ids of the items of all targets, or of one."""
-        self._fitted()
+        self._require_fitted()
         every = self.settings_.target
         names = every if target is None else (target,)
         if not set(names) <= set(every):

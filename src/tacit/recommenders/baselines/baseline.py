@@ -56,7 +56,7 @@ class Baseline(ItemRecommender):
 
     def save(self, path: str | Path) -> None:
         """Write the model: items, settings, and what was learned of items."""
-        self._fitted()
+        self._require_fitted()
         parameters = self.get_params()
         settings = {name: parameters[name] for name in parameters if name not in self.unsaved}
         header = {

@@ -121,7 +121,7 @@ class PrivatePopularity(Baseline):
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card, of what the fit spent."""
-        self._fitted()
+        self._require_fitted()
         epsilon, delta = self.spent_
         if math.isinf(epsilon):
             return (_card_without_noise(),)

@@ -39,8 +39,8 @@ from tacit.designs.xmap.boxes import Boxes  # loaded before its sampler is repla
 from tacit.designs.xmap.model import XMap
 from tacit.designs.xmap.settings import Catalogue, Pnsa, Settings, catalogue
 from tacit.mechanisms import samplers
-from tacit.profile_sums.audit import planted, worlds
-from tacit.profile_sums.audit.planted import Planted
+from tacit.profile_sums.audit import planted_bugs, worlds
+from tacit.profile_sums.audit.planted_bugs import PlantedBug
 from tacit.profile_sums.audit.worlds import DELTA, EPSILON, audit_line
 from tacit.randomness import secure
 
@@ -265,12 +265,14 @@ def rated_items_alone(ratings: Ratings, settings: Settings) -> tuple[Any, Catalo
 
 
 BUGS = (
-    Planted(
+    PlantedBug(
         "items that nobody rated left out", {model: {"catalogue": rated_items_alone}},
         "likes two rare items", WORLD,
     ),
-    Planted("popular items by true counts", planted.TOP_ITEMS_BY_TRUE_COUNTS, world=WORLD),
-    Planted("each sum with the noise of the whole budget", planted.SHARES_FORGOTTEN, world=WORLD),
+    PlantedBug("popular items by true counts", planted_bugs.TOP_ITEMS_BY_TRUE_COUNTS, world=WORLD),
+    PlantedBug(
+        "each sum with the noise of the whole budget", planted_bugs.SHARES_FORGOTTEN, world=WORLD
+    ),
 )  # fmt: skip
 """Each fails on the shipped fit with one step replaced; it is compared with the shipped fit."""
 

@@ -19,7 +19,7 @@ from tacit.engine.profile_kernels.clip import ClipRule
 from tacit.engine.profile_kernels.types import ProfileCentre, Profiles
 from tacit.mechanisms.gram import GramRelease
 from tacit.mechanisms.sums import SumRelease
-from tacit.profile_sums import fitted, release
+from tacit.profile_sums import fitted_lists, release
 from tacit.profile_sums.audit.worlds import (
     DELTA,
     EPSILON,
@@ -195,7 +195,7 @@ _FACTORS = World("taste", False, stars=True, factors=True)
 
 
 @dataclass(frozen=True)
-class Planted:
+class PlantedBug:
     """Steps replaced in every fit of a world, and the person who shows it."""
 
     name: str
@@ -227,30 +227,34 @@ HALF_SIGMA_BESIDE: Fault = {
 }
 """Half of sigma, where its root of a half is due."""
 BUGS = (
-    Planted("each row clipped, not the person's table", replace_item_sum(clip_each_row)),
-    Planted("two sums with one charge", replace_item_sum(clip_mean_row_apart)),
-    Planted("tastes around the true mean", show_people_to_centre(centre_at_true_mean)),
-    Planted("half the noise beside the diagonal", HALF_SIGMA_BESIDE),
-    Planted("popular items by true counts", TOP_ITEMS_BY_TRUE_COUNTS, world=_TOP_ITEMS),
-    Planted("items damped by true counts", show_people_to_centre(centre_by_true_counts)),
-    Planted("coins of one generator for all", replace_item_sum(drop_halves_by_one_generator)),
-    Planted(
+    PlantedBug("each row clipped, not the person's table", replace_item_sum(clip_each_row)),
+    PlantedBug("two sums with one charge", replace_item_sum(clip_mean_row_apart)),
+    PlantedBug("tastes around the true mean", show_people_to_centre(centre_at_true_mean)),
+    PlantedBug("half the noise beside the diagonal", HALF_SIGMA_BESIDE),
+    PlantedBug("popular items by true counts", TOP_ITEMS_BY_TRUE_COUNTS, world=_TOP_ITEMS),
+    PlantedBug("items damped by true counts", show_people_to_centre(centre_by_true_counts)),
+    PlantedBug("coins of one generator for all", replace_item_sum(drop_halves_by_one_generator)),
+    PlantedBug(
         "divided by the true number of people",
         {release: {"release_counts": divide_by_true_number}},
     ),
-    Planted(
+    PlantedBug(
         "everybody scaled by the longest table",
         replace_item_sum(scale_by_longest),
         "likes two rare items",
     ),
-    Planted(
+    PlantedBug(
         "being there added beside the clip",
         {counts_module: {"sum_counts": add_presence_after_clip}},
     ),
-    Planted("each sum with the noise of the whole budget", SHARES_FORGOTTEN),
-    Planted("likes above the mean of all", {fitted: {"read_people": read_likes_above_mean}}),
-    Planted("items of few people dropped", {fitted: {"read_people": read_without_rare_items}}),
-    Planted(
+    PlantedBug("each sum with the noise of the whole budget", SHARES_FORGOTTEN),
+    PlantedBug(
+        "likes above the mean of all", {fitted_lists: {"read_people": read_likes_above_mean}}
+    ),
+    PlantedBug(
+        "items of few people dropped", {fitted_lists: {"read_people": read_without_rare_items}}
+    ),
+    PlantedBug(
         "factors of stars with half the noise",
         {star_factors: {"clip_rule": double_clip}},
         world=_FACTORS,
