@@ -22,9 +22,9 @@ from scipy import sparse
 
 from tacit.data import generate
 from tacit.designs.standard_scheme.messages import LARGEST_COLUMN, LIKED
-from tacit.designs.standard_scheme.server import weigh
-from tacit.designs.standard_scheme.training.item_weights import eligible, products
-from tacit.designs.standard_scheme.training.people import with_data
+from tacit.designs.standard_scheme.server import weigh_levels
+from tacit.designs.standard_scheme.training.item_weights import list_eligible_items, sum_products
+from tacit.designs.standard_scheme.training.people import replace_data
 from tacit.engine.ridge import gram, item_weights
 
 Floats = NDArray[np.float64]
@@ -42,9 +42,9 @@ def main() -> None:
     ratings = generate(
         users=given.people, items=given.items, ratings=60 * given.people, seed=given.seed
     )
-    levels = with_data(ratings.matrix, ratings.scale.to_levels(ratings.matrix.data))
-    weights = weigh(levels, 5)
-    weights = weights[:, eligible(weights, given.items)]
+    levels = replace_data(ratings.matrix, ratings.scale.to_levels(ratings.matrix.data))
+    weights = weigh_levels(levels, 5)
+    weights = weights[:, list_eligible_items(weights, given.items)]
     rows = {name: _measured(weights, name == "rounded") for name in ("rounded", "not rounded")}
     result = {**vars(given), "eligible": weights.shape[1], "rows": rows}
     print(json.dumps(result, indent=None if given.json else 1))
@@ -77,7 +77,7 @@ def _difference(
 
 def _inverted(weights: sparse.csr_array, rounded: bool) -> Floats:
     """X'X as computed back from the table; the diagonal is known."""
-    together = products(weights) if rounded else gram(weights / LIKED)
+    together = sum_products(weights) if rounded else gram(weights / LIKED)
     diagonal = np.diag(together).copy()
     table = _stored(item_weights(together, PENALTY), 1000 if rounded else 100_000)
     back = np.linalg.inv(np.eye(len(table)) - table)

@@ -129,7 +129,7 @@ def fit(engine: str, model: str, folder: Path, remote: str, memory: int) -> dict
     if model == "reports":
         return fold(engine, folder, remote)
     from tacit import Private, RatingScale, XMap
-    from tacit.data.stored import Public
+    from tacit.data.stored_ratings import PublicInputs
     from tacit.mechanisms import samplers
 
     digest = hashlib.sha256()
@@ -141,7 +141,7 @@ def fit(engine: str, model: str, folder: Path, remote: str, memory: int) -> dict
 
     samplers.discrete_gaussian = noise
     scale = RatingScale(1, 5, 1)
-    public = Public(scale=scale, catalogue=folder / "items.csv", item="item", domain="domain")
+    public = PublicInputs(scale=scale, catalogue=folder / "items.csv", item="item", domain="domain")
     if model == "published":
         fitted = XMap(variant="published", epsilon=float("inf"), **MODELS[model])
     else:

@@ -28,12 +28,16 @@ from tacit.data import generate, read_movielens
 from tacit.data.ratings import Ratings
 from tacit.designs.standard_scheme import RELEASES
 from tacit.designs.standard_scheme.messages import LIKED
-from tacit.designs.standard_scheme.server import weigh
-from tacit.designs.standard_scheme.training.item_weights import choose_penalty, ease
-from tacit.designs.standard_scheme.training.people import Consenting, consenting, with_data
-from tacit.designs.standard_scheme.training.population import release
+from tacit.designs.standard_scheme.server import weigh_levels
+from tacit.designs.standard_scheme.training.item_weights import choose_penalty, fit_ease_at_penalty
+from tacit.designs.standard_scheme.training.people import (
+    ConsentingPeople,
+    find_consenting_people,
+    replace_data,
+)
+from tacit.designs.standard_scheme.training.population import simulate_release
 from tacit.designs.standard_scheme.training.profiles import ProfileSettings, train_profiles
-from tacit.designs.standard_scheme.training.tables import estimate
+from tacit.designs.standard_scheme.training.tables import estimate_all_tables
 from tacit.evaluation import manifest, mean_interval
 from tacit.evaluation.metrics import ranking_metrics
 from tacit.randomness import replay, simulation
@@ -83,18 +87,18 @@ def _ratings(given: argparse.Namespace) -> Ratings:
     return generate(users=users, items=items, ratings=ratings, seed=given.seed)
 
 
-def _people(ratings: Ratings) -> Consenting:
+def _people(ratings: Ratings) -> ConsentingPeople:
     """Everybody with a gender; everybody, under no attribute, where nobody has one."""
     if "gender" in ratings.user_attributes:
-        return consenting(ratings, ["gender"])[0]
+        return find_consenting_people(ratings, ["gender"])[0]
     nobody = np.zeros((ratings.n_users, 0), dtype=np.int64)
     stars, scale = ratings.matrix, ratings.scale
-    levels = with_data(stars, np.round((stars.data - scale.minimum) / scale.step))
-    return Consenting(levels, nobody, (), (), ratings.scale.levels)
+    levels = replace_data(stars, np.round((stars.data - scale.minimum) / scale.step))
+    return ConsentingPeople(levels, nobody, (), (), ratings.scale.levels)
 
 
-def _some(people: Consenting, chosen: NDArray[np.bool_]) -> Consenting:
-    return Consenting(
+def _some(people: ConsentingPeople, chosen: NDArray[np.bool_]) -> ConsentingPeople:
+    return ConsentingPeople(
         people.levels[np.flatnonzero(chosen)],
         people.labels[chosen],
         people.names,
@@ -104,17 +108,19 @@ def _some(people: Consenting, chosen: NDArray[np.bool_]) -> Consenting:
 
 
 def _fold(
-    people: Consenting, tested: NDArray[np.bool_], seed: list[int]
+    people: ConsentingPeople, tested: NDArray[np.bool_], seed: list[int]
 ) -> tuple[dict[tuple[str, str], float], float]:
     others, asking = _some(people, ~tested), _some(people, tested)
-    tables = list(estimate(others).values()) if people.names else []
+    tables = list(estimate_all_tables(others).values()) if people.names else []
 
     def letters(levels: sparse.csr_array, labels: Ints, draw: str) -> sparse.csr_array:
         if not tables:
             return levels
         with simulation():
             source = replay(f"{seed} {draw}")
-            return release(levels, labels, tables, RULE, n_levels=people.n_levels, source=source)
+            return simulate_release(
+                levels, labels, tables, RULE, n_levels=people.n_levels, source=source
+            )
 
     levels, n_levels = others.levels, people.n_levels
     profiles = train_profiles(
@@ -127,16 +133,16 @@ def _fold(
         lambda levels, who: letters(levels, others.labels[who], "penalty"),
         seed=seed[1],
     )
-    weights = ease(others.levels, people.n_levels, penalty)
+    weights = fit_ease_at_penalty(others.levels, people.n_levels, penalty)
     seconds = time.process_time() - started
     seen, held = _split(asking.levels, np.random.default_rng(seed))
-    relevant = sparse.csr_array((weigh(held, people.n_levels) == LIKED).astype(float))
+    relevant = sparse.csr_array((weigh_levels(held, people.n_levels) == LIKED).astype(float))
     inputs = {"true stars": seen}
     if tables:
         inputs["default release"] = letters(seen, asking.labels, "asking")
     found = {("nothing", "popularity"): -np.tile(weights.popularity, (seen.shape[0], 1))}
     for name, shown in inputs.items():
-        stars = profiles.of_everything(shown)
+        stars = profiles.predict_levels(shown)
         found[name, "item-item weights"] = weights.preferences(shown, stars)
         found[name, "predicted stars"] = stars
     metrics = {n: ranking_metrics(_lists(each, seen), relevant) for n, each in found.items()}

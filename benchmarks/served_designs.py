@@ -31,8 +31,8 @@ from tacit.designs.sketches import serve as campaigns
 from tacit.designs.sketches.serve import campaigns as served_campaigns
 from tacit.designs.standard_scheme import serve as disclosures
 from tacit.designs.standard_scheme.serve import operator as served_disclosures
-from tacit.service import Service, Settings
-from tacit.service.idempotency import unsalted
+from tacit.service import Service, Settings, open_service
+from tacit.service.idempotency import remove_salt
 from tacit.service.keys import Caller, Role
 
 Ask = Callable[[int], Response]
@@ -44,7 +44,7 @@ def service(folder: Path) -> Service:
     demos = (served_campaigns, served_disclosures, served_rounds)
     sections = [demo.make_demo(folder) for demo in demos]
     (folder / "tacit.toml").write_text("\n".join(['tenant = "bench"', *sections]))
-    return Service.open(Settings(folder))
+    return open_service(Settings(folder))
 
 
 def person(name: str) -> Caller:
@@ -57,9 +57,9 @@ def key() -> str:
 
 def kinds(running: Service) -> dict[str, Ask]:
     """Each POST of a person, for the request of that number."""
-    campaign = running.deployment.all(served_campaigns.ServedCampaign)["taste"].campaign
-    disclosure = running.deployment.all(disclosures.ServedDisclosure)["gender"]
-    clients = running.deployment.all(served_rounds.ServedRounds)["films"].settings.clients or 1
+    campaign = running.deployment.find_all(served_campaigns.ServedCampaign)["taste"].campaign
+    disclosure = running.deployment.find_all(disclosures.ServedDisclosure)["gender"]
+    clients = running.deployment.find_all(served_rounds.ServedRounds)["films"].settings.clients or 1
     items = dict.fromkeys(disclosure.disclosure.items[:40], 4.0)
     device = disclosure.model.device({"gender": "F"})
     made = device.release(items, 0).encode()
@@ -120,8 +120,8 @@ def stored(folder: Path) -> int:
 
 def counted(running: Service) -> int:
     """Reports in the campaign's counts."""
-    served = running.deployment.all(served_campaigns.ServedCampaign)["taste"]
-    kept = unsalted(running.ledger.state(f"bench/{served.state}"))
+    served = running.deployment.find_all(served_campaigns.ServedCampaign)["taste"]
+    kept = remove_salt(running.ledger.state(f"bench/{served.state}"))
     return served.counts(kept).counts.reports
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.designs.sketches import Campaign, Device, new_secret
-from tacit.recommenders.inputs import load_model
+from tacit.recommenders.model_files import load_model
 from tacit.service.keys import KeyRing
 
 CONNECTIONS = 64

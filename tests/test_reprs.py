@@ -57,7 +57,7 @@ def test_a_card_and_a_list_have_a_notebook_view():
     (card,) = FITTED.guarantees()
     assert f"<td>{card.first_line}</td>" in card._repr_html_()
     best = FITTED.recommend(history=[1], n=1)
-    titled = best.named({best[0].item_id: "Salt & <b>"})
+    titled = best.with_titles({best[0].item_id: "Salt & <b>"})
     assert f"Salt &amp; &lt;b&gt; ({best[0].item_id})" in titled._repr_html_()
     assert titled.to_dict()["title"] == ["Salt & <b>"]
     assert "Salt & <b>" in repr(titled)

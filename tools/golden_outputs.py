@@ -162,13 +162,13 @@ def form(value: Any, *, exact: bool) -> Any:
 
 def interface() -> dict[str, Any]:
     """Paths, methods, statuses and schemas of the demo service, without sentences."""
+    from tacit.service.application import create_app
     from tacit.service.demo import make_demo
-    from tacit.service.deployment import Service
-    from tacit.service.serving import create_app
+    from tacit.service.kinds import open_service
     from tacit.service.settings import Settings
 
     with tempfile.TemporaryDirectory() as name:
-        service = Service.open(Settings(make_demo(Path(name) / "shop").folder))
+        service = open_service(Settings(make_demo(Path(name) / "shop").folder))
         try:
             return dict(without_sentences(create_app(service).openapi()))
         finally:

@@ -10,6 +10,7 @@ from typing import Any
 from golden_vectors import completion, readable, release
 
 from tacit.designs.sketches.sensing import below, words
+from tacit.designs.standard_scheme.dice import secret_dice
 from tacit.designs.standard_scheme.disclosure import (
     CAP,
     FLOOR,
@@ -18,7 +19,6 @@ from tacit.designs.standard_scheme.disclosure import (
     Disclosure,
     Rule,
 )
-from tacit.designs.standard_scheme.drawing import secret_dice
 from tacit.designs.standard_scheme.memory import Record, State
 from tacit.designs.standard_scheme.messages import MICRO, WEEK, Release, Scores
 

@@ -14,17 +14,16 @@ from typing import Any
 
 from golden_scheme import AGE, GENDER, ITEMS, OWN, SECRETS, disclosure
 from golden_vectors import History, Item, Vector, tagged, tagged_history
-from version_1 import Entry, migrated
 
 from tacit.designs.sketches.sensing import below, words
 from tacit.designs.standard_scheme.account import Account
 from tacit.designs.standard_scheme.disclosure import RELEASES, Disclosure
-from tacit.designs.standard_scheme.drawing import calendar, moment, start
-from tacit.designs.standard_scheme.memory import Log, State, forgotten, opened
-from tacit.designs.standard_scheme.messages import DAY, MICRO, WEEK
+from tacit.designs.standard_scheme.epochs import calendar_epoch, epoch_start, speaking_moment
+from tacit.designs.standard_scheme.memory import Log, State, open_state, state_after_forgetting
+from tacit.designs.standard_scheme.messages import DAY, WEEK
 
 CREATED = 1_700_000_000
-FIRST = calendar(CREATED, WEEK)
+FIRST = calendar_epoch(CREATED, WEEK)
 RULE = RELEASES["scheme+selection+rounding"]
 SHOWN = disclosure(RULE)
 
@@ -50,12 +49,12 @@ class Life:
 
     def open(self, memory: bytes | None, spoken: int | None, history: History, at: int) -> None:
         found = None if memory is None else State.decode(memory)
-        self.state = opened(found, spoken, history, at, self.shown.epoch_length)
+        self.state = open_state(found, spoken, history, at, self.shown.epoch_length)
         told = None if memory is None else memory.decode()
         self.on(at, history, {}, open={"memory": told, "spoken": spoken})
 
     def forget(self, secret: bytes, history: History, at: int) -> None:
-        self.state, self.secret = forgotten(self.state, history, at), secret
+        self.state, self.secret = state_after_forgetting(self.state, history, at), secret
         self.on(at, {}, forget=[tagged(item) for item in history])
 
     def on(
@@ -101,7 +100,7 @@ class Life:
 
 def monday(number: int) -> int:
     """A second of the week this many after the first, when its letter is due."""
-    return start(FIRST + number, WEEK) + 2 * DAY
+    return epoch_start(FIRST + number, WEEK) + 2 * DAY
 
 
 def some(count: int, first: int = 0) -> dict[Item, float]:
@@ -113,9 +112,9 @@ def calm() -> Vector:
     life = Life()
     for at in (0, 1_799, 1_800, 1_801, 86_399, 86_400):
         life.on(CREATED + at, some(3), {ITEMS[2]: CREATED + 1_800})
-    due = moment(FIRST, CREATED, WEEK, SECRETS[0])
-    for at in (start(FIRST + 1, WEEK), due - 1, due, due + 1):
-        life.on(at, some(5), {ITEMS[4]: start(FIRST + 1, WEEK)})
+    due = speaking_moment(FIRST, CREATED, WEEK, SECRETS[0])
+    for at in (epoch_start(FIRST + 1, WEEK), due - 1, due, due + 1):
+        life.on(at, some(5), {ITEMS[4]: epoch_start(FIRST + 1, WEEK)})
     life.refit(disclosure(RULE, seed=1), FIRST + 2)
     life.on(monday(2), some(7, first=1), {})
     life.on(monday(5), {item: stars for item, stars in some(9).items() if item != ITEMS[0]})
@@ -265,60 +264,16 @@ def lived(number: int) -> Vector:
             elif what < 3:
                 entered.setdefault(item, at - below(stream, DAY))
                 history[item] = 1.0 + below(stream, 5)
-        if below(stream, 4) == 0 and calendar(at, WEEK) > life.log[-1][0]:
+        if below(stream, 4) == 0 and calendar_epoch(at, WEEK) > life.log[-1][0]:
             attributes = (AGE, GENDER) if number % 3 == 0 else (GENDER,)
             seed = 10 + below(stream, 100)
-            life.refit(disclosure(RULE, attributes=attributes, seed=seed), calendar(at, WEEK))
+            life.refit(disclosure(RULE, attributes=attributes, seed=seed), calendar_epoch(at, WEEK))
         life.on(at, dict(history), {i: s for i, s in entered.items() if i in history})
     return life.vector(f"by chance {number}")
-
-
-def migrations() -> list[Vector]:
-    """Memories of version 1, with and without the disclosure of the last release."""
-    last = (
-        b'{"attributes":[{"bounds":[[2,4],[1,3]],"coupling":[],"keep":[[[500000,500000,1000000],'
-        b"[600000,400000,1000000],[700000,300000,1000000]],[[1000000,1000000,1000000],"
-        b"[1000000,1000000,1000000],[1000000,1000000,1000000]]],"
-        b'"means":[[0,0,0],[0,0,0]],"name":"gender","offsets":[[1,1,1],[-1,-1,-1]],'
-        b'"values":["F","M"]}],"item_means":[0,0,0],"items":[12,"12","\xc3\xa9"],'
-        b'"message":"disclosure","rule":{"mix":1000000,"rounding":true,"selection":true,'
-        b'"transform":"scheme"},"scale":{"levels":5,"minimum":1.0,"step":1.0},"version":1}'
-    )
-    entries: dict[Item, Entry] = {
-        12: (3 * MICRO, 2 * MICRO, (599_999,), "x"),
-        "12": (3 * MICRO, 3 * MICRO, (400_000,), "x"),
-        "é": (MICRO, None, (0,), "x"),
-        "elsewhere": (0, MICRO, (0,), "x"),
-    }
-    found = []
-    true_star: dict[Item, Entry] = {12: (MICRO, MICRO, (), "x")}
-    for known, values, held in (
-        (last, OWN, entries),
-        (last, OWN, entries | {-7: (0, 0, (0,), "x")}),
-        (last, {"gender": "M"}, entries),
-        (last, {}, entries),
-        (last, OWN, true_star),
-        (None, OWN, entries),
-    ):
-        state = migrated(held, known, values, monday(1), WEEK)
-        found.append(
-            {
-                "last": None if known is None else known.decode(),
-                "values": dict(values),
-                "entries": [
-                    [tagged(item), level, released, list(dice), bound]
-                    for item, (level, released, dice, bound) in held.items()
-                ],
-                "at": monday(1),
-                "epoch_length": WEEK,
-                "memory": state.encode().decode(),
-            }
-        )
-    return found
 
 
 def content() -> dict[str, list[Any]]:
     named = [catalogue(), merging(), *named_again()]
     others = [calm(), odd_stars(), *memories(), *silences()]
     lives = [*named, *others, *map(lived, range(12))]
-    return {"lives": lives, "migrations": migrations()}
+    return {"lives": lives}

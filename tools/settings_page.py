@@ -13,11 +13,12 @@ from typing import Any
 from tracked import ROOT
 
 from tacit.design import served_sections
-from tacit.service.models import ServedModel
-from tacit.service.settings import PREFIX, Settings, kinds_of
+from tacit.service.served_models import ServedModel
+from tacit.service.setting_tables import setting_types
+from tacit.service.settings import Settings
 
 PAGE = ROOT / "docs" / "settings.md"
-HEAD = f"""# Settings: every line of `tacit.toml`
+HEAD = """# Settings: every line of `tacit.toml`
 
 This page is generated from the classes that read the file (`python tools/settings_page.py`); a test
 compares the two.
@@ -33,7 +34,7 @@ The file begins with `tenant = "shop"`: whose people and budgets these are. A te
 
 ## `[service]`
 
-A setting is taken from the command-line option, else from the environment (`{PREFIX}PER_SECOND`),
+A setting is taken from the command-line option, else from the environment (`TACIT_PER_SECOND`),
 else from this section.
 """
 TYPES = {str: "text", bool: "true or false", int: "whole number", float: "number"} | {
@@ -74,7 +75,7 @@ def table(settings: type[Any]) -> Iterator[str]:
     """One line for each setting."""
     yield "| setting | type | default | unit | meaning | refused |"
     yield "|---|---|---|---|---|---|"
-    kinds = kinds_of(settings)
+    kinds = setting_types(settings)
     for one in fields(settings):
         if one.name in kinds:
             default_text = (one.metadata["unit"], one.metadata["meaning"], refused(one))

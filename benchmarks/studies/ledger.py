@@ -37,8 +37,8 @@ from postgres_server import Server, programs, server
 
 from tacit.errors import TacitError
 from tacit.ledger import Cap, Charge, Cost, Holder, Ledger, Request, Unit, open_ledger, sqlite
-from tacit.ledger.replaying import Budget, LogState
-from tacit.ledger.spending import Spending
+from tacit.ledger.log_state import BudgetState, LogState
+from tacit.ledger.transactions import SpendRequest
 
 Opened = Callable[[], Ledger]
 Rows = list[dict[str, Any]]
@@ -155,7 +155,9 @@ def _text(budgets: int) -> dict[str, Any]:
     """What a checkpoint of many budgets takes, besides the store."""
     told = LogState(ledger="0" * 32)
     for n in range(budgets):
-        told.budgets[n] = Budget("shop", "subject", f"person-{n:010}", "pure", 10**6, 0, None, n)
+        told.budgets[n] = BudgetState(
+            "shop", "subject", f"person-{n:010}", "pure", 10**6, 0, None, n
+        )
     began = time.perf_counter()
     text = told.text()
     made = time.perf_counter()
@@ -181,7 +183,7 @@ def _starts(store: str, opened: Opened, entries: int) -> dict[str, Any]:
     quick = _started(opened, least=10**9)
     with opened() as ledger:
         began = time.perf_counter()
-        sound = ledger.verify().sound
+        sound = ledger.verify().is_sound
         verified = time.perf_counter() - began
         with checkpoints_every(10**9):
             _filled(ledger, people, 1_000, "more")
@@ -215,7 +217,7 @@ def _filled(ledger: Ledger, people: list[Holder], entries: int, key: str = "k") 
     for at in range(0, entries, 500):
         ledger.release_all(
             [
-                Spending(
+                SpendRequest(
                     Request("shop", f"s{n % 100}", "list", f"{key}{n}", b"p"),
                     (Charge(people[n % len(people)], step),),
                     lambda *_: (bytes(200), None),
@@ -238,8 +240,8 @@ def overwriting(bench: Bench) -> Rows:
 
 
 def _kept_states(bench: Bench, size: int, *, overwritten: bool) -> list[float]:
-    settings = {**sqlite._OWNS, "secure_delete": int(overwritten)}
-    before, sqlite._OWNS = sqlite._OWNS, settings
+    settings = {**sqlite._OWNER_SETTINGS, "secure_delete": int(overwritten)}
+    before, sqlite._OWNER_SETTINGS = sqlite._OWNER_SETTINGS, settings
     waits = []
     try:
         with bench.in_a_file()() as ledger:
@@ -250,7 +252,7 @@ def _kept_states(bench: Bench, size: int, *, overwritten: bool) -> list[float]:
                 ledger.release(request, [], lambda *_, new=state: (b"", new), state="a")
                 waits.append(time.perf_counter() - began)
     finally:
-        sqlite._OWNS = before
+        sqlite._OWNER_SETTINGS = before
     return waits
 
 
@@ -361,9 +363,9 @@ def _failed(bench: Bench, test: str) -> str:
         def fresh(self) -> Ledger:
             from ledger_requests import KEY
 
-            from tacit.ledger import anchor_of
+            from tacit.ledger import operator_anchor
 
-            return open_ledger(self.path, operator=anchor_of(KEY))
+            return open_ledger(self.path, operator=operator_anchor(KEY))
 
         def reopened(self) -> Ledger:
             return open_ledger(self.path, create=False)

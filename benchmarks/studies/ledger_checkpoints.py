@@ -18,10 +18,10 @@ from ledger_requests import FILMS, ask, by_hand, count
 from sqlalchemy import text
 
 from tacit.ledger import Cap, Holder, Ledger, LedgerRefused, checkpoints, open_ledger
-from tacit.ledger import replaying as replaying_
-from tacit.ledger.chain import body_of, link
-from tacit.ledger.opening import found_at
-from tacit.ledger.replaying import CHECKPOINT, LogState, digest_of
+from tacit.ledger import replay as replaying_
+from tacit.ledger.chain import entry_body, entry_hash
+from tacit.ledger.log_state import CHECKPOINT, LogState, state_digest
+from tacit.ledger.opener import connect_to
 
 TOM = Holder.subject("shop", "tom")
 
@@ -61,7 +61,7 @@ class Place:
                 for statement in statements:
                     found = raw.execute(statement, values).fetchall()
             return found
-        engine, _, _ = found_at(self.where, self.second, patience=5)
+        engine, _, _ = connect_to(self.where, self.second, patience=5)
         try:
             with engine.begin() as connection:
                 guards = [f"ALTER TABLE ledger_{name} DISABLE TRIGGER USER" for name in _TABLES]
@@ -140,8 +140,8 @@ def forged_chain(place: Place) -> str:
         "SELECT sequence, kind, body FROM ledger_log WHERE sequence >= :n ORDER BY 1", n=number
     )
     for at, kind, body in rows:
-        new = body_of({"at": 0, "replayed": digest_of(forged)}) if at == number else body
-        before = link(before, at, kind, new)
+        new = entry_body({"at": 0, "replayed": state_digest(forged)}) if at == number else body
+        before = entry_hash(before, at, kind, new)
         change = "UPDATE ledger_log SET body = :new, hash = :hash WHERE sequence = :at"
         place.edit(change, new=new, hash=before, at=at)
     place.edit(
@@ -162,11 +162,11 @@ def forged_end(place: Place) -> str:
     told = LogState(ledger=ledger, sequence=last, hash=before, releases=releases)
     with place.open() as found:
         replay = LogState()
-        replaying_.replay(found.reading, replay)
+        replaying_.replay(found.read_transaction, replay)
     told.budgets, told.states = replay.budgets, replay.states
     told.budgets[1].spent -= 1
     told.budgets[1].epoch_spent -= 1
-    body = body_of({"at": 0, "replayed": digest_of(told.text())})
+    body = entry_body({"at": 0, "replayed": state_digest(told.text())})
     place.edit(
         _REFUND,
         "INSERT INTO ledger_log VALUES (:n, :kind, :body, :hash)",
@@ -175,7 +175,7 @@ def forged_end(place: Place) -> str:
         n=last + 1,
         kind=CHECKPOINT,
         body=body,
-        hash=link(before, last + 1, CHECKPOINT, body),
+        hash=entry_hash(before, last + 1, CHECKPOINT, body),
         text=told.text(),
     )
     return "a forged end" if place.reopens() else ""
@@ -186,7 +186,7 @@ def changed_old_answer(place: Place) -> str:
     with_a_checkpoint(place)
     place.edit("UPDATE ledger_answers SET answer = :other WHERE sequence = 4", other=b"other")
     with place.open() as ledger:
-        return "an old answer" if ledger.verify().sound else ""
+        return "an old answer" if ledger.verify().is_sound else ""
 
 
 def changed_new_answer(place: Place) -> str:

@@ -29,18 +29,20 @@ from tacit.ledger import (
     Release,
     Request,
     Verification,
-    chain,
     checkpoints,
-    opening,
+    heads,
+    log_state,
+    opener,
     postgres,
-    replaying,
-    spending,
+    replay,
     store,
+    transactions,
 )
-from tacit.ledger.replaying import LogState
+from tacit.ledger.log_state import LogState
 from tacit.ledger.schema import budgets, head
-from tacit.ledger.spending import Place, Spending
-from tacit.ledger.statements import Asked, KeptStates, Statement
+from tacit.ledger.statements import SentStatement, Statement
+from tacit.ledger.states import TransactionStates
+from tacit.ledger.transactions import SpendRequest, WriteTransaction
 
 Plant = Callable[[object, str, object], None]
 """Sets an attribute until the fault is dug out."""
@@ -72,16 +74,16 @@ def key_without_payload(plant: Plant) -> None:
 
 def key_not_scoped(plant: Plant) -> None:
     """A key of one subject is a key of all."""
-    scope = spending._scope
+    scope = transactions._scope
     every = {"tenant": "t", "subject": "s", "operation": "o"}
-    plant(spending, "_scope", lambda request: {**scope(request), **every})
+    plant(transactions, "_scope", lambda request: {**scope(request), **every})
 
 
 def key_forgotten(plant: Plant) -> None:
     """Nothing is found again."""
-    scope = spending._scope
+    scope = transactions._scope
     plant(
-        *(spending, "_scope"),
+        *(transactions, "_scope"),
         lambda request: {**scope(request), "request_key": secrets.token_hex(8)},
     )
 
@@ -96,7 +98,7 @@ def read_then_write(plant: Plant) -> None:
         time.sleep(0.001)  # others come in between
         return release(ledger, request, charges, *rest, **named)
 
-    def paid(place: Place, charge: Charge, _: object) -> list[int]:
+    def paid(place: WriteTransaction, charge: Charge, _: object) -> list[int]:
         balance = seen[id(charge)]
         after = balance.spent + charge.cost.amount
         if after > balance.cap.amount:
@@ -106,8 +108,8 @@ def read_then_write(plant: Plant) -> None:
 
     after, row = text(":after"), text("id = :number")
     written = Statement(update(budgets).values(spent=after, epoch_spent=after).where(row))
-    plant(spending, "_pay", _nothing_yet)
-    plant(spending, "_paid", paid)
+    plant(transactions, "_pay", _nothing_yet)
+    plant(transactions, "_check_payment", paid)
     plant(Ledger, "release", looked)
 
 
@@ -116,11 +118,11 @@ def sum_under_repeatable_read(plant: Plant) -> None:
     row, amount = budgets.c, text(":amount")
     added = {"spent": row.spent + amount, "epoch_spent": row.epoch_spent + amount}
     covered = text(_SUM)
-    whose = (*spending._same(spending._WHOSE), spending._CLAIMED)
+    whose = (*transactions._equal_parameters(transactions._HOLDER), transactions._CLAIMED)
     paid = update(budgets).values(**added).where(*whose, covered)
-    plant(spending, "_PAY", Statement(paid.returning(row.id)))
+    plant(transactions, "_PAY", Statement(paid.returning(row.id)))
     columns = (head.c.ledger, head.c.operator, head.c.epoch, head.c.sequence, head.c.hash)
-    plant(spending, "_PLACE", Statement(select(*columns)))
+    plant(transactions, "_LOCK_HEAD", Statement(select(*columns)))
     alone = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
     plant(postgres, "_begin", lambda connection: connection.exec_driver_sql(alone))
 
@@ -135,22 +137,22 @@ def payment_without_guard(plant: Plant) -> None:
     """Spending is added without a look at the cap; only the table's CHECK is left."""
     row, amount = budgets.c, text(":amount")
     added = {"spent": row.spent + amount, "epoch_spent": row.epoch_spent + amount}
-    whose = (*spending._same(spending._WHOSE), spending._CLAIMED)
+    whose = (*transactions._equal_parameters(transactions._HOLDER), transactions._CLAIMED)
     paid = update(budgets).values(**added).where(*whose)
-    plant(spending, "_PAY", Statement(paid.returning(row.id)))
+    plant(transactions, "_PAY", Statement(paid.returning(row.id)))
 
 
 def float_amounts(plant: Plant) -> None:
     """Amounts are added as floating-point numbers."""
-    payment = spending._payment()
+    payment = transactions._payment()
     row = budgets.c
     added = cast(cast(row.spent, Float) + text(":amount"), BigInteger)
-    plant(spending, "_PAY", Statement(payment.values(spent=added)))
+    plant(transactions, "_PAY", Statement(payment.values(spent=added)))
 
 
 def partial_payment(plant: Plant) -> None:
     """What a refused request charged before it was refused stays charged."""
-    plant(spending, "_UNDO", Statement(text("SELECT 1")))
+    plant(transactions, "_UNDO", Statement(text("SELECT 1")))
 
 
 def refund_of_a_failed_draw(plant: Plant) -> None:
@@ -162,7 +164,7 @@ def refund_of_a_failed_draw(plant: Plant) -> None:
         except Exception:
             raise PrivacyError("refunded") from None
 
-    plant(spending, "_drawn", drawn)
+    plant(transactions, "_draw_answer", drawn)
 
 
 def seeded_answers(plant: Plant) -> None:
@@ -172,22 +174,22 @@ def seeded_answers(plant: Plant) -> None:
 
 def free_release(plant: Plant) -> None:
     """Nothing is charged at all."""
-    plant(spending, "_pay", _nothing_yet)
-    plant(spending, "_paid", lambda *_: [1, 1, 0])
+    plant(transactions, "_pay", _nothing_yet)
+    plant(transactions, "_check_payment", lambda *_: [1, 1, 0])
 
 
-def _nothing_yet(place: Place, *_: object) -> Asked:
+def _nothing_yet(place: WriteTransaction, *_: object) -> SentStatement:
     return Statement(text("SELECT 1")).run(place.connection)
 
 
 def anybodys_epoch(plant: Plant) -> None:
     """Any token begins an epoch."""
-    plant(store, "follows", lambda *_: True)
+    plant(store, "is_next_token", lambda *_: True)
 
 
 def state_of_a_failed_draw(plant: Plant) -> None:
     """A draw whose answer is no bytes still changes the state."""
-    sound = spending._drawn
+    sound = transactions._draw_answer
 
     def drawn(draw: Any, before: bytes | None) -> Any:
         wanted: list[Any] = []
@@ -199,14 +201,14 @@ def state_of_a_failed_draw(plant: Plant) -> None:
         answer, after = sound(noted, before)
         return answer, (b"new" if answer is None and wanted else after)
 
-    plant(spending, "_drawn", drawn)
+    plant(transactions, "_draw_answer", drawn)
 
 
 def state_in_memory(plant: Plant) -> None:
     """The state lives in the process and reaches no disk."""
     kept: dict[str, bytes] = {}
-    plant(KeptStates, "read", lambda _, name: kept.get(name))
-    plant(KeptStates, "change", lambda _, name, state, *__: kept.update({name: state}))
+    plant(TransactionStates, "read", lambda _, name: kept.get(name))
+    plant(TransactionStates, "change", lambda _, name, state, *__: kept.update({name: state}))
     plant(Ledger, "state", lambda _, name: kept.get(name))
 
 
@@ -216,10 +218,10 @@ def acknowledged_before_commit(plant: Plant) -> None:
     For a process that is killed: it leaves a thread behind.
     """
     serve = Ledger.release_all
-    settle = spending.settle
+    settle = transactions.settle
     busy = threading.Lock()
 
-    def settled(place: Place, work: Spending) -> Release | TacitError:
+    def settled(place: WriteTransaction, work: SpendRequest) -> Release | TacitError:
         outcome = settle(place, work)
         early.append(outcome)
         if len(early) == wanted[0]:
@@ -231,7 +233,7 @@ def acknowledged_before_commit(plant: Plant) -> None:
     wanted: list[int] = [0]
     ready = threading.Event()
 
-    def served(ledger: Ledger, works: Sequence[Spending]) -> list[Release | TacitError]:
+    def served(ledger: Ledger, works: Sequence[SpendRequest]) -> list[Release | TacitError]:
         busy.acquire()
         early.clear()
         ready.clear()
@@ -247,7 +249,7 @@ def acknowledged_before_commit(plant: Plant) -> None:
         ready.wait(5)
         return list(early)
 
-    plant(spending, "settle", settled)
+    plant(transactions, "settle", settled)
     plant(Ledger, "release_all", served)
 
 
@@ -256,27 +258,27 @@ def synchronous_commit_off(plant: Plant) -> None:
 
     Give the server wal_writer_delay=10s, as a busy disk would.
     """
-    settle = postgres._settle
+    settle = postgres._check_settings
 
     def settled(patience: float, raw: Any, record: object) -> None:
         settle(patience, raw, record)
         raw.execute("SET synchronous_commit = off")
         raw.commit()
 
-    plant(postgres, "_settle", settled)
+    plant(postgres, "_check_settings", settled)
 
 
 def checkpoint_without_the_chain(plant: Plant) -> None:
     """A checkpoint is believed as it stands in its table."""
     plant(checkpoints, "is_in_log", lambda *_: True)
-    plant(replaying, "_STEPS", {**replaying._STEPS, replaying.CHECKPOINT: lambda *_: ""})
+    plant(log_state, "_STEPS", {**log_state._STEPS, log_state.CHECKPOINT: lambda *_: ""})
 
 
 def checkpoint_without_the_second_place(plant: Plant) -> None:
     """The chain after a checkpoint need not pass the head that the second place remembers."""
-    for place in (opening, chain):
-        plant(place, "check_known", lambda *_: None)
-    newest = checkpoints.newest
+    for place in (opener, heads):
+        plant(place, "check_remembered_head", lambda *_: None)
+    newest = checkpoints.newest_checkpoint
 
     def anywhere(connection: Connection, known: Head) -> LogState | None:
         told = newest(connection, known)
@@ -284,42 +286,42 @@ def checkpoint_without_the_second_place(plant: Plant) -> None:
             told.passes = None
         return told
 
-    plant(opening, "newest", anywhere)
+    plant(opener, "newest_checkpoint", anywhere)
 
 
 def checkpoint_beyond_the_second_place(plant: Plant) -> None:
     """A checkpoint counts although the second place does not know of its entry."""
-    newest = checkpoints.newest
+    newest = checkpoints.newest_checkpoint
     plant(
-        *(opening, "newest"),
+        *(opener, "newest_checkpoint"),
         lambda connection, known: newest(connection, replace(known, sequence=2**62)),
     )
 
 
 def budget_rows_unseen(plant: Plant) -> None:
     """A start does not look at the rows of budgets."""
-    plant(replaying, "_compare_budgets", lambda *_: None)
+    plant(replay, "_compare_budgets", lambda *_: None)
 
 
 def states_unseen(plant: Plant) -> None:
     """A start does not look at the kept states."""
-    plant(replaying, "_compare_states", lambda *_: None)
+    plant(replay, "_compare_states", lambda *_: None)
 
 
 def verify_from_a_checkpoint(plant: Plant) -> None:
     """`verify` spares itself what is before a checkpoint, as a start does."""
 
     def replayed(ledger: Ledger) -> Verification:
-        with ledger.reading() as connection:
-            told = checkpoints.newest(connection, ledger.head)
-        return replaying.replay(ledger.reading, told or LogState())
+        with ledger.read_transaction() as connection:
+            told = checkpoints.newest_checkpoint(connection, ledger.head)
+        return replay.replay(ledger.read_transaction, told or LogState())
 
     plant(Ledger, "verify", replayed)
 
 
 def checkpoint_of_what_is_not_sound(plant: Plant) -> None:
     """Whatever a replay finds, its end is a checkpoint."""
-    plant(checkpoints, "_sound", lambda _: True)
+    plant(checkpoints, "_has_no_problem", lambda _: True)
 
 
 NOTICED: dict[Fault, str] = {

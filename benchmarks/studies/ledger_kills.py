@@ -84,7 +84,7 @@ def _killed(
                 changed += wrong.count("changed")
         except TacitError as refused:
             return KillReport(round_ + 1, len(told), lost, changed, (str(refused),))
-        if not found.sound:
+        if not found.is_sound:
             return KillReport(round_ + 1, len(told), lost, changed, found.problems)
     return KillReport(rounds, len(told), lost, changed, ())
 

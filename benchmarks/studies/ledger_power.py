@@ -21,8 +21,9 @@ from ledger_requests import FILMS, ask, by_hand, count
 from sqlalchemy import event
 
 from tacit.ledger import Cap, open_ledger
-from tacit.ledger.checkpoints import newest
-from tacit.ledger.replaying import LogState, reading, replay
+from tacit.ledger.checkpoints import newest_checkpoint
+from tacit.ledger.log_state import LogState
+from tacit.ledger.replay import read_transaction, replay
 from tacit.ledger.sqlite import engine
 
 SECTOR = 512
@@ -85,7 +86,7 @@ def record(folder: Path, releases: int = 30) -> Recording:
             else:
                 count(ledger, f"k{n}", FILMS)
             if n % 5 == 4:
-                ledger._keeping._catch_up(2, until=time.monotonic() + 60)
+                ledger._checkpoints._catch_up(2, until=time.monotonic() + 60)
     asked = [line for line in _written(said) if not line.startswith(("PRAGMA", "--"))]
     # SQLite tells of a statement again when its trigger has run.
     return Recording(
@@ -218,16 +219,16 @@ def _restarted(files: dict[str, bytearray], folder: Path) -> _Restart | None:
     try:
         with by_hand(path) as file:
             whole = file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        found = replay(lambda: reading(store))
-        with reading(store) as connection:
-            told = newest(connection, found.head) or LogState()
+        found = replay(lambda: read_transaction(store))
+        with read_transaction(store) as connection:
+            told = newest_checkpoint(connection, found.head) or LogState()
         quick = told.begun > 0
-        whole = whole and replay(lambda: reading(store), told) == found
+        whole = whole and replay(lambda: read_transaction(store), told) == found
     except Exception:  # whatever a broken file makes of it
         return None
     finally:
         store.dispose()
-    return _Restart(found.entries - _BEFORE, quick) if whole and found.sound else None
+    return _Restart(found.entries - _BEFORE, quick) if whole and found.is_sound else None
 
 
 class _NotingFile(apsw.VFSFile):

@@ -60,7 +60,7 @@ def count(
 
 def engine_of(ledger: Ledger) -> Engine:
     """Its connections to the store, for who interferes with them."""
-    with ledger.reading() as connection:
+    with ledger.read_transaction() as connection:
         return connection.engine
 
 

@@ -46,7 +46,7 @@ class StatesConformance:
         with self.reopened() as ledger:
             assert ledger.state("rounds/a") == b"2"
             assert count(ledger, "c").answer == b"3"
-            assert ledger.verify().sound
+            assert ledger.verify().is_sound
 
     def test_a_repetition_leaves_the_state(self) -> None:
         """A retry gives the first answer and does not count twice."""
@@ -61,7 +61,7 @@ class StatesConformance:
             request = Request("shop", "x", "list", "k", b"p")
             read = ledger.release(request, [], lambda _, at: (at or b"", None), state="rounds/a")
             assert (read.answer, ledger.state("rounds/a")) == (b"1", b"1")
-            assert ledger.verify().sound
+            assert ledger.verify().is_sound
 
     def test_a_refused_request_leaves_the_state(self) -> None:
         """What is not paid for changes nothing."""
@@ -86,7 +86,7 @@ class StatesConformance:
                 refused(DrawFailed, partial(count, ledger, f"k{n}", FILMS, draw=draw))
             assert ledger.state("rounds/a") == b"1"
             assert ledger.balance(FILMS).spent == len(draws)
-            assert ledger.verify().sound
+            assert ledger.verify().is_sound
 
     def test_many_callers_change_a_state_one_after_the_other(self) -> None:
         """Twenty threads on two openings: each sees what the entry before it left."""
@@ -95,7 +95,7 @@ class StatesConformance:
             in_order = sorted(found, key=lambda release: release.sequence)
             assert [int(release.answer) for release in in_order] == list(range(1, 21))
             assert one.state("rounds/a") == two.state("rounds/a") == b"20"
-            assert one.verify().sound
+            assert one.verify().is_sound
 
     def test_names_of_states(self) -> None:
         """Small letters, digits and three signs; anything else is refused before it is asked."""

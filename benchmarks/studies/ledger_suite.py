@@ -37,8 +37,8 @@ from tacit.ledger import (
     Unit,
     UnitsDiffer,
     UnknownBudget,
-    anchor_of,
-    token_of,
+    epoch_token,
+    operator_anchor,
 )
 from tacit.randomness import Source, simulation
 
@@ -95,7 +95,7 @@ class LedgerConformance(StatesConformance):
             refused(BudgetExhausted, lambda: ledger.release(request, [larger], never))
             assert (ledger.balance(carl).spent, ledger.balance(carl).cap) == (5, cap)
         with self.reopened() as ledger:
-            assert ledger.verify().sound
+            assert ledger.verify().is_sound
 
     def test_keys_are_scoped(self) -> None:
         """The same key of another tenant, subject or operation is another request."""
@@ -194,7 +194,7 @@ class LedgerConformance(StatesConformance):
             for key, draw in [*draws.items(), *draws.items()]:
                 refused(DrawFailed, partial(ask, ledger, key, FILMS, draw=draw))
             assert ledger.balance(FILMS).spent == 2
-            assert ledger.verify().sound
+            assert ledger.verify().is_sound
 
     def test_refusals_tell_no_names_and_no_amounts(self) -> None:
         """No refusal holds an id or a number, so none tells what is left."""
@@ -213,13 +213,13 @@ class LedgerConformance(StatesConformance):
     def test_epochs_need_the_operator(self) -> None:
         """Only the operator's next token begins an epoch; skipped and old tokens do not."""
         with self.opened() as ledger:
-            for wrong in (anchor_of(KEY), token_of(KEY, 2), token_of(bytes(32), 1), ""):
+            for wrong in (operator_anchor(KEY), epoch_token(KEY, 2), epoch_token(bytes(32), 1), ""):
                 refused(PrivacyError, partial(ledger.advance_epoch, wrong))
-            assert ledger.advance_epoch(token_of(KEY, 1)) == 1
-            refused(PrivacyError, lambda: ledger.advance_epoch(token_of(KEY, 1)))
+            assert ledger.advance_epoch(epoch_token(KEY, 1)) == 1
+            refused(PrivacyError, lambda: ledger.advance_epoch(epoch_token(KEY, 1)))
             assert ledger.epoch == 1
         with self.reopened() as ledger:
-            assert ledger.advance_epoch(token_of(KEY, 2)) == 2
+            assert ledger.advance_epoch(epoch_token(KEY, 2)) == 2
 
     def test_an_epoch_limits_and_the_lifetime_stays(self) -> None:
         """A new epoch renews the cap per epoch, never the cap for life."""
@@ -229,14 +229,14 @@ class LedgerConformance(StatesConformance):
             ledger.open_budget(holder, cap)
             ask(ledger, "a", holder, steps=3)
             refused(BudgetExhausted, lambda: ask(ledger, "b", holder))
-            ledger.advance_epoch(token_of(KEY, 1))
+            ledger.advance_epoch(epoch_token(KEY, 1))
             assert ledger.balance(holder).epoch_spent == 0
             refused(BudgetExhausted, lambda: ask(ledger, "b", holder, steps=3))
             ask(ledger, "b", holder, steps=2)
-            ledger.advance_epoch(token_of(KEY, 2))
+            ledger.advance_epoch(epoch_token(KEY, 2))
             refused(BudgetExhausted, lambda: ask(ledger, "c", holder))
             assert ledger.balance(holder).spent == 5
-            assert ledger.verify().sound
+            assert ledger.verify().is_sound
 
     def test_a_replayed_source_is_refused(self) -> None:
         """Nothing is released, or charged, where seeded randomness would work."""
@@ -260,7 +260,7 @@ class LedgerConformance(StatesConformance):
             first = ledger.release(request, [], noise)
             assert ledger.release(request, [], never).answer == first.answer
             assert ledger.balance(FILMS).spent == 0
-            assert ledger.verify().sound
+            assert ledger.verify().is_sound
 
     def test_twins_pay_once(self) -> None:
         """Concurrent requests with the same key get the same bytes for one charge."""
@@ -290,7 +290,7 @@ class LedgerConformance(StatesConformance):
             granted = together(20, lambda n: try_one((one, two)[n % 2], n))
             assert sum(granted) == 10
             assert one.balance(FILMS).spent == 10
-            assert one.verify().sound
+            assert one.verify().is_sound
 
     def test_a_fork_is_refused(self) -> None:
         """A forked process can neither spend nor read through its parent's ledger."""
@@ -312,6 +312,6 @@ class LedgerConformance(StatesConformance):
         with self.opened() as ledger:
             ask(ledger, "a", FILMS)
             found = ledger.verify()
-            assert found.sound
+            assert found.is_sound
             assert (found.entries, found.budgets, found.releases) == (5, 3, 1)
             assert ledger.balances()[0] == ledger.balance(FILMS)

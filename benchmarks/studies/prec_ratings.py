@@ -26,7 +26,7 @@ from tacit.data.ratings import Ratings
 from tacit.designs.prec.experiment.methods import ABSTAINS, METHODS, PLAYERS, PRIVATE
 from tacit.designs.prec.experiment.worlds import Game
 from tacit.errors import ConfigError, DataError
-from tacit.evaluation import Interval, grouped, mean_interval
+from tacit.evaluation import Interval, group_by, mean_interval
 from tacit.evaluation.runner import Progress, Runner
 from tacit.randomness import simulation
 
@@ -190,7 +190,7 @@ def _play(_: None, made: Stream, game: Game, method: str, seed: int) -> StreamRo
 
 def stream_points(rows: Iterable[StreamRow]) -> list[tuple[StreamRow, Interval, float]]:
     """A row of each method and radius, its loss over draws of clients, and whose gate shut."""
-    groups = grouped(rows, lambda row: (row.method, row.radius))
+    groups = group_by(rows, lambda row: (row.method, row.radius))
     return [
         (
             found[0],

@@ -30,7 +30,7 @@ from sizes import (
 )
 
 from tacit.auditing.gaussian import epsilon_of_mu
-from tacit.designs.standard_scheme.training.people import Consenting
+from tacit.designs.standard_scheme.training.people import ConsentingPeople
 from tacit.designs.standard_scheme.training.tables import estimate_privately
 from tacit.designs.xmap.audit import fit
 from tacit.designs.xmap.audit.tables import SOURCE, TARGET, Stars, ratings
@@ -126,7 +126,7 @@ def disclosure(generator: Generator) -> float:
             (stars[who, where].astype(float), (who, where)), shape=(count, items)
         )
         names = tuple(str(value) for value in range(values))
-        given = Consenting(table, labels[:count], ("attribute",), (names,), levels)
+        given = ConsentingPeople(table, labels[:count], ("attribute",), (names,), levels)
         found = estimate_privately(
             given,
             _Prefix(seed),

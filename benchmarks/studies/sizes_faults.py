@@ -77,7 +77,7 @@ _weights, _one, _add, _top = (
     TreeRun.take_step,
     TopSelection._draw,
 )
-_gate_noise, _private = runs.laplace_noise, training.private
+_gate_noise, _private = runs.laplace_noise, training.add_noise
 _shipped_laplace, _shipped_gaussian = samplers.discrete_laplace, samplers.discrete_gaussian
 
 

@@ -2,30 +2,30 @@
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-export function concat(...parts: readonly Uint8Array[]): Bytes {
+export function concatBytes(...parts: readonly Uint8Array[]): Bytes {
   const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-  let at = 0;
+  let position = 0;
   for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
+    whole.set(part, position);
+    position += part.length;
   }
   return whole;
 }
 
-export function equal(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length && compare(one, other) === 0;
+export function equalBytes(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && compareBytes(left, right) === 0;
 }
 
 /** Negative where `one` comes first, as Python orders bytes. */
-export function compare(one: Uint8Array, other: Uint8Array): number {
-  for (let at = 0; at < one.length && at < other.length; at++) {
-    const difference = (one[at] as number) - (other[at] as number);
+export function compareBytes(left: Uint8Array, right: Uint8Array): number {
+  for (let position = 0; position < left.length && position < right.length; position++) {
+    const difference = (left[position] as number) - (right[position] as number);
     if (difference !== 0) return difference;
   }
-  return one.length - other.length;
+  return left.length - right.length;
 }
 
-export function hex(bytes: Uint8Array): string {
+export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
@@ -35,23 +35,23 @@ export function fromHex(text: string): Bytes {
 }
 
 /** The first eight bytes as one number. */
-export function word(bytes: Uint8Array): bigint {
+export function firstWord(bytes: Uint8Array): bigint {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(0);
 }
 
 /** UTF-8 of a text that has one: half a surrogate pair has none. */
-export function utf8(text: string): Bytes {
+export function encodeUtf8(text: string): Bytes {
   if (/\p{Surrogate}/u.test(text)) throw new RangeError("half a character has no UTF-8");
   return new TextEncoder().encode(text);
 }
 
 /** UTF-8 where half a surrogate pair is written in three bytes, like any other code point. */
-export function utf8WithHalves(text: string): Bytes {
+export function encodeUtf8WithSurrogates(text: string): Bytes {
   if (!/\p{Surrogate}/u.test(text)) return new TextEncoder().encode(text);
   const parts = Array.from(text, (letter) => {
     const point = letter.codePointAt(0) as number;
     if (point < 0xd800 || point > 0xdfff) return new TextEncoder().encode(letter);
     return Uint8Array.of(0xe0 | (point >> 12), 0x80 | ((point >> 6) & 63), 0x80 | (point & 63));
   });
-  return concat(...parts);
+  return concatBytes(...parts);
 }

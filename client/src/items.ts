@@ -3,14 +3,14 @@
 /** An integer that a number cannot hold exactly is a bigint; every other one is a number. */
 export type ItemId = number | bigint | string;
 
-export function isId(value: unknown): value is ItemId {
+export function isItemId(value: unknown): value is ItemId {
   if (typeof value === "bigint") return !Number.isSafeInteger(Number(value));
   return typeof value === "string" || (Number.isSafeInteger(value) && !Object.is(value, -0));
 }
 
 /** Whether a message can hold it: half a character it cannot. */
-export function isSpellable(value: unknown): value is ItemId {
-  return isId(value) && !(typeof value === "string" && /\p{Surrogate}/u.test(value));
+export function isWritableId(value: unknown): value is ItemId {
+  return isItemId(value) && !(typeof value === "string" && /\p{Surrogate}/u.test(value));
 }
 
 /** The id of an integer, however large. */

@@ -1,6 +1,6 @@
 /** Chance from the platform's WebCrypto, and chance made of an account's secret. */
 
-import { concat, utf8, word, type Bytes } from "./bytes.js";
+import { concatBytes, encodeUtf8, firstWord, type Bytes } from "./bytes.js";
 
 /** At least 32 bytes, or the HMAC key made of them: a key can be kept where no script reads it. */
 export type Secret = Bytes | CryptoKey;
@@ -10,8 +10,8 @@ export function newSecret(): Bytes {
   return crypto.getRandomValues(new Uint8Array(32));
 }
 
-/** The secret as an HMAC-SHA256 key that no script can read again; IndexedDB keeps it as it is. */
-export async function keyOf(secret: Secret): Promise<CryptoKey> {
+/** The secret as an HMAC-SHA256 key that no script can read again; IndexedDB keeps it is. */
+export async function importSecret(secret: Secret): Promise<CryptoKey> {
   if (!(secret instanceof Uint8Array)) return secret;
   checkSecret(secret);
   const algorithm = { name: "HMAC", hash: "SHA-256" };
@@ -27,8 +27,8 @@ export function checkSecret(secret: Secret): void {
 
 /** 32 bytes that are random to anyone who does not know the key. */
 export async function hmac(key: CryptoKey, ...message: (string | Uint8Array)[]): Promise<Bytes> {
-  const parts = message.map((part) => (typeof part === "string" ? utf8(part) : part));
-  return new Uint8Array(await crypto.subtle.sign("HMAC", key, concat(...parts)));
+  const parts = message.map((part) => (typeof part === "string" ? encodeUtf8(part) : part));
+  return new Uint8Array(await crypto.subtle.sign("HMAC", key, concatBytes(...parts)));
 }
 
 export async function sha256(bytes: Bytes): Promise<Bytes> {
@@ -36,14 +36,14 @@ export async function sha256(bytes: Bytes): Promise<Bytes> {
 }
 
 /** A uniform integer in [0, bound) of the platform's generator. */
-export async function systemBelow(bound: number): Promise<number> {
-  return below(async () => word(crypto.getRandomValues(new Uint8Array(8))), bound);
+export async function drawFromSystem(bound: number): Promise<number> {
+  return drawBelow(async () => firstWord(crypto.getRandomValues(new Uint8Array(8))), bound);
 }
 
 /** A uniform integer in [0, bound): words that would favour small results are skipped. */
-export async function below(next: () => Promise<bigint>, bound: number): Promise<number> {
+export async function drawBelow(nextWord: () => Promise<bigint>, bound: number): Promise<number> {
   const limit = (1n << 64n) - ((1n << 64n) % BigInt(bound));
-  let drawn = await next();
-  while (drawn >= limit) drawn = await next();
-  return Number(drawn % BigInt(bound));
+  let drawnWord = await nextWord();
+  while (drawnWord >= limit) drawnWord = await nextWord();
+  return Number(drawnWord % BigInt(bound));
 }

@@ -23,7 +23,7 @@ async function decided(
   history: standardScheme.History,
   state = new State({ created: BEGIN }),
 ): Promise<standardScheme.State> {
-  await (await Device.of(disclosure, FEMALE, state, SECRET)).release(history, 0);
+  await (await Device.create(disclosure, FEMALE, state, SECRET)).release(history, 0);
   return state;
 }
 
@@ -76,7 +76,7 @@ test("bytes and moments are equal for histories that differ in held-back items a
         const person = await new Person(FEMALE, SECRET).begin();
         const letters: string[] = [];
         for (const now of [BEGIN + 1800, BEGIN + DAY, BEGIN + 2 * WEEK, BEGIN + 3 * WEEK]) {
-          letters.push(String(await person.account.next(now, disclosure)));
+          letters.push(String(await person.account.nextSendingTime(now, disclosure)));
           const letter = await person.speak(disclosure, own, now);
           letters.push(letter === undefined ? "" : hex(letter.encode()));
         }
@@ -94,11 +94,11 @@ test("the first letters are due after 30 minutes and a day, the next one on a Mo
   const history = all([1, 2, 3]);
   expect(await person.speak(disclosure, history, BEGIN + 1799)).toBeUndefined();
   expect((await person.speak(disclosure, history, BEGIN + 1800))?.epoch).toBe(0);
-  expect(await person.account.next(BEGIN + 1801, disclosure)).toBe(BEGIN + DAY);
+  expect(await person.account.nextSendingTime(BEGIN + 1801, disclosure)).toBe(BEGIN + DAY);
   expect((await person.speak(disclosure, history, BEGIN + DAY))?.epoch).toBe(1);
-  const week = standardScheme.calendar(BEGIN + DAY, WEEK);
-  const next = (await person.account.next(BEGIN + DAY, disclosure)) as number;
-  const monday = standardScheme.end(week, { created: BEGIN, length: WEEK });
+  const week = standardScheme.calendarEpoch(BEGIN + DAY, WEEK);
+  const next = (await person.account.nextSendingTime(BEGIN + DAY, disclosure)) as number;
+  const monday = standardScheme.epochEnd(week, { created: BEGIN, length: WEEK });
   expect(new Date(monday * 1000).toUTCString()).toMatch(/^Mon, .* 00:00:00 GMT$/);
   expect(next - monday).toBeGreaterThanOrEqual(0);
   expect(next - monday).toBeLessThan(DAY);
@@ -110,7 +110,7 @@ test("several missed epochs are one letter", async () => {
   const person = await new Person().begin();
   const now = BEGIN + 9 * WEEK;
   const letter = await person.speak(disclosureOf(), all([1]), now + DAY);
-  expect(letter?.epoch).toBe(standardScheme.calendar(now + DAY, WEEK) - 1);
+  expect(letter?.epoch).toBe(standardScheme.calendarEpoch(now + DAY, WEEK) - 1);
 });
 
 test("an item that is entered after the end of the epoch waits for the next one", async () => {
@@ -119,8 +119,8 @@ test("an item that is entered after the end of the epoch waits for the next one"
   const published = { disclosure, log: [[0, await disclosure.digest()]] as const };
   const entered = new Map([[1, BEGIN + 1799], [2, BEGIN + 1800]]);
   const rated = { history: all([1, 2]), entered };
-  await person.account.speak(published, FEMALE, rated, BEGIN + 3600);
-  const state = await person.account.state();
+  await person.account.makeLetter(published, FEMALE, rated, BEGIN + 3600);
+  const state = await person.account.readState();
   expect([state?.records.has(1), state?.records.has(2)]).toEqual([true, false]);
 });
 
@@ -143,7 +143,7 @@ test("a letter that could not be kept is not handed out", async () => {
   store.full = true;
   await expect(person.speak(disclosureOf(), all([1]), BEGIN + 1800)).rejects.toThrow("full");
   store.full = false;
-  expect((await person.account.state())?.records.size).toBe(0);
+  expect((await person.account.readState())?.records.size).toBe(0);
 });
 
 test("nothing new is decided under another value, and the set is repeated", async () => {
@@ -153,7 +153,7 @@ test("nothing new is decided under another value, and the set is repeated", asyn
   const other = { gender: "M" };
   const letter = await person.speak(disclosure, all(disclosure.items), BEGIN + DAY, other);
   expect(letter?.ratings).toEqual(first?.ratings);
-  expect(person.silence).toMatch(/^Nothing new is decided: this memory was made under another/);
+  expect(person.notice).toMatch(/^Nothing new is decided: this memory was made under another/);
 });
 
 test.each([
@@ -167,7 +167,7 @@ test.each([
   change(person.log);
   const letter = await person.speak(disclosure, all(disclosure.items), BEGIN + 2 * WEEK);
   expect(letter?.ratings).toEqual(first?.ratings);
-  expect(person.silence).toContain("log");
+  expect(person.notice).toContain("log");
 });
 
 test("tables that the log does not have are not followed", async () => {
@@ -175,15 +175,15 @@ test("tables that the log does not have are not followed", async () => {
   await person.speak(disclosureOf(), all([1, 2, 3]), BEGIN + 1800);
   const other = disclosureOf({ chance: () => 400_000 });
   await person.speak(other, all([4, 5, 6]), BEGIN + DAY);
-  expect(person.silence).toContain("a disclosure that its log does not have");
-  expect((await person.account.state())?.records.has(4)).toBe(false);
+  expect(person.notice).toContain("a disclosure that its log does not have");
+  expect((await person.account.readState())?.records.has(4)).toBe(false);
 });
 
 test("a deleted rating is withdrawn, and comes back as it was when rated again", async () => {
   const disclosure = disclosureOf({ chance: () => CAP });
   const state = await decided(disclosure, all(disclosure.items, 2));
-  const [item] = [...state.shown().keys()] as [ItemId];
-  const device = await Device.of(disclosure, FEMALE, state, SECRET);
+  const [item] = [...state.shownLevels().keys()] as [ItemId];
+  const device = await Device.create(disclosure, FEMALE, state, SECRET);
   const without = await device.release(all(disclosure.items.filter((one) => one !== item)), 1);
   expect(new Map(without.ratings).has(item)).toBe(false);
   const back = await device.release(all(disclosure.items, 5), 2);
@@ -201,7 +201,7 @@ test("a record follows its item to a new name; a shown one stands, and a withdra
   const record = (level: number | null, withdrawn = false) => ({ level, digest: "", epoch: 0, withdrawn });
   const records = [["a", record(0)], ["b", record(null)], ["c", record(0, true)]] as const;
   const state = new State({ created: 0, records, frozen: ["d"], arrivals: [["e", 5]] });
-  state.follow([["a", "b"], ["c", "x"], ["d", "y"], ["e", "z"]]);
+  state.followNames([["a", "b"], ["c", "x"], ["d", "y"], ["e", "z"]]);
   expect([...state.records].map(([item, { level }]) => [item, level])).toEqual([["b", 0], ["x", null]]);
   expect([[...state.frozen], [...state.arrivals]]).toEqual([["y"], [["z", 5]]]);
 });
@@ -220,8 +220,8 @@ test.each<[string, ItemId[], standardScheme.Alias[]]>([
   const other = disclosureOf({ ...sure, items: [...items, "new"], aliases });
   const letter = await person.speak(other, all(["a", "b", "c", "new"]), now + WEEK);
   expect(letter?.ratings).toEqual(before?.ratings);
-  expect(person.silence).toContain("contradict");
-  expect([...((await person.account.state())?.records.keys() ?? [])]).toEqual(["b"]);
+  expect(person.notice).toContain("contradict");
+  expect([...((await person.account.readState())?.records.keys() ?? [])]).toEqual(["b"]);
 });
 
 test("letters after merges are equal for histories that differ in held-back items alone", async () => {
@@ -258,13 +258,13 @@ test("letters after merges are equal for histories that differ in held-back item
 
 test("an account that was made elsewhere sends nothing, then and later", async () => {
   const person = new Person();
-  const begun = standardScheme.opened(undefined, [1], { now: BEGIN, length: WEEK, spoken: null });
-  await person.account.begin(begun);
+  const state = standardScheme.openState(undefined, [1], { now: BEGIN, length: WEEK, lastLetterEpoch: null });
+  await person.account.start(state);
   for (let week = 0; week < 5; week++) {
     expect(await person.speak(disclosureOf(), all([1, 2]), BEGIN + week * WEEK)).toBeUndefined();
   }
-  expect(person.silence).toMatch(/^Nothing new is decided or sent: another memory/);
-  expect((await person.account.state())?.records.size).toBe(0);
+  expect(person.notice).toMatch(/^Nothing new is decided or sent: another memory/);
+  expect((await person.account.readState())?.records.size).toBe(0);
 });
 
 test("a closed account sends its set on, and decides nothing", async () => {
@@ -274,15 +274,15 @@ test("a closed account sends its set on, and decides nothing", async () => {
   await person.account.close();
   const letter = await person.speak(disclosure, all(disclosure.items), BEGIN + 2 * WEEK);
   expect(letter?.ratings).toEqual(first?.ratings);
-  expect((await person.account.state())?.records.size).toBe(3);
+  expect((await person.account.readState())?.records.size).toBe(3);
 });
 
 test("a star off the scale does not stop the letter", async () => {
   const person = await new Person().begin();
   const history = new Map<ItemId, number>([[1, 9], [2, 3], [3, Number.NaN]]);
   expect((await person.speak(disclosureOf(), history, BEGIN + 1800))?.epoch).toBe(0);
-  expect(person.silence).toBe("Not decided, because the stars lie off the scale: 1, 3.");
-  expect([...((await person.account.state())?.records.keys() ?? [])]).toEqual([2]);
+  expect(person.notice).toBe("Not decided, because the stars lie off the scale: 1, 3.");
+  expect([...((await person.account.readState())?.records.keys() ?? [])]).toEqual([2]);
 });
 
 test.each([true, false])("another epoch length does not set the calendar (in the log: %s)", async (logged) => {
@@ -293,31 +293,31 @@ test.each([true, false])("another epoch length does not set the calendar (in the
   const published = { disclosure: other, log: [...person.log] };
   const rated = { history: all([1, 2, 3, 4]), entered: new Map() };
   const now = BEGIN + 3 * WEEK + DAY;
-  const { letter } = await person.account.speak(published, FEMALE, rated, now);
+  const { letter } = await person.account.makeLetter(published, FEMALE, rated, now);
   const release = standardScheme.Release.decode(letter as Bytes);
   expect([release.epoch, release.ratings]).toEqual([(first?.epoch ?? 0) + 1, first?.ratings]);
-  expect(await person.account.next(now, other)).toBeGreaterThan(now + 3 * DAY);
+  expect(await person.account.nextSendingTime(now, other)).toBeGreaterThan(now + 3 * DAY);
 });
 
 test("a lost memory freezes what is rated, and keeps out of epochs that may be taken", async () => {
   const person = new Person();
   const now = BEGIN + 3 * WEEK;
   const disclosure = disclosureOf({ chance: () => CAP });
-  await person.account.begin(standardScheme.lost([1, 2], { now, length: WEEK, spoken: -1 }));
+  await person.account.start(standardScheme.lostState([1, 2], { now, length: WEEK, lastLetterEpoch: -1 }));
   expect(await person.speak(disclosure, all([1, 2, 3]), now)).toBeUndefined();
-  const next = (await person.account.next(now, disclosure)) as number;
+  const next = (await person.account.nextSendingTime(now, disclosure)) as number;
   expect(next).toBeGreaterThan(now);
   const letter = await person.speak(disclosure, all([1, 2, 3]), next);
   expect(letter?.ratings.every(([item]) => item === 3)).toBe(true);
-  expect([...((await person.account.state())?.records.keys() ?? [])]).toEqual([3]);
+  expect([...((await person.account.readState())?.records.keys() ?? [])]).toEqual([3]);
 });
 
 test("an older copy freezes what it has no record of", () => {
   const record = { level: 0, digest: "", epoch: 0, withdrawn: false };
-  const state = new State({ created: BEGIN, records: [[1, record]], arrivals: [[7, BEGIN]], spoken: 0 });
-  standardScheme.opened(state, [1, 2], { now: BEGIN + WEEK, length: WEEK, spoken: 1 });
+  const state = new State({ created: BEGIN, records: [[1, record]], arrivals: [[7, BEGIN]], lastLetterEpoch: 0 });
+  standardScheme.openState(state, [1, 2], { now: BEGIN + WEEK, length: WEEK, lastLetterEpoch: 1 });
   expect([...state.frozen]).toEqual([2, 7]);
-  expect([state.spoken, state.letter]).toEqual([1, null]);
+  expect([state.lastLetterEpoch, state.letter]).toEqual([1, null]);
 });
 
 test("a copy that is used in other epochs is silent, and asks when a letter is due alone", async () => {
@@ -330,12 +330,12 @@ test("a copy that is used in other epochs is silent, and asks when a letter is d
     const ask = () => Promise.resolve(((asked += 1), latest));
     await person.account.checkLatest(disclosure, BEGIN + 1801, ask);
     expect(asked).toBe(0);
-    const now = ((await person.account.next(BEGIN + 2 * DAY, disclosure)) as number) + 2 * WEEK;
+    const now = ((await person.account.nextSendingTime(BEGIN + 2 * DAY, disclosure)) as number) + 2 * WEEK;
     await person.account.checkLatest(disclosure, now, ask);
     expect(asked).toBe(1);
     const letter = await person.speak(disclosure, all([1, 2, 3, 4]), now);
     expect(letter === undefined).toBe(silent);
-    expect([...((await person.account.state())?.records.keys() ?? [])]).toEqual(silent ? [1, 2] : [1, 2, 3, 4]);
+    expect([...((await person.account.readState())?.records.keys() ?? [])]).toEqual(silent ? [1, 2] : [1, 2, 3, 4]);
   }
 });
 
@@ -344,7 +344,7 @@ test("an id that no message can hold is left out, and the letter leaves", async 
   const disclosure = disclosureOf({ chance: () => CAP });
   const odd = [1, "\ud800", 2.5, null, true] as ItemId[];
   expect(await person.speak(disclosure, all(odd), BEGIN + 1800)).toBeDefined();
-  const { records, arrivals } = (await person.account.state()) as standardScheme.State;
+  const { records, arrivals } = (await person.account.readState()) as standardScheme.State;
   expect([[...records.keys()], [...arrivals.keys()]]).toEqual([[1], []]);
 });
 
@@ -354,7 +354,7 @@ test("a draft decides nothing that lasts", async () => {
   const log = [[0, await disclosure.digest()]] as const;
   const rated = { history: all([1, 2, 3]), entered: new Map() };
   const drafted = await person.account.draft({ disclosure, log }, FEMALE, rated, BEGIN);
-  expect((await person.account.state())?.records.size).toBe(0);
+  expect((await person.account.readState())?.records.size).toBe(0);
   const letter = await person.speak(disclosure, all([1, 2, 3]), BEGIN + 1800);
   expect(letter?.ratings).toEqual(drafted.release?.ratings);
 });

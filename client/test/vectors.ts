@@ -81,7 +81,7 @@ export async function release(vector: Vector): Promise<Vector> {
     for (const visit of vector["visits"] as Vector[]) {
       const disclosure = standardScheme.Disclosure.decode(text(shown[visit["disclosure"] as number]));
       const values = visit["values"] as Record<string, string>;
-      const device = await standardScheme.Device.of(disclosure, values, state, secret);
+      const device = await standardScheme.Device.create(disclosure, values, state, secret);
       const released = await device.release(historyOf(visit["history"]), visit["epoch"] as number);
       sent.push(new TextDecoder().decode(released.encode()));
     }
@@ -97,8 +97,8 @@ export async function completion(vector: Vector): Promise<Vector> {
     const values = vector["values"] as Record<string, string>;
     const state = new standardScheme.State({ created: 0 });
     const dice = standardScheme.systemDrawing();
-    const device = await standardScheme.Device.of(disclosure, values, state, dice);
-    const predicted = await device.complete(standardScheme.Scores.decode(text(vector["scores"])));
+    const device = await standardScheme.Device.create(disclosure, values, state, dice);
+    const predicted = await device.completeScores(standardScheme.Scores.decode(text(vector["scores"])));
     return [...predicted].map(([item, stars]) => [tagged(item), stars]);
   });
 }
@@ -112,42 +112,34 @@ export async function life(vector: Vector): Promise<Vector> {
   const said: Vector[] = [];
   for (const step of vector["steps"] as Vector[]) {
     const disclosure = shown[step["disclosure"] as number] as standardScheme.Disclosure;
-    state = begun(state, step, disclosure.epochLength);
+    state = stateAtStep(state, step, disclosure.epochLength);
     const store = new PassingStore<Bytes>();
     const account = new standardScheme.Account(store, fromHex(step["secret"] as string));
-    await account.begin(state);
+    await account.start(state);
     const log = step["log"] as [number, string][];
-    const rated = { history: historyOf(step["history"]), entered: historyOf(step["entered"]) };
+    const ratings = { history: historyOf(step["history"]), entered: historyOf(step["entered"]) };
     const values = step["values"] as Record<string, string>;
     const now = step["at"] as number;
-    const { letter, silence } = await account.speak({ disclosure, log }, values, rated, now);
+    const { letter, notice } = await account.makeLetter({ disclosure, log }, values, ratings, now);
     said.push({
       letter: letter === null ? null : new TextDecoder().decode(letter),
-      told: silence === undefined ? [] : [silence],
+      told: notice === undefined ? [] : [notice],
     });
-    state = (await account.state()) as standardScheme.State;
+    state = (await account.readState()) as standardScheme.State;
   }
   return { said, memory: new TextDecoder().decode(state.encode()) };
 }
 
 /** After a start of the program, or "forget me". */
-function begun(state: standardScheme.State, step: Vector, length: number): standardScheme.State {
+function stateAtStep(state: standardScheme.State, step: Vector, length: number): standardScheme.State {
   const now = step["at"] as number;
   if (step["forget"] !== undefined) {
-    return standardScheme.forgotten(state, untaggedAll(step["forget"]), now);
+    return standardScheme.forgottenState(state, untaggedAll(step["forget"]), now);
   }
   if (step["open"] === undefined) return state;
   const { memory, spoken } = step["open"] as { memory: string | null; spoken: number | null };
   const found = memory === null ? undefined : standardScheme.State.decode(text(memory));
-  return standardScheme.opened(found, historyOf(step["history"]).keys(), { now, length, spoken });
-}
-
-/** A memory of version 1, taken over. */
-export async function migration(vector: Vector): Promise<Vector> {
-  const decided = (vector["entries"] as [string][]).map(([item]) => untagged(item));
-  const [at, length] = [vector["at"] as number, vector["epoch_length"] as number];
-  const state = standardScheme.migrated(decided, at, length);
-  return { memory: new TextDecoder().decode(state.encode()) };
+  return standardScheme.openState(found, historyOf(step["history"]).keys(), { now, length, lastLetterEpoch: spoken });
 }
 
 /** A list at home, of whole levels. */

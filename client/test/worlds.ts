@@ -48,12 +48,12 @@ export function disclosureOf(wanted: Wanted = {}): standardScheme.Disclosure {
   });
 }
 
-/** An account that is spoken for through the years; all stars count as entered when first seen. */
+/** An account with its letters through the years; all stars count as entered when first seen. */
 export class Person {
   readonly store: PassingStore<Bytes>;
   readonly account: standardScheme.Account;
   readonly log: [number, string][] = [];
-  silence: string | undefined;
+  notice: string | undefined;
 
   constructor(
     private readonly values: standardScheme.Values = FEMALE,
@@ -65,7 +65,7 @@ export class Person {
   }
 
   async begin(): Promise<this> {
-    await this.account.begin(new State({ created: BEGIN }));
+    await this.account.start(new State({ created: BEGIN }));
     return this;
   }
 
@@ -79,13 +79,13 @@ export class Person {
     await this.serve(disclosure, now);
     const rated = { history, entered: new Map([...history.keys()].map((item) => [item, BEGIN])) };
     const published = { disclosure, log: [...this.log] };
-    const { letter, silence } = await this.account.speak(published, values, rated, now);
-    this.silence = silence;
+    const { letter, notice } = await this.account.makeLetter(published, values, rated, now);
+    this.notice = notice;
     return letter === null ? undefined : standardScheme.Release.decode(letter);
   }
 
   private async serve(disclosure: standardScheme.Disclosure, now: number): Promise<void> {
-    const epoch = standardScheme.calendar(now, disclosure.epochLength);
+    const epoch = standardScheme.calendarEpoch(now, disclosure.epochLength);
     if (this.log.at(-1)?.[0] !== epoch) this.log.push([epoch, await disclosure.digest()]);
   }
 }

@@ -1,4 +1,4 @@
-"""What commands share: options, and what they print.
+"""Terminal of the commands: common options, and what is printed.
 
 A command prints tables and sentences for people, strict JSON for machines, progress on stderr.
 """
@@ -34,33 +34,36 @@ JSON = Annotated[
     typer.Option("--json", help="Print one JSON object to standard output and nothing else there."),
 ]
 
-_PIPED = 100  # columns of a table that goes to a file or a program
+_PIPED_WIDTH = 100
+"""Columns of a table that is printed to a file or a program."""
 console = Console(highlight=False, emoji=False)
 _errors = Console(stderr=True, highlight=False, emoji=False)
 
 
 def emit(result: T, *, as_json: bool, render: Callable[[T], None]) -> None:
-    """As JSON, or by `render(result)` for a person."""
+    """Print a result as JSON, or call `render(result)` for a person."""
     if as_json:
-        sys.stdout.write(json.dumps(plain(result), indent=2, allow_nan=False) + "\n")
+        sys.stdout.write(json.dumps(to_json_types(result), indent=2, allow_nan=False) + "\n")
     else:
         render(result)
 
 
 def show(result: Result, *, as_json: bool) -> None:
-    """Show what a command found; exit code 1 if it says so.
+    """Show the result of a command; warnings are in the JSON, or else on standard error.
 
-    `warnings` of the data stand on stderr where they do not stand in the JSON.
+    Raises:
+        typer.Exit: With exit code 1, where the result says that the command failed.
     """
-    for warning in () if as_json else result.data.get("warnings", ()):
-        typer.echo(f"Warning: {warning}", err=True)
+    if not as_json:
+        for warning in result.data.get("warnings", ()):
+            typer.echo(f"Warning: {warning}", err=True)
     emit(result.data, as_json=as_json, render=lambda _: render(result))
     if result.failed:
         raise typer.Exit(1)
 
 
 def render(result: Result) -> None:
-    """Tables and sentences in their order, and the next step."""
+    """Print the tables and sentences of a result in their order, and the next step."""
     for part in result.shown:
         if isinstance(part, str):
             say(part)
@@ -71,33 +74,39 @@ def render(result: Result) -> None:
 
 
 def say(text: str) -> None:
-    """A sentence, or lines; never broken inside a path."""
+    """Print a sentence, or lines, never broken inside a path."""
     console.print(text, soft_wrap=True, markup=False)
 
 
 def command_line() -> str:
-    """What was typed."""
+    """Return the line that was typed."""
     return shlex.join(["tacit", *sys.argv[1:]])
 
 
-def plain(value: Any) -> Any:
-    """JSON's own types: NumPy values and dataclasses unpacked, NaN and infinities as null."""
+def to_json_types(value: Any) -> Any:
+    """Convert a value to JSON's own types.
+
+    NumPy values and dataclasses are unpacked; NaN and infinities are null.
+
+    Raises:
+        TypeError: The value has no JSON form.
+    """
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
+        return {str(key): to_json_types(entry) for key, entry in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: to_json_types(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, PurePath):
         return str(value)
     if isinstance(value, set | frozenset):
-        return sorted(plain(entry) for entry in value)
+        return sorted(to_json_types(entry) for entry in value)
     if hasattr(value, "tolist"):
-        return plain(value.tolist())
+        return to_json_types(value.tolist())
     if isinstance(value, Iterable):
-        return [plain(entry) for entry in value]
+        return [to_json_types(entry) for entry in value]
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
@@ -105,9 +114,12 @@ def plain(value: Any) -> Any:
 def progress(
     description: str, total: int | None, *, quiet: bool
 ) -> Iterator[Callable[[float], None]]:
-    """Yield `advance(steps)`. The bar stands on stderr of a terminal and leaves when it is done.
+    """Yield `advance(steps)`, which moves a bar on standard error of a terminal.
 
-    quiet: no bar, for `--json`. total: steps to come; None where nobody knows.
+    Args:
+        description: Words before the bar.
+        total: Number of steps; None where nobody knows.
+        quiet: Whether no bar is shown, as for `--json`.
     """
     if quiet or not _errors.is_terminal:
         yield lambda _: None
@@ -119,7 +131,7 @@ def progress(
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table; numbers stand right, floats with three decimals, None as a dash."""
+    """Print a table: numbers on the right, floats with three decimals, None as a dash."""
     cells = [list(row) for row in rows]
     grid = Table(
         title=title or None,
@@ -134,16 +146,16 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
         grid.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
     for row in cells:
         grid.add_row(*(Text(_cell(entry)) for entry in row))
-    console.print(grid, width=None if console.is_terminal else min(console.width, _PIPED))
+    console.print(grid, width=None if console.is_terminal else min(console.width, _PIPED_WIDTH))
 
 
 def next_step(text: str) -> None:
-    """A quiet last line: what to type next."""
+    """Print a quiet last line: the command to type next."""
     console.print(Text(text), style="dim", soft_wrap=True)
 
 
 def complain(message: str) -> None:
-    """One paragraph about an error, on stderr; never broken inside a path."""
+    """Print one paragraph about an error on standard error, never broken inside a path."""
     paragraph = Text.assemble(("Error: ", "bold red"), message)
     _errors.print(paragraph, soft_wrap=True)
 
@@ -155,7 +167,11 @@ def _cell(entry: object) -> str:
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
-    """`["gender=F"]` as `{"gender": "F"}`."""
+    """Read `["gender=F"]` as `{"gender": "F"}`.
+
+    Raises:
+        ConfigError: A text is not written NAME=VALUE.
+    """
     values = {}
     for text in texts:
         name, _, value = (part.strip() for part in text.partition("="))
@@ -166,7 +182,11 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
 
 
 def ids_in(texts: Sequence[str]) -> list[str]:
-    """Ids given one by one, separated by commas, or as @FILE with one id a line."""
+    """Read ids given one by one, separated by commas, or as @FILE with one id a line.
+
+    Raises:
+        DataError: A file cannot be read.
+    """
     ids: list[str] = []
     for text in texts:
         path = Path(text[1:])
@@ -178,7 +198,11 @@ def ids_in(texts: Sequence[str]) -> list[str]:
 
 
 def numbers(text: str, option: str, kind: type[Number]) -> tuple[Number, ...]:
-    """`"0.5,1"` as (0.5, 1.0), in the order typed; inf is a number, nan is none."""
+    """Read `"0.5,1"` as (0.5, 1.0), in the order typed; inf is a number, nan is none.
+
+    Raises:
+        ConfigError: A part is no number.
+    """
     try:
         values = tuple(kind(part) for part in text.split(",") if part.strip())
     except ValueError:

@@ -7,12 +7,18 @@ from html import escape
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    """A table with a caption; floats with four digits. columns: empty for no heads."""
+    """Write a table as HTML, with a caption; floats have four digits.
+
+    Args:
+        title: Caption; "" for none.
+        columns: Headings; empty for none.
+        rows: Cells.
+    """
     heads = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(_text(cell))}</td>" for cell in row) + "</tr>"
-        for row in rows
-    )
+    body = ""
+    for row in rows:
+        cells = "".join(f"<td>{escape(_text(cell))}</td>" for cell in row)
+        body += f"<tr>{cells}</tr>"
     head = f"<thead><tr>{heads}</tr></thead>" if heads else ""
     caption = f"<caption>{escape(title)}</caption>" if title else ""
     return f"<table>{caption}{head}<tbody>{body}</tbody></table>"

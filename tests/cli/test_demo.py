@@ -11,7 +11,7 @@ import pytest
 from tacit.cli.app import main
 from tacit.data import generate
 from tacit.design import design, names
-from tacit.designs.private.experiment import ITEMS, PEOPLE, RATINGS, SEED, attacked
+from tacit.designs.private.experiment import ITEMS, PEOPLE, RATINGS, SEED, membership_auc
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def test_attackers_learn_less(tours):
     beyond the limit by chance less than once in ten million runs."""
     private, scheme = tours["private"].figures["auc"], tours["standard-scheme"].figures
     world = generate(users=PEOPLE, items=ITEMS, ratings=RATINGS, seed=SEED)
-    read = np.mean([private["1"], *(attacked(world, 1.0) for _ in range(4))])
+    read = np.mean([private["1"], *(membership_auc(world, 1.0) for _ in range(4))])
     assert read - 0.5 < (private["none"] - 0.5) / 1.5
     assert abs(scheme["auc_after"] - 0.5) < (scheme["auc_before"] - 0.5) / 2
     across, hunted = tours["xmap"].figures["auc"], tours["prec"].figures["votes_learned"]

@@ -68,30 +68,30 @@ def test_what_was_given_makes_the_claim_unconditional(run: Any, tmp_path: Path) 
 def test_a_model_file_is_served_without_settings(run: Any, tmp_path: Path) -> None:
     """Its folder is made beside it, with a key that is shown once."""
     pytest.importorskip("fastapi")
-    from tacit.service.demo import serve_model
-    from tacit.service.settings import content_of
+    from tacit.service.model_folder import make_model_folder
+    from tacit.service.setting_tables import read_toml
 
     messy_files(tmp_path, users=60, items=25, ratings=1500)
     run("data import events.csv.gz -o shop")
     run("fit popularity shop -o My_Shop.tacit")
-    folder, keys = serve_model(tmp_path / "My_Shop.tacit")
-    assert content_of(folder)["models"] == {"my_shop": {"file": "model.tacit"}}
+    folder, keys = make_model_folder(tmp_path / "My_Shop.tacit")
+    assert read_toml(folder)["models"] == {"my_shop": {"file": "model.tacit"}}
     assert list(keys) == ["operator"]
     run("fit popularity shop -o My_Shop.tacit")
-    assert serve_model(tmp_path / "My_Shop.tacit") == (folder, {})
+    assert make_model_folder(tmp_path / "My_Shop.tacit") == (folder, {})
 
 
 def test_what_is_no_model_is_not_served(tmp_path: Path) -> None:
     """No folder is made for it, and none is taken that holds something else."""
     pytest.importorskip("fastapi")
-    from tacit.service.demo import serve_model
+    from tacit.service.model_folder import make_model_folder
 
     (tmp_path / "m.tacit").write_text("no model")
     with pytest.raises(ModelFileError):
-        serve_model(tmp_path / "m.tacit")
+        make_model_folder(tmp_path / "m.tacit")
     assert [path.name for path in tmp_path.iterdir()] == ["m.tacit"]
     made = Path(__file__).parents[2] / "golden" / "files" / "popularity.tacit"
     (tmp_path / "p.tacit").write_bytes(made.read_bytes())
     (tmp_path / "p-service").mkdir()
     with pytest.raises(ConfigError, match=r"holds no tacit\.toml"):
-        serve_model(tmp_path / "p.tacit")
+        make_model_folder(tmp_path / "p.tacit")

@@ -263,11 +263,16 @@ def test_plan_of_the_published_x_map_is_near_what_was_measured(tacit, ratings, h
 def test_plan_has_the_sizes_of_a_cluster():
     """Tasks, pieces, parts and directions are those of the code that has them."""
     pytest.importorskip("pyarrow")
-    from tacit.engine import cost, item_item, spark
+    from tacit.engine import cost, item_item_tiles, spark
     from tacit.engine.spark import workers
     from tacit.profile_sums.settings import Settings
 
-    of_code = (spark.TASK_ROWS, workers.PIECE, item_item.PART, item_item.MOST)
+    of_code = (
+        spark.TASK_ROWS,
+        workers.PIECE,
+        item_item_tiles.RATINGS_PER_PART,
+        item_item_tiles.ITEMS_PER_PART,
+    )
     assert of_code == (cost.TASK_ROWS, cost.PIECE, cost.PART, cost.MOST)
     assert Settings().directions == cost.DIRECTIONS
 

@@ -161,15 +161,6 @@ def test_a_lost_memory_decides_nothing_twice(folder, as_json, mine):
     assert "another memory of this account" in result["notice"]
 
 
-def test_a_memory_of_version_1_holds_back(folder, as_json, mine):
-    """What an earlier version decided is held back: its disclosure is not known any more."""
-    memory = mine.parent / "mine.csv.released.json"
-    memory.write_text(json.dumps([[1, 4000000, 3000000, [5], "0123456789abcdef"]]))
-    words = ("recommend", folder / "m.tacit", "--about", "gender=F", "--history", mine)
-    content = json.loads(as_json(*words, "--as-of", LATER)["release"])
-    assert 1 not in dict(content["ratings"])
-
-
 def test_another_value_decides_nothing_new(folder, as_json, mine):
     """An account keeps its value: under another one the letter stays, and its owner is told."""
     words = ("recommend", folder / "m.tacit", "--history", mine)

@@ -12,14 +12,14 @@ from rich.console import Console
 from tacit import terminal
 from tacit.cli import app as cli
 from tacit.data.tabular import load
-from tacit.designs.standard_scheme.experiment import hiding
+from tacit.designs.standard_scheme.experiment import evaluation
 from tacit.recommenders import load_model
 
 
 @pytest.fixture(scope="module")
 def evaluated_once():
     """Equal ratings and settings are evaluated once in this file: the numbers depend on no more."""
-    evaluate, made = hiding.evaluate_hiding, {}
+    evaluate, made = evaluation.evaluate_hiding, {}
 
     def kept(*words, progress, **settings):
         given = signature(evaluate).bind(*words, **settings)
@@ -32,7 +32,7 @@ def evaluated_once():
         return made[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hiding, "evaluate_hiding", kept)
+        patch.setattr(evaluation, "evaluate_hiding", kept)
         yield made
 
 

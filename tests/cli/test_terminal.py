@@ -57,7 +57,7 @@ def test_json_keeps_the_order_of_keys(capsys):
 def test_unknown_type_is_refused():
     """What has no JSON form is an error, never a made-up string."""
     with pytest.raises(TypeError, match="object has no JSON form"):
-        terminal.plain(object())
+        terminal.to_json_types(object())
 
 
 def test_emit_renders_for_a_person(capsys):

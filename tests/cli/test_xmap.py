@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tacit import load_model
 from tacit.cli import app as cli
 from tacit.data.synthetic_worlds import generate_domains
 
@@ -192,6 +193,36 @@ def test_every_variant_is_fitted_and_serves_a_stranger(ratings, as_json, tmp_pat
     assert all(("because" in entry) == (variant == "sound") for entry in items)
     reasons = {each["item_id"] for entry in items for each in entry.get("because", [])}
     assert reasons <= {0, 1, 2, 3, 4, 5}
+
+
+def test_alpha_weighs_a_history_with_times(ratings, as_json, tacit, tmp_path):
+    """`fit xmap --alpha` is kept in the file; `recommend` reads the column of times, found or
+    named, and old ratings count less. Without times all ratings count alike."""
+    out, file, untimed = tmp_path / "m.tacit", tmp_path / "t.csv", tmp_path / "u.csv"
+    words = ("fit", "xmap", ratings, *DOMAINS, "--variant", "published", "--epsilon", "inf")
+    as_json(*words, "--alpha", 2, "-o", out)
+    stars = (5, 4, 1, 5, 2, 4)
+    rows = [f"{item},{star},{100 - item}" for item, star in enumerate(stars)]
+    file.write_text("\n".join(["item,rating,timestamp", *rows]) + "\n")
+    untimed.write_text("\n".join(["item,rating", *(row.rpartition(",")[0] for row in rows)]) + "\n")
+
+    def stars_of(model, history, *words):
+        items = as_json("recommend", model, "--history", history, "-n", 30, *words)["items"]
+        return {entry["item_id"]: entry["stars"] for entry in items}
+
+    fitted = load_model(out)
+    history = dict(enumerate(map(float, stars)))
+    times = {item: 100 - item for item in history}
+    expected = fitted.predict(range(30, 60), history=history, history_times=times).clip(1, 5)
+    found = stars_of(out, file)
+    assert [found[item] for item in range(30, 60)] == pytest.approx(expected.tolist())
+    assert found == stars_of(out, file, "--time", "timestamp")
+    plain = stars_of(out, untimed)
+    assert max(abs(found[item] - plain[item]) for item in found) > 0.01
+    even = tmp_path / "even.tacit"
+    as_json(*words, "-o", even)
+    code, _, error = tacit("recommend", even, "--history", file, "--time", "timestamp")
+    assert (code, "was not fitted with --alpha" in error) == (2, True)
 
 
 def test_the_list_says_because_you_liked(model, mine, tacit):

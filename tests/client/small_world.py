@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tacit.designs.standard_scheme.disclosure import RELEASES, AttributeTable, Disclosure
-from tacit.designs.standard_scheme.drawing import calendar
+from tacit.designs.standard_scheme.epochs import calendar_epoch
 from tacit.designs.standard_scheme.messages import WEEK, ItemTable, Release, Scores
 
 FILMS = (12, "12", "é", *range(40, 77))
@@ -42,7 +42,7 @@ def scores(body):
 
 def log(*digests):
     """A log with these digests, in the epochs up to that of NOW."""
-    last = calendar(NOW, WEEK)
+    last = calendar_epoch(NOW, WEEK)
     epochs = range(last - len(digests) + 1, last + 1)
     rows = [{"epoch": e, "digest": d} for e, d in zip(epochs, digests, strict=True)]
     return json.dumps({"log": rows}).encode()

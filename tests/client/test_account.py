@@ -44,18 +44,6 @@ def test_only_the_owner_reads(path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_version_1(path):
-    """A secret in hexadecimal digits alone still opens, and becomes version 2 with a letter."""
-    secret = bytes(range(32))
-    path.write_text(secret.hex() + "\n")
-    account = FileAccount(path)
-    assert (account.secret, account.created, account.spoken) == (secret, 0, -1)
-    assert path.read_text() == secret.hex() + "\n"
-    account.speaks(3)
-    assert FileAccount(path).secret == secret
-    assert FileAccount(path).spoken == 3
-
-
 WHOLE = {"created": 5, "secret": "00" * 32, "spoken": -1, "version": 2}
 
 

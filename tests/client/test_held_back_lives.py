@@ -20,7 +20,7 @@ from tacit.client import Account, Memory
 from tacit.client.letters import Letters
 from tacit.client.transport import ServiceError, Transport
 from tacit.designs.standard_scheme.disclosure import CAP, RELEASES, AttributeTable, Disclosure
-from tacit.designs.standard_scheme.drawing import calendar
+from tacit.designs.standard_scheme.epochs import calendar_epoch
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import DAY, WEEK, Release, Scores
 from tacit.errors import PrivacyError, TacitError
@@ -64,7 +64,7 @@ class Script:
             for _ in range(self.chance.choice((0, times // 3, times))):
                 what()
         tables = self.tables()
-        epoch = calendar(self.now, WEEK)
+        epoch = calendar_epoch(self.now, WEEK)
         if not self.log or (self.log[-1][1] != tables.digest and self.log[-1][0] < epoch):
             self.log = (*self.log, (epoch, tables.digest))
         answer = self.chance.choice(("yes",) * 30 + ("lost", "unanswered", "422") * 3 + ("409",))

@@ -11,10 +11,9 @@ import threading
 
 import pytest
 
-from tacit.client import Account, FileMemory, Kept, Memory
-from tacit.client.letters import Letters
+from tacit.client import FileMemory, Kept, Memory
 from tacit.designs.standard_scheme.memory import Record, State
-from tacit.errors import DataError, OutputError, PrivacyError
+from tacit.errors import DataError, OutputError
 
 DIGEST = "0123456789abcdef"
 
@@ -136,29 +135,6 @@ def test_other_files_are_refused(tmp_path, text):
     assert path.read_text() == text
 
 
-def test_version_1(tmp_path):
-    """A memory of version 1 is read: reports stay, and what it drew is held back."""
-    path = tmp_path / "memory"
-    path.write_text(
-        '{"version":1,"reports":{"ab":[7,"00ff"]},'
-        '"releases":[[3,0,1000000,[5],"x"],["é",0,null,[],"x"]]}'
-    )
-    with FileMemory(path).turn() as kept:
-        assert kept.account == ""
-        assert kept.reports == {"ab": (7, b"\x00\xff")}
-        assert set(kept.state.records) == {3, "é"}
-        assert all(record.level is None for record in kept.state.records.values())
-    assert b'"version":2' in path.read_bytes()
-
-
-def test_version_1_without_releases(tmp_path):
-    """Where version 1 drew nothing, nothing is held back."""
-    path = tmp_path / "memory"
-    path.write_text('{"version":1,"reports":{},"releases":[]}')
-    with FileMemory(path).turn() as kept:
-        assert kept.state is None
-
-
 def test_no_folder(tmp_path):
     """A folder that is not there is said in one sentence."""
     with (
@@ -166,33 +142,3 @@ def test_no_folder(tmp_path):
         FileMemory(tmp_path / "no" / "memory").turn(),
     ):
         pass
-
-
-def test_a_memory_that_several_devices_shared(tmp_path):
-    """An earlier version shared it through a store: another device may have decided anything."""
-    path = tmp_path / "memory"
-    with FileMemory(path).turn() as kept:
-        kept.account = "account"
-    path.write_bytes(path.read_bytes().replace(b'"device":""', b'"device":"0123456789abcdef"'))
-    with pytest.raises(PrivacyError, match="shared"), FileMemory(path).turn():
-        pass
-    before, asked = path.read_bytes(), []
-    letters = Letters(Service(asked), Account(bytes(32), 0, -1), FileMemory(path))
-    with pytest.raises(PrivacyError, match="shared"):
-        letters.speak("gender", {"gender": "F"}, {1: 5.0})
-    assert asked == []
-    letters.forget("ann", [1])
-    assert (asked, path.read_bytes()) == (["/api/users/ann"], before)
-
-
-class Service:
-    """Notes what it is asked to delete."""
-
-    def __init__(self, asked):
-        self.asked = asked
-
-    def delete(self, path, key):
-        self.asked.append(path)
-
-    def json(self, answer):
-        return answer

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -13,7 +12,7 @@ from small_world import DISCLOSURE, FILMS, ITEM_TABLE, NOW, disclosure, log, sco
 
 from tacit.client import Account, FileAccount, FileMemory, Memory, ServiceError
 from tacit.designs.standard_scheme import Device, Release, State
-from tacit.designs.standard_scheme.drawing import calendar, moment, start
+from tacit.designs.standard_scheme.epochs import calendar_epoch, epoch_start, speaking_moment
 from tacit.designs.standard_scheme.messages import DAY, WEEK
 from tacit.errors import ConfigError, PrivacyError
 
@@ -85,12 +84,12 @@ def test_one_letter_an_epoch(service, client):
     for now in range(NOW, NOW + 5 * WEEK, 3600):
         spoken = device.speak("gender", OWN, STARS, now)
         sent += [(now, Release.decode(spoken.letter).epoch)] if spoken.letter else []
-    first = calendar(NOW + DAY, WEEK)
+    first = calendar_epoch(NOW + DAY, WEEK)
     labels = [0, 1, *range(first, first + 5)]
     assert [epoch for _, epoch in sent] == labels[: len(sent)]
     assert len(sent) >= 6
     for now, epoch in sent:
-        due = moment(epoch, NOW, WEEK, SECRET)
+        due = speaking_moment(epoch, NOW, WEEK, SECRET)
         assert due <= now < due + 3600
 
 
@@ -101,7 +100,7 @@ def test_missed_epochs_are_one(service, client):
     for later in range(2):
         device.speak("gender", OWN, STARS, NOW + 6 * WEEK + DAY + later)
     assert [letter.epoch for letter in letters(service)] == [
-        calendar(NOW + 6 * WEEK + DAY, WEEK) - 1
+        calendar_epoch(NOW + 6 * WEEK + DAY, WEEK) - 1
     ]
 
 
@@ -294,7 +293,7 @@ def test_lists_at_the_device(service, client):
     for more in ({}, liked):
         device.at_device("gender", more, now=NOW + 1)
     assert [path for _, path, *_ in service.asked] == [TABLES, f"{TABLES}/item-table"]
-    device.at_device("gender", {}, now=start(calendar(NOW, WEEK) + 1, WEEK))
+    device.at_device("gender", {}, now=epoch_start(calendar_epoch(NOW, WEEK) + 1, WEEK))
     assert len(service.asked) == 4
 
 
@@ -374,7 +373,7 @@ def test_a_refit(service, client):
     rows = json.loads(log(DISCLOSURE.digest))["log"]
     rows.append({"epoch": rows[-1]["epoch"] + 1, "digest": other.digest})
     service.answers[f"{TABLES}/log"] = json.dumps({"log": rows}).encode()
-    now = moment(calendar(NOW + DAY, WEEK), NOW, WEEK, SECRET)
+    now = speaking_moment(calendar_epoch(NOW + DAY, WEEK), NOW, WEEK, SECRET)
     spoken = device.speak("gender", OWN, STARS, now)
     assert spoken.notice == ""
     first, second = letters(service)
@@ -399,7 +398,7 @@ def test_another_disclosure(service, client):
     assert service.asked == before
 
 
-# A memory that is lost, old, of version 1, or another account's
+# A memory that is lost, old, or another account's
 
 
 @pytest.mark.parametrize("spoke", [True, False], ids=["that spoke", "that never spoke"])
@@ -488,7 +487,7 @@ def test_a_copy_that_is_used_in_other_epochs(service, client):
 
 def test_a_new_account_under_an_old_name(service, client):
     """Who lost account and memory, and kept the service's key, is not decided about again."""
-    took(service, calendar(NOW, WEEK) - 1)
+    took(service, calendar_epoch(NOW, WEEK) - 1)
     device = client()
     for now in (NOW, NOW + HALF_HOUR, NOW + DAY, NOW + 2 * WEEK):
         spoken = device.speak("gender", OWN, STARS, now)
@@ -569,7 +568,7 @@ def test_an_old_memory(service, client, tmp_path):
     more = STARS | dict.fromkeys(FILMS[20:], 4.0)
     device.speak("gender", OWN, more, NOW + DAY, entered=dict.fromkeys(more, NOW))
     (tmp_path / "memory").write_bytes(backup)
-    now = moment(calendar(NOW + DAY, WEEK), NOW, WEEK, SECRET) + WEEK
+    now = speaking_moment(calendar_epoch(NOW + DAY, WEEK), NOW, WEEK, SECRET) + WEEK
     restored = client(memory, FileAccount(path))
     for later in range(0, 4 * WEEK, DAY):
         restored.speak("gender", OWN, more, now + later)
@@ -584,22 +583,6 @@ def test_another_accounts_memory(client):
     client(memory)
     with pytest.raises(PrivacyError, match="another account's"):
         client(memory, Account(bytes(32), NOW))
-
-
-def test_a_memory_of_version_1(service, client, tmp_path, monkeypatch):
-    """What version 1 decided is held back for ever; what it did not decide is decided."""
-    monkeypatch.setattr(time, "time", lambda: float(NOW))
-    rows = [[item, 0, 1_000_000, [5], "x"] for item in FILMS[:10]]
-    rows += [[item, 0, None, [5], "x"] for item in FILMS[10:12]]
-    text = json.dumps({"version": 1, "reports": {}, "releases": rows})
-    (tmp_path / "memory").write_text(text)
-    (tmp_path / "account").write_text(SECRET.hex())
-    device = client(FileMemory(tmp_path / "memory"), FileAccount(tmp_path / "account"))
-    now = moment(calendar(NOW, WEEK), NOW, WEEK, SECRET)
-    device.speak("gender", OWN, STARS, now, entered=dict.fromkeys(STARS, NOW))
-    [letter] = letters(service)
-    late = {item: stars for item, stars in STARS.items() if item not in FILMS[:12]}
-    assert letter.ratings == expected(late).ratings != ()
 
 
 # Forgetting

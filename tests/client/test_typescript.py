@@ -24,7 +24,7 @@ from tacit.designs.sketches.messages import (
     catalogue_digest,
 )
 from tacit.designs.standard_scheme.disclosure import RELEASES, Disclosure, Rule
-from tacit.designs.standard_scheme.drawing import calendar
+from tacit.designs.standard_scheme.epochs import calendar_epoch
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import DAY, WEEK, ItemTable, Release, Scores
 from tacit.errors import ConfigError
@@ -222,7 +222,7 @@ def test_lives_are_equal(ask, data):
     for _ in range(data.draw(st.integers(1, 8))):
         at += data.draw(st.integers(0, 2 * DAY) | st.integers(0, 3 * WEEK))
         if data.draw(st.integers(0, 3)) == 0:
-            epoch = calendar(at, WEEK) + data.draw(st.sampled_from([0, 0, 0, -1, 1]))
+            epoch = calendar_epoch(at, WEEK) + data.draw(st.sampled_from([0, 0, 0, -1, 1]))
             life.refit(data.draw(refits()), epoch)
         life.values = {"gender": data.draw(st.sampled_from("FFFFFM"))}
         rated = st.dictionaries(st.sampled_from(scheme.ITEMS), st.integers(1, 5).map(float))

@@ -16,7 +16,7 @@ from tacit.cli.app import main
 from tacit.data import RatingScale, load, read_catalogue
 from tacit.data.tables.folder import write_folder
 from tacit.errors import DataError
-from tacit.recommenders.inputs import taken_for_public
+from tacit.recommenders.public_facts import facts_read_off
 
 GERMAN = (
     "Kundennummer;Artikel;Bezeichnung;Bewertung;Datum\r\n"
@@ -527,9 +527,9 @@ def test_one_persons_date_makes_the_claim_conditional(
 ) -> None:
     """The order of day and month that it shows decides which rows of others count."""
     found = days(write, run, tmp_path, "25/12/2020")
-    assert "dates" in taken_for_public(found)
+    assert "dates" in facts_read_off(found)
     found = days(write, run, tmp_path, "25/12/2020", "--dates", "dayfirst")
-    assert "dates" not in taken_for_public(found)
+    assert "dates" not in facts_read_off(found)
 
 
 def test_one_persons_cells_change_no_others(write: Write, run: Import, tmp_path: Path) -> None:
@@ -548,4 +548,4 @@ def test_a_filter_is_remembered_by_the_folder(tmp_path: Path, write: Write) -> N
     """What was left out for what others rated is a condition there, too."""
     made = load(write("user_id,item_id,rating\n1,a,5\n2,a,3\n2,b,1\n")).at_least(per_item=2)
     write_folder(made, tmp_path / "kept")
-    assert "filter" in taken_for_public(load(tmp_path / "kept"))
+    assert "filter" in facts_read_off(load(tmp_path / "kept"))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.data.domains import domain_names, listed, straddlers
+from tacit.data.domains import domain_names, split_list, straddlers
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic_worlds import films, generate_domains
 from tacit.errors import ConfigError
@@ -73,7 +73,7 @@ def test_labels_change_nothing_else(made: Ratings) -> None:
     labelled = make(labels=6)
     assert labelled.digest == made.digest
     assert "genres" not in made.item_metadata
-    found = listed(labelled, "genres")
+    found = split_list(labelled, "genres")
     assert {len(genres) for genres in found} == {1, 2, 3}
     assert {genre for genres in found for genre in genres} == {f"label {n}" for n in range(1, 7)}
 
@@ -84,4 +84,4 @@ def test_films() -> None:
     assert (made.n_users, made.n_items) == (300, 3000)
     assert (made.item_metadata["domain"] == "source").sum() == 1500
     assert 75 < len(made) / 300 < 85
-    assert len({genre for each in listed(made, "genres") for genre in each}) == 18
+    assert len({genre for each in split_list(made, "genres") for genre in each}) == 18

@@ -16,6 +16,7 @@ from tacit.data import (
     Ratings,
     RatingScale,
     read_history,
+    read_history_times,
     read_ratings,
     write_ratings,
     write_users,
@@ -439,6 +440,17 @@ def test_a_parquet_history(tmp_path: Path) -> None:
     path = tmp_path / "h.parquet"
     pl.DataFrame({"item": [7], "stars": [3.0]}).write_parquet(path)
     assert read_history(path) == {7: 3.0}
+
+
+def test_times_of_a_history(write):
+    """By item, the last row of an item rated twice, under the model's ids; None without times."""
+    path = write("item,stars,timestamp\n7,3,50\n8,4,60\n7,1,70\n")
+    assert read_history_times(path) == {7: 70, 8: 60}
+    known = np.array(["7"], dtype=object)
+    assert read_history_times(path, item_ids=known) == {"7": 70, 8: 60}
+    named = write("item,stars,when\n7,3,50\n", "named.csv")
+    assert read_history_times(named, time="when") == {7: 50}
+    assert read_history_times(write("item,stars\n7,3\n", "none.csv")) is None
 
 
 @settings(max_examples=300)

@@ -10,8 +10,9 @@ from settings_page import PAGE, page
 from tacit.designs.prec.serve.rounds import RoundsSettings
 from tacit.designs.prec.settings import PRecSettings
 from tacit.errors import ConfigError
-from tacit.service.models import ModelSettings
-from tacit.service.settings import Settings, read
+from tacit.service.served_models import ModelSettings
+from tacit.service.setting_tables import read_table
+from tacit.service.settings import Settings
 
 
 def test_the_page_is_current():
@@ -46,4 +47,4 @@ def test_what_the_page_calls_refused_is_refused(tmp_path, name):
 def test_a_table_is_read_strictly(values, said):
     """A text is not taken for true, and a misspelt line is not overlooked."""
     with pytest.raises(ConfigError, match=said):
-        read(ModelSettings, "models.films", values)
+        read_table(ModelSettings, "models.films", values)

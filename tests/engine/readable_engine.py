@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.engine import Floats, Neighbours, Numbers, Stage, Table, blocks
-from tacit.engine.item_item import check, empty, norms_and_raters
+from tacit.engine.item_item import check_arguments, no_neighbours, norms_and_raters
 from tacit.engine.paths_compiled import check_paths, check_predictions
 
 Counts = NDArray[np.int32]
@@ -153,9 +153,9 @@ def _step(walks: Walks, stage: Stage, parent: NDArray[np.int64], edge: NDArray[n
 def _neighbours(
     table: Table, of: Numbers, among: Numbers, k: int, significance: int, counts: bool, cells: int
 ) -> Neighbours:
-    check(table, of, among, k, significance, counts)
+    check_arguments(table, of, among, k, significance, counts)
     among = np.sort(among)
-    found = empty(of, k)
+    found = no_neighbours(of, k)
     lengths, _ = norms_and_raters(table)
     others = _columns(table, among)
     width = max(1, cells // max(1, len(among)))

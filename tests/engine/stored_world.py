@@ -16,7 +16,7 @@ import tacit
 from tacit.data import on_catalogue, read_catalogue
 from tacit.data.domains import DOMAIN
 from tacit.data.ratings import Ratings, RatingScale
-from tacit.data.stored import Public
+from tacit.data.stored_ratings import PublicInputs
 from tacit.errors import DataError
 
 SCALE = RatingScale(1, 5, 1)
@@ -52,8 +52,8 @@ def write_world(folder: Path) -> tuple[Path, Path]:
     return folder / "ratings.parquet", folder / "items.csv"
 
 
-def public(items: Path) -> Public:
-    return Public(scale=SCALE, catalogue=items, item="item_id", domain="domain")
+def public(items: Path) -> PublicInputs:
+    return PublicInputs(scale=SCALE, catalogue=items, item="item_id", domain="domain")
 
 
 def local(files) -> Ratings:
@@ -123,5 +123,5 @@ def blocks_of(rows: Any, ids: np.ndarray) -> list[Any]:
     from tacit.engine.spark import workers
 
     used = {role: role for role in ("user", "item", "rating")}
-    packed = workers.packed([rows], used=used, scale=None, ids=ids, buckets=8)
-    return [*workers.prepared(packed, width=len(ids), used=used)]
+    packed = workers.pack_rows([rows], used=used, scale=None, ids=ids, buckets=8)
+    return [*workers.prepare_blocks(packed, width=len(ids), used=used)]

@@ -12,7 +12,7 @@ from readable_engine import LocalEngine
 from scipy import sparse
 
 from tacit.engine import Engine, Neighbours, Stage, Table, item_item_blocks
-from tacit.engine.item_item import check
+from tacit.engine.item_item import check_arguments
 from tacit.engine.paths_compiled import check_paths, check_predictions
 
 
@@ -21,7 +21,7 @@ class DenseEngine:
     """Whole dense matrices and Python loops: an engine needs nothing but the operations."""
 
     def neighbours(self, table, *, of, among, k, significance=0, counts=True):
-        check(table, of, among, k, significance, counts)
+        check_arguments(table, of, among, k, significance, counts)
         rows = np.repeat(np.arange(table.values.shape[0]), np.diff(table.values.indptr))
         rated, likes = np.zeros((2, *table.values.shape), dtype=bool)
         rated[rows, table.values.indices] = True

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.engine.ridge import alternating_ridge, fitted
+from tacit.engine.ridge import alternating_ridge, fitted_values
 from tacit.errors import ConfigError
 
 
@@ -21,7 +21,7 @@ def planted():
 
 
 def objective(ratings, users, items, penalty):
-    errors = ratings.data - fitted(ratings, users, items)
+    errors = ratings.data - fitted_values(ratings, users, items)
     return np.sum(errors**2) + penalty * (np.sum(users**2) + np.sum(items**2))
 
 

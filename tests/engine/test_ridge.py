@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tacit.engine.ridge import fitted, solve
+from tacit.engine.ridge import fitted_values, solve
 from tacit.errors import ConfigError
 
 WIDTHS = (1, 2, 3, 4, 5, 7, 8, 13, 20, 33)  # each rounded width is compiled once
@@ -100,7 +100,7 @@ def test_fitted_values_come_in_the_order_of_the_entries():
     """<v_i, p_u> stands where the rating of u for i stands."""
     ratings = sparse.csr_array(np.array([[0.0, 1.0], [2.0, 3.0]]))
     people, factors = np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[5.0, 7.0], [11.0, 13.0]])
-    np.testing.assert_array_equal(fitted(ratings, people, factors), [11.0, 14.0, 26.0])
+    np.testing.assert_array_equal(fitted_values(ratings, people, factors), [11.0, 14.0, 26.0])
 
 
 @pytest.mark.parametrize("penalty", [0.0, -1.0, np.nan, np.inf, np.array([1.0, 0.0])])

@@ -17,7 +17,7 @@ import pytest
 from stored_world import local, public, write_world
 
 import tacit
-from tacit.data.stored import StoredRatings
+from tacit.data.stored_ratings import StoredRatings
 from tacit.designs.private import Account
 from tacit.ledger import Holder, open_ledger
 from tacit.mechanisms import samplers
@@ -165,10 +165,10 @@ def test_a_fault_changes_no_sum_and_draws_no_noise_again(fault, remote, tmp_path
 
 def test_the_published_x_map_is_equal_to_the_bit(remote, tmp_path, monkeypatch):
     """By joins on two workers."""
-    from tacit.engine import item_item
+    from tacit.engine import item_item_tiles
     from tacit.engine.spark import open_spark
 
-    monkeypatch.setattr(item_item, "PART", 2_500)
+    monkeypatch.setattr(item_item_tiles, "RATINGS_PER_PART", 2_500)
     files = write_world(tmp_path)
     asked = {"source": "s", "target": "t", "variant": "published", "epsilon": float("inf")}
     model = tacit.XMap(**asked, k=6).fit(local(files))

@@ -23,7 +23,7 @@ from stored_world import (
 import tacit
 from tacit import container
 from tacit.data.ratings import RatingScale
-from tacit.data.stored import Public, columns_among
+from tacit.data.stored_ratings import PublicInputs, columns_among
 from tacit.data.tables import buckets
 from tacit.data.tables.buckets import open_parquet
 from tacit.errors import ClusterError, ConfigError, DataError, MissingExtra
@@ -149,7 +149,7 @@ def test_catalogue_and_scale_are_read_off_where_they_are_not_given(files, reques
     from tacit.engine.spark import open_spark
 
     model = tacit.Private(1.0).fit(tacit.load(files[0]))
-    given = Public()
+    given = PublicInputs()
     with (
         open_parquet(files[0], {}, given, 2**30, events=False) as one,
         open_spark(str(files[0]), remote, {}, given, events=False) as other,
@@ -168,7 +168,7 @@ def test_the_folder_is_private_and_goes(files, tmp_path, monkeypatch):
         (folder,) = tmp_path.iterdir()
         assert folder.stat().st_mode & 0o777 == 0o700
     assert not list(tmp_path.iterdir())
-    short = Public(scale=RatingScale(1, 4, 1))
+    short = PublicInputs(scale=RatingScale(1, 4, 1))
     with (
         pytest.raises(DataError, match="off the scale"),
         open_parquet(files[0], {}, short, 2**30, events=False),
@@ -182,7 +182,7 @@ def test_bad_rows_are_refused_without_their_content(kind, tmp_path, request):
     """A hole, and stars off the scale: the column is named, and no id and no number."""
     file = tmp_path / "bad.parquet"
 
-    def open_it(given: Public):
+    def open_it(given: PublicInputs):
         if kind == "buckets":
             return open_parquet(file, {}, given, 2**30, events=False)
         from tacit.engine.spark import open_spark
@@ -190,7 +190,7 @@ def test_bad_rows_are_refused_without_their_content(kind, tmp_path, request):
         return open_spark(str(file), request.getfixturevalue("remote"), {}, given, events=False)
 
     def refusal(scale: RatingScale | None) -> str:
-        with pytest.raises(DataError) as caught, open_it(Public(scale=scale)):
+        with pytest.raises(DataError) as caught, open_it(PublicInputs(scale=scale)):
             pytest.fail("it was opened")
         return str(caught.value)
 
@@ -213,7 +213,7 @@ def test_a_cluster_reads_odd_rows_as_in_memory(odd, remote, tmp_path):
     file, items = write_odd(tmp_path / ("r.csv" if odd == "zeros" else "r.parquet"), ODD[odd])
 
     def on_cluster():
-        given = Public(scale=SCALE, catalogue=items)
+        given = PublicInputs(scale=SCALE, catalogue=items)
         with open_spark(str(file), remote, {}, given, events=False, tasks=3) as ratings:
             return ratings.total(facts)
 
@@ -249,7 +249,7 @@ def test_an_answer_that_counts_a_person_twice_or_never_is_refused(times, files, 
     from tacit.engine.spark import SparkRatings, workers
 
     pa = pytest.importorskip("pyarrow")
-    known = public(files[1]).known(list, np.zeros(0))
+    known = public(files[1]).make_catalogue(list, np.zeros(0))
     people = np.arange(40)
     rows = pa.record_batch({"user": people, "item": people, "rating": people % 5 + 1.0})
     blocks = [blocks_of(rows[:20], known.item_ids), blocks_of(rows[20:], known.item_ids)]
@@ -288,8 +288,8 @@ def test_a_task_counts_the_same_of_reports_of_one_ticket_in_any_order():
     counted = []
     for order in ([0, 1, 2, 3, 4, 5], [4, 5, 3, 2, 1, 0]):
         batch = pa.record_batch([reports.take(pa.array(order))], ["report"])
-        packed = workers.packed_reports([batch], ticket=(0, 8), buckets=4)
-        table = workers.folded(packed, ticket=(0, 8), fold=first)
+        packed = workers.pack_reports([batch], ticket=(0, 8), buckets=4)
+        table = workers.fold_reports_of_task(packed, ticket=(0, 8), fold=first)
         counted.append([np.frombuffer(raw, np.int64) for _, raw in pieces(table)][1])
     assert counted == [ord("a"), ord("a")]
     assert (hashes_of(reports)[2:5] == hashes_of(reports[2:5])).all()
@@ -302,7 +302,7 @@ def pieces(batches):
 def test_what_is_missing_is_said(files, monkeypatch):
     """A server that does not answer, an address of another form, no pyspark, too little memory,
     numbers of plays."""
-    from tacit.engine import spark
+    from tacit.engine.spark import driver as spark
 
     with pytest.raises(ClusterError, match=r"No Spark Connect server answers at 127\.0\.0\.1:1 "):
         spark.connect("sc://127.0.0.1:1")
@@ -311,7 +311,7 @@ def test_what_is_missing_is_said(files, monkeypatch):
     for file, memory, said in ((files[0], 2**20, "1GiB or more"), (files[1], 2**30, "no Parquet")):
         with (
             pytest.raises((ConfigError, DataError), match=said),
-            open_parquet(file, {}, Public(), memory, events=False),
+            open_parquet(file, {}, PublicInputs(), memory, events=False),
         ):
             pytest.fail("it was opened")
     with pytest.raises(ConfigError, match="--events"):
@@ -324,13 +324,13 @@ def test_what_is_missing_is_said(files, monkeypatch):
 
 def test_a_worker_without_the_package_and_an_absent_file(remote, monkeypatch):
     """Both are said in a sentence, without what the cluster reports."""
-    from tacit.engine import spark
+    from tacit.engine.spark import driver as spark
 
     session = spark.connect(remote)
     assert session.client.get_retry_policies()[0].max_retries == 5  # the default waits ten minutes
     session.stop()
     with pytest.raises(ClusterError, match="does not find the ratings"):
-        spark.open_spark("/nowhere/r.parquet", remote, {}, Public(), events=False)
+        spark.open_spark("/nowhere/r.parquet", remote, {}, PublicInputs(), events=False)
 
     def missing(batches):
         raise ModuleNotFoundError("No module named 'tacit'")

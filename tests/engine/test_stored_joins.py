@@ -10,9 +10,10 @@ import pytest
 from stored_world import blocks_of, local, public
 
 import tacit
-from tacit.data.stored import Block
+from tacit.data.stored_ratings import Block
 from tacit.data.tables.buckets import open_parquet
-from tacit.engine import item_item
+from tacit.engine import item_item_tiles
+from tacit.engine.item_item import no_neighbours
 from tacit.errors import ClusterError, ConfigError
 
 SAIL = "pysail is not installed: pip install 'tacit-rec[spark]' pysail"
@@ -73,7 +74,7 @@ def same(one, other):
 def test_a_fit_without_noise_is_equal_to_the_bit(files, remote, monkeypatch):
     """On tiles of some items each: similarities, images, neighbours and votes; item 7 is in half of
     all profiles, one person has 30,000 events, and ids are of text. Lists and stars are equal."""
-    monkeypatch.setattr(item_item, "PART", 2_500)
+    monkeypatch.setattr(item_item_tiles, "RATINGS_PER_PART", 2_500)
     asked = MADE | {"epsilon": float("inf"), "k": 6, "extender_k": 3}
     model = tacit.XMap(**asked).fit(local(files))
     shares = []
@@ -94,12 +95,12 @@ def test_a_fit_without_noise_is_equal_to_the_bit(files, remote, monkeypatch):
 def test_blocks_are_kept_where_the_engine_has_a_place_for_them(remote):
     """What is kept is made once, though it is used twice; what is not kept is made again."""
     from tacit.engine.spark import connect, workers
-    from tacit.engine.spark.sums import persisted
+    from tacit.engine.spark.sums import persist_frame
 
     session = connect(remote)
-    made = session.range(1).mapInArrow(workers.token, "token string")
+    made = session.range(1).mapInArrow(workers.make_token, "token string")
     again, once = (
-        [frame.toArrow() for _ in range(2)] for frame in (made, persisted(session, made))
+        [frame.toArrow() for _ in range(2)] for frame in (made, persist_frame(session, made))
     )
     session.stop()
     assert again[0] != again[1]
@@ -145,20 +146,20 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
     known = np.arange(2)
     blocks = blocks_of(rows, known)
     cut = lambda block: (block.matrix, np.zeros(2))  # noqa: E731
-    to_ratings = item_item.partial(Block.ratings, n_items=2, scale=local_scale())
-    strips = [*sums.strips(blocks, cut=cut, tiles=[known], to_ratings=to_ratings)]
-    work = item_item.partial(
-        item_item.on_tile,
+    to_ratings = item_item_tiles.partial(Block.to_ratings, n_items=2, scale=local_scale())
+    strips = [*sums.cut_strips(blocks, cut=cut, tiles=[known], to_ratings=to_ratings)]
+    work = item_item_tiles.partial(
+        item_item_tiles.find_on_tile,
         make=lambda *_: None,
         raters=np.array([1, 2 if lost else 1]),
         tiles=[known],
         couples=[(0, 0)],
-        joins=[(5, 0, 0)],
+        joins=[item_item_tiles.Join(5, 0, 0)],
         parts=[known],
-        find=lambda _, of, __: item_item.empty(of, 1),
+        find=lambda _, of, __: no_neighbours(of, 1),
     )
     if not lost:
-        good = sums.tiled(pa.Table.from_batches(strips), work=work, width=2)
+        good = sums.work_on_tile(pa.Table.from_batches(strips), work=work, width=2)
         assert [(row["line"], row["tile"]) for row in good.to_pylist()] == [(5, 0)]
     given = pa.Table.from_batches(strips if lost else 2 * strips)
 
@@ -167,24 +168,24 @@ def test_a_strip_that_comes_twice_or_never_is_refused(lost):
 
     def failing():
         try:
-            sums.tiled(given, work=work, width=2)
+            sums.work_on_tile(given, work=work, width=2)
         except ClusterError as error:
             raise PythonException(f"{error} ann") from None
 
-    with pytest.raises(ClusterError, match="each person once") as caught, sums.answering():
+    with pytest.raises(ClusterError, match="each person once") as caught, sums.described_errors():
         failing()
     assert "ann" not in str(caught.value)
 
 
 def test_an_answer_that_comes_twice_or_never_is_refused():
     """Of a tile to a line: a list would be too short, or have an item twice."""
-    from tacit.data.stored import StoredRatings
+    from tacit.data.stored_ratings import StoredRatings
     from tacit.engine.spark import sums
 
     pa = pytest.importorskip("pyarrow")
-    answer = sums.lines([(5, 0, b"a")])
+    answer = sums.lines_to_arrow([(5, 0, b"a")])
     with pytest.raises(ClusterError, match="was not there once"):
-        sums.one_line(pa.concat_tables([answer, answer]), merge=b"".join)
+        sums.merge_line(pa.concat_tables([answer, answer]), merge=b"".join)
 
     class Lossy(StoredRatings):
         catalogue = local_world()
@@ -192,10 +193,12 @@ def test_an_answer_that_comes_twice_or_never_is_refused():
         def total(self, add):
             return add(self.catalogue)
 
-        def joined(self, *_):
+        def join_tiles(self, *_):
             return {}
 
-    table = item_item.TiledTable.of(Lossy(), lambda block: (block.matrix, np.zeros(2)), None)
+    table = item_item_tiles.TiledTable.of_ratings(
+        Lossy(), lambda block: (block.matrix, np.zeros(2)), None
+    )
     both = np.arange(2, dtype=np.int32)
     with pytest.raises(ClusterError, match="was not there once"):
         table.neighbours([(both, both)], None, 3)

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from stored_world import ODD, SCALE, facts, same_as_in_memory, write_odd
 
-from tacit.cli.stored import bytes_in, ending
-from tacit.data.stored import Public
+from tacit.cli.source import exit_on_signals, parse_bytes
+from tacit.data.stored_ratings import PublicInputs
 from tacit.data.synthetic import generate
 from tacit.data.tables import buckets
 from tacit.data.tables.buckets import open_parquet
@@ -24,7 +24,7 @@ def test_odd_rows_are_read_or_refused_as_in_memory(odd, tmp_path):
     so on. What is refused names the column and no value, and nothing is opened that could be
     charged."""
     file, items = write_odd(tmp_path / "r.parquet", ODD[odd])
-    given = Public(scale=SCALE, catalogue=items)
+    given = PublicInputs(scale=SCALE, catalogue=items)
 
     def streamed():
         with open_parquet(file, {}, given, 2**30, events=False) as ratings:
@@ -67,7 +67,7 @@ def test_a_folder_of_unlike_files_is_refused(odd, tmp_path):
         else:
             rows.write_parquet(tmp_path / name)
     with pytest.raises(DataError, match=says):
-        refused(tmp_path, Public())
+        refused(tmp_path, PublicInputs())
 
 
 def test_hidden_files_are_left_out_and_integers_are_one_type(tmp_path, monkeypatch):
@@ -87,7 +87,7 @@ def test_hidden_files_are_left_out_and_integers_are_one_type(tmp_path, monkeypat
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         rows.write_parquet(tmp_path / name)
     (tmp_path / "_SUCCESS").touch()
-    with open_parquet(tmp_path, {}, Public(scale=SCALE), 2**30, events=False) as ratings:
+    with open_parquet(tmp_path, {}, PublicInputs(scale=SCALE), 2**30, events=False) as ratings:
         assert ratings.total(facts)[:3].tolist() == [1, 0, 1]  # one person with two ratings
         next((tmp_path / "_temporary").glob("tacit-*/*.npz")).unlink()
         with pytest.raises(FileNotFoundError):
@@ -98,7 +98,7 @@ def test_a_scale_that_is_not_found_names_no_row(tmp_path):
     """There is none to name: only different stars are known."""
     part(user=[1, 2], item=[1, 2], rating=[3.0, 3.7]).write_parquet(tmp_path / "r.parquet")
     with pytest.raises(DataError, match="none of the common scales") as caught:
-        refused(tmp_path, Public())
+        refused(tmp_path, PublicInputs())
     assert "row" not in str(caught.value).replace("row,", "")
 
 
@@ -107,13 +107,13 @@ def test_a_disk_that_is_full_or_absent_is_said(tmp_path, monkeypatch):
     part().write_parquet(tmp_path / "r.parquet")
     monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))
     with pytest.raises(FileNotFoundError, match="nowhere"):
-        refused(tmp_path, Public())
+        refused(tmp_path, PublicInputs())
     monkeypatch.delenv("TMPDIR")
     write = pl.DataFrame.write_ipc
     large = pl.DataFrame({"a": range(100_000)})
     monkeypatch.setattr(pl.DataFrame, "write_ipc", lambda *_: write(large, "/dev/full"))
     with pytest.raises(OutputError, match="No space left"):
-        refused(tmp_path, Public())
+        refused(tmp_path, PublicInputs())
 
 
 def test_long_ids_make_smaller_buckets(tmp_path, monkeypatch):
@@ -126,7 +126,7 @@ def test_long_ids_make_smaller_buckets(tmp_path, monkeypatch):
         folder.mkdir()
         rows = {"user": [f"{n:0{length}}" for n in range(40)], "item": [1] * 40}
         pl.DataFrame(rows).write_parquet(folder / "r.parquet")
-        with open_parquet(folder, {}, Public(), 2**30, events=True):
+        with open_parquet(folder, {}, PublicInputs(), 2**30, events=True):
             counts.append(len([*tmp_path.glob("tacit-*/*.npz")]))
     assert counts[0] == 1
     assert counts[1] > 5
@@ -141,7 +141,10 @@ def test_a_process_that_is_ended_removes_its_folder(number, tmp_path, monkeypatc
     began = signal.signal(number, before := signal.default_int_handler)  # nohup ignores SIGHUP
 
     def ended():
-        with ending(), open_parquet(tmp_path / "r.parquet", {}, Public(), 2**30, events=False):
+        with (
+            exit_on_signals(),
+            open_parquet(tmp_path / "r.parquet", {}, PublicInputs(), 2**30, events=False),
+        ):
             assert list(home.iterdir())
             os.kill(os.getpid(), number)
 
@@ -176,4 +179,4 @@ def test_a_cluster_that_is_gone_does_not_hide_what_failed():
 def test_a_size_that_is_none_is_refused(text):
     """In a sentence, not as a fault of the program."""
     with pytest.raises(ConfigError, match="4GiB"):
-        bytes_in(text)
+        parse_bytes(text)

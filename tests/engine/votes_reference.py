@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine.votes import CLIENTS, Counts, Credits, Votes, Words, check, check_charges, outside
+from tacit.engine.votes import (
+    CLIENTS,
+    Counts,
+    Credits,
+    Votes,
+    Words,
+    check,
+    check_charges,
+    unknown_object_error,
+)
 
 
 def tally(votes: Votes, alive: Words, objects: int) -> Counts:
@@ -69,7 +78,7 @@ def charge_and_tally(
 
 def _check_numbers(votes: Votes, objects: int) -> None:
     if len(votes) and votes.max() >= objects:
-        raise outside(objects)
+        raise unknown_object_error(objects)
 
 
 def _decrease(planes: Words, hit: Words) -> Words:

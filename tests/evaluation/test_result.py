@@ -45,5 +45,5 @@ def test_a_repr_says_how_large_it_is():
 
 def test_a_table_reads_its_cells_off_the_rows():
     """Headings with what stands below them."""
-    table = Table.of("t", {"n": lambda row: row * 2}, [1, 2])
+    table = Table.from_rows("t", {"n": lambda row: row * 2}, [1, 2])
     assert (table.columns, table.rows) == (("n",), [[2], [4]])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from ledger_requests import KEY, by_hand
 
-from tacit.ledger import Ledger, anchor_of, open_ledger
+from tacit.ledger import Ledger, open_ledger, operator_anchor
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def ledger_at() -> Iterator[Callable[..., Ledger]]:
     opened: list[Ledger] = []
 
     def open_at(where: str | Path, **settings: object) -> Ledger:
-        given = {"operator": anchor_of(KEY), **settings}
+        given = {"operator": operator_anchor(KEY), **settings}
         opened.append(open_ledger(where, **given))  # type: ignore[arg-type]
         return opened[-1]
 

@@ -62,7 +62,7 @@ def with_fault(path, number, error):
 def afterwards(path):
     """What is on disk, and whether asking again is safe."""
     with open_ledger(path, create=False) as ledger:
-        sound, spent = ledger.verify().sound, ledger.balance(FILMS).spent
+        sound, spent = ledger.verify().is_sound, ledger.balance(FILMS).spent
         repeated = [ask(ledger, key, FILMS).repeated for key in "ab"]
         return {"sound": sound, "spent": spent, "repeated": repeated,
                 "then": ledger.balance(FILMS).spent}  # fmt: skip

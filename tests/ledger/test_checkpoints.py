@@ -40,8 +40,9 @@ from tacit.ledger import (
     open_ledger,
     sqlite,
 )
-from tacit.ledger.replaying import Budget, LogState, entries, entries_at_once
-from tacit.ledger.schema import answers, log, migrate, requests
+from tacit.ledger.log_state import BudgetState, LogState
+from tacit.ledger.replay import read_entries, read_entries_in_one_row
+from tacit.ledger.schema import answers, create_tables, log, requests
 from tacit.ledger.statements import Statement
 
 
@@ -63,9 +64,9 @@ def place(request, quick_folder):
 def read(monkeypatch):
     """The numbers of the entries that were replayed since it was last emptied."""
     numbers = []
-    entry = LogState.entry
+    entry = LogState.add_entry
     monkeypatch.setattr(
-        LogState, "entry", lambda told, row: (numbers.append(row.sequence), entry(told, row))[1]
+        LogState, "add_entry", lambda told, row: (numbers.append(row.sequence), entry(told, row))[1]
     )
     return numbers
 
@@ -82,7 +83,7 @@ def test_a_start_reads_what_was_added(place, read):
     with place.open() as ledger:
         assert read == [number, number + 1, number + 2, number + 3]
         assert ledger.balance(FILMS).spent == 5
-        assert ledger.verify().sound
+        assert ledger.verify().is_sound
         assert read[4:] == list(range(1, number + 4))
 
 
@@ -111,7 +112,7 @@ def test_a_calm_stop_writes_one(place, read):
         read.clear()
         with place.open() as ledger:
             assert read == [23]
-            assert ledger.verify().sound
+            assert ledger.verify().is_sound
 
 
 def rested():
@@ -129,7 +130,7 @@ def test_a_process_that_goes_on_writes_some(place):
             ask(ledger, f"k{n}", FILMS)
             if n % 10 == 9:
                 rested()
-        assert ledger.verify().sound
+        assert ledger.verify().is_sound
         kept = [number for number, _ in rows(place)]
         assert 1 <= len(kept) <= 2
         assert kept[-1] > 30
@@ -146,7 +147,7 @@ def test_small_ledgers_have_none(place):
 
 def test_what_is_written_pays(quick, monkeypatch):
     """A checkpoint holds every budget, so it waits for a quarter as many entries."""
-    monkeypatch.setattr(checkpoints, "least_for", lambda told: 10 * len(told.budgets))
+    monkeypatch.setattr(checkpoints, "least_entries", lambda told: 10 * len(told.budgets))
     with checkpoints_every(2):
         with quick.open() as ledger:
             for n in range(3):
@@ -225,7 +226,7 @@ def test_what_a_start_does_not_look_at(place, statement):
     place.edit(statement)
     with place.open() as ledger:
         assert ledger.balance(FILMS).spent == 5
-        assert not ledger.verify().sound
+        assert not ledger.verify().is_sound
 
 
 def damaged(place, text):
@@ -248,7 +249,7 @@ def test_a_damaged_checkpoint_is_passed_over(place, read, change):
     read.clear()
     with checkpoints_every(5), place.open() as ledger:
         assert read == list(range(1, number + 4))
-        assert ledger.verify().sound
+        assert ledger.verify().is_sound
     read.clear()
     with place.open():
         assert read == [number + 4]
@@ -299,7 +300,7 @@ def test_an_older_checkpoint_is_harmless(place, read):
         assert read[0] == number
         assert ledger.balance(FILMS).spent == 6
         assert ledger.state("rounds/a") == b"2"
-        assert ledger.verify().sound
+        assert ledger.verify().is_sound
 
 
 def test_a_checkpoint_of_another_ledger_is_passed_over(place, read, tmp_path):
@@ -351,7 +352,7 @@ def test_a_checkpoint_that_the_second_place_missed(quick, read):
     read.clear()
     with quick.open() as ledger:
         assert read[0] == number
-        assert ledger.verify().sound
+        assert ledger.verify().is_sound
 
 
 def test_a_false_checkpoint_in_the_chain_is_told(quick, monkeypatch):
@@ -384,7 +385,7 @@ def test_a_history_that_was_exchanged_while_running_gets_no_checkpoint(quick):
     with_a_checkpoint(quick)
     with quick.open() as ledger:
         heads = [replace(ledger.head, sequence=0)]
-        keeping = checkpoints.Keeping(ledger.reading, None, lambda: heads[-1])
+        keeping = checkpoints.CheckpointWriter(ledger.read_transaction, None, lambda: heads[-1])
         heads.append(replace(ledger.head, hash="0" * 64))
         with checkpoints_every(2):
             keeping.end()
@@ -398,7 +399,7 @@ def test_entries_at_once_are_the_same(texts, answer):
     """What SQLite gives in one row is what it gives in many, whatever people are called."""
     engine = create_engine("sqlite://")
     with engine.begin() as connection:
-        migrate(connection)
+        create_tables(connection)
         names = dict(zip(("tenant", "subject", "operation", "request_key"), texts, strict=True))
         connection.execute(insert(requests).values(sequence=2, payload="p", **names))
         connection.execute(insert(answers).values(sequence=2, answer=answer))
@@ -406,8 +407,8 @@ def test_entries_at_once_are_the_same(texts, answer):
             row = {"sequence": number, "kind": texts[0], "body": texts[1], "hash": texts[2]}
             connection.execute(insert(log).values(**row))
         for last, most in ((0, 10), (0, 2), (1, 1), (3, 5)):
-            many = entries(connection, last, most)
-            once = entries_at_once(connection, last, most)
+            many = read_entries(connection, last, most)
+            once = read_entries_in_one_row(connection, last, most)
             assert len(once) == len(many)
             for one, other in zip(once, many, strict=True):
                 assert all(getattr(one, name) == said for name, said in other._asdict().items())
@@ -418,8 +419,8 @@ def test_the_text_of_a_state_stays(quick):
     """Its hashes are in logs: this text, of format 1, never changes."""
     told = LogState(ledger="a", operator=None, hash="b", sequence=7, epoch=2, releases=3)
     opened = {
-        2: Budget("shop", "dataset", "films", "approximate", 9, 8, 7, 6, 5, 2, 1),
-        1: Budget("shop", "subject", "é", "pure", 10**18, 0, None),
+        2: BudgetState("shop", "dataset", "films", "approximate", 9, 8, 7, 6, 5, 2, 1),
+        1: BudgetState("shop", "subject", "é", "pure", 10**18, 0, None),
     }
     told.budgets = opened
     told.states = {"b": (5, "d"), "a": (6, "c")}
@@ -443,9 +444,9 @@ def test_the_text_follows_every_payment(quick):
         for n in range(6):
             ask(ledger, f"k{n}", TOM if n % 2 else FILMS)
         told, texts = LogState(), set()
-        with ledger.reading() as connection:
-            for row in entries(connection, 0, 100):
-                told.entry(row)
+        with ledger.read_transaction() as connection:
+            for row in read_entries(connection, 0, 100):
+                told.add_entry(row)
                 texts.add(told.text())
                 assert told.text() == LogState.from_text(told.text()).text()
     assert len(texts) == 9
@@ -464,7 +465,7 @@ def test_a_stop_without_time_writes_none(quick, monkeypatch):
 
 def checkpoints_of(ledger):
     """How many there are, while others write."""
-    with ledger.reading() as connection:
+    with ledger.read_transaction() as connection:
         return connection.scalar(text("SELECT count(*) FROM ledger_checkpoints"))
 
 
@@ -488,7 +489,7 @@ def test_it_keeps_up_with_many_threads(quick, wait_until):
             finally:
                 over.set()
         assert [one.result() for one in done] == [None] * 40
-        assert ledger.verify().sound
+        assert ledger.verify().is_sound
 
 
 def die(*_):
@@ -539,7 +540,7 @@ def test_killed_before_every_statement_of_a_start(place, read):
         read.clear()
         with place.open() as ledger:
             assert ledger.balance(FILMS).spent == 5
-            assert ledger.verify().sound
+            assert ledger.verify().is_sound
         if ended == 0:
             assert read[0] == number + 4
             break
@@ -557,7 +558,7 @@ def test_killed_around_the_commit_of_a_checkpoint(place, step, written):
     with place.open() as ledger:
         assert ledger.head.sequence == number + 3 + written
         assert ledger.balance(FILMS).spent == 5
-        assert ledger.verify().sound
+        assert ledger.verify().is_sound
 
 
 def test_a_store_without_room_is_opened_all_the_same(quick, monkeypatch):
@@ -568,7 +569,7 @@ def test_a_store_without_room_is_opened_all_the_same(quick, monkeypatch):
 
     with_a_checkpoint(quick)
     with checkpoints_every(2), monkeypatch.context() as patched:
-        patched.setattr(checkpoints, "store", full)
+        patched.setattr(checkpoints, "store_checkpoint", full)
         ledger = quick.open()
     assert len(rows(quick)) == 1
     assert not ask(ledger, "c", FILMS).repeated
@@ -582,7 +583,7 @@ def test_a_disk_that_fails_under_a_checkpoint_is_final(quick, monkeypatch):
         raise LedgerFailed("The disk failed.")
 
     with_a_checkpoint(quick)
-    monkeypatch.setattr(checkpoints, "store", fails)
+    monkeypatch.setattr(checkpoints, "store_checkpoint", fails)
     with checkpoints_every(2), pytest.raises(LedgerFailed, match="disk failed"):
         quick.open()
 
@@ -610,8 +611,10 @@ def test_openings_at_once_write_one(postgres, tmp_path, monkeypatch):
         ledger.open_budget(FILMS, Cap.pure("1"))
         for n in range(20):
             ask(ledger, f"k{n}", FILMS)
-    both, begin = threading.Barrier(2, timeout=60), checkpoints.Keeping.begin
-    monkeypatch.setattr(checkpoints.Keeping, "begin", lambda *given: (both.wait(), begin(*given)))
+    both, begin = threading.Barrier(2, timeout=60), checkpoints.CheckpointWriter.begin
+    monkeypatch.setattr(
+        checkpoints.CheckpointWriter, "begin", lambda *given: (both.wait(), begin(*given))
+    )
     with checkpoints_every(10), ThreadPoolExecutor(2) as threads:
         found = [*threads.map(lambda _: place.open(), range(2))]
         assert [number for number, _ in rows(place)] == [23]
@@ -671,7 +674,7 @@ def test_without_the_log_emptied_it_lingers(tmp_path, monkeypatch):
 def test_a_closed_file_has_no_owner(tmp_path, monkeypatch, busy):
     """Closed while a thread empties the log, or reads: that comes to its end first, and then the
     file is the next one's at once."""
-    began, goes_on, empty = threading.Event(), threading.Event(), sqlite.empty
+    began, goes_on, empty = threading.Event(), threading.Event(), sqlite.empty_write_ahead_log
 
     def slowly(engine):
         began.set()
@@ -680,12 +683,12 @@ def test_a_closed_file_has_no_owner(tmp_path, monkeypatch, busy):
 
     if busy == "emptying its log":
         monkeypatch.setattr(sqlite, "LINGERS", 0.01)
-        monkeypatch.setattr(sqlite, "empty", slowly)
+        monkeypatch.setattr(sqlite, "empty_write_ahead_log", slowly)
     ledger = open_ledger(tmp_path / "b.db")
     count(ledger, "a")
     taken = ExitStack()
     if busy == "reading":
-        taken.enter_context(ledger.reading())
+        taken.enter_context(ledger.read_transaction())
     else:
         assert began.wait(300)
     closing = threading.Thread(target=ledger.close)

@@ -75,7 +75,7 @@ def dying_at(opening, step):
 def check_after(opening, *, stored):
     """After the crash: sound; charged and answered, or neither; asking again ends well."""
     with opening() as ledger:
-        assert ledger.verify().sound
+        assert ledger.verify().is_sound
         spent = ledger.balance(FILMS).spent
         assert spent == stored if stored is not None else spent in (0, 1)
         again = ask(ledger, "a", FILMS, draw=lambda _: b"second")
@@ -105,7 +105,7 @@ def test_killed_before_every_statement(opening):
     for step in range(100):
         ended = dying_at(opening, step)
         with opening() as ledger:
-            assert ledger.verify().sound
+            assert ledger.verify().is_sound
             if ended == 0:
                 assert ledger.balance(FILMS).spent == 1
                 break
@@ -163,7 +163,7 @@ def test_processes_never_pass_the_cap(postgres, tmp_path):
     assert hammer(opening, processes=3, tries=4) == 10
     with opening() as ledger:
         assert ledger.balance(FILMS).spent == 10
-        assert ledger.verify().sound
+        assert ledger.verify().is_sound
 
 
 @pytest.fixture
@@ -212,7 +212,7 @@ def test_a_stopped_server_is_outlived(postgres, tmp_path):
             postgres.start()
         assert not ask(ledger, "b", FILMS).repeated
         assert ledger.balance(FILMS).spent == 2
-        assert ledger.verify().sound
+        assert ledger.verify().is_sound
 
 
 def test_a_server_killed_within_a_request_is_outlived(postgres, tmp_path):

@@ -18,7 +18,7 @@ import pytest
 from ledger_requests import FILMS, ask, refused
 from sqlalchemy import Engine, event
 
-from tacit.ledger import Cap, LedgerFailed, LedgerUnavailable, chain, open_ledger, sqlite
+from tacit.ledger import Cap, LedgerFailed, LedgerUnavailable, heads, open_ledger, sqlite
 
 HERE = Path(__file__).parent
 WRITES = {"pwrite64", "fdatasync", "ftruncate64", "fsync", "open64"}
@@ -92,7 +92,7 @@ def test_a_failed_second_place_ends_writing(tmp_path, monkeypatch):
     with open_ledger(tmp_path / "budgets.db") as ledger:
         ledger.open_budget(FILMS, Cap.pure("1"))
         with monkeypatch.context() as patched:
-            patched.setattr(chain.os, "fsync", failing)
+            patched.setattr(heads.os, "fsync", failing)
             refused(LedgerFailed, lambda: ask(ledger, "a", FILMS))
         refused(LedgerFailed, lambda: ask(ledger, "b", FILMS))
     with open_ledger(tmp_path / "budgets.db") as ledger:
@@ -142,7 +142,7 @@ def test_a_backend_that_ends_at_commit(postgres, tmp_path, how, wait_until):
         wait_until(postgres.answers)
         assert not ask(ledger, "a", FILMS).repeated
         assert ledger.balance(FILMS).spent == 1
-        assert ledger.verify().sound
+        assert ledger.verify().is_sound
 
 
 def test_a_commit_that_is_not_answered(postgres, tmp_path, wait_until):
@@ -168,9 +168,11 @@ def test_a_commit_that_is_not_answered(postgres, tmp_path, wait_until):
 
 def test_the_service_says_it():
     """503, without a promise that asking again helps, and nothing of what failed."""
-    from tacit.service.problems import of_error, response_of
+    from tacit.service.problems import problem_of_error, problem_response
 
-    answer = response_of(of_error(LedgerFailed("The disk failed while the ledger was used.")))
+    answer = problem_response(
+        problem_of_error(LedgerFailed("The disk failed while the ledger was used."))
+    )
     assert answer.status_code == 503
     assert "retry-after" not in answer.headers
     assert b"tell the operator" in answer.body

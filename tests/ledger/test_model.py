@@ -26,9 +26,9 @@ from tacit.ledger import (
     Unit,
     UnitsDiffer,
     UnknownBudget,
-    anchor_of,
+    epoch_token,
     open_ledger,
-    token_of,
+    operator_anchor,
 )
 
 HOLDERS = [Holder.dataset("shop", "films"), *(Holder.subject("shop", n) for n in "abc")]
@@ -84,7 +84,7 @@ class Comparison(RuleBasedStateMachine):
         self.start()
 
     def start(self):
-        self.ledger = open_ledger(self.folder / "budgets.db", operator=anchor_of(KEY))
+        self.ledger = open_ledger(self.folder / "budgets.db", operator=operator_anchor(KEY))
 
     @rule(
         holder=st.sampled_from(HOLDERS),
@@ -126,7 +126,7 @@ class Comparison(RuleBasedStateMachine):
     @rule()
     def advance_epoch(self):
         self.model.epoch += 1
-        assert self.ledger.advance_epoch(token_of(KEY, self.model.epoch)) == self.model.epoch
+        assert self.ledger.advance_epoch(epoch_token(KEY, self.model.epoch)) == self.model.epoch
 
     @rule()
     def restart(self):
@@ -152,7 +152,7 @@ class Comparison(RuleBasedStateMachine):
 
     def teardown(self):
         if hasattr(self, "ledger"):
-            assert self.ledger.verify().sound
+            assert self.ledger.verify().is_sound
             self.ledger.close()
             shutil.rmtree(self.folder)
 

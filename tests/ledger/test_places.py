@@ -13,8 +13,9 @@ from ledger_requests import FILMS, ask, refused
 
 from tacit.cli.app import main
 from tacit.ledger import Cap, LedgerFailed, LedgerRefused, LedgerUnavailable, open_ledger
-from tacit.ledger.chain import FileHead, Head
-from tacit.ledger.opening import together
+from tacit.ledger.addresses import shares_device
+from tacit.ledger.chain import Head
+from tacit.ledger.heads import FileHead
 
 MEMORY = Path("/dev/shm")
 
@@ -107,21 +108,21 @@ def test_one_device_is_noticed(tmp_path):
     """Two files of one device are together, also where a folder is not made yet; so are two
     databases of one server. A file and a server are apart."""
     path = tmp_path / "a.db"
-    assert together(path, None)
-    assert together(path, tmp_path / "new" / "folder" / "head")
-    assert together(str(path), f"sqlite:///{tmp_path}/head")
+    assert shares_device(path, None)
+    assert shares_device(path, tmp_path / "new" / "folder" / "head")
+    assert shares_device(str(path), f"sqlite:///{tmp_path}/head")
     one, other = "postgresql://u:p@one/a", "postgresql://u@other/a"
-    assert together(one, "postgresql://x@one:5432/b")
-    assert not together(one, other)
-    assert not together(one, path)
-    assert not together(path, one)
+    assert shares_device(one, "postgresql://x@one:5432/b")
+    assert not shares_device(one, other)
+    assert not shares_device(one, path)
+    assert not shares_device(path, one)
 
 
 def test_two_devices_are_apart(tmp_path):
     """A file system of its own is another device."""
     if not MEMORY.is_dir() or MEMORY.stat().st_dev == tmp_path.stat().st_dev:
         pytest.skip("no second file system here: mount one at /dev/shm")
-    assert not together(tmp_path / "a.db", MEMORY / "a.head")
+    assert not shares_device(tmp_path / "a.db", MEMORY / "a.head")
 
 
 @pytest.mark.parametrize("words", [("show",), ("verify",), ("verify", "--json")])
@@ -150,10 +151,10 @@ def test_a_password_is_not_shown(postgres, tmp_path, capsys):
 def test_names_of_this_machine_are_one_server(host):
     """Whatever this machine's server is called in the two addresses, a restore moves both back."""
     store, other = "postgresql://127.0.0.1/store", f"postgresql://{host}/second"
-    assert together(store, other)
-    assert together(store, "postgresql:///second?host=/var/run/postgresql")
-    assert not together(store, "postgresql://elsewhere.example/second")
-    assert not together(store, f"postgresql://{host or 'localhost'}:5433/second")
+    assert shares_device(store, other)
+    assert shares_device(store, "postgresql:///second?host=/var/run/postgresql")
+    assert not shares_device(store, "postgresql://elsewhere.example/second")
+    assert not shares_device(store, f"postgresql://{host or 'localhost'}:5433/second")
 
 
 def test_a_second_place_is_found_after_a_power_cut(tmp_path, monkeypatch):

@@ -9,8 +9,8 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from ledger_requests import FILMS, ask, count, engine_of, fork
-from sqlalchemy import Engine, event, text
+from ledger_requests import FILMS, count, engine_of, fork
+from sqlalchemy import Engine, event
 
 from tacit.ledger import (
     BudgetExhausted,
@@ -20,12 +20,12 @@ from tacit.ledger import (
     FileHead,
     LedgerRefused,
     Request,
-    inspect_ledger,
     open_ledger,
-    spending,
+    transactions,
 )
-from tacit.ledger.spending import Spending
-from tacit.ledger.statements import KeptStates, Remembered, Statement, read_state
+from tacit.ledger.statements import Statement
+from tacit.ledger.states import StateCache, TransactionStates, read_state
+from tacit.ledger.transactions import SpendRequest
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -81,7 +81,7 @@ def test_killed_before_every_statement(opening):
     for step in range(100):
         ended = dying_at(opening, step)
         with opening() as ledger:
-            assert ledger.verify().sound
+            assert ledger.verify().is_sound
             if ended == 0:
                 assert (ledger.state("rounds/a"), ledger.balance(FILMS).spent) == (b"2", 1)
                 break
@@ -96,7 +96,7 @@ def test_killed_around_the_commit(opening, step, kept):
         count(ledger, "a")
     assert dying_at(opening, step) == -signal.SIGKILL
     with opening() as ledger:
-        assert ledger.verify().sound
+        assert ledger.verify().is_sound
         assert ledger.state("rounds/a") == kept
         assert ledger.balance(FILMS).spent == int(kept) - 1
         assert count(ledger, "b", FILMS).answer == b"2"
@@ -105,9 +105,9 @@ def test_killed_around_the_commit(opening, step, kept):
 
 def write_afterwards(ledger):
     """The planted fault: states go to disk after the commit, in a transaction of their own."""
-    write = KeptStates.write
+    write = TransactionStates.write
     late = []
-    KeptStates.write = lambda kept: late.append(kept)
+    TransactionStates.write = lambda kept: late.append(kept)
     advance, engine = FileHead.advance, engine_of(ledger)
 
     def then_write(*given):
@@ -124,7 +124,7 @@ def test_a_state_written_outside_the_transaction_is_noticed(opening):
     with opening() as ledger:
         count(ledger, "a")
     assert dying_at(opening, "planted", patch=write_afterwards) == -signal.SIGKILL
-    with pytest.raises(LedgerRefused, match="kept state of entry 4"):
+    with pytest.raises(LedgerRefused, match="stored state of entry 4"):
         opening()
 
 
@@ -137,7 +137,7 @@ def together(ledger, *asked):
 
     return ledger.release_all(
         [
-            Spending(
+            SpendRequest(
                 Request("shop", "x", "count", key, b"p"),
                 (Charge(FILMS, Cost.pure(f"0.{steps:06d}")),),
                 *(draw, "rounds/a"),
@@ -154,12 +154,14 @@ def test_requests_of_one_transaction_see_each_other(opening):
         assert isinstance(found.pop(2), BudgetExhausted)
         assert [stored.answer for stored in found] == [b"1", b"2", b"3", b"1"]
         assert ledger.state("rounds/a") == b"3"
-        assert ledger.verify().sound
+        assert ledger.verify().is_sound
 
 
 def test_requests_that_do_not_see_each_other_are_noticed(opening, monkeypatch):
     """A planted fault: each request of a transaction reads the state of the beginning."""
-    monkeypatch.setattr(KeptStates, "read", lambda kept, name: read_state(kept.connection, name))
+    monkeypatch.setattr(
+        TransactionStates, "read", lambda kept, name: read_state(kept.connection, name)
+    )
     with opening() as ledger:
         found = together(ledger, ("a", 1), ("b", 1))
         assert [stored.answer for stored in found] == [b"1", b"1"]
@@ -190,26 +192,26 @@ def counted(quick_folder, ledger_at):
 def test_an_edited_state_is_refused(counted, edit, ledger_at, statement):
     """A state that is not the one the log tells is found, and the ledger does not open."""
     with ledger_at(counted, create=False) as ledger:
-        assert ledger.verify().sound
+        assert ledger.verify().is_sound
         edit(counted, statement.replace("'1'", "CAST('1' AS BLOB)"))
-        assert any("kept state" in problem for problem in ledger.verify().problems)
-    with pytest.raises(LedgerRefused, match="kept state"):
+        assert any("stored state" in problem for problem in ledger.verify().problems)
+    with pytest.raises(LedgerRefused, match="stored state"):
         open_ledger(counted, create=False)
 
 
 def test_a_state_without_a_hash_is_noticed(quick_folder, monkeypatch, ledger_at):
     """A planted fault: states that the log does not tell of do not pass `verify`."""
-    append = spending.append
+    append = transactions.append_entry
     monkeypatch.setattr(
-        spending,
-        "append",
+        transactions,
+        "append_entry",
         lambda place, kind, facts: append(
             place, kind, {name: facts[name] for name in facts if name != "state"}
         ),
     )
     with ledger_at(quick_folder / "budgets.db") as ledger:
         count(ledger, "a")
-        assert not ledger.verify().sound
+        assert not ledger.verify().is_sound
 
 
 def test_a_state_goes_forward_only(counted):
@@ -236,43 +238,6 @@ def test_an_older_store_with_its_state_is_refused(counted, tmp_path):
         open_ledger(counted)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def version_two(request, tmp_path):
-    """A ledger as version 2 of the schema left it, with one release."""
-    if request.param == "sqlite":
-        where = tmp_path / "budgets.db"
-    else:
-        where = request.getfixturevalue("postgres").database()
-
-    def opened(**settings):
-        return open_ledger(where, second=tmp_path / "head", **settings)
-
-    with opened() as ledger:
-        ledger.open_budget(FILMS, Cap.pure("0.00001"))
-        ask(ledger, "a", FILMS)
-        with engine_of(ledger).begin() as connection:
-            connection.execute(text("DROP TABLE ledger_states"))
-            connection.execute(text("DROP TABLE ledger_checkpoints"))
-            connection.execute(text("DELETE FROM ledger_schema WHERE version >= 3"))
-    return where, opened
-
-
-def test_an_older_schema_is_brought_up(version_two):
-    """A store without kept states gets them when it is opened, and keeps what it held."""
-    _, opened = version_two
-    with opened() as ledger:
-        assert ledger.balance(FILMS).spent == 1
-        assert count(ledger, "b").answer == b"1"
-        assert ledger.verify().sound
-
-
-def test_an_older_schema_can_be_inspected(version_two, tmp_path):
-    """Looking brings nothing up: a store of the older version is read as it is."""
-    where, _ = version_two
-    for _ in range(2):
-        assert inspect_ledger(where, second=tmp_path / "head").verification.sound
-
-
 def test_a_read_waits_for_no_commit(tmp_path):
     """The owner of a file remembers the newest states: one is given while the store is in use."""
     with open_ledger(tmp_path / "budgets.db") as ledger:
@@ -280,41 +245,41 @@ def test_a_read_waits_for_no_commit(tmp_path):
         for key, name in (("a", "a/state"), ("b", "another/state"), ("c", "another/state")):
             request = Request("shop", "x", "count", key, b"p")
             ledger.release(request, [], lambda *_, key=key: (b"", key.encode()), state=name)
-        with ledger.reading(), ThreadPoolExecutor(1) as other:
+        with ledger.read_transaction(), ThreadPoolExecutor(1) as other:
             assert other.submit(ledger.state, "a/state").result(timeout=60) == b"a"
             assert other.submit(ledger.state, "another/state").result(timeout=60) == b"c"
 
 
 def test_a_commit_in_doubt_is_not_remembered():
     """Where a commit did not succeed the store is asked."""
-    remembered = Remembered(10_000)
+    remembered = StateCache(10_000)
     remembered.note({"a": b"old", "b": b"other"})
-    states = KeptStates(None, remembered)
+    states = TransactionStates(None, remembered)
     states.change("a", b"new", 2)
-    with pytest.raises(OSError, match="lost"), states.noted():
+    with pytest.raises(OSError, match="lost"), states.note_after_commit():
         raise OSError("lost")
-    assert (remembered.known("a"), remembered.known("b")) == (None, (b"other",))
-    with states.noted():
+    assert (remembered.look_up("a"), remembered.look_up("b")) == (None, (b"other",))
+    with states.note_after_commit():
         pass
-    assert remembered.known("a") == (b"new",)
+    assert remembered.look_up("a") == (b"new",)
 
 
 def test_what_is_remembered_has_a_bound():
     """The states that rested longest are forgotten; where others write, all are."""
-    remembered, none = Remembered(10_000), Remembered(0)
+    remembered, none = StateCache(10_000), StateCache(0)
     for number in range(9):
         remembered.note({f"{number}": b"x" * 3000})
         none.note({f"{number}": b"x" * 3000})
-    assert [number for number in range(9) if remembered.known(f"{number}")] == [6, 7, 8]
+    assert [number for number in range(9) if remembered.look_up(f"{number}")] == [6, 7, 8]
     remembered.note({"9": b"x" * 10_001})
-    assert not any(remembered.known(f"{number}") for number in range(10))
-    assert none.known("8") is None
+    assert not any(remembered.look_up(f"{number}") for number in range(10))
+    assert none.look_up("8") is None
 
 
 def test_states_of_nothing_take_room_too():
     """That people without a state have none is remembered of so many only."""
-    remembered = Remembered(10_000)
+    remembered = StateCache(10_000)
     remembered.note({f"{number}": None for number in range(1000)})
-    known = [number for number in range(1000) if remembered.known(f"{number}")]
+    known = [number for number in range(1000) if remembered.look_up(f"{number}")]
     assert 0 < len(known) < 60
     assert known[-1] == 999

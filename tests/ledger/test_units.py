@@ -79,11 +79,13 @@ def test_events_have_their_accountants_price():
     """The price of an event is what its accountant says, rounded up."""
     laplace, gaussian = DiscreteLaplace(3.0), Gaussian(5.0)
     price = Fraction(PureAccountant().add(laplace).epsilon())
-    assert Fraction(Cost.of(laplace, Unit.PURE).amount, 10**6) >= price
+    assert Fraction(Cost.from_event(laplace, Unit.PURE).amount, 10**6) >= price
     rho = Fraction(ZCDPAccountant().add(gaussian).rho)
-    assert 0 <= Fraction(Cost.of(gaussian, Unit.ZCDP).amount, 10**6) - rho < Fraction(1, 10**6)
+    assert (
+        0 <= Fraction(Cost.from_event(gaussian, Unit.ZCDP).amount, 10**6) - rho < Fraction(1, 10**6)
+    )
     with pytest.raises(ConfigError):
-        Cost.of(laplace, Unit.APPROXIMATE)
+        Cost.from_event(laplace, Unit.APPROXIMATE)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from service_requests import Operation, Valid, operations_of, valid_request
 from service_shop import PATIENT, Shop, befriend, open_shop
 
 from tacit.service.demo import Demo, make_demo
-from tacit.service.resources import privacy
+from tacit.service.resources import budgets
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +46,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A replay of the ledger's log is waited for, however long it takes."""
-    monkeypatch.setattr(privacy, "WAIT", PATIENT)
+    monkeypatch.setattr(budgets, "REPLAY_SECONDS", PATIENT)
 
 
 @pytest.fixture

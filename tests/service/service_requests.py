@@ -19,7 +19,7 @@ from tacit.designs.pdap.serve.signatures import (
     sign,
 )
 from tacit.designs.sketches import Campaign, Device, new_secret
-from tacit.recommenders.inputs import load_model
+from tacit.recommenders.model_files import load_model
 from tacit.service.demo import Demo
 
 

@@ -16,10 +16,10 @@ from starlette.testclient import TestClient
 from tacit.designs.pdap.serve.signatures import (
     new_vendor_key,
 )
-from tacit.service import Service, Settings, create_app
+from tacit.service import Service, Settings, create_app, open_service
 from tacit.service.demo import TENANT, Demo
-from tacit.service.keys import Role, add_key, make_private
-from tacit.service.monitoring import Logger
+from tacit.service.event_log import EventLog
+from tacit.service.keys import Role, add_key, create_private_file
 
 PATIENT = 300.0
 """Seconds, for tests that are not about time, on a machine however busy."""
@@ -65,8 +65,8 @@ def open_shop(demo: Demo, folder: Path, **settings: Any) -> Iterator[Shop]:
     free |= {"answer_within": PATIENT}
     free |= {"visitors_per_hour": 10**6, "changes_per_day": 10**6}
     log = io.StringIO()
-    service = Service.open(Settings(folder, **{**free, **settings}))
-    app = create_app(service, log=Logger(log))
+    service = open_service(Settings(folder, **{**free, **settings}))
+    app = create_app(service, log=EventLog(log))
     keys = {**demo.keys, **{role: service.keys.person_key(n) for role, n in PEOPLE.items()}}
     with TestClient(app, raise_server_exceptions=False) as client:
         yield Shop(folder, service, app, client, keys, log)
@@ -77,7 +77,7 @@ def befriend(folder: Path) -> str:
     public = new_vendor_key(folder / "neighbour.pem")
     new_vendor_key(folder / "vendor.pem")
     key = add_key(folder / "keys.json", "arthouse", Role.VENDOR, TENANT)
-    make_private(folder / "neighbour.key", key.encode())
+    create_private_file(folder / "neighbour.key", key.encode())
     toml = folder / "tacit.toml"
     section = "[vendors.cinema]\n"
     told = toml.read_text().replace(section, f'{section}key = "vendor.pem"\n')

@@ -11,8 +11,8 @@ import re
 import time
 from decimal import Decimal
 
-from tacit.service.access import Operation
 from tacit.service.middleware import HEADERS
+from tacit.service.operations import Operation
 
 ALWAYS = "GET /healthz"
 """Not limited: whoever asks whether the process lives must hear it."""
@@ -116,15 +116,15 @@ def test_a_deadline(demo, shops, folder, operations, valid, monkeypatch):
         at_once = {
             f"{method} {route.path}"
             for route in shop.app.routes
-            if route.at_once
+            if route.runs_on_loop
             for method in route.methods
         }
         object.__setattr__(shop.service.settings, "answer_within", 0.02)
         monkeypatch.setattr(
-            Operation, "begin", lambda *_: asyncio.get_running_loop().create_future()
+            Operation, "start", lambda *_: asyncio.get_running_loop().create_future()
         )
         for one in operations:
-            monkeypatch.setattr(shop.app.answers, "room", asyncio.Semaphore(1))
+            monkeypatch.setattr(shop.app.middleware_app, "places", asyncio.Semaphore(1))
             asked = ready[one.name]
             answer = shop.ask(asked.by, one.method, asked.path, **asked.given)
             if one.name in at_once:

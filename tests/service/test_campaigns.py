@@ -28,8 +28,8 @@ from tacit.designs.sketches import (
 from tacit.designs.sketches.serve.campaigns import ServedCampaign
 from tacit.errors import ConfigError
 from tacit.ledger import Holder
-from tacit.service.deployment import Section
 from tacit.service.problems import Problem
+from tacit.service.served_things import Section
 
 TASTE = "/api/campaigns/taste"
 REPORTS = f"{TASTE}/reports"
@@ -47,7 +47,7 @@ def shop(demo, folder, shops):
 @pytest.fixture
 def served(shop) -> ServedCampaign:
     """The demonstration's campaign, without the reports that came before."""
-    found = shop.service.deployment.all(ServedCampaign)["taste"]
+    found = shop.service.deployment.find_all(ServedCampaign)["taste"]
     object.__setattr__(found, "earlier", None)
     return found
 
@@ -151,7 +151,7 @@ def test_closing(shop, served):
 
 def test_the_demonstration(shop):
     """Reports that came from elsewhere are in the counts, and clusters are made with them."""
-    campaign = shop.service.deployment.all(ServedCampaign)["taste"]
+    campaign = shop.service.deployment.find_all(ServedCampaign)["taste"]
     (report,) = reports_of(campaign.campaign, campaign.items, 1)
     before = shop.get("analyst", f"{TASTE}/counts").json()
     assert send(shop, "ann", report).status_code == 200
@@ -243,7 +243,7 @@ def test_two_workers(demo, folder, shops, postgres, tmp_path):
     """Two applications on one ledger in PostgreSQL count into the same counts."""
     where = {"database": postgres.database(), "second": str(tmp_path / "head")}
     with shops(demo, folder, **where) as one, shops(demo, folder, **where) as two:
-        served = one.service.deployment.all(ServedCampaign)["taste"]
+        served = one.service.deployment.find_all(ServedCampaign)["taste"]
         first, second = reports_of(served.campaign, served.items, 2)
         before = one.get("analyst", f"{TASTE}/counts").json()["reports"]
         send(one, "ann", first)

@@ -9,9 +9,9 @@ import pytest
 
 from tacit.ledger import LedgerUnavailable
 from tacit.service import problems
-from tacit.service.idempotency import MOST_STORED, Reply, step
+from tacit.service.idempotency import MOST_STORED_BYTES, Reply, answer_once
 from tacit.service.keys import Caller, Role
-from tacit.service.limits import Limits
+from tacit.service.limits import RateLimits
 from tacit.service.problems import Problem
 
 
@@ -64,7 +64,7 @@ def test_what_was_too_late_to_begin_is_not_counted(shop, monkeypatch):
     """A busy service that gives a change up before the ledger is asked stores nothing."""
 
     async def late(*_):
-        raise problems.not_now(problems.LATE)
+        raise problems.retry_later(problems.LATE)
 
     with monkeypatch.context() as patch:
         patch.setattr(type(shop.service.commits), "release", late)
@@ -107,21 +107,23 @@ def test_an_answer_has_a_bound(shop):
 
     def ask(key: str, size: int):
         take = lambda *_: (Reply(200, "text/plain", b"x" * size), b"changed")  # noqa: E731
-        return asyncio.run(step(shop.service, ann, "test", key, b"", state="test", take=take))
+        return asyncio.run(
+            answer_once(shop.service, ann, "test", key, b"", state="test", transition=take)
+        )
 
     for _ in range(2):
-        refused = ask("too large", MOST_STORED + 1)
+        refused = ask("too large", MOST_STORED_BYTES + 1)
         assert refused.status_code == 409
         assert len(refused.body) < 1000
         assert shop.service.ledger.state("demo/test") is None
-    assert len(ask("as large as may be", MOST_STORED).body) == MOST_STORED
+    assert len(ask("as large as may be", MOST_STORED_BYTES).body) == MOST_STORED_BYTES
     assert shop.service.ledger.state("demo/test") == b"changed"
 
 
 def test_a_day_brings_a_days_worth():
     """Half a day later there is half of it, and never more than all of it."""
     now = [0.0]
-    limits = Limits.daily(10, lambda: now[0])
+    limits = RateLimits.per_day(10, lambda: now[0])
 
     def let_through() -> int:
         for count in range(100):
@@ -141,9 +143,9 @@ def test_a_day_brings_a_days_worth():
 def test_a_days_worth_is_enough_for_a_day(demo, folder, shops):
     """By default everything that a person may keep can be rated in one sitting, and again."""
     from tacit.service import Settings
-    from tacit.service.models import MOST
+    from tacit.service.stored_ratings import MOST_RATINGS
 
-    assert Settings(folder).changes_per_day >= 2 * MOST
+    assert Settings(folder).changes_per_day >= 2 * MOST_RATINGS
 
 
 def test_the_sentence(shop):

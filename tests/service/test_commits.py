@@ -10,7 +10,7 @@ import pytest
 
 from tacit.ledger import LedgerUnavailable
 from tacit.service import commits
-from tacit.service.commits import UNTIL, Commits
+from tacit.service.commits import REQUEST_DEADLINE, CommitQueue
 from tacit.service.problems import Problem
 
 
@@ -36,7 +36,7 @@ def ledger():
 
 def run(ledger, scenario):
     """On a loop of its own, with the changes of `ledger`."""
-    made = Commits(ledger)
+    made = CommitQueue(ledger)
 
     async def main():
         return await asyncio.wait_for(scenario(made), 30)
@@ -56,7 +56,7 @@ async def used_to(made, ledger):
 
 def test_one_after_the_other_waits_for_nobody(ledger, monkeypatch):
     """However quickly a client asks again: nobody came while its change was in hand."""
-    monkeypatch.setattr(commits, "DELAY", 1.0)
+    monkeypatch.setattr(commits, "MOST_DELAY", 1.0)
 
     async def scenario(made):
         begun = time.monotonic()
@@ -70,7 +70,7 @@ def test_one_after_the_other_waits_for_nobody(ledger, monkeypatch):
 
 def test_a_lone_change_after_a_pause_waits_for_nobody(ledger, monkeypatch):
     """Who came before the pause says nothing of who comes now."""
-    monkeypatch.setattr(commits, "DELAY", 0.05)
+    monkeypatch.setattr(commits, "MOST_DELAY", 0.05)
 
     async def scenario(made):
         await used_to(made, ledger)
@@ -88,7 +88,7 @@ def test_companions_share_a_commit(ledger, monkeypatch):
 
     async def scenario(made):
         await used_to(made, ledger)
-        monkeypatch.setattr(commits, "DELAY", 2.0)
+        monkeypatch.setattr(commits, "MOST_DELAY", 2.0)
         first = asyncio.ensure_future(made.release(0))
         await asyncio.sleep(0.05)
         late = [asyncio.ensure_future(made.release(number)) for number in (1, 2)]
@@ -102,10 +102,10 @@ def test_a_group_has_a_largest_size(ledger):
     """Who does not fit into it is in the next one."""
 
     async def scenario(made):
-        await asyncio.gather(*(made.release(number) for number in range(commits.LARGEST + 3)))
+        await asyncio.gather(*(made.release(number) for number in range(commits.MOST_CHANGES + 3)))
 
     run(ledger, scenario)
-    assert [len(group) for group in ledger.groups] == [commits.LARGEST, 3]
+    assert [len(group) for group in ledger.groups] == [commits.MOST_CHANGES, 3]
 
 
 def test_a_deadline_is_kept(ledger, monkeypatch):
@@ -113,8 +113,8 @@ def test_a_deadline_is_kept(ledger, monkeypatch):
 
     async def scenario(made):
         await used_to(made, ledger)
-        monkeypatch.setattr(commits, "DELAY", 20.0)
-        UNTIL.set(asyncio.get_running_loop().time() + 2)
+        monkeypatch.setattr(commits, "MOST_DELAY", 20.0)
+        REQUEST_DEADLINE.set(asyncio.get_running_loop().time() + 2)
         await asyncio.wait_for(made.release("hasty"), 2)
 
     run(ledger, scenario)
@@ -128,7 +128,7 @@ def test_what_nobody_waits_for_does_not_begin(ledger):
         ledger.gate.clear()
         first = asyncio.ensure_future(made.release("first"))
         await asyncio.sleep(0.01)
-        UNTIL.set(asyncio.get_running_loop().time() + 0.02)
+        REQUEST_DEADLINE.set(asyncio.get_running_loop().time() + 0.02)
         late = asyncio.ensure_future(made.release("late"))
         await asyncio.sleep(0.05)
         ledger.gate.set()

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tacit.service.monitoring import Metrics
+from tacit.service.metrics import Metrics
 
 ROOT = Path(__file__).parents[2]
 KIT = ROOT / "deploy"

@@ -16,18 +16,18 @@ from tacit.designs.standard_scheme import (
     Release,
     Scores,
     StandardScheme,
-    drawing,
+    epochs,
 )
-from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding
+from tacit.designs.standard_scheme.experiment.evaluation import evaluate_hiding
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import ItemTable
 from tacit.designs.standard_scheme.serve import ServedDisclosure
 from tacit.designs.standard_scheme.serve.operator import MEASURED, DigestLog
 from tacit.errors import ConfigError
 from tacit.recommenders.baselines import Popularity
-from tacit.service.demo import population
-from tacit.service.deployment import Section
-from tacit.service.settings import FILE
+from tacit.service.demo_data import population
+from tacit.service.served_things import Section
+from tacit.service.setting_tables import TOML
 
 LETTERS = "/api/disclosures/gender/letters"
 OCTETS = {"content-type": "application/octet-stream"}
@@ -37,7 +37,7 @@ SETTINGS = {"file": "gender.tacit", "service_sees_items": False, "item_table": T
 
 @pytest.fixture(scope="module")
 def served(shared_shop) -> ServedDisclosure:
-    return shared_shop.service.deployment.all(ServedDisclosure)["gender"]
+    return shared_shop.service.deployment.find_all(ServedDisclosure)["gender"]
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_the_most_liked_items_are_in_the_order_of_an_empty_letter(shared_shop, s
     answer = shared_shop.get(None, "/api/disclosures/gender/popular").json()["items"]
     empty = served.model.server_.score(Release(served.disclosure.digest, 0, ()))
     ranked = sorted(empty.scores, key=lambda score: -score[2])
-    inside = served.model.fitted_.ease.inside[
+    inside = served.model.fitted_.ease.has_weights[
         [served.disclosure.item_number[item] for item in answer]
     ]
     assert sorted(answer) == sorted(served.disclosure.items)
@@ -148,8 +148,8 @@ def latest(shop, name: str) -> int:
 def test_the_latest_epoch(shop):
     """It is that of the person's own latest letter that was accepted, -1 for none; a letter of an
     earlier epoch, a refused one and a repeated one leave it as it is."""
-    served = shop.service.deployment.all(ServedDisclosure)["gender"]
-    now = drawing.calendar(int(time.time()), served.disclosure.epoch_length)
+    served = shop.service.deployment.find_all(ServedDisclosure)["gender"]
+    now = epochs.calendar_epoch(int(time.time()), served.disclosure.epoch_length)
     found = [latest(shop, "late")]
     for epoch in (0, now - 1, 1, now, 0):
         post(shop, "late", made(served.disclosure, epoch))
@@ -171,7 +171,7 @@ def test_people_do_not_mind_each_other(shared_shop, served, letter):
 
 def test_an_epoch_that_has_not_ended(shared_shop, served):
     """A letter of the present epoch or a later one is refused; one of the last epoch is not."""
-    now = drawing.calendar(int(time.time()), served.disclosure.epoch_length)
+    now = epochs.calendar_epoch(int(time.time()), served.disclosure.epoch_length)
     for epoch in (now, now + 1, 1 << 53):
         answer = post(shared_shop, "early", made(served.disclosure, epoch))
         assert answer.status_code == 422
@@ -181,7 +181,7 @@ def test_an_epoch_that_has_not_ended(shared_shop, served):
 
 def test_nothing_of_a_letter_is_kept(shop):
     """Neither the letter nor the scores are in the ledger's file or in the log."""
-    disclosure = shop.service.deployment.all(ServedDisclosure)["gender"].disclosure
+    disclosure = shop.service.deployment.find_all(ServedDisclosure)["gender"].disclosure
     letter = made(disclosure, 0)
     answer = post(shop, "ann", letter)
     assert answer.status_code == 200
@@ -196,12 +196,12 @@ def test_nothing_of_a_letter_is_kept(shop):
 
 def test_a_forgotten_person(shop):
     """After "forget me" no letter is accepted under the name, and the receipt says so."""
-    letter = made(shop.service.deployment.all(ServedDisclosure)["gender"].disclosure, 0)
+    letter = made(shop.service.deployment.find_all(ServedDisclosure)["gender"].disclosure, 0)
     assert post(shop, "ann", letter).status_code == 200
     receipt = shop.delete("subject", "/api/users/ann").json()
     assert any("accepts no more letters" in one for one in receipt["gone"])
     assert any("keyed hash" in one for one in receipt["cannot_be_recalled"])
-    later = made(shop.service.deployment.all(ServedDisclosure)["gender"].disclosure, 1)
+    later = made(shop.service.deployment.find_all(ServedDisclosure)["gender"].disclosure, 1)
     assert post(shop, "ann", later).status_code == 409
     assert post(shop, "bob", later).status_code == 200
 
@@ -287,7 +287,7 @@ def test_an_unknown_name(shared_shop, letter):
 def test_several_at_once(demo, folder, shops):
     """Sixteen people at once all get the same scores."""
     with shops(demo, folder) as shop:
-        letter = made(shop.service.deployment.all(ServedDisclosure)["gender"].disclosure, 0)
+        letter = made(shop.service.deployment.find_all(ServedDisclosure)["gender"].disclosure, 0)
         found: list[bytes] = []
         threads = [
             threading.Thread(target=lambda n=n: found.append(post(shop, f"p{n}", letter).content))
@@ -308,7 +308,7 @@ def test_several_at_once(demo, folder, shops):
 def open_section(folder, **more) -> ServedDisclosure:
     """As a service does at its start."""
     served = ServedDisclosure.from_section(Section("t", "gender", folder, {**SETTINGS, **more}))
-    served.check_kept(lambda _: None)
+    served.check_stored_states(lambda _: None)
     return served
 
 
@@ -318,10 +318,10 @@ def log_of(shop) -> list:
 
 def test_the_log(shop, monkeypatch):
     """The log has the digest of this epoch, and of each later one in which it is served."""
-    disclosure = shop.service.deployment.all(ServedDisclosure)["gender"].disclosure
+    disclosure = shop.service.deployment.find_all(ServedDisclosure)["gender"].disclosure
     week, digest = disclosure.epoch_length, disclosure.digest
     now = time.time()
-    first = drawing.calendar(int(now), week)
+    first = epochs.calendar_epoch(int(now), week)
     assert log_of(shop) == [{"epoch": first, "digest": digest}]
     monkeypatch.setattr(time, "time", lambda: now + 2 * week)
     assert log_of(shop) == [{"epoch": n, "digest": digest} for n in (first, first + 2)]
@@ -342,7 +342,7 @@ def test_a_refit_within_an_epoch(demo, folder, monkeypatch):
 
 def test_a_service_that_does_not_start_logs_nothing(demo, folder, shops):
     """Whatever else is wrong in the folder, no digest is in the log that was not served."""
-    toml = folder / FILE
+    toml = folder / TOML
     toml.write_text(toml.read_text() + '\n[models.other]\nfile = "missing.tacit"\n')
     with pytest.raises(ConfigError, match="names no file"), shops(demo, folder):
         pass
@@ -369,7 +369,7 @@ def test_a_log_that_was_changed(folder):
 
 def test_a_log_that_cannot_be_kept(shop, monkeypatch):
     """Where the log cannot go on, tables and letters are not served, and nothing is stored."""
-    served = shop.service.deployment.all(ServedDisclosure)["gender"]
+    served = shop.service.deployment.find_all(ServedDisclosure)["gender"]
     later = time.time() + served.disclosure.epoch_length
     monkeypatch.setattr(time, "time", lambda: later)
     (shop.folder / "gender.digests").write_bytes(b"")
@@ -397,7 +397,7 @@ def test_settings_are_true_or_false(folder):
 
 def test_the_item_table_is_not_published_unasked(demo, folder, shops):
     """Without the setting, the table of a model whose people consented is not there."""
-    toml = folder / FILE
+    toml = folder / TOML
     lines = toml.read_text().splitlines(keepends=True)
     toml.write_text("".join(line for line in lines if not line.startswith("item_table")))
     with shops(demo, folder) as shop:
@@ -425,7 +425,7 @@ def test_the_published_variant_is_not_served(tmp_path):
 def test_another_kind_of_model(tmp_path):
     """A model that is no StandardScheme, or no model, is refused with the name of the file."""
     (tmp_path / "gender.tacit").write_bytes(b"nothing")
-    with pytest.raises(ConfigError, match=FILE):
+    with pytest.raises(ConfigError, match=TOML):
         open_section(tmp_path)
     Popularity().fit(small()).save(tmp_path / "gender.tacit")
     with pytest.raises(ConfigError, match="another recommender"):

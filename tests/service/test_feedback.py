@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from service_process import store_of
 
 from tacit.randomness import secure
-from tacit.service import models
-from tacit.service.models import Feedback, feedback_state, forget_feedback
+from tacit.service import stored_ratings
+from tacit.service.stored_ratings import StoredRatings, all_ratings_state, ratings_state_name
 
 SLOW = settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -41,7 +41,7 @@ def kept(shop, role="subject"):
 
 
 def state_of(shop, name):
-    return shop.service.ledger.state(f"demo/{feedback_state(name)}")
+    return shop.service.ledger.state(f"demo/{ratings_state_name(name)}")
 
 
 @SLOW
@@ -67,13 +67,13 @@ def test_what_was_said_last_is_kept(shared_shop, steps):
 @given(of=KEPT)
 def test_a_state_is_read_as_it_was_written(of):
     """Any ratings come back from a state as they were."""
-    assert Feedback.decode(Feedback(of).encode(secure())).of == of
+    assert StoredRatings.decode(StoredRatings(of).encode(secure())).by_model == of
 
 
 @given(of=KEPT)
 def test_a_states_hash_tells_nothing(of):
     """The same ratings never give the same state: their SHA-256 in the log cannot be guessed."""
-    one, another = (Feedback(of).encode(secure()) for _ in range(2))
+    one, another = (StoredRatings(of).encode(secure()) for _ in range(2))
     assert one[:16] != another[:16]
     assert one[16:] == another[16:]
 
@@ -81,11 +81,11 @@ def test_a_states_hash_tells_nothing(of):
 @given(of=KEPT, model=NAMES, item=st.text(max_size=8))
 def test_taking_back_undoes_a_rating(of, model, item):
     """A rating that was taken back is as one that was never given."""
-    before = Feedback(of).taken_back(model, item)
-    after = before.rated(model, item, 3.0)
+    before = StoredRatings(of).without_rating(model, item)
+    after = before.with_rating(model, item, 3.0)
     assert after is not None
     assert len(after) == len(before) + 1
-    assert after.taken_back(model, item) == before
+    assert after.without_rating(model, item) == before
 
 
 def test_a_retry_changes_nothing(shop):
@@ -115,7 +115,7 @@ def test_two_people_may_use_one_key(shop):
 
 def test_how_many_are_kept_is_bounded(shop, monkeypatch):
     """One rating more than is kept is refused, a change of one that is kept is not."""
-    monkeypatch.setattr(models, "MOST", 2)
+    monkeypatch.setattr(stored_ratings, "MOST_RATINGS", 2)
     for item in ("1", "2"):
         assert rate(shop, "subject", item).is_success
     refused = rate(shop, "subject", "3", key="one-too-many")
@@ -227,8 +227,8 @@ def test_a_key_is_required(shared_shop):
 
 def test_a_rating_that_does_not_fit_any_more_is_passed_over(shop):
     """Ratings of items and models that are gone are shown to their owner and used for nothing."""
-    old = Feedback({"films": {"9999": 5.0, "1": 3.5}, "plays": {"1": 2.0}})
-    name = f"demo/{feedback_state('ann')}"
+    old = StoredRatings({"films": {"9999": 5.0, "1": 3.5}, "plays": {"1": 2.0}})
+    name = f"demo/{ratings_state_name('ann')}"
     from tacit.ledger import Request
 
     shop.service.ledger.release(
@@ -245,9 +245,9 @@ def test_a_rating_that_does_not_fit_any_more_is_passed_over(shop):
 
 def test_the_longest_names_have_states():
     """The name of a state is short enough whatever people and tenants are called."""
-    from tacit.ledger.statements import check_state_name
+    from tacit.ledger.states import check_state_name
 
-    check_state_name(f"{'t' * 64}/{forget_feedback('p' * 64).state}")
+    check_state_name(f"{'t' * 64}/{all_ratings_state('p' * 64).state}")
 
 
 def test_ratings_at_the_same_time_are_all_kept(shop):

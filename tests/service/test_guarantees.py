@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.service.resources.privacy import NOTHING
+from tacit.service.resources.guarantees import NO_PROMISE
 
 
 def test_every_card_is_told(shared_shop):
@@ -15,7 +15,7 @@ def test_every_card_is_told(shared_shop):
     for one, thing in zip(told, served.values(), strict=True):
         cards = thing.guarantees()
         assert one["cards"] == [card.to_dict() for card in cards]
-        assert one["sentence"] == (cards[0].sentence if cards else NOTHING)
+        assert one["sentence"] == (cards[0].sentence if cards else NO_PROMISE)
 
 
 def test_the_model_is_proved(shared_shop):
@@ -44,13 +44,13 @@ def test_without_a_card_it_says_so(demo, folder, shops):
         )
     with shops(demo, folder) as shop:
         told = shop.get(None, "/api/guarantees/models/all").json()
-        assert (told["sentence"], told["cards"]) == (NOTHING, [])
+        assert (told["sentence"], told["cards"]) == (NO_PROMISE, [])
         (bound,) = (
             one
             for one in shop.delete("subject", "/api/users/ann").json()["bounded_by"]
             if one["of"] == "models/all"
         )
-        assert (bound["sentence"], bound["epsilon"], bound["unit"]) == (NOTHING, None, None)
+        assert (bound["sentence"], bound["epsilon"], bound["unit"]) == (NO_PROMISE, None, None)
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ from service_process import store_of
 
 from tacit.client import Account, Client, Memory
 from tacit.designs.standard_scheme import Device, State
-from tacit.designs.standard_scheme.drawing import calendar, start
+from tacit.designs.standard_scheme.epochs import calendar_epoch, epoch_start
 from tacit.errors import ConfigError
-from tacit.recommenders.inputs import load_model
+from tacit.recommenders.model_files import load_model
 
 SECRET, OWN = bytes(range(40, 72)), {"gender": "F"}
 HOUR, DAY = 3600, 86_400
@@ -83,7 +83,7 @@ def lives(tables):
 def live(shops, demo, where, clock, history, speak) -> Seen:
     """One account from its creation on, on a service of its own; `speak` is how it speaks."""
     week = 7 * DAY
-    made = start(calendar(1_800_000_000, week), week) + DAY
+    made = epoch_start(calendar_epoch(1_800_000_000, week), week) + DAY
     clock.now, seen = made, Seen()
     with shops(demo, where) as shop, door(shop, clock, seen) as url:
         client = Client(

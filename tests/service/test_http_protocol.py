@@ -11,9 +11,9 @@ import time
 import pytest
 import uvicorn
 
-from tacit.service import http_bodies, http_protocol, serving
-from tacit.service.http_bodies import LONGEST_HEAD
-from tacit.service.http_protocol import MOST_AHEAD
+from tacit.service import http_bodies, http_protocol, processes
+from tacit.service.http_bodies import MOST_HEAD_BYTES
+from tacit.service.http_protocol import MOST_PIPELINED
 
 HOST = b"Host: shop.example\r\n"
 JSON = b"Content-Type: application/json\r\n"
@@ -172,7 +172,7 @@ def test_half_a_request(running):
 def test_requests_far_ahead_of_their_answers(running):
     """A few wait on a connection; what comes behind them is not read, and the connection ends."""
     asked = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
-    few, many = 1 + MOST_AHEAD, 2000
+    few, many = 1 + MOST_PIPELINED, 2000
     assert statuses(exchange(running.port, asked * few, answers=few)) == [200] * few
     assert statuses(exchange(running.port, asked * many, answers=many)) == [200] * few
 
@@ -192,7 +192,7 @@ def test_a_drip_that_is_quick_enough(running):
 
 def test_the_longest_head(running):
     """A head just below the bound is read."""
-    filler = b"X: " + b"a" * (LONGEST_HEAD - 1000) + b"\r\n"
+    filler = b"X: " + b"a" * (MOST_HEAD_BYTES - 1000) + b"\r\n"
     asked = b"GET /healthz HTTP/1.1\r\n" + HOST + filler + b"\r\n"
     assert statuses(exchange(running.port, asked)) == [200]
 
@@ -208,15 +208,15 @@ def test_nothing_was_written_down(running):
 @pytest.fixture
 def impatient(shared_shop, monkeypatch):
     """A server in this process that waits a second and a half for a request; its port."""
-    monkeypatch.setattr(http_protocol, "ARRIVES_WITHIN", 2.0)
-    monkeypatch.setattr(http_bodies, "ARRIVES_WITHIN", 1.5)
+    monkeypatch.setattr(http_protocol, "REQUEST_SECONDS", 2.0)
+    monkeypatch.setattr(http_bodies, "BODY_SECONDS", 1.5)
     yield from served_here(shared_shop)
 
 
 @pytest.fixture
 def bounded(shared_shop, monkeypatch):
     """The same with few connections, which may stay as long as they like."""
-    monkeypatch.setattr(http_protocol, "ARRIVES_WITHIN", 300.0)
+    monkeypatch.setattr(http_protocol, "REQUEST_SECONDS", 300.0)
     monkeypatch.setattr(http_protocol, "MOST_CONNECTIONS", 20)
     yield from served_here(shared_shop)
 
@@ -224,7 +224,7 @@ def bounded(shared_shop, monkeypatch):
 def served_here(shared_shop):
     """Its port, while it runs."""
     app = shared_shop.app
-    config = serving.config_of(shared_shop.service.settings, app)
+    config = processes.server_config(shared_shop.service.settings, app)
     config.lifespan = "off"  # the shop has begun
     server = uvicorn.Server(config)
     with socket.socket() as bound:
@@ -294,7 +294,7 @@ def test_a_bound_on_connections(bounded, wait_until):
 
 def test_a_bound_on_one_address(bounded, monkeypatch, wait_until):
     """One address does not hold all places: beyond its own it is closed, and others come in."""
-    monkeypatch.setattr(http_protocol, "MOST_OF_ONE_ADDRESS", 5)
+    monkeypatch.setattr(http_protocol, "MOST_CONNECTIONS_OF_NETWORK", 5)
     held = [socket.create_connection(("127.0.0.1", bounded)) for _ in range(5)]
     one = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
     wait_until(lambda: exchange(bounded, one) == b"")

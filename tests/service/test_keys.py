@@ -39,7 +39,7 @@ def test_a_key_is_known_by_its_hash(tmp_path):
     """The file lets its key in and does not hold it."""
     file = tmp_path / "keys.json"
     key = add_key(file, "ops", Role.OPERATOR, "shop")
-    assert ring(file).caller(key).role is Role.OPERATOR
+    assert ring(file).find_caller(key).role is Role.OPERATOR
     assert key.rpartition(".")[2] not in file.read_text()
 
 
@@ -47,27 +47,27 @@ def test_a_persons_key_needs_no_file(tmp_path):
     """Any process with the secret knows a person's key, and no other does."""
     file = tmp_path / "none.json"
     key = ring(file).person_key("ann")
-    assert ring(file).caller(key).name == "ann"
-    assert ring(file, secret=b"x" * 32).caller(key) is None
-    assert ring(file, tenant="other").caller(key) is None
+    assert ring(file).find_caller(key).name == "ann"
+    assert ring(file, secret=b"x" * 32).find_caller(key) is None
+    assert ring(file, tenant="other").find_caller(key) is None
 
 
 def test_a_key_of_another_tenant(tmp_path):
     """An entry of another tenant lets nobody in here."""
     file = tmp_path / "keys.json"
     key = add_key(file, "ops", Role.OPERATOR, "elsewhere")
-    assert ring(file).caller(key) is None
-    assert ring(file, tenant="elsewhere").caller(key) is not None
+    assert ring(file).find_caller(key) is None
+    assert ring(file, tenant="elsewhere").find_caller(key) is not None
 
 
 @given(st.text(max_size=200))
 def test_no_text_lets_anybody_in(text):
     """Whatever is not a key is nobody's, and raises nothing."""
     found = ring(Path("/nonexistent/keys.json"))
-    assert found.caller(text) is None
-    assert found.caller(f"tacit_person_{text}") is None
-    assert found.caller(f"tacit_{text}." + "0" * 64) is None
-    assert found.caller(None) is ANONYMOUS
+    assert found.find_caller(text) is None
+    assert found.find_caller(f"tacit_person_{text}") is None
+    assert found.find_caller(f"tacit_{text}." + "0" * 64) is None
+    assert found.find_caller(None) is ANONYMOUS
 
 
 def test_a_changed_key_is_unknown(tmp_path):
@@ -77,9 +77,9 @@ def test_a_changed_key_is_unknown(tmp_path):
     known = ring(file)
     for place in range(len(key)):
         sign = "0" if key[place] != "0" else "1"
-        assert known.caller(key[:place] + sign + key[place + 1 :]) is None
+        assert known.find_caller(key[:place] + sign + key[place + 1 :]) is None
     mixed = key.partition(".")[0] + "." + other.partition(".")[2]
-    assert known.caller(mixed) is None
+    assert known.find_caller(mixed) is None
 
 
 @pytest.mark.parametrize("name", ["", "person", "A", "a b", "../x", "a" * 65, "é", "a\n", "_a"])
@@ -136,7 +136,7 @@ def test_the_commands(place, capsys):
     """add shows a key once, list shows whose keys there are, revoke takes one back."""
     assert main(["keys", "add", str(place), "ops", "--role", "operator", "--json"]) == 0
     key = json.loads(capsys.readouterr().out)["key"]
-    assert ring(place / "keys.json").caller(key).role is Role.OPERATOR
+    assert ring(place / "keys.json").find_caller(key).role is Role.OPERATOR
     assert main(["keys", "list", str(place), "--json"]) == 0
     listed = capsys.readouterr().out
     assert json.loads(listed)["keys"] == [
@@ -144,7 +144,7 @@ def test_the_commands(place, capsys):
     ]
     assert key not in listed
     assert main(["keys", "revoke", str(place), "ops"]) == 0
-    assert ring(place / "keys.json").caller(key) is None
+    assert ring(place / "keys.json").find_caller(key) is None
 
 
 @pytest.mark.parametrize(

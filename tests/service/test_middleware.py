@@ -21,12 +21,12 @@ from tacit.ledger import (
     UnknownBudget,
 )
 from tacit.service import middleware
-from tacit.service.access import Operation
 from tacit.service.deployment import Deployment
-from tacit.service.limits import Limits
+from tacit.service.event_log import EventLog, redirect_library_warnings
+from tacit.service.limits import RateLimits
 from tacit.service.middleware import HEADERS
-from tacit.service.monitoring import Logger, adopt
-from tacit.service.problems import KINDS, Problem, body, of_error
+from tacit.service.operations import Operation
+from tacit.service.problems import KINDS, Problem, problem_body, problem_of_error
 
 
 def test_every_answer_has_its_headers(shared_shop):
@@ -72,7 +72,7 @@ def test_wrong_keys_count_too(demo, shops, folder):
 def test_a_bucket_refills():
     """As many as refilled meanwhile are let through, never more than the burst."""
     now = [0.0]
-    limits = Limits(per_second=2.0, burst=4, clock=lambda: now[0])
+    limits = RateLimits(per_second=2.0, burst=4, clock=lambda: now[0])
 
     def let_through() -> int:
         count = 0
@@ -104,7 +104,7 @@ def test_a_bucket_refills():
 )
 def test_addresses_are_counted_by_network(one, another, same):
     """A subscriber of IPv6 has 2^64 addresses, and one bucket. Names of keys stay what they are."""
-    limits = Limits(per_second=1.0, burst=1, clock=lambda: 0.0)
+    limits = RateLimits(per_second=1.0, burst=1, clock=lambda: 0.0)
     limits.take(f"address/{one}")
     if same:
         with pytest.raises(Problem):
@@ -219,8 +219,8 @@ def test_a_fault_tells_nothing(demo, shops, folder, monkeypatch):
 )
 def test_errors_of_the_library(error, status, kind):
     """Each becomes its own kind of problem, without the sentence that it came with."""
-    problem = of_error(error)
-    told = body(problem.status, problem.detail, problem.kind)
+    problem = problem_of_error(error)
+    told = problem_body(problem.status, problem.detail, problem.kind)
     assert (told["status"], told["type"].rpartition("#")[2]) == (status, kind)
     assert "c4n4ry" not in str(told)
 
@@ -278,7 +278,7 @@ def test_libraries_are_logged_without_their_messages():
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     try:
-        adopt(Logger(stream))
+        redirect_library_warnings(EventLog(stream))
         logging.getLogger("asyncio").error("c4n4ry", exc_info=ValueError("c4n4ry"))
         logging.getLogger("quiet").info("c4n4ry")
     finally:

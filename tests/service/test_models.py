@@ -20,8 +20,10 @@ from tacit.designs.standard_scheme import StandardScheme
 from tacit.designs.xmap import XMap
 from tacit.errors import ConfigError, ModelFileError
 from tacit.recommenders.baselines import ItemKNN, Popularity
-from tacit.service.deployment import Deployment, Section
-from tacit.service.models import LONGEST_LIST, ServedModel
+from tacit.service.deployment import Deployment
+from tacit.service.kinds import installed_kinds
+from tacit.service.served_models import LONGEST_LIST, ServedModel
+from tacit.service.served_things import Section
 
 SLOW = settings(
     max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -47,7 +49,7 @@ def test_it_says_what_is_served(shared_shop):
     lists, films = shared_shop.get(None, "/api/models").json()["models"]
     assert (lists["name"], lists["kind"]) == ("lists", "private")
     assert len(lists["device"]) == 64
-    served = shared_shop.service.deployment.all(ServedModel)["films"]
+    served = shared_shop.service.deployment.find_all(ServedModel)["films"]
     assert films == {
         "name": "films",
         "kind": "xmap",
@@ -73,7 +75,7 @@ def test_pages_are_the_catalogue(shared_shop, limit):
         assert len(page["items"]) <= limit
         found += page["items"]
         after = None if page["next"] is None else {"after": page["next"]}
-    model = shared_shop.service.deployment.all(ServedModel)["films"].model
+    model = shared_shop.service.deployment.find_all(ServedModel)["films"].model
     domains = model.catalogue_.domains.tolist()
     assert found == [
         {
@@ -141,7 +143,7 @@ def test_a_scale_is_named_where_the_file_has_none(tmp_path, ratings):
         ServedModel.from_section(section(tmp_path, **asked))
     served = ServedModel.from_section(section(tmp_path, **asked, scale="0:10:0"))
     assert served.scale == RatingScale(0, 10, 0)
-    assert served.known({"1": 9.5, "2": 11.0, "no": 1.0}) == {"1": 9.5}
+    assert served.usable_ratings({"1": 9.5, "2": 11.0, "no": 1.0}) == {"1": 9.5}
 
 
 @pytest.mark.parametrize(
@@ -168,7 +170,7 @@ def test_a_file_that_is_no_model_is_refused(folder):
     content[-40] ^= 1
     (folder / "films.tacit").write_bytes(content)
     with pytest.raises(ModelFileError, match="damaged"):
-        Deployment.read(folder)
+        Deployment.read(folder, installed_kinds())
 
 
 def test_texts_as_ids(tmp_path, ratings):
@@ -189,7 +191,7 @@ def test_texts_as_ids(tmp_path, ratings):
 
 def test_the_list_of_nobody_is_a_prefix_of_the_longest(shared_shop):
     """The list that is made once for everybody is the model's, at any length."""
-    served = shared_shop.service.deployment.all(ServedModel)["films"]
+    served = shared_shop.service.deployment.find_all(ServedModel)["films"]
     for n in (1, 10, LONGEST_LIST):
         wanted = [(r.item_id, r.score, r.rank) for r in served.model.recommend(history={}, n=n)]
         assert [(r.item_id, r.score, r.rank) for r in served.recommend({}, n)] == wanted

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.designs.xmap import serve as demo_models
-from tacit.service.demo import book_titles, film_titles
+from tacit.service.demo_data import book_titles, film_titles
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 from tacit.ledger import Cap, Charge, Cost, Holder, Request
 from tacit.ledger.chain import START
-from tacit.service.resources import about
+from tacit.service.resources import log_overview
 
 ANN, FILMS = Holder.subject("demo", "ann"), Holder.dataset("demo", "some films")
 
@@ -40,7 +40,7 @@ def days(shop):
 
 def test_a_day_is_what_was_charged_on_it(spent, monkeypatch):
     """Requests, charges and sums of each kind; what comes later is added, in small portions too."""
-    monkeypatch.setattr(about, "AT_ONCE", 2)
+    monkeypatch.setattr(log_overview, "ENTRIES_AT_ONCE", 2)
     (day,) = days(spent)
     wanted = {"counted_in": "epsilon, in nats", "charges": 2, "amount": "0.5"}
     assert day["spent"] == [{"kind": kind, **wanted} for kind in ("dataset", "subject")]
@@ -53,8 +53,8 @@ def test_a_day_is_what_was_charged_on_it(spent, monkeypatch):
 
 def test_a_long_log_is_read_from_answer_to_answer(spent, monkeypatch):
     """An answer never takes longer than its share; it says how far it came."""
-    monkeypatch.setattr(about, "AT_ONCE", 1)
-    monkeypatch.setattr(about, "READS_WITHIN", 0.0)
+    monkeypatch.setattr(log_overview, "ENTRIES_AT_ONCE", 1)
+    monkeypatch.setattr(log_overview, "READING_SECONDS", 0.0)
     first, second = (spent.get("operator", "/api/operations").json() for _ in range(2))
     assert first["read"] + 1 == second["read"] < second["entries"]
 

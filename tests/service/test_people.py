@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit.service.keys import Role
-from tacit.service.limits import Newcomers
+from tacit.service.limits import VisitorLimits
 from tacit.service.problems import Problem
 
 SLOW = settings(
@@ -27,7 +27,7 @@ def visit(shop, token):
 def test_a_key_is_that_persons(shop):
     """The operator gets a person's key; with it she is known by her name, and by no other."""
     told = shop.post("operator", "/api/people", json={"name": "zoe"}).json()
-    assert shop.service.keys.caller(told["key"]).name == "zoe"
+    assert shop.service.keys.find_caller(told["key"]).name == "zoe"
     shop.keys["zoe"] = told["key"]
     assert shop.get("zoe", "/api/recommend/zoe").status_code == 200
     assert shop.get("zoe", "/api/recommend/ann").status_code == 404
@@ -64,7 +64,7 @@ def test_a_visitor_is_her_token(shared_shop, token, other):
     assert told.status_code == 200
     assert visit(shared_shop, token).content == told.content
     assert (visit(shared_shop, other).json()["name"] == told.json()["name"]) == (token == other)
-    caller = shared_shop.service.keys.caller(told.json()["key"])
+    caller = shared_shop.service.keys.find_caller(told.json()["key"])
     assert (caller.name, caller.role) == (told.json()["name"], Role.SUBJECT)
     assert token not in told.text
 
@@ -112,7 +112,7 @@ def test_an_address_takes_so_many_new_names(demo, folder, shops):
 def test_newcomers_are_counted_by_network():
     """Addresses of one /64 are one, other ones are not, and an hour later there is room."""
     now = [0.0]
-    newcomers = Newcomers(2, clock=lambda: now[0])
+    newcomers = VisitorLimits(2, clock=lambda: now[0])
     newcomers.admit("2001:db8::1", "a")
     newcomers.admit("2001:db8::2", "b")
     with pytest.raises(Problem):
@@ -126,7 +126,7 @@ def test_newcomers_are_counted_by_network():
 def test_memory_of_newcomers_is_bounded(monkeypatch):
     """The name that was away longest is forgotten, and counts as new when it comes back."""
     monkeypatch.setattr("tacit.service.limits.MOST_BUCKETS", 2)
-    newcomers = Newcomers(4, clock=lambda: 0.0)
+    newcomers = VisitorLimits(4, clock=lambda: 0.0)
     for name in ("a", "b", "a", "c"):
         newcomers.admit("192.0.2.1", name)
     newcomers.admit("192.0.2.1", "a")

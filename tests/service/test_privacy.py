@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from ledger_requests import by_hand
 
 from tacit.ledger import Balance, Cap, Charge, Cost, Holder, Request
-from tacit.ledger.requests import ATTO, LARGEST, MICRO, Unit
-from tacit.service.resources import privacy
-from tacit.service.resources.privacy import Budget
+from tacit.ledger.amounts import ATTO, LARGEST_AMOUNT, MICRO, Unit
+from tacit.service.resources import budgets
+from tacit.service.resources.budgets import describe_budget
 
-AMOUNTS = st.integers(1, LARGEST)
+AMOUNTS = st.integers(1, LARGEST_AMOUNT)
 
 
 def spend(shop, holder, cost, key="some-key"):
@@ -30,7 +30,7 @@ def test_amounts_are_exact(cap, share, delta, part):
     spent, gone = int(share * cap), int(part * delta)
     holder = Holder.subject("shop", "ann")
     cap_of_both = Cap(Unit.APPROXIMATE, cap, delta)
-    told = Budget.of(Balance(1, holder, cap_of_both, spent, gone, epoch_spent=spent))
+    told = describe_budget(Balance(1, holder, cap_of_both, spent, gone, epoch_spent=spent))
     assert Fraction(told.cap) * MICRO == cap
     assert Fraction(told.spent) * MICRO == Fraction(told.spent_in_epoch) * MICRO == spent
     assert Fraction(told.spent) + Fraction(told.left) == Fraction(told.cap)
@@ -173,7 +173,7 @@ def test_a_log_that_did_not_grow_is_not_replayed_again(shop, monkeypatch):
 
 def test_a_long_replay_goes_on(shop, monkeypatch):
     """Where a replay takes longer than an answer may, that says so, and a later one has it."""
-    monkeypatch.setattr(privacy, "WAIT", 0.05)
+    monkeypatch.setattr(budgets, "REPLAY_SECONDS", 0.05)
     go = threading.Event()
     calls = counted(shop, monkeypatch, before=lambda: go.wait())
     for _ in range(2):

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tacit.service.models import ServedModel, feedback_state
+from tacit.service.served_models import ServedModel
+from tacit.service.stored_ratings import ratings_state_name
 
 SLOW = settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -20,7 +21,7 @@ HISTORIES = st.dictionaries(st.sampled_from(ITEMS), st.sampled_from([1.0, 2.0, 3
 
 def own_list(shop, history, n):
     """What the model itself recommends, as the service writes it."""
-    model = shop.service.deployment.all(ServedModel)["films"].model
+    model = shop.service.deployment.find_all(ServedModel)["films"].model
     own = {int(item): stars for item, stars in history.items()}
     return [
         {
@@ -62,7 +63,7 @@ def test_a_history_is_used_and_forgotten(shared_shop, history, n):
     told = shared_shop.post("subject", "/api/recommend", json=asked)
     assert told.json()["items"] == own_list(shared_shop, history, n)
     assert ledger.head == head
-    assert ledger.state(f"demo/{feedback_state('ann')}") is None
+    assert ledger.state(f"demo/{ratings_state_name('ann')}") is None
 
 
 def test_without_feedback_it_is_everybodys(shared_shop):

@@ -17,8 +17,8 @@ from tacit.designs.prec.serve.steps import RoundsState, RoundSteps, number_of
 from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Request
 from tacit.randomness import replay, secure, simulation
-from tacit.service import Service, Settings
-from tacit.service.idempotency import salted, unsalted
+from tacit.service import Settings, open_service
+from tacit.service.idempotency import add_salt, remove_salt
 
 FILMS = "/api/rounds/films"
 NAMES = st.from_regex(r"[a-z0-9][a-z0-9_-]{0,8}", fullmatch=True)
@@ -119,9 +119,9 @@ def test_one_voter_more_over_http(demo, folder, shops):
     """
     toml = folder / "tacit.toml"
     toml.write_text(toml.read_text().replace("clients = 20\n", "clients = 64\n"))
-    Service.open(Settings(folder)).close()
+    open_service(Settings(folder)).close()
     with shops(demo, folder) as shop:
-        served = shop.service.deployment.all(ServedRounds)["films"]
+        served = shop.service.deployment.find_all(ServedRounds)["films"]
         served.begin(shop.service)
     copy = folder.parent / "copy"
     shutil.copytree(folder, copy)
@@ -146,7 +146,7 @@ def test_one_voter_more_over_http(demo, folder, shops):
                 post(client, "recommendations")
                 post(client, "feedback", json={"liked": True})
             post("operator", "open", json={"candidates": [1, 2, 3], "votes": {"v00": 1}})
-            state = unsalted(shop.service.ledger.state("demo/rounds/films"))
+            state = remove_salt(shop.service.ledger.state("demo/rounds/films"))
             told.append(seen(state, served.settings, clients))
     (numbers, cast, survivors), (their_numbers, theirs, others) = told
     assert {k: v for k, v in their_numbers.items() if k != "a"} == numbers
@@ -190,7 +190,7 @@ def test_the_forgotten_have_no_number():
 
 def test_the_card_states_the_assumption(shop):
     """The key, its secrecy, and the chance of two equal numbers stand on each card of a run."""
-    for card in shop.service.deployment.all(ServedRounds)["films"].guarantees():
+    for card in shop.service.deployment.find_all(ServedRounds)["films"].guarantees():
         (said,) = [one for one in card.assumptions if "number" in one and "name" in one]
         for part in ("HMAC-SHA256", "secret", "pseudo-random", "1e-32"):
             assert part in said
@@ -199,20 +199,20 @@ def test_the_card_states_the_assumption(shop):
 def test_a_run_of_an_earlier_version(folder):
     """A run whose voters were numbered in the order of their names is refused: by its format, at
     the start."""
-    service = Service.open(Settings(folder))
-    served = service.deployment.all(ServedRounds)["films"]
+    service = open_service(Settings(folder))
+    served = service.deployment.find_all(ServedRounds)["films"]
     run = PRec(served.settings, randomness=secure()).to_bytes()
     head = json.dumps([1, [1, 2], [], {}, {"ann": 1, "bob": 2}, 2, []]).encode()
     request = Request("demo", "test", "begin", "once", b"")
     service.ledger.release(
         request,
         [],
-        lambda source, _: (b"", salted(source, head + b"\n" + run)),
+        lambda source, _: (b"", add_salt(source, head + b"\n" + run)),
         state="demo/rounds/films",
     )
     service.close()
     with pytest.raises(ConfigError) as told:
-        Service.open(Settings(folder))
+        open_service(Settings(folder))
     for part in ("rounds.films cannot be gone on from", "format 1", "format 2", "another version"):
         assert part in str(told.value)
     with pytest.raises(ModelFileError):

@@ -17,10 +17,10 @@ from tacit.designs.prec.serve.steps import RoundsState, RoundSteps
 from tacit.errors import ConfigError
 from tacit.ledger import Holder
 from tacit.randomness import replay, secure, simulation
-from tacit.service import Service, Settings, create_app
-from tacit.service.deployment import Section
-from tacit.service.idempotency import unsalted
+from tacit.service import Settings, create_app, open_service
+from tacit.service.idempotency import remove_salt
 from tacit.service.keys import Role, add_key
+from tacit.service.served_things import Section
 
 FILMS = "/api/rounds/films"
 LONG = "t" * 64
@@ -37,7 +37,7 @@ def shop(demo, folder, shops):
 @pytest.fixture
 def small(shop) -> ServedRounds:
     """The demonstration's run, with few voters and clients, before it began."""
-    served = shop.service.deployment.all(ServedRounds)["films"]
+    served = shop.service.deployment.find_all(ServedRounds)["films"]
     object.__setattr__(served, "settings", PRecSettings(**SETTINGS))
     served.__dict__.pop("steps", None)
     return served
@@ -50,7 +50,7 @@ def post(shop, name: str, what: str, **given):
 
 
 def kept(shop) -> RoundsState:
-    return RoundsState.decode(unsalted(shop.service.ledger.state("demo/rounds/films")))
+    return RoundsState.decode(remove_salt(shop.service.ledger.state("demo/rounds/films")))
 
 
 def begun(shop, votes: dict[str, int] | None = None) -> None:
@@ -124,7 +124,7 @@ def test_one_round_after_the_other(shop, small):
 
 def test_the_run_is_charged_once(shop):
     """All clients' views together are charged when the run begins, and never again."""
-    served = shop.service.deployment.all(ServedRounds)["films"]
+    served = shop.service.deployment.find_all(ServedRounds)["films"]
     holder = Holder.dataset("demo", "rounds-films")
     assert shop.service.ledger.balance(holder).spent == 0
     for _ in range(2):
@@ -371,7 +371,7 @@ def test_the_longest_names_are_served(tmp_path):
         for name in names
     ]
     (tmp_path / "tacit.toml").write_text("\n".join([f'tenant = "{LONG}"', *tables]))
-    service = Service.open(Settings(tmp_path, answer_within=300))
+    service = open_service(Settings(tmp_path, answer_within=300))
     operator = add_key(service.settings.keys, "boss", Role.OPERATOR, LONG)
     hers = service.keys.person_key("p" * 64)
     body = {"candidates": [1, 2], "votes": {"p" * 64: 1}}
@@ -385,11 +385,11 @@ def test_the_longest_names_are_served(tmp_path):
         for number, name in enumerate(names):
             ask(operator, "POST", f"/api/rounds/{name}/open", json=body)
             ask(hers, "POST", f"/api/rounds/{name}/recommendations")
-            runs = service.deployment.all(ServedRounds).values()
+            runs = service.deployment.find_all(ServedRounds).values()
             kept = [service.ledger.state(f"{LONG}/{run.state}") for run in runs]
             assert len([one for one in kept if one is not None]) == number + 1
         ask(hers, "DELETE", f"/api/users/{'p' * 64}")
-    Service.open(Settings(tmp_path)).close()
+    open_service(Settings(tmp_path)).close()
 
 
 @pytest.mark.parametrize(

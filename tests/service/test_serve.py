@@ -82,22 +82,22 @@ def test_a_process_above_that_is_killed(two_workers, wait_until):
 
 def test_a_signal_during_the_start(folder, monkeypatch):
     """It ends as soon as it can, and never says that it is up."""
-    from tacit.service import Service, Settings, serving
+    from tacit.service import Settings, open_service, processes
 
-    opened, told = Service.open, []
+    told = []
 
     def stopped(settings):
         os.kill(os.getpid(), signal.SIGTERM)
-        return opened(settings)
+        return open_service(settings)
 
     def ready(address):
         told.append(address)
         os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr(Service, "open", stopped)
-    monkeypatch.setattr(serving, "adopt", lambda _: None)
-    monkeypatch.setattr(serving, "leave", lambda: None)
-    serving.serve(Settings(folder, port=0), ready)
+    monkeypatch.setattr(processes, "open_service", stopped)
+    monkeypatch.setattr(processes, "redirect_library_warnings", lambda _: None)
+    monkeypatch.setattr(processes, "exit_soon", lambda: None)
+    processes.serve(Settings(folder, port=0), ready)
     assert told == []
 
 
@@ -178,7 +178,7 @@ def test_visitors_are_warned_of(folder, capsys, monkeypatch):
     """Where a name has a budget and visitors take names, that is said; in --json in the object."""
     said = "each new name has a new budget"
     for flags, warned in (("--visitors", True), ("--no-visitors", False)):
-        monkeypatch.setattr("tacit.service.serving.serve", lambda _, ready: ready("http://here"))
+        monkeypatch.setattr("tacit.service.processes.serve", lambda _, ready: ready("http://here"))
         assert main(["serve", str(folder), flags]) == 0
         assert (said in capsys.readouterr().err) is warned
         assert main(["serve", str(folder), "--json", flags]) == 0
@@ -193,7 +193,7 @@ def test_visitors_are_warned_of(folder, capsys, monkeypatch):
 def test_visitors_who_cost_nothing_are_not_warned_of(folder, capsys, monkeypatch):
     """Models and disclosures charge nobody, so a new name is worth nothing there."""
     (folder / "tacit.toml").write_text('tenant = "demo"\n[models.films]\nfile = "films.tacit"\n')
-    monkeypatch.setattr("tacit.service.serving.serve", lambda _, ready: ready("http://here"))
+    monkeypatch.setattr("tacit.service.processes.serve", lambda _, ready: ready("http://here"))
     assert main(["serve", str(folder), "--json", "--visitors"]) == 0
     assert "new name" not in capsys.readouterr().out
 
@@ -207,7 +207,7 @@ def test_visitors_who_cost_nothing_are_not_warned_of(folder, capsys, monkeypatch
 )
 def test_what_is_warned_of(folder, capsys, monkeypatch, flags, said):
     """A second place that a restore moves back as well, and a bound that a proxy takes away."""
-    monkeypatch.setattr("tacit.service.serving.serve", lambda _, ready: ready("http://here"))
+    monkeypatch.setattr("tacit.service.processes.serve", lambda _, ready: ready("http://here"))
     assert main(["serve", str(folder), "--no-visitors", *flags]) == 0
     assert said in capsys.readouterr().err
     elsewhere = "postgresql://second.example/heads"

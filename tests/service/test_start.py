@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacit.errors import ConfigError
-from tacit.service import Service, Settings
+from tacit.service import Settings, open_service
 
 FILMS = "/api/rounds/films"
 
@@ -28,31 +28,31 @@ def test_a_run_with_other_settings(begun):
     """A run that began is refused under other settings of equal cost: which, and what to do."""
     change(begun, "voters = 1000", "voters = 1001")
     with pytest.raises(ConfigError) as told:
-        Service.open(Settings(begun))
+        open_service(Settings(begun))
     for part in ("tacit.toml", "rounds.films", "(voters)", "name the new run anew"):
         assert part in str(told.value)
 
 
 def test_a_run_anew(begun):
     """The same settings go on, and other ones begin under another name."""
-    Service.open(Settings(begun)).close()
+    open_service(Settings(begun)).close()
     change(begun, "[rounds.films]", "[rounds.more]")
     change(begun, "voters = 1000", "voters = 1001")
-    Service.open(Settings(begun)).close()
+    open_service(Settings(begun)).close()
 
 
 def test_a_run_that_cannot_be_gone_on_from(begun, monkeypatch):
     """Gates that were drawn for another division of epsilon are told at the start as well."""
     monkeypatch.setattr("tacit.designs.prec.curator.Curator._gate_numbers", lambda _: (1, 2, 3.0))
     with pytest.raises(ConfigError, match=r"rounds\.films cannot be gone on from"):
-        Service.open(Settings(begun))
+        open_service(Settings(begun))
 
 
 def test_a_budget_with_another_cap(demo, folder):
     """Other settings of another cost are told with the budget that they would have changed."""
-    Service.open(Settings(folder)).close()
+    open_service(Settings(folder)).close()
     change(folder, "\nepsilon = 20\n", "\nepsilon = 21\n")
     with pytest.raises(ConfigError) as told:
-        Service.open(Settings(folder))
+        open_service(Settings(folder))
     for part in ("tacit.toml", "rounds-films", "for life", "another name"):
         assert part in str(told.value)

@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.service.http_bodies import DEEPEST, LONGEST_TEXT, Refused, parse, spelled
+from tacit.service.strict_json import (
+    MOST_CHARACTERS,
+    MOST_LEVELS,
+    RefusedContent,
+    encode_json,
+    parse_json,
+)
 
 REFUSED = {
     "nothing": b"",
@@ -50,7 +56,7 @@ REFUSED = {
     "private use": '"\ue000"'.encode(),
     "unassigned": '"\U000e0080"'.encode(),
     "a megabyte of text": b'"' + b"a" * 2**20 + b'"',
-    "a long key": b'{"' + b"a" * (LONGEST_TEXT + 1) + b'": 1}',
+    "a long key": b'{"' + b"a" * (MOST_CHARACTERS + 1) + b'": 1}',
     "two values": b"1 2",
     "comment": b"/* */ 1",
     "comma at the end": b"[1,]",
@@ -66,8 +72,8 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(name):
     """Each is refused in a sentence that holds nothing of it."""
-    with pytest.raises(Refused) as refused:
-        parse(REFUSED[name])
+    with pytest.raises(RefusedContent) as refused:
+        parse_json(REFUSED[name])
     assert len(str(refused.value)) < 80
 
 
@@ -85,32 +91,32 @@ ACCEPTED = st.recursive(
 @given(ACCEPTED)
 def test_what_others_write_is_read(value):
     """Whatever a plain writer makes of plain values comes back as it was, and again as written."""
-    parsed = parse(json.dumps(value).encode())
+    parsed = parse_json(json.dumps(value).encode())
     assert parsed == value
-    assert json.loads(spelled(parsed)) == value
+    assert json.loads(encode_json(parsed)) == value
 
 
 @given(st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
 def test_anything_is_read_or_refused(data):
     """No bytes raise anything but Refused."""
     try:
-        value = parse(data)
-    except Refused:
+        value = parse_json(data)
+    except RefusedContent:
         return
-    assert parse(spelled(value)) == value
+    assert parse_json(encode_json(value)) == value
 
 
 def test_as_deep_as_is_said():
     """The deepest that is said is read; brackets inside of texts do not count."""
-    assert parse(b"[" * DEEPEST + b"]" * DEEPEST)
-    assert parse(json.dumps("[{" * 1000).encode()) == "[{" * 1000
-    assert parse(json.dumps('"\\[' * 1000).encode()) == '"\\[' * 1000
+    assert parse_json(b"[" * MOST_LEVELS + b"]" * MOST_LEVELS)
+    assert parse_json(json.dumps("[{" * 1000).encode()) == "[{" * 1000
+    assert parse_json(json.dumps('"\\[' * 1000).encode()) == '"\\[' * 1000
 
 
 @pytest.mark.parametrize("text", [b"-0.0", b"-0", b"5e-324", b"-1e-310", b"1e-999"])
 def test_nothing_is_zero(text):
     """Minus zero and what is too small for full precision are zero, without a sign."""
-    assert spelled(parse(text)) in (b"0", b"0.0")
+    assert encode_json(parse_json(text)) in (b"0", b"0.0")
 
 
 @pytest.mark.parametrize(
@@ -128,6 +134,6 @@ def test_nothing_is_zero(text):
 def test_no_input_is_slow(data):
     """64 KiB of the worst input take no more than seconds of processor time, on any machine."""
     begun = time.process_time()
-    with contextlib.suppress(Refused):
-        parse(data)
+    with contextlib.suppress(RefusedContent):
+        parse_json(data)
     assert time.process_time() - begun < 5  # an evil pattern would need minutes

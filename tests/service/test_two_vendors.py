@@ -315,7 +315,7 @@ def until_true(question):
 def opened(one):
     """Its ledger as it stands: of one in a file a copy."""
     settings = Settings.gather(one.folder, {}, {})
-    if settings.store is None:
+    if settings.ledger_file is None:
         with open_ledger(settings.ledger, second=settings.second) as ledger:
             yield ledger
         return

@@ -7,9 +7,10 @@ import json
 import pytest
 
 from tacit.ledger import Cap, Charge, Cost, Holder, LedgerUnavailable, Request
-from tacit.service.idempotency import Kept
-from tacit.service.models import ServedModel, feedback_state
 from tacit.service.resources import people
+from tacit.service.served_models import ServedModel
+from tacit.service.served_things import PersonalState
+from tacit.service.stored_ratings import ratings_state_name
 
 RATING = {"model": "films", "item": "1", "stars": 5}
 
@@ -29,7 +30,7 @@ def test_nothing_is_kept_afterwards(shop):
     assert shop.delete("subject", "/api/users/ann").status_code == 200
     assert kept(shop) == []
     assert shop.get("subject", "/api/recommend/ann").json() == everybodys
-    state = shop.service.ledger.state(f"demo/{feedback_state('ann')}")
+    state = shop.service.ledger.state(f"demo/{ratings_state_name('ann')}")
     assert state is not None
     assert state[16:] == b"{}"
     rate(shop)
@@ -154,9 +155,9 @@ def test_every_noun_is_asked(shop, monkeypatch):
             votes.pop(user, None)
             return json.dumps(votes).encode()
 
-        return [Kept("votes/all", "your votes", without)]
+        return [PersonalState("votes/all", "your votes", without)]
 
-    monkeypatch.setattr(ServedModel, "forget", forget, raising=False)
+    monkeypatch.setattr(ServedModel, "personal_states", forget)
     told = shop.delete("subject", "/api/users/ann").json()
     assert told["gone"].count("your votes") == 1
     assert json.loads(ledger.state(name)) == {"bob": 2}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from service_process import store_of
 
 from tacit.ledger import Cap, Charge, Cost, Holder, Request
-from tacit.service.idempotency import SALT
+from tacit.service.idempotency import SALT_BYTES
 
 
 def readable(shop, operations, valid):
@@ -66,5 +66,5 @@ def test_stored_answers_hold_nothing_that_was_said(shop):
     assert shop.delete("other", "/api/feedback").is_success
     with store_of(shop.folder) as database:
         answers = database.execute("SELECT answer FROM ledger_answers").fetchall()
-    stored = {bytes(row[0])[SALT:] for row in answers}
+    stored = {bytes(row[0])[SALT_BYTES:] for row in answers}
     assert stored == {b'200 application/json\n{"done":true}'}

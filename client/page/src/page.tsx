@@ -9,7 +9,7 @@ import { useVisit } from "./visitor/visit";
 
 export function Page() {
   const route = useRoute();
-  const begun = useVisit(route !== "operator");
+  const visitState = useVisit(route !== "operator");
   const main = useRef<HTMLElement>(null);
   const first = useRef(true);
   useEffect(() => {
@@ -20,12 +20,12 @@ export function Page() {
     }
     // Focus moves to the heading, for people who cannot see that the page changed.
     scrollTo(0, 0);
-    heading(main.current)?.focus({ preventScroll: true });
+    findHeading(main.current)?.focus({ preventScroll: true });
   }, [route]);
   return (
     <>
       <header class="top">
-        <button type="button" class="skip" onClick={() => heading(main.current)?.focus()}>
+        <button type="button" class="skip" onClick={() => findHeading(main.current)?.focus()}>
           Skip to the content
         </button>
         <div class="wide">
@@ -44,7 +44,7 @@ export function Page() {
         </div>
       </header>
       <main ref={main} class="wide">
-        {route === "operator" ? <Operator /> : <VisitorSteps step={route} begun={begun} />}
+        {route === "operator" ? <Operator /> : <VisitorSteps step={route} state={visitState} />}
       </main>
       <footer>
         <div class="wide">
@@ -65,7 +65,7 @@ const TITLES = {
 };
 
 /** Of what is shown. The address cannot name it: it names the step. */
-function heading(main: HTMLElement | null): HTMLElement | null {
+function findHeading(main: HTMLElement | null): HTMLElement | null {
   return main?.querySelector("h1") ?? null;
 }
 

@@ -12,12 +12,12 @@
  * same bytes in both languages.
  */
 
-import { compare, equal, hex, word, type Bytes } from "../bytes.js";
+import { compareBytes, equalBytes, toHex, firstWord, type Bytes } from "../bytes.js";
 import type { ItemId } from "../items.js";
-import type { Store } from "../memory.js";
-import { checkSecret, hmac, keyOf, type Secret } from "../randomness.js";
-import { Refused } from "../refused.js";
-import { limitMicros, type Limits, limitsOf } from "./limits.js";
+import type { Store } from "../stores.js";
+import { checkSecret, hmac, importSecret, type Secret } from "../randomness.js";
+import { Refusal } from "../refusal.js";
+import { limitMicros, type Limits, completeLimits } from "./limits.js";
 import {
   catalogueDigest,
   MICRO,
@@ -27,8 +27,8 @@ import {
   type Campaign,
   type Clusters,
 } from "./messages.js";
-import { pairs, sensedSets } from "./sensing.js";
-import { general } from "./spelling.js";
+import { itemPairs, sensedSets } from "./sensing.js";
+import { formatGeneral } from "./formatting.js";
 
 /** The epsilon that was spent, in millionths, and the bytes that were sent. */
 export interface Answer {
@@ -48,7 +48,7 @@ export type History = ReadonlyMap<ItemId, number>;
 /** One person's device. secret: the account's. memory: what was sent before. */
 export class Device {
   private readonly limits: Limits;
-  private readonly key: () => Promise<CryptoKey>;
+  private readonly importKey: () => Promise<CryptoKey>;
 
   constructor(
     secret: Secret,
@@ -56,8 +56,8 @@ export class Device {
     limits: Partial<Limits> = {},
   ) {
     checkSecret(secret);
-    this.limits = limitsOf(limits);
-    this.key = () => keyOf(secret);
+    this.limits = completeLimits(limits);
+    this.importKey = () => importSecret(secret);
   }
 
   /**
@@ -67,22 +67,22 @@ export class Device {
    * is never answered in part.
    */
   async report(campaign: Campaign, catalogue: readonly ItemId[], history: History): Promise<Report> {
-    const name = hex(await campaign.digest());
+    const name = toHex(await campaign.digest());
     // In turns: two campaigns at once must not both find room in the lifetime.
-    return this.memory.turn(async () => {
+    return this.memory.runExclusively(async () => {
       const answers = await this.memory.read();
-      const earlier = answers.get(name);
-      if (earlier !== undefined) return Report.decode(earlier.sent);
-      await this.check(campaign, catalogue, [...answers.values()]);
-      const noise = new Noise(await this.key(), campaign);
-      const report = await answer(campaign, catalogue, history, noise);
+      const earlierAnswer = answers.get(name);
+      if (earlierAnswer !== undefined) return Report.decode(earlierAnswer.sent);
+      await this.checkCampaign(campaign, catalogue, [...answers.values()]);
+      const noise = new Noise(await this.importKey(), campaign);
+      const report = await answerCampaign(campaign, catalogue, history, noise);
       // Remembered before it is sent: a crash in between must not lead to a second draw.
       await this.memory.write(new Map([[name, { epsilon: campaign.epsilon, sent: report.encode() }]]));
       return report;
     });
   }
 
-  private async check(
+  private async checkCampaign(
     campaign: Campaign,
     catalogue: readonly ItemId[],
     answers: readonly Answer[],
@@ -92,33 +92,33 @@ export class Device {
     refuseIf(epsilon === NO_NOISE, "this campaign asks for answers without noise");
     refuseIf(
       !(epsilon <= limitMicros(this.limits.epsilon)),
-      `this campaign asks for epsilon ${general(epsilon / MICRO, 10)}; this device ` +
-        `gives at most ${general(this.limits.epsilon, 10)} in one campaign`,
+      `this campaign asks for epsilon ${formatGeneral(epsilon / MICRO, 10)}; this device ` +
+        `gives at most ${formatGeneral(this.limits.epsilon, 10)} in one campaign`,
     );
     refuseIf(
       !(total <= limitMicros(this.limits.lifetime)),
-      `with this campaign, epsilon adds up to ${general(total / MICRO, 10)}; this device gives ` +
-        `${general(this.limits.lifetime, 10)} in all`,
+      `with this campaign, epsilon adds up to ${formatGeneral(total / MICRO, 10)}; this device gives ` +
+        `${formatGeneral(this.limits.lifetime, 10)} in all`,
     );
-    const stated = this.limits.units.includes(campaign.unit);
-    refuseIf(!stated, `this campaign protects a ${campaign.unit} only`);
+    const isUnitAllowed = this.limits.units.includes(campaign.unit);
+    refuseIf(!isUnitAllowed, `this campaign protects a ${campaign.unit} only`);
     if (campaign.namesPair) this.checkRatedPairs(answers);
     const fits =
       catalogue.length === campaign.items &&
-      equal(await catalogueDigest(catalogue), campaign.catalogue);
+      equalBytes(await catalogueDigest(catalogue), campaign.catalogue);
     refuseIf(!fits, "this campaign was made for another list of items");
     // Twice the same item could lie in two sets, and one rating then change two bits.
-    const twice = new Set(catalogue).size !== catalogue.length;
-    refuseIf(twice, "this campaign's list names an item twice");
+    const hasRepeatedItem = new Set(catalogue).size !== catalogue.length;
+    refuseIf(hasRepeatedItem, "this campaign's list names an item twice");
   }
 
   private checkRatedPairs(answers: readonly Answer[]): void {
     const { ratedPairs, mostRatedPairs } = this.limits;
     refuseIf(!ratedPairs, "this campaign asks about items that its owner rated, which shows them");
-    const named = answers.filter((earlier) => earlier.sent.length === RATED_REPORT_BYTES).length;
+    const namedPairs = answers.filter((earlier) => earlier.sent.length === RATED_REPORT_BYTES).length;
     refuseIf(
-      named >= mostRatedPairs,
-      `this device has named ${named} pairs of items that its owner rated; it names at ` +
+      namedPairs >= mostRatedPairs,
+      `this device has named ${namedPairs} pairs of items that its owner rated; it names at ` +
         `most ${mostRatedPairs} in all`,
     );
   }
@@ -142,8 +142,8 @@ class Noise {
    * The noise depends on the true bit: where memory is lost and the bit has changed, it is drawn
    * afresh, and what went out before does not show by how much.
    */
-  async released(question: number, bit: boolean): Promise<boolean> {
-    const coin = word(await this.draw(`coin ${question} ${Number(bit)}`)) >> 11n;
+  async releaseBit(question: number, bit: boolean): Promise<boolean> {
+    const coin = firstWord(await this.draw(`coin ${question} ${Number(bit)}`)) >> 11n;
     return bit === coin < BigInt(this.campaign.truth);
   }
 
@@ -152,18 +152,18 @@ class Noise {
     const drawn = await Promise.all(
       [...items].map(async (item) => ({ item, place: await this.draw(`use ${item}`) })),
     );
-    drawn.sort((one, other) => compare(one.place, other.place));
+    drawn.sort((one, other) => compareBytes(one.place, other.place));
     return drawn.slice(0, count).map(({ item }) => item);
   }
 }
 
-async function answer(
+async function answerCampaign(
   campaign: Campaign,
   catalogue: readonly ItemId[],
   history: History,
   noise: Noise,
 ): Promise<Report> {
-  const ticket = word(await noise.draw("ticket"));
+  const ticket = firstWord(await noise.draw("ticket"));
   const rated = new Set<number>();
   let liked = new Set<number>();
   catalogue.forEach((item, number) => {
@@ -174,34 +174,33 @@ async function answer(
   });
   let pair: [number, number] | undefined;
   let truths: boolean[];
-  if (campaign.senses) {
+  if (campaign.hasSensedSets) {
     const cap = campaign.likesCap;
     // At most as many as epsilon is calibrated for.
     if (cap !== undefined && liked.size > cap) liked = new Set(await noise.choose(liked, cap));
     truths = sensedSets(campaign, ticket).map((members) => members.some((item) => liked.has(item)));
   } else {
-    if (campaign.namesPair) pair = await ratedPair(rated, noise);
-    const asked = pair === undefined ? pairs(campaign, ticket) : [pair];
+    if (campaign.namesPair) pair = await chooseRatedPair(rated, noise);
+    const asked = pair === undefined ? itemPairs(campaign, ticket) : [pair];
     truths = asked.map((both) => {
-      const identical =
-        campaign.asksIdentical && both.every((item) => rated.has(item) && !liked.has(item));
-      return both.every((item) => liked.has(item)) || identical;
+      const areBothDisliked = both.every((item) => rated.has(item) && !liked.has(item));
+      return both.every((item) => liked.has(item)) || (campaign.asksIdentical && areBothDisliked);
     });
   }
-  const released = await Promise.all(truths.map((bit, question) => noise.released(question, bit)));
+  const released = await Promise.all(truths.map((bit, question) => noise.releaseBit(question, bit)));
   const bits = released.reduce((sum, bit, question) => sum + (bit ? 2 ** question : 0), 0);
   return new Report(await campaign.id(), ticket, bits, pair);
 }
 
 /** Two rated items, chosen by the secret, without looking at the stars. */
-async function ratedPair(rated: ReadonlySet<number>, noise: Noise): Promise<[number, number]> {
+async function chooseRatedPair(rated: ReadonlySet<number>, noise: Noise): Promise<[number, number]> {
   refuseIf(rated.size < 2, "this campaign needs an owner who rated two of its items");
   const [one, other] = (await noise.choose(rated, 2)) as [number, number];
   return [Math.min(one, other), Math.max(one, other)];
 }
 
 function refuseIf(reason: boolean, what: string): void {
-  if (reason) throw new Refused(what);
+  if (reason) throw new Refusal(what);
 }
 
 /**
@@ -219,7 +218,7 @@ export async function recommend(
 ): Promise<ItemId[]> {
   const fits =
     catalogue.length === clusters.labels.length &&
-    equal(await catalogueDigest(catalogue), clusters.catalogue);
+    equalBytes(await catalogueDigest(catalogue), clusters.catalogue);
   if (!fits) throw new RangeError("these clusters are of another list of items");
   const liked = new Float64Array(256).fill(1);
   const rated = new Float64Array(256).fill(2);

@@ -1,28 +1,28 @@
 /** What every byte of a report means, to its person. */
 
-import { hex } from "../bytes.js";
+import { toHex } from "../bytes.js";
 import type { ItemId } from "../items.js";
-import { MICRO, WHOLE, type Campaign, type Report } from "./messages.js";
-import { pairs, sensedSets } from "./sensing.js";
-import { general, shown } from "./spelling.js";
+import { MICRO, CERTAIN, type Campaign, type Report } from "./messages.js";
+import { itemPairs, sensedSets } from "./sensing.js";
+import { formatGeneral, printableId } from "./formatting.js";
 
-const STATED_FOR = {
+const UNIT_TEXTS = {
   user: "everything you rated",
   rating: "one rating more or less",
   "moved rating": "one rating given to another item",
 };
 
 /** What the epsilon of a campaign is for, to its person. */
-function statedFor(campaign: Campaign): string {
+function describeUnit(campaign: Campaign): string {
   if (campaign.namesPair) {
     return "your stars for these two items, and NOT for which items you rated";
   }
-  return STATED_FOR[campaign.unit];
+  return UNIT_TEXTS[campaign.unit];
 }
 
 /** The beginning of a question to a person, before the titles of its items. */
 function beginQuestion(campaign: Campaign): string {
-  if (campaign.senses) return "do you like at least one of";
+  if (campaign.hasSensedSets) return "do you like at least one of";
   if (campaign.asksIdentical) return "do you like both, or dislike both, of";
   return "do you like both of";
 }
@@ -34,37 +34,37 @@ export function explain(
   catalogue: readonly ItemId[],
 ): [bytes: string, meaning: string][] {
   const data = report.encode();
-  const lie = 1 - campaign.truth / WHOLE;
+  const lie = 1 - campaign.truth / CERTAIN;
   const chooses = report.pair === undefined ? " that chooses the questions" : "";
   const rows: [string, string][] = [
-    [hex(data.subarray(0, 1)), "version of the message"],
-    [hex(data.subarray(1, 2)), "kind of the message: a report"],
-    [hex(data.subarray(2, 10)), "which campaign this answers"],
-    [hex(data.subarray(10, 18)), `a random number${chooses}; another one in every campaign`],
+    [toHex(data.subarray(0, 1)), "version of the message"],
+    [toHex(data.subarray(1, 2)), "kind of the message: a report"],
+    [toHex(data.subarray(2, 10)), "which campaign this answers"],
+    [toHex(data.subarray(10, 18)), `a random number${chooses}; another one in every campaign`],
     [
-      hex(data.subarray(18, 22)),
+      toHex(data.subarray(18, 22)),
       `the answers, ${campaign.questions} in all, each flipped with probability ` +
-        `${lie.toFixed(4)}. Together they cost epsilon ${general(campaign.epsilon / MICRO, 6)}, ` +
-        `stated for ${statedFor(campaign)}`,
+        `${lie.toFixed(4)}. Together they cost epsilon ${formatGeneral(campaign.epsilon / MICRO, 6)}, ` +
+        `stated for ${describeUnit(campaign)}`,
     ],
   ];
-  asked(campaign, report).forEach((items, question) => {
-    const yes = Math.floor(report.bits / 2 ** question) % 2 === 1;
-    const titles = items.slice(0, 3).map((number) => shown(catalogue[number] as ItemId));
-    const more = items.length > 3 ? ` and ${items.length - 3} more` : "";
-    const meaning = `${beginQuestion(campaign)} ${titles.join(", ")}${more}?`;
-    rows.push([`bit ${question}`, `${yes ? "yes" : "no"}, to: ${meaning}`]);
+  questionItems(campaign, report).forEach((items, question) => {
+    const isYes = Math.floor(report.bits / 2 ** question) % 2 === 1;
+    const titles = items.slice(0, 3).map((number) => printableId(catalogue[number] as ItemId));
+    const others = items.length > 3 ? ` and ${items.length - 3} more` : "";
+    const meaning = `${beginQuestion(campaign)} ${titles.join(", ")}${others}?`;
+    rows.push([`bit ${question}`, `${isYes ? "yes" : "no"}, to: ${meaning}`]);
   });
   if (report.pair !== undefined) {
     const meaning = "these two items, which you rated: this is NOT protected";
-    rows.push([hex(data.subarray(22, 30)), meaning]);
+    rows.push([toHex(data.subarray(22, 30)), meaning]);
   }
   return rows;
 }
 
-function asked(campaign: Campaign, report: Report): (readonly number[])[] {
-  if (campaign.senses) return sensedSets(campaign, report.ticket);
+function questionItems(campaign: Campaign, report: Report): (readonly number[])[] {
+  if (campaign.hasSensedSets) return sensedSets(campaign, report.ticket);
   const { pair } = report;
   if (pair !== undefined) return Array.from({ length: campaign.questions }, () => pair);
-  return pairs(campaign, report.ticket);
+  return itemPairs(campaign, report.ticket);
 }

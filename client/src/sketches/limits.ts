@@ -25,8 +25,8 @@ const DEFAULTS: Limits = {
 };
 
 /** The wanted limits, the rest as usual. RangeError for what would be no limit by mistake. */
-export function limitsOf(wanted: Partial<Limits>): Limits {
-  const limits = { ...DEFAULTS, ...wanted };
+export function completeLimits(chosen: Partial<Limits>): Limits {
+  const limits = { ...DEFAULTS, ...chosen };
   for (const name of ["epsilon", "lifetime"] as const) {
     // A limit that is not a number would refuse nothing: no number is above it.
     const fits = typeof limits[name] === "number" && limits[name] >= 0;
@@ -43,18 +43,18 @@ export function limitsOf(wanted: Partial<Limits>): Limits {
 
 /** A limit in whole millionths, as campaigns state theirs; infinity stays so. */
 export function limitMicros(nats: number): number {
-  return Number.isFinite(nats) ? Number(micros(nats)) : nats;
+  return Number.isFinite(nats) ? Number(toMicros(nats)) : nats;
 }
 
 /** Whole millionths in a finite number of nats, rounded down; 1e-12 of it is float error. */
-export function micros(nats: number): bigint {
-  const { numerator, denominator } = fraction(nats);
+export function toMicros(nats: number): bigint {
+  const { numerator, denominator } = exactFraction(nats);
   const trillion = 10n ** 12n;
   return (numerator * BigInt(MICRO) * (trillion + 1n)) / (denominator * trillion);
 }
 
 /** The exact value of a number from 0 up. */
-function fraction(value: number): { numerator: bigint; denominator: bigint } {
+function exactFraction(value: number): { numerator: bigint; denominator: bigint } {
   let whole = value;
   let denominator = 1n;
   while (!Number.isInteger(whole)) {

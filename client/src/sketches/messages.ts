@@ -9,9 +9,9 @@
  * made: what does not hold together throws MessageError, wherever it came from.
  */
 
-import { concat, utf8WithHalves, type Bytes } from "../bytes.js";
-import { isId, type ItemId } from "../items.js";
-import { MessageError, require } from "../malformed.js";
+import { concatBytes, encodeUtf8WithSurrogates, type Bytes } from "../bytes.js";
+import { isItemId, type ItemId } from "../items.js";
+import { MessageError, require } from "../message-error.js";
 import { sha256 } from "../randomness.js";
 import { keepsEpsilon } from "./epsilon.js";
 
@@ -19,10 +19,10 @@ export const VERSION = 1;
 export const CLUSTERS_VERSION = 2;
 export const MICRO = 1_000_000;
 /** Chances are parts of this. */
-export const WHOLE = 2 ** 53;
+export const CERTAIN = 2 ** 53;
 /** Stands for an infinite epsilon: the non-private variant, which devices refuse. */
 export const NO_NOISE = 2 ** 31 - 1;
-export const MOST = 2 ** 31 - 1;
+export const LARGEST_COUNT = 2 ** 31 - 1;
 export const MOST_QUESTIONS = 32;
 /** Methods by their number in a campaign; multi-maxsense with one question is MaxSense. */
 export const METHODS = [
@@ -57,13 +57,13 @@ export function exposedBits(method: Method, unit: Unit, questions: number, rated
 /** SHA-256 of the item ids in their order; integers and texts differ. */
 export async function catalogueDigest(items: readonly ItemId[]): Promise<Bytes> {
   const parts = items.flatMap((item) => {
-    if (!isId(item)) throw new RangeError(`an item is an integer or a text; got ${String(item)}`);
-    const encoded = utf8WithHalves(`${typeof item === "string" ? "s" : "i"}${item}`);
+    if (!isItemId(item)) throw new RangeError(`an item is an integer or a text; got ${String(item)}`);
+    const encoded = encodeUtf8WithSurrogates(`${typeof item === "string" ? "s" : "i"}${item}`);
     const size = new Uint8Array(4);
     new DataView(size.buffer).setUint32(0, encoded.length);
     return [size, encoded];
   });
-  return sha256(concat(...parts));
+  return sha256(concatBytes(...parts));
 }
 
 export interface CampaignFields {
@@ -91,14 +91,14 @@ export interface CampaignFields {
 }
 
 const BOUNDS = [
-  ["items", 2, MOST],
-  ["rated", 1, MOST],
-  ["theta", 0, MOST],
+  ["items", 2, LARGEST_COUNT],
+  ["rated", 1, LARGEST_COUNT],
+  ["theta", 0, LARGEST_COUNT],
   ["questions", 1, MOST_QUESTIONS],
   ["epsilon", 1, NO_NOISE],
-  ["likedFrom", -MOST, MOST],
-  ["truth", WHOLE / 2, WHOLE],
-  ["closes", 0, WHOLE],
+  ["likedFrom", -LARGEST_COUNT, LARGEST_COUNT],
+  ["truth", CERTAIN / 2, CERTAIN],
+  ["closes", 0, CERTAIN],
 ] as const;
 
 /** One question to everybody. */
@@ -119,15 +119,15 @@ export class Campaign implements CampaignFields {
   readonly modulus: number;
   /** Places in a sensed set: theta * modulus / rated, rounded, at least 1; 0 for pairs. */
   readonly setSize: number;
-  private named: Promise<Bytes> | undefined;
+  private digestPromise: Promise<Bytes> | undefined;
 
   constructor(fields: CampaignFields) {
     this.method = fields.method;
     this.unit = fields.unit;
-    const named = METHODS.includes(fields.method) && UNITS.includes(fields.unit);
-    require(named, "a campaign names method and unit");
+    const isNamed = METHODS.includes(fields.method) && UNITS.includes(fields.unit);
+    require(isNamed, "a campaign names method and unit");
     for (const [name, least, most] of BOUNDS) {
-      require(isInteger(fields[name], least, most), `${snake(name)} is out of bounds`);
+      require(isInteger(fields[name], least, most), `${toSnakeCase(name)} is out of bounds`);
     }
     this.items = fields.items;
     this.rated = fields.rated;
@@ -142,18 +142,18 @@ export class Campaign implements CampaignFields {
     require(this.rated <= this.items, "nobody rates more items than there are");
     require(isBytes(this.seed, 16), "a seed has 16 bytes");
     require(isBytes(this.catalogue, 32), "a catalogue is named by 32 bytes");
-    require(this.theta > 0 === this.senses, "theta is for sensed sets, and they need one");
-    const once = !this.namesPair || this.questions === 1;
-    require(once, "about one pair of rated items there is one question");
-    this.modulus = primeFrom(this.items);
-    this.setSize = this.senses ? setSize(this.modulus, this.theta, this.rated) : 0;
-    const room = this.questions * this.setSize <= this.modulus;
-    require(room, "the sensed sets of one person do not fit into the catalogue");
+    require(this.theta > 0 === this.hasSensedSets, "theta is for sensed sets, and they need one");
+    const hasOneQuestion = !this.namesPair || this.questions === 1;
+    require(hasOneQuestion, "about one pair of rated items there is one question");
+    this.modulus = nextPrime(this.items);
+    this.setSize = this.hasSensedSets ? setSize(this.modulus, this.theta, this.rated) : 0;
+    const fits = this.questions * this.setSize <= this.modulus;
+    require(fits, "the sensed sets of one person do not fit into the catalogue");
     require(this.keepsEpsilon(), "the chance of the truth is higher than epsilon allows");
   }
 
   /** Whether the questions are sensed sets, and not pairs. */
-  get senses(): boolean {
+  get hasSensedSets(): boolean {
     return this.method === "multi-maxsense";
   }
 
@@ -174,7 +174,7 @@ export class Campaign implements CampaignFields {
 
   /** A device uses at most so many liked items, or all of them. */
   get likesCap(): number | undefined {
-    return this.senses && this.unit === "user" ? this.rated : undefined;
+    return this.hasSensedSets && this.unit === "user" ? this.rated : undefined;
   }
 
   get reportBytes(): number {
@@ -199,9 +199,9 @@ export class Campaign implements CampaignFields {
 
   static decode(data: Uint8Array): Campaign {
     require(data.length === CAMPAIGN_BYTES, `a campaign has ${CAMPAIGN_BYTES} bytes`);
-    const view = viewOf(data);
-    const ours = view.getUint32(0) === MAGIC && data[5] === KIND_CAMPAIGN;
-    require(ours, "expected a campaign");
+    const view = dataViewOf(data);
+    const isCampaign = view.getUint32(0) === MAGIC && data[5] === KIND_CAMPAIGN;
+    require(isCampaign, "expected a campaign");
     requireVersion(data[4], VERSION);
     const method = METHODS[data[6] as number];
     const unit = UNITS[data[7] as number];
@@ -217,8 +217,8 @@ export class Campaign implements CampaignFields {
       questions: view.getUint32(20),
       epsilon: view.getUint32(24),
       likedFrom: view.getInt32(28),
-      truth: exact(view.getBigUint64(32), "truth"),
-      closes: exact(view.getBigUint64(40), "closes"),
+      truth: exactNumber(view.getBigUint64(32), "truth"),
+      closes: exactNumber(view.getBigUint64(40), "closes"),
       seed: data.slice(48, 64) as Bytes,
       catalogue: data.slice(64) as Bytes,
     });
@@ -226,8 +226,8 @@ export class Campaign implements CampaignFields {
 
   /** SHA-256 of the bytes: names the campaign on devices. */
   digest(): Promise<Bytes> {
-    this.named ??= sha256(this.encode());
-    return this.named;
+    this.digestPromise ??= sha256(this.encode());
+    return this.digestPromise;
   }
 
   /** First 8 bytes of the digest: names the campaign in reports. */
@@ -236,11 +236,11 @@ export class Campaign implements CampaignFields {
   }
 
   private keepsEpsilon(): boolean {
-    if (this.truth === WHOLE || this.epsilon === NO_NOISE) {
-      return this.truth === WHOLE && this.epsilon === NO_NOISE;
+    if (this.truth === CERTAIN || this.epsilon === NO_NOISE) {
+      return this.truth === CERTAIN && this.epsilon === NO_NOISE;
     }
     const truth = BigInt(this.truth);
-    return keepsEpsilon(this.exposedBits, truth, BigInt(WHOLE) - truth, this.epsilon);
+    return keepsEpsilon(this.exposedBits, truth, BigInt(CERTAIN) - truth, this.epsilon);
   }
 }
 
@@ -262,8 +262,8 @@ export class Report {
     require(fits, "a ticket has 64 bits");
     require(isInteger(bits, 0, 2 ** MOST_QUESTIONS - 1), "a report has 32 bits");
     if (pair !== undefined) {
-      const whole = pair.length === 2 && pair.every((item) => isInteger(item, 0, MOST));
-      require(whole, "wrong pair");
+      const isPair = pair.length === 2 && pair.every((item) => isInteger(item, 0, LARGEST_COUNT));
+      require(isPair, "wrong pair");
       require(pair[0] < pair[1], "a pair is two items in their order");
     }
   }
@@ -280,9 +280,9 @@ export class Report {
   }
 
   static decode(data: Uint8Array): Report {
-    const sized = data.length === REPORT_BYTES || data.length === RATED_REPORT_BYTES;
-    require(sized, `a report has ${REPORT_BYTES} or ${RATED_REPORT_BYTES} bytes`);
-    const view = viewOf(data);
+    const hasLength = data.length === REPORT_BYTES || data.length === RATED_REPORT_BYTES;
+    require(hasLength, `a report has ${REPORT_BYTES} or ${RATED_REPORT_BYTES} bytes`);
+    const view = dataViewOf(data);
     require(data[1] === KIND_REPORT, "expected a report");
     requireVersion(data[0], VERSION);
     const campaign = data.slice(2, 10) as Bytes;
@@ -310,7 +310,7 @@ export class Clusters {
     }
     require(labels instanceof Uint8Array && labels.length > 1, "a label is a byte");
     const fits = Array.isArray(scores) && scores.length === labels.length;
-    require(fits && scores.every((score) => isInteger(score, -MOST, MOST)), "no scores");
+    require(fits && scores.every((score) => isInteger(score, -LARGEST_COUNT, LARGEST_COUNT)), "no scores");
   }
 
   encode(): Bytes {
@@ -323,24 +323,24 @@ export class Clusters {
     view.setUint32(72, this.labels.length);
     const scores = new DataView(new ArrayBuffer(4 * this.scores.length));
     this.scores.forEach((score, at) => scores.setInt32(4 * at, score));
-    return concat(head, this.labels, new Uint8Array(scores.buffer));
+    return concatBytes(head, this.labels, new Uint8Array(scores.buffer));
   }
 
   static decode(data: Uint8Array): Clusters {
     require(data.length >= CLUSTERS_BYTES, "clusters are cut short");
-    const view = viewOf(data);
-    const ours = view.getUint32(0) === MAGIC && data[5] === KIND_CLUSTERS;
-    require(ours, "expected clusters");
+    const view = dataViewOf(data);
+    const isClusters = view.getUint32(0) === MAGIC && data[5] === KIND_CLUSTERS;
+    require(isClusters, "expected clusters");
     requireVersion(data[4], CLUSTERS_VERSION);
     const items = view.getUint32(72);
-    const whole = data.length === CLUSTERS_BYTES + 5 * items && data[6] === 0 && data[7] === 0;
-    require(whole, "clusters have 5 bytes for each item");
-    const first = CLUSTERS_BYTES + items;
+    const hasLength = data.length === CLUSTERS_BYTES + 5 * items && data[6] === 0 && data[7] === 0;
+    require(hasLength, "clusters have 5 bytes for each item");
+    const scoresStart = CLUSTERS_BYTES + items;
     return new Clusters(
       data.slice(8, 40) as Bytes,
       data.slice(40, 72) as Bytes,
-      data.slice(CLUSTERS_BYTES, first) as Bytes,
-      Array.from({ length: items }, (_, at) => view.getInt32(first + 4 * at)),
+      data.slice(CLUSTERS_BYTES, scoresStart) as Bytes,
+      Array.from({ length: items }, (_, at) => view.getInt32(scoresStart + 4 * at)),
     );
   }
 }
@@ -358,17 +358,17 @@ function isBytes(value: unknown, size: number): boolean {
   return value instanceof Uint8Array && value.length === size;
 }
 
-function viewOf(data: Uint8Array): DataView {
+function dataViewOf(data: Uint8Array): DataView {
   return new DataView(data.buffer, data.byteOffset, data.byteLength);
 }
 
 /** A number for 64 bits that it holds exactly; what is larger is out of every bound here. */
-function exact(value: bigint, name: string): number {
-  require(value <= BigInt(WHOLE), `${name} is out of bounds`);
+function exactNumber(value: bigint, name: string): number {
+  require(value <= BigInt(CERTAIN), `${name} is out of bounds`);
   return Number(value);
 }
 
-function snake(name: string): string {
+function toSnakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
@@ -378,7 +378,7 @@ function setSize(modulus: number, theta: number, rated: number): number {
   return size > 1n ? Number(size) : 1;
 }
 
-function primeFrom(number: number): number {
+function nextPrime(number: number): number {
   let candidate = number;
   while (!isPrime(candidate)) candidate += 1;
   return candidate;

@@ -8,46 +8,46 @@
  * Mirrors src/tacit/designs/sketches/sensing.py, which says why.
  */
 
-import { word, type Bytes } from "../bytes.js";
+import { firstWord, type Bytes } from "../bytes.js";
 import type { Campaign } from "./messages.js";
 
-const MASK = (1n << 64n) - 1n;
-const STEP = 0x9e3779b97f4a7c15n;
+const WORD_MASK = (1n << 64n) - 1n;
+const WORD_STEP = 0x9e3779b97f4a7c15n;
 
 /** SplitMix64's finaliser: a permutation of 64-bit words. */
-export function mix(input: bigint): bigint {
-  let mixed = ((input ^ (input >> 30n)) * 0xbf58476d1ce4e5b9n) & MASK;
-  mixed = ((mixed ^ (mixed >> 27n)) * 0x94d049bb133111ebn) & MASK;
+export function mixWord(input: bigint): bigint {
+  let mixed = ((input ^ (input >> 30n)) * 0xbf58476d1ce4e5b9n) & WORD_MASK;
+  mixed = ((mixed ^ (mixed >> 27n)) * 0x94d049bb133111ebn) & WORD_MASK;
   return mixed ^ (mixed >> 31n);
 }
 
 /** The stream of one ticket in a campaign with this seed of 16 bytes. */
-export function* words(seed: Bytes, ticket: bigint): Generator<bigint, never> {
-  let state = mix(word(seed) ^ mix(word(seed.subarray(8)) ^ ticket));
+export function* wordStream(seed: Bytes, ticket: bigint): Generator<bigint, never> {
+  let state = mixWord(firstWord(seed) ^ mixWord(firstWord(seed.subarray(8)) ^ ticket));
   for (;;) {
-    state = (state + STEP) & MASK;
-    yield mix(state);
+    state = (state + WORD_STEP) & WORD_MASK;
+    yield mixWord(state);
   }
 }
 
 /** A uniform integer in [0, bound): words that would favour small results are skipped. */
-export function below(stream: Generator<bigint, never>, bound: number): number {
+export function drawBelow(stream: Generator<bigint, never>, bound: number): number {
   const limit = (1n << 64n) - ((1n << 64n) % BigInt(bound));
-  let drawn = stream.next().value;
-  while (drawn >= limit) drawn = stream.next().value;
-  return Number(drawn % BigInt(bound));
+  let drawnWord = stream.next().value;
+  while (drawnWord >= limit) drawnWord = stream.next().value;
+  return Number(drawnWord % BigInt(bound));
 }
 
 /** First place c in [0, p) and step a in [1, p) of a ticket's sets. */
-export function wheel(campaign: Campaign, ticket: bigint): [place: number, step: number] {
-  const stream = words(campaign.seed, ticket);
-  const place = below(stream, campaign.modulus);
-  return [place, 1 + below(stream, campaign.modulus - 1)];
+export function wheelStart(campaign: Campaign, ticket: bigint): [place: number, step: number] {
+  const stream = wordStream(campaign.seed, ticket);
+  const place = drawBelow(stream, campaign.modulus);
+  return [place, 1 + drawBelow(stream, campaign.modulus - 1)];
 }
 
 /** Item numbers of each question's set, in the order of the wheel. */
 export function sensedSets(campaign: Campaign, ticket: bigint): number[][] {
-  const [first, step] = wheel(campaign, ticket);
+  const [first, step] = wheelStart(campaign, ticket);
   const sets: number[][] = [];
   let place = first;
   for (let question = 0; question < campaign.questions; question++) {
@@ -62,12 +62,12 @@ export function sensedSets(campaign: Campaign, ticket: bigint): number[][] {
 }
 
 /** The pair of item numbers of each question, the smaller first. */
-export function pairs(campaign: Campaign, ticket: bigint): [number, number][] {
-  const stream = words(campaign.seed, ticket);
+export function itemPairs(campaign: Campaign, ticket: bigint): [number, number][] {
+  const stream = wordStream(campaign.seed, ticket);
   return Array.from({ length: campaign.questions }, () => {
-    const one = below(stream, campaign.items);
-    let other = below(stream, campaign.items - 1);
-    if (other >= one) other += 1;
-    return [Math.min(one, other), Math.max(one, other)];
+    const first = drawBelow(stream, campaign.items);
+    let second = drawBelow(stream, campaign.items - 1);
+    if (second >= first) second += 1;
+    return [Math.min(first, second), Math.max(first, second)];
   });
 }

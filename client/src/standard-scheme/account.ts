@@ -1,8 +1,8 @@
 /**
- * One account on one device: when it speaks, what it trusts, and what it keeps first.
+ * One account on one device: when it sends a letter, what it trusts, and what it stores first.
  *
- * A device speaks once an epoch, at a moment that no rating moves, whether or not anything is new, and
- * sends all that it has shown so far. Where it may not decide more (another attribute value, a
+ * A device sends one letter an epoch, at a time that no rating moves, whether or not anything is new,
+ * with all that it has shown so far. Where it may not decide more (another attribute value, a
  * disclosure that is not the log's), it does not fall silent, because silence tells: it sends what it
  * sent before and says so to its owner.
  *
@@ -10,272 +10,282 @@
  */
 
 import type { Bytes } from "../bytes.js";
-import { isSpellable, type ItemId } from "../items.js";
-import type { Store } from "../memory.js";
+import { isWritableId, type ItemId } from "../items.js";
+import type { Store } from "../stores.js";
 import type { Secret } from "../randomness.js";
-import { Refused } from "../refused.js";
-import { Device, renamed, standing, type History, type Values } from "./device.js";
-import { calendar, due, end, latestEnded, moment, running, type Reckoning } from "./epochs.js";
+import { Refusal } from "../refusal.js";
+import { Device, renameRatings, releaseShown, type History, type Values } from "./device.js";
+import { calendarEpoch, dueEpoch, epochEnd, latestEndedEpoch, sendingTime, runningEpoch, type EpochCalendar } from "./epochs.js";
 import { Release, type Disclosure } from "./messages.js";
-import { refuseUnsafe } from "./refusing.js";
-import { spelledItem, State, type LogEntry } from "./state.js";
+import { refuseUnsafe } from "./unsafe-disclosures.js";
+import { itemJson, State, type LogEntry } from "./state.js";
 
-/** What the service shows to everybody: its tables, and which tables counted in which epoch. */
+/** The service's public tables. */
 export interface Published {
   readonly disclosure: Disclosure;
+  /** Which tables counted in which epoch. */
   readonly log: readonly LogEntry[];
 }
 
-/**
- * All present stars, each under the id that it was given for: a new name of an item is followed with
- * the next letter. An id that no message can hold is left out. entered: the second at which each item was first entered, where it is known.
- */
-export interface Rated {
+/** The ratings of a person. An id that no message can hold is left out. */
+export interface PersonRatings {
+  /** All present stars, by the id that they were given for. New ids are followed with a letter. */
   readonly history: History;
+  /** The second at which each item was first entered, where it is known. */
   readonly entered: ReadonlyMap<ItemId, number>;
 }
 
-/** letter: null where none is due. silence: why nothing new was decided, for the owner. */
-export interface Spoken {
+/** The result of `makeLetter`. */
+export interface LetterOutcome {
+  /** The letter's bytes; null where none is due. */
   readonly letter: Bytes | null;
-  readonly silence?: string;
+  /** Why nothing new was decided, for the owner. */
+  readonly notice?: string;
 }
 
-/** release: null where there is nothing to say again. */
-interface Said {
+/** The result of `draft`. */
+interface DraftOutcome {
+  /** Null where there is nothing to send. */
   readonly release: Release | null;
-  readonly silence?: string;
+  /** Why nothing new is decided, for the owner. */
+  readonly notice?: string;
 }
 
-const KEPT_AS = "state";
+const STATE_KEY = "state";
 
-/** store: keeps the state durably under one key; tabs that share it take turns. */
+/** One account. Its store holds the state under one key; tabs that share it take turns. */
 export class Account {
   constructor(
     private readonly store: Store<Bytes>,
     private readonly secret: Secret,
   ) {}
 
-  /** What is remembered; undefined before the account has begun. */
-  async state(): Promise<State | undefined> {
-    const kept = (await this.store.read()).get(KEPT_AS);
-    return kept === undefined ? undefined : State.decode(kept);
+  /** Read the stored state; undefined before the account has started. */
+  async readState(): Promise<State | undefined> {
+    const bytes = (await this.store.read()).get(STATE_KEY);
+    return bytes === undefined ? undefined : State.decode(bytes);
   }
 
-  /** Begin with this state, unless the account has begun. */
-  begin(state: State): Promise<void> {
-    return this.store.turn(async () => {
-      if ((await this.state()) === undefined) await this.keep(state);
+  /** Start with this state, unless the account has started. */
+  start(state: State): Promise<void> {
+    return this.store.runExclusively(async () => {
+      if ((await this.readState()) === undefined) await this.storeState(state);
     });
   }
 
-  /** Another memory of this account exists: nothing is decided any more. */
+  /** Decide nothing any more, because another memory of this account exists. */
   close(): Promise<void> {
-    return this.store.turn(async () => {
-      const state = await this.state();
+    return this.store.runExclusively(async () => {
+      const state = await this.readState();
       if (state === undefined) return;
       state.closed = true;
-      await this.keep(state);
+      await this.storeState(state);
     });
   }
 
   /**
-   * Before a letter that is due: where the service has one of an epoch that this memory knows nothing
-   * of, another memory exists. That goes on, and this one is silent. latest: asks the service for its
-   * latest epoch of this account, -1 for none; called when a letter is due, and at no other time.
+   * Close the account if the service has a letter of a later epoch than this memory: then another
+   * memory exists, which goes on.
+   *
+   * @param askLatest asks the service for the epoch of its latest letter, -1 for none. It is called
+   *   when a letter is due, and at no other time.
    */
-  checkLatest(disclosure: Disclosure, now: number, latest: () => Promise<number>): Promise<void> {
-    return this.store.turn(async () => {
-      const state = await this.state();
+  checkLatest(disclosure: Disclosure, now: number, askLatest: () => Promise<number>): Promise<void> {
+    return this.store.runExclusively(async () => {
+      const state = await this.readState();
       if (state === undefined || state.closed) return;
-      const reckoning = reckoningOf(state, disclosure);
-      if ((await due(state.lastEpoch, now, reckoning, this.secret)) === undefined) return;
-      if ((await latest()) <= state.lastEpoch) return;
+      const calendar = calendarOf(state, disclosure);
+      if ((await dueEpoch(state.lastEpoch, now, calendar, this.secret)) === undefined) return;
+      if ((await askLatest()) <= state.lastEpoch) return;
       state.closed = true;
       state.letter = null;
-      await this.keep(state);
+      await this.storeState(state);
     });
   }
 
-  /** The second from which on the next letter may leave: it may have passed. */
-  async next(now: number, disclosure: Disclosure): Promise<number | undefined> {
-    const state = await this.state();
+  /** The second from which on the next letter may leave. It may have passed. */
+  async nextSendingTime(now: number, disclosure: Disclosure): Promise<number | undefined> {
+    const state = await this.readState();
     if (state === undefined) return undefined;
-    const reckoning = reckoningOf(state, disclosure);
-    const ended = latestEnded(now, reckoning);
-    const waits = ended !== undefined && ended > state.lastEpoch;
-    return moment(waits ? ended : running(now, reckoning), reckoning, this.secret);
+    const calendar = calendarOf(state, disclosure);
+    const endedEpoch = latestEndedEpoch(now, calendar);
+    const isWaiting = endedEpoch !== undefined && endedEpoch > state.lastEpoch;
+    return sendingTime(isWaiting ? endedEpoch : runningEpoch(now, calendar), calendar, this.secret);
   }
 
   /**
-   * The letter that is due, kept before it is returned. Asked again in the same epoch, it returns the
-   * same bytes. Stars off the scale are not decided.
+   * Make the letter that is due, and store it before it is returned. Later calls in the same epoch
+   * return the same bytes. Stars off the scale are not decided.
    */
-  speak(published: Published, values: Values, rated: Rated, now: number): Promise<Spoken> {
-    return this.store.turn(async () => {
-      const state = await this.state();
+  makeLetter(published: Published, values: Values, ratings: PersonRatings, now: number): Promise<LetterOutcome> {
+    return this.store.runExclusively(async () => {
+      const state = await this.readState();
       if (state === undefined) return { letter: null };
-      const asked = await readied(state, published, rated, now);
-      note(state, asked, now);
-      const spoken = await this.due(state, asked, { ...published, values, now });
-      await this.keep(state);
-      return spoken;
+      const prepared = await prepareRatings(state, published, ratings, now);
+      noteArrivals(state, prepared, now);
+      const outcome = await this.makeDueLetter(state, prepared, { ...published, values, now });
+      await this.storeState(state);
+      return outcome;
     });
   }
 
-  private async due(state: State, asked: Readied, turn: Published & Now): Promise<Spoken> {
-    const { reckoning } = asked;
-    if (latestEnded(turn.now, reckoning) === state.lastEpoch) return { letter: state.letter };
-    const epoch = await due(state.lastEpoch, turn.now, reckoning, this.secret);
+  private async makeDueLetter(state: State, prepared: PreparedRatings, turn: Published & TurnInputs): Promise<LetterOutcome> {
+    const { calendar } = prepared;
+    if (latestEndedEpoch(turn.now, calendar) === state.lastEpoch) return { letter: state.letter };
+    const epoch = await dueEpoch(state.lastEpoch, turn.now, calendar, this.secret);
     if (epoch === undefined) return { letter: null };
-    const over = end(epoch, reckoning);
-    const { release, ...silence } = await this.said(state, asked, { ...turn, epoch, over });
+    const enteredBefore = epochEnd(epoch, calendar);
+    const { release, ...notice } = await this.composeRelease(state, prepared, { ...turn, epoch, enteredBefore });
     if (release !== null || state.closed) state.lastEpoch = epoch;
-    if (release === null) return { letter: null, ...silence };
+    if (release === null) return { letter: null, ...notice };
     state.letter = release.encode();
-    state.spoken = epoch;
-    return { letter: state.letter, ...silence };
+    state.lastLetterEpoch = epoch;
+    return { letter: state.letter, ...notice };
   }
 
-  /** What would be said if the running epoch ended now. Nothing of it is kept. */
-  async draft(published: Published, values: Values, rated: Rated, now: number): Promise<Said> {
-    const state = (await this.state()) ?? new State({ created: now });
-    const asked = await readied(state, published, rated, now);
-    const epoch = running(now, asked.reckoning);
-    return this.said(state, asked, { ...published, values, now, epoch, over: Infinity });
+  /** Make the release as it would be if the running epoch ended now, and store nothing of it. */
+  async draft(published: Published, values: Values, ratings: PersonRatings, now: number): Promise<DraftOutcome> {
+    const state = (await this.readState()) ?? new State({ created: now });
+    const prepared = await prepareRatings(state, published, ratings, now);
+    const epoch = runningEpoch(now, prepared.calendar);
+    return this.composeRelease(state, prepared, { ...published, values, now, epoch, enteredBefore: Infinity });
   }
 
-  private async said(state: State, asked: Readied, turn: Turn): Promise<Said> {
-    const { disclosure, values, epoch, over } = turn;
-    if (asked.distrust !== undefined) {
-      return { release: again(state, asked, epoch), silence: `Nothing new is decided: ${asked.distrust}.` };
+  private async composeRelease(state: State, prepared: PreparedRatings, turn: Turn): Promise<DraftOutcome> {
+    const { disclosure, values, epoch, enteredBefore } = turn;
+    if (prepared.refusalReason !== undefined) {
+      return { release: repeatLastLetter(state, prepared, epoch), notice: `Nothing new is decided: ${prepared.refusalReason}.` };
     }
-    state.epochLength = asked.reckoning.length;
-    const named = follow(state, asked.history, disclosure);
-    const arrived = (item: ItemId) => (state.arrivals.get(item) ?? -1) < over;
-    const ended = new Map([...named].filter(([item]) => arrived(item)));
+    state.epochLength = prepared.calendar.length;
+    const renamedRatings = followNames(state, prepared.history, disclosure);
+    const hasArrived = (item: ItemId) => (state.arrivals.get(item) ?? -1) < enteredBefore;
+    const decidable = new Map([...renamedRatings].filter(([item]) => hasArrived(item)));
     try {
-      const device = await Device.of(disclosure, values, state, this.secret);
-      const off = device.offScale(ended);
-      for (const item of off) ended.delete(item);
-      return { release: await device.release(ended, epoch), ...skipped(off) };
+      const device = await Device.create(disclosure, values, state, this.secret);
+      const offScale = device.offScale(decidable);
+      for (const item of offScale) decidable.delete(item);
+      return { release: await device.release(decidable, epoch), ...describeSkipped(offScale) };
     } catch (error) {
-      const mute = state.closed && state.letter === null;
-      const silence = `Nothing new is decided${mute ? " or sent" : ""}: ${refusal(error)}.`;
-      return { release: mute ? null : await standing(state, disclosure, epoch), silence };
+      const isMute = state.closed && state.letter === null;
+      const notice = `Nothing new is decided${isMute ? " or sent" : ""}: ${reasonOf(error)}.`;
+      return { release: isMute ? null : await releaseShown(state, disclosure, epoch), notice };
     }
   }
 
-  private keep(state: State): Promise<void> {
-    return this.store.write(new Map([[KEPT_AS, state.encode()]]));
+  private storeState(state: State): Promise<void> {
+    return this.store.write(new Map([[STATE_KEY, state.encode()]]));
   }
 }
 
-/** Ratings under the names that are followed. distrust: why the disclosure is not, in anything. */
-interface Readied extends Rated {
-  readonly reckoning: Reckoning;
-  readonly distrust?: string;
+/** Ratings under the names that are followed. */
+interface PreparedRatings extends PersonRatings {
+  readonly calendar: EpochCalendar;
+  readonly refusalReason?: string;
 }
 
-interface Now {
+/** The owner's values, and the second of the turn. */
+interface TurnInputs {
   readonly values: Values;
   readonly now: number;
 }
 
-/** over: the second before which items were entered that are decided. */
-interface Turn extends Published, Now {
+/** What one release is made from. */
+interface Turn extends Published, TurnInputs {
   readonly epoch: number;
-  readonly over: number;
+  /** Items entered before this second are decided. */
+  readonly enteredBefore: number;
 }
 
-async function readied(
+async function prepareRatings(
   state: State,
   published: Published,
-  rated: Rated,
+  ratings: PersonRatings,
   now: number,
-): Promise<Readied> {
+): Promise<PreparedRatings> {
   const { disclosure } = published;
-  const reckoning = reckoningOf(state, disclosure);
-  const known = new Map([...rated.history].filter(([item]) => isSpellable(item)));
-  const [history, entered] = [renamed(known, state), renamed(rated.entered, state)];
+  const reckoning = calendarOf(state, disclosure);
+  const writable = new Map([...ratings.history].filter(([item]) => isWritableId(item)));
+  const [history, entered] = [renameRatings(writable, state), renameRatings(ratings.entered, state)];
   try {
-    state.log = await checked(published, state.log, calendar(now, reckoning.length));
+    state.log = await checkLog(published, state.log, calendarEpoch(now, reckoning.length));
     refuseUnsafe(disclosure);
     state.checkNames(disclosure.aliases);
   } catch (error) {
-    return { history, entered, reckoning, distrust: refusal(error) };
+    return { history, entered, calendar: reckoning, refusalReason: reasonOf(error) };
   }
-  return { history, entered, reckoning };
+  return { history, entered, calendar: reckoning };
 }
 
-/** The calendar of the first disclosure that was followed. */
-export function reckoningOf({ created, epochLength }: State, disclosure: Disclosure): Reckoning {
+/** The calendar that the account keeps: that of the first disclosure that it followed. */
+export function calendarOf({ created, epochLength }: State, disclosure: Disclosure): EpochCalendar {
   return { created, length: epochLength || disclosure.epochLength };
 }
 
 /**
- * The ratings under new names. Deletions count under the names of the last letter, before names are
- * merged: a deleted item does not come back because it is merged with a rated one. Where a rating
- * stands under a new name already, its old name was not deleted.
+ * Rename ratings and records by the disclosure's aliases.
+ *
+ * Deletions count under the names of the last letter, before names are merged: a deleted item does not
+ * come back because it is merged with a rated one. Where a rating has a new name already, its old name
+ * was not deleted.
  */
-function follow(state: State, history: History, disclosure: Disclosure): Map<ItemId, number> {
+function followNames(state: State, history: History, disclosure: Disclosure): Map<ItemId, number> {
   const { aliases } = disclosure;
-  const anew = aliases.filter(([, now]) => history.has(now) && state.undecided(now));
-  state.withdraw(new Set([...history.keys(), ...anew.map(([old]) => old)]));
-  state.follow(aliases);
-  return renamed(history, disclosure);
+  const newlyRated = aliases.filter(([, now]) => history.has(now) && state.isUndecided(now));
+  state.markWithdrawn(new Set([...history.keys(), ...newlyRated.map(([old]) => old)]));
+  state.followNames(aliases);
+  return renameRatings(history, disclosure);
 }
 
-/** What the owner hears of stars off the scale. */
-function skipped(items: readonly ItemId[]): { silence?: string } {
-  const listed = items.map(spelledItem).join(", ");
-  return listed === "" ? {} : { silence: `Not decided, because the stars lie off the scale: ${listed}.` };
+/** The notice about stars off the scale. */
+function describeSkipped(items: readonly ItemId[]): { notice?: string } {
+  const itemList = items.map(itemJson).join(", ");
+  return itemList === "" ? {} : { notice: `Not decided, because the stars lie off the scale: ${itemList}.` };
 }
 
-/** When each undecided item arrived; what was deleted before it was decided is forgotten. */
-function note(state: State, { history, entered }: Rated, now: number): void {
-  const earlier = new Map(state.arrivals);
+/** Note when each undecided item arrived, and drop what was deleted before it was decided. */
+function noteArrivals(state: State, { history, entered }: PersonRatings, now: number): void {
+  const earlierArrivals = new Map(state.arrivals);
   state.arrivals.clear();
   for (const item of history.keys()) {
-    if (!state.undecided(item)) continue;
-    state.arrivals.set(item, Math.min(earlier.get(item) ?? now, entered.get(item) ?? now));
+    if (!state.isUndecided(item)) continue;
+    state.arrivals.set(item, Math.min(earlierArrivals.get(item) ?? now, entered.get(item) ?? now));
   }
 }
 
-/** The last letter's set, less what its owner deleted, for the disclosure of that letter. */
-function again(state: State, { history }: Rated, epoch: number): Release | null {
-  state.withdraw(history);
+/** Repeat the last letter's items, less those that its owner deleted, for that letter's disclosure. */
+function repeatLastLetter(state: State, { history }: PersonRatings, epoch: number): Release | null {
+  state.markWithdrawn(history);
   if (state.letter === null) return null;
-  const last = Release.decode(state.letter);
-  const shown = state.shown();
-  return new Release(last.disclosure, epoch, last.ratings.filter(([item]) => shown.has(item)));
+  const lastLetter = Release.decode(state.letter);
+  const shown = state.shownLevels();
+  return new Release(lastLetter.disclosure, epoch, lastLetter.ratings.filter(([item]) => shown.has(item)));
 }
 
 /**
- * The log, if it may be followed in this calendar epoch; Refused otherwise.
+ * Check that the log may be followed in this calendar epoch; Refusal otherwise.
  *
  * It goes on from what was seen, holds one digest an epoch at most, and the latest one up to now is
  * the disclosure's.
  */
-async function checked(
+async function checkLog(
   { disclosure, log }: Published,
-  seen: readonly LogEntry[],
+  seenLog: readonly LogEntry[],
   epoch: number,
 ): Promise<readonly LogEntry[]> {
-  const same = seen.every(([number, digest], at) => log[at]?.[0] === number && log[at]?.[1] === digest);
-  if (!same) throw new Refused("the service's log of disclosures is not the one it showed before");
+  const goesOn = seenLog.every(([number, digest], at) => log[at]?.[0] === number && log[at]?.[1] === digest);
+  if (!goesOn) throw new Refusal("the service's log of disclosures is not the one it showed before");
   if (log.some(([number], at) => at > 0 && number <= (log[at - 1]?.[0] as number))) {
-    throw new Refused("the service's log has two disclosures in one epoch");
+    throw new Refusal("the service's log has two disclosures in one epoch");
   }
-  const counting = log.filter(([number]) => number <= epoch).at(-1);
-  if (counting?.[1] !== (await disclosure.digest())) {
-    throw new Refused("the service shows a disclosure that its log does not have for this epoch");
+  const current = log.filter(([number]) => number <= epoch).at(-1);
+  if (current?.[1] !== (await disclosure.digest())) {
+    throw new Refusal("the service shows a disclosure that its log does not have for this epoch");
   }
   return log;
 }
 
-/** Why nothing new is decided; any other error goes on. */
-function refusal(error: unknown): string {
-  if (error instanceof Refused) return error.message;
+/** The reason why nothing new is decided. Any other error is thrown again. */
+function reasonOf(error: unknown): string {
+  if (error instanceof Refusal) return error.message;
   throw error;
 }

@@ -6,9 +6,9 @@
  * byte, so that equal messages are equal bytes, in Python and here.
  */
 
-import { equal, type Bytes } from "../bytes.js";
+import { equalBytes, type Bytes } from "../bytes.js";
 import { integerId } from "../items.js";
-import { MessageError, require } from "../malformed.js";
+import { MessageError, require } from "../message-error.js";
 
 /** Integers up to here are exact in every language that reads JSON. */
 export const LARGEST = 2 ** 53;
@@ -29,13 +29,13 @@ export type Json =
   | ReadonlyMap<string, Json>;
 
 /** The content as a map with its keys in order. */
-export function content(fields: Readonly<Record<string, Json>>): ReadonlyMap<string, Json> {
+export function sortedFields(fields: Readonly<Record<string, Json>>): ReadonlyMap<string, Json> {
   return new Map(Object.entries(fields).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /** The canonical bytes. Numbers are integers; maps are in the order of `content`. */
 export function encode(value: Json): Bytes {
-  return new TextEncoder().encode(spell(value));
+  return new TextEncoder().encode(writeJson(value));
 }
 
 /** What `build` makes of the content; MessageError for anything but canonical bytes. */
@@ -45,27 +45,27 @@ export function decode<M extends { encode(): Bytes }>(
   version: number,
   build: (content: ReadonlyMap<string, Json>) => M,
 ): M {
-  const read = new Reader(textOf(data, kind), kind).whole();
-  require(read instanceof Map && read.get("message") === kind, `expected a ${kind}`);
-  checkVersion(read.get("version"), version);
-  const message = build(read);
-  require(equal(message.encode(), data), "the message is not in canonical form");
+  const value = new Reader(decodeText(data, kind), kind).readAll();
+  require(value instanceof Map && value.get("message") === kind, `expected a ${kind}`);
+  checkVersion(value.get("version"), version);
+  const message = build(value);
+  require(equalBytes(message.encode(), data), "the message is not in canonical form");
   return message;
 }
 
 /** Says which side is older. */
 function checkVersion(found: Json | undefined, version: number): void {
-  const readable = `this program reads version ${version}: update the older side`;
-  require(isInteger(found), `a message has a version; ${readable}`);
-  require(found === version, `this message is of version ${String(found)}; ${readable}`);
+  const readableVersion = `this program reads version ${version}: update the older side`;
+  require(isInteger(found), `a message has a version; ${readableVersion}`);
+  require(found === version, `this message is of version ${String(found)}; ${readableVersion}`);
 }
 
 /** Exactly these fields of a map, in this order. */
-export function fieldsOf(value: Json | undefined, kind: string, ...names: string[]): Json[] {
+export function readFields(value: Json | undefined, kind: string, ...names: string[]): Json[] {
   const fits = value instanceof Map && value.size === names.length;
-  const found = names.map((name) => (fits ? (value as ReadonlyMap<string, Json>).get(name) : undefined));
-  require(!found.includes(undefined), `a ${kind} has the fields ${names.join(", ")}`);
-  return found as Json[];
+  const values = names.map((name) => (fits ? (value as ReadonlyMap<string, Json>).get(name) : undefined));
+  require(!values.includes(undefined), `a ${kind} has the fields ${names.join(", ")}`);
+  return values as Json[];
 }
 
 /** A whole number within bounds, ends included. */
@@ -86,7 +86,7 @@ export function isTable(
   return value.every((row) => isTable(row, shape.slice(1), lowest, highest));
 }
 
-function spell(value: Json): string {
+function writeJson(value: Json): string {
   if (typeof value === "number") {
     require(Number.isInteger(value), "a number here is whole");
     return String(value);
@@ -96,16 +96,16 @@ function spell(value: Json): string {
     require(!/\p{Surrogate}/u.test(value), "half a character has no place in a message");
     return JSON.stringify(value);
   }
-  if (Array.isArray(value)) return `[${value.map(spell).join(",")}]`;
+  if (Array.isArray(value)) return `[${value.map(writeJson).join(",")}]`;
   if (value instanceof Map) {
-    const entries = Array.from(value, ([key, entry]) => `${spell(key)}:${spell(entry as Json)}`);
+    const entries = Array.from(value, ([key, entry]) => `${writeJson(key)}:${writeJson(entry as Json)}`);
     return `{${entries.join(",")}}`;
   }
-  return value instanceof Real ? spellReal(value.value) : String(value);
+  return value instanceof Real ? writeReal(value.value) : String(value);
 }
 
 /** As Python writes a float: shortest digits, a point or an exponent of two digits at least. */
-function spellReal(value: number): string {
+function writeReal(value: number): string {
   require(Number.isFinite(value), "a number here is finite");
   if (value === 0) return Object.is(value, -0) ? "-0.0" : "0.0";
   const [mantissa, power] = value.toExponential().split("e") as [string, string];
@@ -121,7 +121,7 @@ function spellReal(value: number): string {
   return `${sign}${whole}.${digits.slice(exponent + 1) || "0"}`;
 }
 
-function textOf(data: Uint8Array, kind: string): string {
+function decodeText(data: Uint8Array, kind: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data);
   } catch {
@@ -129,9 +129,9 @@ function textOf(data: Uint8Array, kind: string): string {
   }
 }
 
-const DEEPEST = 16;
+const MOST_LEVELS = 16;
 /** Python reads no longer integers. */
-const LONGEST = 4300;
+const MOST_DIGITS = 4300;
 const NUMBER = /-?(?:0|[1-9][0-9]*)((?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)/y;
 const WORDS: readonly (readonly [string, Json])[] = [
   ["null", null],
@@ -141,108 +141,108 @@ const WORDS: readonly (readonly [string, Json])[] = [
 
 /** Reads JSON without spaces. What else is not canonical is found by encoding it again. */
 class Reader {
-  private at = 0;
+  private position = 0;
 
   constructor(
     private readonly text: string,
     private readonly kind: string,
   ) {}
 
-  whole(): Json {
-    const value = this.value(0);
-    this.demand(this.at === this.text.length);
-    return value;
+  readAll(): Json {
+    const readValue = this.value(0);
+    this.check(this.position === this.text.length);
+    return readValue;
   }
 
   private value(depth: number): Json {
-    this.demand(depth <= DEEPEST);
-    const first = this.text[this.at];
-    if (first === "[") return this.list(depth);
-    if (first === "{") return this.map(depth);
-    if (first === '"') return this.string();
-    return first === "n" || first === "t" || first === "f" ? this.word() : this.number();
+    this.check(depth <= MOST_LEVELS);
+    const first = this.text[this.position];
+    if (first === "[") return this.readList(depth);
+    if (first === "{") return this.readMap(depth);
+    if (first === '"') return this.readString();
+    return first === "n" || first === "t" || first === "f" ? this.readWord() : this.readNumber();
   }
 
-  private word(): Json {
+  private readWord(): Json {
     for (const [spelled, value] of WORDS) {
-      if (this.text.startsWith(spelled, this.at)) {
-        this.at += spelled.length;
+      if (this.text.startsWith(spelled, this.position)) {
+        this.position += spelled.length;
         return value;
       }
     }
     throw this.refusal();
   }
 
-  private list(depth: number): Json[] {
+  private readList(depth: number): Json[] {
     const entries: Json[] = [];
-    this.each("]", () => entries.push(this.value(depth + 1)));
+    this.readEntries("]", () => entries.push(this.value(depth + 1)));
     return entries;
   }
 
-  private map(depth: number): ReadonlyMap<string, Json> {
+  private readMap(depth: number): ReadonlyMap<string, Json> {
     const entries = new Map<string, Json>();
-    this.each("}", () => {
-      const key = this.string();
-      this.demand(this.text[this.at] === ":");
-      this.at += 1;
+    this.readEntries("}", () => {
+      const key = this.readString();
+      this.check(this.text[this.position] === ":");
+      this.position += 1;
       entries.set(key, this.value(depth + 1));
     });
     return entries;
   }
 
   /** What stands between the brackets, one entry after the other. */
-  private each(closes: string, entry: () => void): void {
-    this.at += 1;
-    if (this.text[this.at] === closes) {
-      this.at += 1;
+  private readEntries(closes: string, entry: () => void): void {
+    this.position += 1;
+    if (this.text[this.position] === closes) {
+      this.position += 1;
       return;
     }
     for (;;) {
       entry();
-      const next = this.text[this.at];
-      this.demand(next === "," || next === closes);
-      this.at += 1;
+      const next = this.text[this.position];
+      this.check(next === "," || next === closes);
+      this.position += 1;
       if (next === closes) return;
     }
   }
 
-  private string(): string {
-    const from = this.at;
-    this.demand(this.text[from] === '"');
+  private readString(): string {
+    const from = this.position;
+    this.check(this.text[from] === '"');
     do {
-      this.at = this.text.indexOf('"', this.at + 1);
-      this.demand(this.at > 0);
-    } while (this.escaped());
-    this.at += 1;
+      this.position = this.text.indexOf('"', this.position + 1);
+      this.check(this.position > 0);
+    } while (this.isEscaped());
+    this.position += 1;
     try {
-      return JSON.parse(this.text.slice(from, this.at)) as string;
+      return JSON.parse(this.text.slice(from, this.position)) as string;
     } catch {
       throw this.refusal();
     }
   }
 
   /** Whether an odd number of backslashes stands right before. */
-  private escaped(): boolean {
-    let first = this.at;
+  private isEscaped(): boolean {
+    let first = this.position;
     while (this.text[first - 1] === "\\") first -= 1;
-    return (this.at - first) % 2 === 1;
+    return (this.position - first) % 2 === 1;
   }
 
-  private number(): Json {
-    NUMBER.lastIndex = this.at;
+  private readNumber(): Json {
+    NUMBER.lastIndex = this.position;
     const [spelled, rest] = NUMBER.exec(this.text) ?? [];
     if (spelled === undefined) throw this.refusal();
-    this.at = NUMBER.lastIndex;
+    this.position = NUMBER.lastIndex;
     if (rest === "") {
       if (spelled.length < 16) return Number(spelled);
-      this.demand(spelled.replace("-", "").length <= LONGEST);
+      this.check(spelled.replace("-", "").length <= MOST_DIGITS);
       return integerId(BigInt(spelled));
     }
-    this.demand(Number.isFinite(Number(spelled)));
+    this.check(Number.isFinite(Number(spelled)));
     return new Real(Number(spelled));
   }
 
-  private demand(holds: boolean): void {
+  private check(holds: boolean): void {
     if (!holds) throw this.refusal();
   }
 

@@ -13,23 +13,23 @@
  * are made in Python.
  */
 
-import { hex } from "../bytes.js";
+import { toHex } from "../bytes.js";
 import type { ItemId } from "../items.js";
-import { MessageError } from "../malformed.js";
+import { MessageError } from "../message-error.js";
 import { checkSecret, sha256, type Secret } from "../randomness.js";
-import { Refused } from "../refused.js";
-import { content, encode, LARGEST } from "./canonical.js";
+import { Refusal } from "../refusal.js";
+import { sortedFields, encode, LARGEST } from "./canonical.js";
 import { secretDrawing, type Draw, type Drawing } from "./drawing.js";
 import {
   CONTINUOUS_LEVELS,
-  numberOf,
+  toNumber,
   Release,
   scaleToWire,
   type Disclosure,
   type Pair,
   type Scores,
 } from "./messages.js";
-import { refuseUnsafe } from "./refusing.js";
+import { refuseUnsafe } from "./unsafe-disclosures.js";
 import type { State } from "./state.js";
 import { MICRO, ruleToWire, type AttributeTable } from "./tables.js";
 
@@ -42,7 +42,7 @@ export type Values = Readonly<Record<string, string>>;
 export class Device {
   private constructor(
     private readonly disclosure: Disclosure,
-    private readonly own: readonly number[],
+    private readonly ownRows: readonly number[],
     private readonly state: State,
     private readonly drawing: Drawing,
   ) {}
@@ -52,28 +52,28 @@ export class Device {
    * the scale and the person's values: Refused under others. dice: the account's secret, or where
    * draws come from.
    */
-  static async of(
+  static async create(
     disclosure: Disclosure,
     values: Values,
     state: State,
     dice: Secret | Drawing,
   ): Promise<Device> {
     refuseUnsafe(disclosure);
-    const own = disclosure.attributes.map((table) => ownRow(table, values));
+    const ownRows = disclosure.attributes.map((table) => findOwnRow(table, values));
     if (typeof dice !== "function") checkSecret(dice);
     const drawing = typeof dice === "function" ? dice : await secretDrawing(dice);
     if (state.closed) {
-      throw new Refused("another memory of this account exists, and may have decided anything");
+      throw new Refusal("another memory of this account exists, and may have decided anything");
     }
-    const boundTo = await bindingOf(disclosure, values);
+    const boundTo = await bindingDigest(disclosure, values);
     if (state.binding !== "" && state.binding !== boundTo) {
-      throw new Refused(
+      throw new Refusal(
         "this memory was made under another rule, scale, epoch or attribute value; deciding " +
           "more here could tell the attribute",
       );
     }
     state.binding = boundTo;
-    return new Device(disclosure, own, state, drawing);
+    return new Device(disclosure, ownRows, state, drawing);
   }
 
   /**
@@ -83,28 +83,28 @@ export class Device {
    */
   async release(history: History, epoch: number): Promise<Release> {
     const { disclosure, state } = this;
-    state.follow(disclosure.aliases);
-    const rated = renamed(history, disclosure);
+    state.followNames(disclosure.aliases);
+    const rated = renameRatings(history, disclosure);
     for (const item of this.offScale(rated)) {
       throw new RangeError(`the stars given to item ${String(item)} lie off the scale`);
     }
     const digest = await disclosure.digest();
-    for (const { number, item, level } of this.levels(rated)) {
+    for (const { number, item, level } of this.ratedLevels(rated)) {
       const released = await this.decide(number, level as number, this.drawing(item));
       state.records.set(item, { level: released, digest, epoch, withdrawn: false });
       state.arrivals.delete(item);
     }
-    state.withdraw(rated);
-    return standing(state, disclosure, epoch);
+    state.markWithdrawn(rated);
+    return releaseShown(state, disclosure, epoch);
   }
 
   /** The undecided items whose stars `release` refuses. */
   offScale(history: History): ItemId[] {
-    return this.levels(history).flatMap(({ item, level }) => (level === undefined ? item : []));
+    return this.ratedLevels(history).flatMap(({ item, level }) => (level === undefined ? item : []));
   }
 
   /** Predicted stars for the owner: the recommender's scores plus the attribute's effect. */
-  async complete(scores: Scores): Promise<Map<ItemId, number>> {
+  async completeScores(scores: Scores): Promise<Map<ItemId, number>> {
     const { itemNumber, minimum, step } = this.disclosure;
     if (scores.disclosure !== (await this.disclosure.digest())) {
       throw new RangeError("these scores were made for another disclosure");
@@ -116,22 +116,22 @@ export class Device {
         throw new RangeError("these scores name an item that the disclosure does not have");
       }
       const level = Number(BigInt(score) + this.offset(number));
-      completed.set(item, numberOf(minimum) + (numberOf(step) * level) / MICRO);
+      completed.set(item, toNumber(minimum) + (toNumber(step) * level) / MICRO);
     }
     return completed;
   }
 
   /** What is to be decided: micro-levels of each item, undefined for stars off the scale. */
-  private levels(rated: History): { number: number; item: ItemId; level: number | undefined }[] {
+  private ratedLevels(rated: History): { number: number; item: ItemId; level: number | undefined }[] {
     return [...this.disclosure.items.entries()]
-      .filter(([number, item]) => rated.has(item) && this.state.undecided(item) && this.decidable(number))
+      .filter(([number, item]) => rated.has(item) && this.state.isUndecided(item) && this.decidable(number))
       .map(([number, item]) => ({ number, item, level: this.level(rated.get(item) as number) }));
   }
 
   /** On a scale of whole stars, only whole levels are on it. */
   private level(stars: number): number | undefined {
     const { minimum, step, levels } = this.disclosure;
-    const level = (stars - numberOf(minimum)) / numberOf(step);
+    const level = (stars - toNumber(minimum)) / toNumber(step);
     const inside = level >= -1e-6 && level <= this.highest() + 1e-6;
     if (!inside || (levels > 0 && Math.abs(level - roundHalfEven(level)) > 1e-6)) return undefined;
     const whole = levels > 0 ? roundHalfEven(level) * MICRO : roundHalfEven(level * MICRO);
@@ -152,7 +152,7 @@ export class Device {
     const { rule } = this.disclosure;
     if (rule.selection) {
       const dice: number[] = [];
-      for (const _ of this.own) dice.push(await draw(MICRO));
+      for (const _ of this.ownRows) dice.push(await draw(MICRO));
       const chances = this.chances(number);
       if (!dice.every((die, at) => die < (chances[at] as number))) return null;
     }
@@ -173,8 +173,8 @@ export class Device {
   private async couple(number: number, level: number, draw: Draw): Promise<number> {
     let step = Math.floor(level / MICRO);
     for (const [attribute, table] of this.disclosure.attributes.entries()) {
-      const row = this.row(table.coupling, attribute)[number]?.[step] as readonly number[];
-      step = bisectRight(row, await draw(MICRO));
+      const pickOwnRow = this.row(table.coupling, attribute)[number]?.[step] as readonly number[];
+      step = bisectRight(pickOwnRow, await draw(MICRO));
     }
     return step * MICRO;
   }
@@ -205,7 +205,7 @@ export class Device {
 
   /** The person's own row of one attribute's table. */
   private row<T>(table: readonly T[], attribute: number): T {
-    return table[this.own[attribute] as number] as T;
+    return table[this.ownRows[attribute] as number] as T;
   }
 
   private highest(): number {
@@ -214,47 +214,47 @@ export class Device {
 }
 
 /** All that is shown and in the catalogue: no owner and no dice are needed. */
-export async function standing(
+export async function releaseShown(
   state: State,
   disclosure: Disclosure,
   epoch: number,
 ): Promise<Release> {
-  const shown = state.shown();
+  const levels = state.shownLevels();
   const ratings = disclosure.items
-    .filter((item) => shown.has(item))
-    .map((item): Pair => [item, shown.get(item) as number]);
+    .filter((item) => levels.has(item))
+    .map((item): Pair => [item, levels.get(item) as number]);
   return new Release(await disclosure.digest(), epoch, ratings);
 }
 
 /** A map by items under new ids; an entry of the new id itself counts before an old id's. */
-export function renamed<V>(
+export function renameRatings<V>(
   entries: ReadonlyMap<ItemId, V>,
   { aliases }: Pick<Disclosure, "aliases">,
 ): Map<ItemId, V> {
-  const moved = aliases
-    .filter(([old]) => entries.has(old))
+  const underNewIds = aliases
+    .filter(([oldIds]) => entries.has(oldIds))
     .map(([old, now]) => [now, entries.get(old) as V] as const);
   const old = new Set(aliases.map(([id]) => id));
-  return new Map([...moved, ...[...entries].filter(([item]) => !old.has(item))]);
+  return new Map([...underNewIds, ...[...entries].filter(([item]) => !old.has(item))]);
 }
 
-function ownRow(table: AttributeTable, values: Values): number {
+function findOwnRow(table: AttributeTable, values: Values): number {
   const row = Object.hasOwn(values, table.name) ? table.values.indexOf(values[table.name] as string) : -1;
   if (row < 0) {
-    throw new Refused(`attribute '${table.name}' has to be one of: ${table.values.join(", ")}`);
+    throw new Refusal(`attribute '${table.name}' has to be one of: ${table.values.join(", ")}`);
   }
   return row;
 }
 
 /** Names the rule, the scale, the epochs and the person's values; it never leaves the device. */
-async function bindingOf(disclosure: Disclosure, values: Values): Promise<string> {
-  const bound = content({
+async function bindingDigest(disclosure: Disclosure, values: Values): Promise<string> {
+  const bound = sortedFields({
     epoch_length: disclosure.epochLength,
     owner: disclosure.attributes.map(({ name }) => [name, values[name] as string]),
     rule: ruleToWire(disclosure.rule),
     scale: scaleToWire(disclosure),
   });
-  return hex(await sha256(encode(bound))).slice(0, 16);
+  return toHex(await sha256(encode(bound))).slice(0, 16);
 }
 
 /** How many entries of a row that goes up are at most `value`. */

@@ -11,10 +11,10 @@
  * in canonical JSON, n counting the words of one item.
  */
 
-import { utf8, word } from "../bytes.js";
+import { encodeUtf8, firstWord } from "../bytes.js";
 import type { ItemId } from "../items.js";
-import { below, hmac, keyOf, systemBelow, type Secret } from "../randomness.js";
-import { content, encode } from "./canonical.js";
+import { drawBelow, hmac, importSecret, drawFromSystem, type Secret } from "../randomness.js";
+import { sortedFields, encode } from "./canonical.js";
 
 /** A uniform integer in [0, bound). */
 export type Draw = (bound: number) => Promise<number>;
@@ -24,24 +24,24 @@ export type Drawing = (item: ItemId) => Draw;
 
 /** Anew each time: for tests, where no secret is. */
 export function systemDrawing(): Drawing {
-  return () => systemBelow;
+  return () => drawFromSystem;
 }
 
 /** The key that the draws and the speaking moments of an account are made with. */
-export async function rootOf(secret: Secret): Promise<CryptoKey> {
-  return keyOf(await hmac(await keyOf(secret), utf8("tacit standard scheme 2\0")));
+export async function rootKey(secret: Secret): Promise<CryptoKey> {
+  return importSecret(await hmac(await importSecret(secret), encodeUtf8("tacit standard scheme 2\0")));
 }
 
 /** Made of the secret and of the item. */
 export async function secretDrawing(secret: Secret): Promise<Drawing> {
-  const root = await rootOf(secret);
+  const root = await rootKey(secret);
   return (item) => {
     let draw = 0;
-    const next = async () => {
-      const asked = encode(content({ draw, item }));
+    const nextWord = async () => {
+      const message = encode(sortedFields({ draw, item }));
       draw += 1;
-      return word(await hmac(root, asked));
+      return firstWord(await hmac(root, message));
     };
-    return (bound) => below(next, bound);
+    return (bound) => drawBelow(nextWord, bound);
   };
 }

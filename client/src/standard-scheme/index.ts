@@ -1,6 +1,6 @@
 /** The standard scheme: hide an attribute from a recommender by what one's device sends. */
 
-export { MessageError } from "../malformed.js";
+export { MessageError } from "../message-error.js";
 export * from "./account.js";
 export { Real } from "./canonical.js";
 export * from "./device.js";
@@ -8,7 +8,7 @@ export * from "./drawing.js";
 export * from "./epochs.js";
 export * from "./item-table.js";
 export * from "./messages.js";
-export { CAP, refuseUnsafe } from "./refusing.js";
-export * from "./starting.js";
+export { LARGEST_CHANCE as CAP, refuseUnsafe } from "./unsafe-disclosures.js";
+export * from "./initial-state.js";
 export * from "./state.js";
 export * from "./tables.js";

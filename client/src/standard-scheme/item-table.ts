@@ -13,10 +13,10 @@
 
 import type { Bytes } from "../bytes.js";
 import type { ItemId } from "../items.js";
-import { require } from "../malformed.js";
-import { content, decode, encode, fieldsOf, isInteger, isTable, type Json } from "./canonical.js";
+import { require } from "../message-error.js";
+import { sortedFields, decode, encode, readFields, isInteger, isTable, type Json } from "./canonical.js";
 import { VERSION } from "./messages.js";
-import { small } from "./tables.js";
+import { toNumbers } from "./tables.js";
 
 /** What a star in the top two fifths of the scale counts for, at most. */
 const LIKED = 10;
@@ -27,7 +27,7 @@ const LARGEST_WEIGHT = 1_000_000_000;
 export type Column = readonly [rows: readonly number[], weights: readonly number[]];
 
 /** An item with what it is ranked by, in ten-thousandths. */
-export type Preferred = readonly [item: ItemId, preference: number];
+export type PreferredItem = readonly [item: ItemId, preference: number];
 
 /**
  * Which items go with which.
@@ -51,17 +51,17 @@ export class ItemTable {
   encode(): Bytes {
     const { disclosure, liked, columns } = this;
     const fields = { version: VERSION, message: "item-table", disclosure, liked, columns };
-    return encode(content(fields));
+    return encode(sortedFields(fields));
   }
 
   static decode(data: Uint8Array): ItemTable {
     return decode(data, "item-table", VERSION, (whole) => {
       const names = ["disclosure", "liked", "columns", "message", "version"];
-      const [disclosure, liked, columns] = fieldsOf(whole, "item table", ...names);
+      const [disclosure, liked, columns] = readFields(whole, "item table", ...names);
       return new ItemTable(
         disclosure as string,
-        small(liked) as number[],
-        small(columns as Json) as Column[],
+        toNumbers(liked) as number[],
+        toNumbers(columns as Json) as Column[],
       );
     });
   }
@@ -73,21 +73,21 @@ export class ItemTable {
    * unknown items count for nothing. Items that the table leaves out come last. RangeError for other
    * items or levels than the table's.
    */
-  rank(items: readonly ItemId[], levels: ReadonlyMap<ItemId, number>): Preferred[] {
+  rank(items: readonly ItemId[], levels: ReadonlyMap<ItemId, number>): PreferredItem[] {
     if (items.length !== this.columns.length) {
       throw new RangeError("this item table was made for another disclosure");
     }
     const fits = [...levels.values()].every((level) => isInteger(level, 0, this.liked.length - 1));
     if (!fits) throw new RangeError("a level lies off the scale of this item table");
-    const own = items.map((item) => this.liked[levels.get(item) ?? -1]);
-    const unseen = [...items.keys()].filter((number) => own[number] === undefined);
-    const preferences = new Map(unseen.map((number) => [number, this.preference(number, own)]));
-    const leftOut = (number: number) => Number(this.columns[number]?.[0].length === 0);
-    const preference = (number: number) => preferences.get(number) as number;
+    const likedByItem = items.map((item) => this.liked[levels.get(item) ?? -1]);
+    const unseen = [...items.keys()].filter((number) => likedByItem[number] === undefined);
+    const preferences = new Map(unseen.map((number) => [number, this.preference(number, likedByItem)]));
+    const isLeftOut = (number: number) => Number(this.columns[number]?.[0].length === 0);
+    const sumWeights = (number: number) => preferences.get(number) as number;
     unseen.sort(
-      (one, other) => leftOut(one) - leftOut(other) || preference(other) - preference(one),
+      (one, other) => isLeftOut(one) - isLeftOut(other) || sumWeights(other) - sumWeights(one),
     );
-    return unseen.map((number) => [items[number] as ItemId, preference(number)]);
+    return unseen.map((number) => [items[number] as ItemId, sumWeights(number)]);
   }
 
   private preference(item: number, own: readonly (number | undefined)[]): number {
@@ -101,10 +101,10 @@ function checkColumn(column: Column, number: number, items: number): void {
   const [rows, weights] = column;
   const size = Array.isArray(rows) ? rows.length : -1;
   require(size <= LARGEST_COLUMN, "an item has too many weights");
-  const known = isTable(rows, [size], 0, items - 1);
-  const rises = known && rows.every((row, at) => at === 0 || (rows[at - 1] as number) < row);
-  require(rises, "items of a column go up");
+  const areItems = isTable(rows, [size], 0, items - 1);
+  const isRising = areItems && rows.every((row, at) => at === 0 || (rows[at - 1] as number) < row);
+  require(isRising, "items of a column go up");
   require(!rows.includes(number), "an item has no weight for itself");
-  const bounded = isTable(weights, [size], -LARGEST_WEIGHT, LARGEST_WEIGHT);
-  require(bounded && !weights.includes(0), "an item has a weight for each item of its column");
+  const areWeights = isTable(weights, [size], -LARGEST_WEIGHT, LARGEST_WEIGHT);
+  require(areWeights && !weights.includes(0), "an item has a weight for each item of its column");
 }

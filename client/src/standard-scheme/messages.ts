@@ -10,15 +10,15 @@
  * MessageError.
  */
 
-import { hex, type Bytes } from "../bytes.js";
-import { isId, type ItemId } from "../items.js";
-import { require } from "../malformed.js";
+import { toHex, type Bytes } from "../bytes.js";
+import { isItemId, type ItemId } from "../items.js";
+import { require } from "../message-error.js";
 import { sha256 } from "../randomness.js";
 import {
-  content,
+  sortedFields,
   decode,
   encode,
-  fieldsOf,
+  readFields,
   isInteger,
   isTable,
   LARGEST,
@@ -28,10 +28,10 @@ import {
 import {
   checkRule,
   checkTable,
-  ruleOf,
+  parseRule,
   ruleToWire,
-  small,
-  tableOf,
+  toNumbers,
+  parseTable,
   type AttributeTable,
   type Rule,
 } from "./tables.js";
@@ -77,28 +77,28 @@ export class Disclosure implements DisclosureFields {
   readonly itemMeans: readonly number[];
   readonly attributes: readonly AttributeTable[];
   readonly itemNumber: ReadonlyMap<ItemId, number>;
-  private named: Promise<string> | undefined;
+  private digestPromise: Promise<string> | undefined;
 
   constructor(fields: DisclosureFields) {
     checkRule(fields.rule);
     for (const number of [fields.minimum, fields.step]) {
-      require(Number.isFinite(numberOf(number)), "a scale has two numbers");
+      require(Number.isFinite(toNumber(number)), "a scale has two numbers");
     }
-    require(numberOf(fields.step) > 0 && isInteger(fields.levels, 0), "a scale has levels");
+    require(toNumber(fields.step) > 0 && isInteger(fields.levels, 0), "a scale has levels");
     require(fields.levels !== 1, "a scale has two levels or none");
     const items = fields.items.length;
-    const distinct = fields.items.every(isId) && new Set(fields.items).size === items;
-    require(distinct, "items are integers or strings, each once");
+    const areDistinct = fields.items.every(isItemId) && new Set(fields.items).size === items;
+    require(areDistinct, "items are integers or strings, each once");
     require(isInteger(fields.epochLength, 1), "an epoch has a length in whole seconds");
     checkAliases(fields.aliases, fields.items);
-    const averaged = fields.rule.transform === "movie-average" ? [items] : [0];
-    const averages = isTable(fields.itemMeans, averaged, -LARGEST, LARGEST);
-    require(averages, "an item has an average where the rule needs it");
+    const meansShape = fields.rule.transform === "movie-average" ? [items] : [0];
+    const hasMeans = isTable(fields.itemMeans, meansShape, -LARGEST, LARGEST);
+    require(hasMeans, "an item has an average where the rule needs it");
     const names = fields.attributes.map((table) => table.name);
-    const once = names.length > 0 && new Set(names).size === names.length;
-    require(once, "a disclosure names attributes, each once");
-    const coupled = fields.rule.transform === "coupling";
-    require(fields.levels > 0 || !coupled, "no levels to couple");
+    const haveNames = names.length > 0 && new Set(names).size === names.length;
+    require(haveNames, "a disclosure names attributes, each once");
+    const hasCoupling = fields.rule.transform === "coupling";
+    require(fields.levels > 0 || !hasCoupling, "no levels to couple");
     for (const table of fields.attributes) {
       checkTable(table, { items, levels: fields.levels, rule: fields.rule });
     }
@@ -116,7 +116,7 @@ export class Disclosure implements DisclosureFields {
 
   encode(): Bytes {
     return encode(
-      content({
+      sortedFields({
         version: VERSION,
         message: "disclosure",
         rule: ruleToWire(this.rule),
@@ -125,41 +125,41 @@ export class Disclosure implements DisclosureFields {
         epoch_length: this.epochLength,
         aliases: this.aliases,
         item_means: this.itemMeans,
-        attributes: this.attributes.map((table) => content({ ...table })),
+        attributes: this.attributes.map((table) => sortedFields({ ...table })),
       }),
     );
   }
 
   static decode(data: Uint8Array): Disclosure {
     return decode(data, "disclosure", VERSION, (whole) => {
-      const [rule, scale, items, length, aliases, itemMeans, attributes] = fieldsOf(
+      const [rule, scale, items, length, aliases, itemMeans, attributes] = readFields(
         whole,
         "disclosure",
         ...["rule", "scale", "items", "epoch_length", "aliases", "item_means", "attributes"],
         ...["message", "version"],
       );
-      const [minimum, step, levels] = fieldsOf(scale, "scale", "minimum", "step", "levels");
+      const [minimum, step, levels] = readFields(scale, "scale", "minimum", "step", "levels");
       require(isScaleNumber(minimum) && isScaleNumber(step), "a scale has two numbers");
       const lists = [items, aliases, itemMeans, attributes].every(Array.isArray);
       require(lists, "a disclosure lists items, aliases, averages and attributes");
       return new Disclosure({
-        rule: ruleOf(rule),
+        rule: parseRule(rule),
         minimum,
         step,
-        levels: small(levels) as number,
+        levels: toNumbers(levels) as number,
         items: items as ItemId[],
-        epochLength: small(length) as number,
+        epochLength: toNumbers(length) as number,
         aliases: aliases as unknown as Alias[],
-        itemMeans: small(itemMeans) as number[],
-        attributes: (attributes as Json[]).map(tableOf),
+        itemMeans: toNumbers(itemMeans) as number[],
+        attributes: (attributes as Json[]).map(parseTable),
       });
     });
   }
 
   /** Names this disclosure in releases: first 16 hex digits of its SHA-256. */
   digest(): Promise<string> {
-    this.named ??= sha256(this.encode()).then((digest) => hex(digest).slice(0, 16));
-    return this.named;
+    this.digestPromise ??= sha256(this.encode()).then((digest) => toHex(digest).slice(0, 16));
+    return this.digestPromise;
   }
 }
 
@@ -187,15 +187,15 @@ export class Release {
 
   encode(): Bytes {
     const { disclosure, epoch, ratings } = this;
-    return encode(content({ version: VERSION, message: "release", disclosure, epoch, ratings }));
+    return encode(sortedFields({ version: VERSION, message: "release", disclosure, epoch, ratings }));
   }
 
   static decode(data: Uint8Array): Release {
     return decode(data, "release", VERSION, (whole) => {
       const names = ["disclosure", "epoch", "ratings", "message", "version"];
-      const [disclosure, epoch, ratings] = fieldsOf(whole, "release", ...names);
-      const rows = rowsOf(ratings) as unknown as Pair[];
-      return new Release(disclosure as string, small(epoch) as number, rows);
+      const [disclosure, epoch, ratings] = readFields(whole, "release", ...names);
+      const rows = parseRows(ratings) as unknown as Pair[];
+      return new Release(disclosure as string, toNumbers(epoch) as number, rows);
     });
   }
 }
@@ -211,50 +211,50 @@ export class Scores {
 
   encode(): Bytes {
     const { disclosure, scores } = this;
-    return encode(content({ version: VERSION, message: "scores", disclosure, scores }));
+    return encode(sortedFields({ version: VERSION, message: "scores", disclosure, scores }));
   }
 
   static decode(data: Uint8Array): Scores {
     return decode(data, "scores", VERSION, (whole) => {
       const names = ["disclosure", "scores", "message", "version"];
-      const [disclosure, scores] = fieldsOf(whole, "list of scores", ...names);
-      return new Scores(disclosure as string, rowsOf(scores) as unknown as Score[]);
+      const [disclosure, scores] = readFields(whole, "list of scores", ...names);
+      return new Scores(disclosure as string, parseRows(scores) as unknown as Score[]);
     });
   }
 }
 
 /** The nearest number to one of a scale's two. */
-export function numberOf(value: ScaleNumber): number {
+export function toNumber(value: ScaleNumber): number {
   return value instanceof Real ? value.value : Number(value);
 }
 
 export function scaleToWire({ minimum, step, levels }: DisclosureFields): ReadonlyMap<string, Json> {
-  return content({ minimum, step, levels });
+  return sortedFields({ minimum, step, levels });
 }
 
 function checkAliases(aliases: readonly Alias[], items: readonly ItemId[]): void {
-  const pairs = aliases.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every(isId));
+  const pairs = aliases.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every(isItemId));
   require(pairs, "an alias is an old id and a new one");
-  const old = new Set(aliases.map(([id]) => id));
-  require(old.size === aliases.length, "an old id has one new id");
+  const oldIds = new Set(aliases.map(([id]) => id));
+  require(oldIds.size === aliases.length, "an old id has one new id");
   const used = [...items, ...aliases.map(([, now]) => now)];
-  require(!used.some((id) => old.has(id)), "an old id is never used again");
+  require(!used.some((id) => oldIds.has(id)), "an old id is never used again");
 }
 
 function checkRows(disclosure: string, rows: readonly (readonly unknown[])[], width: number): void {
-  const listed = typeof disclosure === "string" && Array.isArray(rows);
-  require(listed, "a list for a named disclosure");
+  const isList = typeof disclosure === "string" && Array.isArray(rows);
+  require(isList, "a list for a named disclosure");
   for (const row of rows) {
     require(Array.isArray(row) && row.length === width, "an item and its numbers");
-    const whole = row.slice(1).every((entry) => isInteger(entry));
-    require(isId(row[0]) && whole, "an item and its numbers, all whole");
+    const areIntegers = row.slice(1).every((entry) => isInteger(entry));
+    require(isItemId(row[0]) && areIntegers, "an item and its numbers, all whole");
   }
   require(new Set(rows.map(([item]) => item)).size === rows.length, "an item comes once");
 }
 
-function rowsOf(listed: Json | undefined): Json[][] {
+function parseRows(listed: Json | undefined): Json[][] {
   require(Array.isArray(listed) && listed.every(Array.isArray), "a list for a named disclosure");
-  return (listed as Json[][]).map(([item, ...numbers]) => [item, ...numbers.map(small)] as Json[]);
+  return (listed as Json[][]).map(([item, ...numbers]) => [item, ...numbers.map(toNumbers)] as Json[]);
 }
 
 function isScaleNumber(value: Json | undefined): value is ScaleNumber {

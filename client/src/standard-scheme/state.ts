@@ -6,13 +6,13 @@
  * Mirrors src/tacit/designs/standard_scheme/memory.py.
  */
 
-import { compare, utf8, type Bytes } from "../bytes.js";
-import { isId, type ItemId } from "../items.js";
-import { require } from "../malformed.js";
-import { Refused } from "../refused.js";
-import { content, decode, encode, fieldsOf, isInteger, type Json } from "./canonical.js";
+import { compareBytes, encodeUtf8, type Bytes } from "../bytes.js";
+import { isItemId, type ItemId } from "../items.js";
+import { require } from "../message-error.js";
+import { Refusal } from "../refusal.js";
+import { sortedFields, decode, encode, readFields, isInteger, type Json } from "./canonical.js";
 import { VERSION, type Alias } from "./messages.js";
-import { small } from "./tables.js";
+import { toNumbers } from "./tables.js";
 
 /**
  * What was decided about one item, for ever.
@@ -46,7 +46,7 @@ export interface StateFields {
   /** The bytes that were made for that epoch, if any were. */
   readonly letter?: Bytes | null;
   /** The latest epoch that a letter was made for, -1 at first; kept beside the secret as well. */
-  readonly spoken?: number;
+  readonly lastLetterEpoch?: number;
   /** The service's log as far as this device has seen it. */
   readonly log?: readonly LogEntry[];
   /** The names that it follows, as in the disclosure that was followed last. */
@@ -66,7 +66,7 @@ export class State {
   readonly arrivals: Map<ItemId, number>;
   lastEpoch: number;
   letter: Bytes | null;
-  spoken: number;
+  lastLetterEpoch: number;
   log: readonly LogEntry[];
   aliases: readonly Alias[];
   epochLength: number;
@@ -80,7 +80,7 @@ export class State {
     this.arrivals = new Map(fields.arrivals);
     this.lastEpoch = fields.lastEpoch ?? -1;
     this.letter = fields.letter ?? null;
-    this.spoken = fields.spoken ?? -1;
+    this.lastLetterEpoch = fields.lastLetterEpoch ?? -1;
     this.log = fields.log ?? [];
     this.aliases = fields.aliases ?? [];
     this.epochLength = fields.epochLength ?? 0;
@@ -89,12 +89,12 @@ export class State {
   }
 
   /** Whether nothing was or may have been decided about it. */
-  undecided(item: ItemId): boolean {
+  isUndecided(item: ItemId): boolean {
     return !this.records.has(item) && !this.frozen.has(item);
   }
 
   /** Under the names that are followed. */
-  named(items: Iterable<ItemId>): Set<ItemId> {
+  renameItems(items: Iterable<ItemId>): Set<ItemId> {
     const now = new Map(this.aliases);
     return new Set([...items].map((item) => now.get(item) ?? item));
   }
@@ -106,7 +106,7 @@ export class State {
   checkNames(aliases: readonly Alias[]): void {
     const now = new Map(aliases);
     if (this.aliases.some(([old, next]) => now.get(old) !== (now.get(next) ?? next))) {
-      throw new Refused("the disclosure's names of items contradict those that it gave before");
+      throw new Refusal("the disclosure's names of items contradict those that it gave before");
     }
   }
 
@@ -117,31 +117,31 @@ export class State {
    * shown one stands, the new id's own first, whatever was held back. A withdrawn one is held back
    * from then on.
    */
-  follow(aliases: readonly Alias[]): void {
+  followNames(aliases: readonly Alias[]): void {
     this.checkNames(aliases);
     const before = new Map(this.aliases);
-    for (const [old, now] of aliases) if (before.get(old) !== now) this.move(old, now);
+    for (const [old, now] of aliases) if (before.get(old) !== now) this.moveItem(old, now);
     for (const item of this.records.keys()) this.frozen.delete(item);
     this.aliases = aliases;
   }
 
-  private move(old: ItemId, now: ItemId): void {
+  private moveItem(old: ItemId, now: ItemId): void {
     if (this.frozen.delete(old)) this.frozen.add(now);
-    const second = this.arrivals.get(old);
-    if (second !== undefined) {
+    const arrival = this.arrivals.get(old);
+    if (arrival !== undefined) {
       this.arrivals.delete(old);
-      this.arrivals.set(now, Math.min(second, this.arrivals.get(now) ?? second));
+      this.arrivals.set(now, Math.min(arrival, this.arrivals.get(now) ?? arrival));
     }
-    const found = [this.records.get(now), this.records.get(old)].flatMap((record) =>
+    const candidates = [this.records.get(now), this.records.get(old)].flatMap((record) =>
       record === undefined ? [] : record.withdrawn ? { ...record, level: null, withdrawn: false } : record,
     );
     this.records.delete(old);
-    const stands = found.find(({ level }) => level !== null) ?? found[0];
-    if (stands !== undefined) this.records.set(now, stands);
+    const chosen = candidates.find(({ level }) => level !== null) ?? candidates[0];
+    if (chosen !== undefined) this.records.set(now, chosen);
   }
 
   /** Mark the shown items whose rating was deleted, and unmark those rated again. */
-  withdraw(rated: { has(item: ItemId): boolean }): void {
+  markWithdrawn(rated: { has(item: ItemId): boolean }): void {
     for (const [item, record] of this.records) {
       const withdrawn = !rated.has(item);
       if (record.level !== null && record.withdrawn !== withdrawn) {
@@ -151,31 +151,31 @@ export class State {
   }
 
   /** Released micro-levels of the items that letters hold. */
-  shown(): Map<ItemId, number> {
-    const found = new Map<ItemId, number>();
+  shownLevels(): Map<ItemId, number> {
+    const levels = new Map<ItemId, number>();
     for (const [item, { level, withdrawn }] of this.records) {
-      if (level !== null && !withdrawn) found.set(item, level);
+      if (level !== null && !withdrawn) levels.set(item, level);
     }
-    return found;
+    return levels;
   }
 
   encode(): Bytes {
-    const records = inOrder(this.records).map(([item, { level, digest, epoch, withdrawn }]) => [
+    const records = sortByJson(this.records).map(([item, { level, digest, epoch, withdrawn }]) => [
       ...[item, level, digest, epoch, withdrawn],
     ]);
-    const frozen = inOrder(new Map([...this.frozen].map((item) => [item, null])));
+    const frozen = sortByJson(new Map([...this.frozen].map((item) => [item, null])));
     return encode(
-      content({
+      sortedFields({
         version: VERSION,
         message: "memory",
         created: this.created,
         binding: this.binding,
         records,
         frozen: frozen.map(([item]) => item),
-        arrivals: inOrder(this.arrivals),
+        arrivals: sortByJson(this.arrivals),
         last_epoch: this.lastEpoch,
         letter: this.letter === null ? null : new TextDecoder().decode(this.letter),
-        spoken: this.spoken,
+        spoken: this.lastLetterEpoch,
         log: this.log,
         aliases: this.aliases,
         epoch_length: this.epochLength,
@@ -186,7 +186,7 @@ export class State {
 
   static decode(data: Uint8Array): State {
     return decode(data, "memory", VERSION, (whole) => {
-      const [created, binding, records, frozen, arrivals, lastEpoch, letter, ...later] = fieldsOf(
+      const [created, binding, records, frozen, arrivals, lastEpoch, letter, ...later] = readFields(
         whole,
         "memory",
         ...["created", "binding", "records", "frozen", "arrivals", "last_epoch", "letter"],
@@ -195,17 +195,17 @@ export class State {
       const [spoken, log, aliases, length, closed] = later;
       require(letter === null || typeof letter === "string", "a letter is a text");
       return new State({
-        created: small(created) as number,
+        created: toNumbers(created) as number,
         binding: binding as string,
-        records: rowsOf(records, 5).map(([item, ...rest]) => [item as ItemId, recordOf(rest)]),
-        frozen: listOf(frozen) as ItemId[],
-        arrivals: rowsOf(arrivals, 2) as unknown as [ItemId, number][],
-        lastEpoch: small(lastEpoch) as number,
-        letter: letter === null ? null : utf8(letter),
-        spoken: small(spoken) as number,
-        log: rowsOf(log, 2) as unknown as LogEntry[],
-        aliases: pairsOf(aliases) as unknown as Alias[],
-        epochLength: small(length) as number,
+        records: parseRows(records, 5).map(([item, ...rest]) => [item as ItemId, parseRecord(rest)]),
+        frozen: requireList(frozen) as ItemId[],
+        arrivals: parseRows(arrivals, 2) as unknown as [ItemId, number][],
+        lastEpoch: toNumbers(lastEpoch) as number,
+        letter: letter === null ? null : encodeUtf8(letter),
+        lastLetterEpoch: toNumbers(spoken) as number,
+        log: parseRows(log, 2) as unknown as LogEntry[],
+        aliases: requireRows(aliases) as unknown as Alias[],
+        epochLength: toNumbers(length) as number,
         closed: closed as boolean,
       });
     });
@@ -213,33 +213,33 @@ export class State {
 
   private check(): void {
     require(isInteger(this.created, 0), "a memory has the second of its creation");
-    require([this.lastEpoch, this.spoken].every((one) => isInteger(one, -1)), "an epoch is a whole number");
+    require([this.lastEpoch, this.lastLetterEpoch].every((one) => isInteger(one, -1)), "an epoch is a whole number");
     require(typeof this.binding === "string", "a binding is a text");
     for (const [item, record] of this.records) {
-      require(isId(item) && isRecord(record), "an item and what was decided about it");
+      require(isItemId(item) && isRecord(record), "an item and what was decided about it");
     }
     for (const [item, second] of this.arrivals) {
-      require(isId(item) && isInteger(second), "an item and the second of its arrival");
+      require(isItemId(item) && isInteger(second), "an item and the second of its arrival");
     }
-    require([...this.frozen].every(isId), "an item that is frozen");
-    const logged = this.log.every(([epoch, digest]) => isInteger(epoch, 0) && typeof digest === "string");
-    require(logged, "a log of digests");
-    require(this.aliases.flat().every(isId), "old ids and new ones");
+    require([...this.frozen].every(isItemId), "an item that is frozen");
+    const isLog = this.log.every(([epoch, digest]) => isInteger(epoch, 0) && typeof digest === "string");
+    require(isLog, "a log of digests");
+    require(this.aliases.flat().every(isItemId), "old ids and new ones");
     require(isInteger(this.epochLength, 0), "the length of an epoch");
     require(typeof this.closed === "boolean", "whether the memory is closed");
   }
 }
 
 /** By the bytes of the item's JSON. */
-function inOrder<V>(rows: ReadonlyMap<ItemId, V>): [ItemId, V][] {
+function sortByJson<V>(rows: ReadonlyMap<ItemId, V>): [ItemId, V][] {
   const spelled = [...rows].map(([item, value]) => {
-    return { key: new TextEncoder().encode(spelledItem(item)), row: [item, value] as [ItemId, V] };
+    return { key: new TextEncoder().encode(itemJson(item)), row: [item, value] as [ItemId, V] };
   });
-  return spelled.sort((one, other) => compare(one.key, other.key)).map(({ row }) => row);
+  return spelled.sort((one, other) => compareBytes(one.key, other.key)).map(({ row }) => row);
 }
 
 /** The item's JSON. */
-export function spelledItem(item: ItemId): string {
+export function itemJson(item: ItemId): string {
   return typeof item === "string" ? JSON.stringify(item) : String(item);
 }
 
@@ -249,21 +249,21 @@ function isRecord({ level, digest, epoch, withdrawn }: Record): boolean {
   return leveled && typeof digest === "string" && isInteger(epoch, 0) && flagged;
 }
 
-function recordOf([level, digest, epoch, withdrawn]: Json[]): Record {
+function parseRecord([level, digest, epoch, withdrawn]: Json[]): Record {
   return { level, digest, epoch, withdrawn } as unknown as Record;
 }
 
-function listOf(value: Json | undefined): Json[] {
+function requireList(value: Json | undefined): Json[] {
   require(Array.isArray(value), "a memory holds lists");
   return value as Json[];
 }
 
-function rowsOf(value: Json | undefined, width: number): Json[][] {
-  return pairsOf(value, width).map(([item, ...rest]) => [item, ...rest.map(small)] as Json[]);
+function parseRows(value: Json | undefined, width: number): Json[][] {
+  return requireRows(value, width).map(([item, ...rest]) => [item, ...rest.map(toNumbers)] as Json[]);
 }
 
-function pairsOf(value: Json | undefined, width = 2): Json[][] {
-  const rows = listOf(value);
+function requireRows(value: Json | undefined, width = 2): Json[][] {
+  const rows = requireList(value);
   const fits = rows.every((row) => Array.isArray(row) && row.length === width);
   require(fits, "a memory holds rows of known length");
   return rows as Json[][];

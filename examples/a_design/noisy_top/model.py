@@ -23,7 +23,7 @@ from tacit.mechanisms.laplace import LaplaceRelease
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
 from tacit.recommenders.base import Floats, History
 from tacit.recommenders.baselines.baseline import Arrays, Baseline
-from tacit.recommenders.inputs import shaped
+from tacit.recommenders.headers import read_array
 
 _PEOPLE = 2**40
 """Public: no count is larger."""
@@ -70,7 +70,7 @@ class NoisyTop(Baseline):
         return {"counts": self.counts_}
 
     def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
-        self.counts_ = shaped(arrays, "counts", len(self.item_ids_))
+        self.counts_ = read_array(arrays, "counts", len(self.item_ids_))
 
 
 def card(model: NoisyTop) -> Guarantee:

@@ -45,7 +45,7 @@ COMMANDS = {
 
 PARTS = ("fit", "evaluate", "plan", "simulate", "replay")
 """Commands that have a sub-command for each design with this part."""
-PLACES = {part: f"commands:{part}" for part in PARTS} | {
+PLACES = {part: f"groups:{part}" for part in PARTS} | {
     "reproduce": "reproduce:app",
     "sketches": "device:counting",
     "init": "serve:making",
@@ -68,7 +68,7 @@ INTERRUPTED = 130
 
 
 class LazyGroup(TyperGroup):
-    """Lists every command from the table; imports only the one that is called."""
+    """Group that lists every command and imports only the one that is called."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -88,26 +88,35 @@ _PAIRS = ("about", "values")
 
 
 def plain_help(command: Any) -> Any:
-    """Without boxes, which cut names and values where a terminal is narrow."""
+    """Show help without boxes, which cut names and values where a terminal is narrow."""
     command.rich_markup_mode = None
-    command.params = [p for p in command.params if not (p.name or "").endswith("_completion")]
-    for each in command.params:
-        listed = each.type_descriptor.is_list and each.bare_type() == "list[str]"
-        if listed and each.name not in _PAIRS:
-            each.callback = _with_commas(each.callback)
+    shown = [each for each in command.params if not (each.name or "").endswith("_completion")]
+    command.params = shown
+    for parameter in shown:
+        takes_texts = parameter.type_descriptor.is_list and parameter.bare_type() == "list[str]"
+        if takes_texts and parameter.name not in _PAIRS:
+            parameter.callback = _with_commas(parameter.callback)
     for inner in getattr(command, "commands", {}).values():
         plain_help(inner)
     return command
 
 
-def _with_commas(usual: Callable[..., Any] | None) -> Callable[..., Any]:
-    """`--name a,b` is `--name a --name b`; @FILE stays as it is."""
+def _with_commas(callback: Callable[..., Any] | None) -> Callable[..., Any]:
+    """Read `--name a,b` as `--name a --name b`; @FILE stays as it is.
+
+    Args:
+        callback: Callback that the option has already.
+    """
 
     def split(ctx: Any, param: Any, value: Any) -> Any:
-        value = value if usual is None else usual(ctx, param, value)
+        if callback is not None:
+            value = callback(ctx, param, value)
         if not value:
             return value
-        return [part for text in value for part in ([text] if text[:1] == "@" else text.split(","))]
+        parts: list[str] = []
+        for text in value:
+            parts += [text] if text.startswith("@") else text.split(",")
+        return parts
 
     return split
 
@@ -139,7 +148,7 @@ def _options(
         bool, typer.Option("--debug", help="Show the traceback of an error (or set TACIT_DEBUG=1).")
     ] = False,
 ) -> None:
-    """Both options are acted on before a command starts: `version` here, `debug` in `main`."""
+    """Declare the options of `tacit` itself; `main` reads `--debug` before a command starts."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

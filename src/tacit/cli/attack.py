@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tacit import terminal
-from tacit.cli.commands import declared, group
+from tacit.cli.commands import function_with_options
+from tacit.cli.groups import make_group
 from tacit.design import Command, Run, option
 from tacit.errors import ConfigError, DataError, TacitError
 from tacit.evaluation import SEED, Result, Table, manifest
@@ -25,10 +26,10 @@ _ATTACKS = "Only membership, audit, reconstruction or attribute."
 _PANEL = "Attackers: 'quick', or 'full' for all eleven and those of packages."
 _SCORES = "Membership by predictions, too; default: if stars."
 
-app = group(
+app = make_group(
     "attack",
     "Attack a design's releases, or any recommender: tacit attack --model M RATINGS.",
-    otherwise="model",
+    fallback="model",
 )
 
 
@@ -60,47 +61,79 @@ def attack_model(asked: ModelSettings, run: Run) -> Result:
     """
     from tacit.auditing.attacks import any_model
 
-    attacked = named(asked.model, asked.setting or [])
-    any_model.adapt(attacked)  # refuses what is no recommender before the file is read
+    model = find_model(asked.model, asked.setting or [])
+    any_model.adapt(model)  # refuses what is no recommender before the file is read
     ratings = run.read()
     people = terminal.ids_in(asked.members) if asked.members else None
-    settings = vars(asked) | {"attacks": tuple(asked.attacks or any_model.ATTACKS)}
-    for name in ("model", "setting", "members"):
-        del settings[name]
+    settings: dict[str, Any] = {
+        "attacks": tuple(asked.attacks or any_model.ATTACKS),
+        "attribute": asked.attribute,
+        "panel": asked.panel,
+        "sees_scores": asked.sees_scores,
+        "claim": asked.claim,
+        "delta": asked.delta,
+        "targets": asked.targets,
+        "shadows": asked.shadows,
+        "victims": asked.victims,
+        "canaries": asked.canaries,
+        "seed": asked.seed,
+    }
     with run.progress("Attacking", None) as advance:
         result = any_model.attack(
-            attacked, ratings, members=people, progress=advance, **settings
+            model, ratings, members=people, progress=advance, **settings
         ).to_dict()
     made_with = manifest(ratings, command=run.command, model=asked.model, **settings)
     after = "docs/attacks.md says what each row means;  --json has all digits."
-    return Result(result | {"manifest": made_with}, [*_shown(result)], after)
+    return Result(result | {"manifest": made_with}, [*_show_rows(result)], after)
 
 
-app.command("model")(declared(Command(ModelSettings, attack_model, ratings=True)))
+app.command("model")(function_with_options(Command(ModelSettings, attack_model, ratings=True)))
 
 
-def named(text: str, settings: list[str]) -> Any:
-    """The class, object or function that `--model` names."""
-    from tacit.recommenders.inputs import model_kinds, model_reader
+def find_model(text: str, settings: list[str]) -> Any:
+    """Find the class, object or function that `--model` names.
 
-    home, colon, name = text.rpartition(":")
-    maker = getattr(_module(home), name, None) if colon else model_reader(text)
+    Args:
+        text: FILE.py:NAME, MODULE:NAME, or the name of a recommender of tacit.
+        settings: Texts NAME=VALUE, arguments of a class.
+
+    Returns:
+        The object itself, or a function that makes it with the settings.
+
+    Raises:
+        ConfigError: There is none, or it cannot be made.
+    """
+    from tacit.recommenders.model_files import model_kinds, model_reader
+
+    module, colon, name = text.rpartition(":")
+    if colon:
+        maker = getattr(_import_module(module), name, None)
+        hint = f"It has no '{name}'."
+    else:
+        maker = model_reader(text)
+        hint = f"Known: {', '.join(model_kinds())}."
     if maker is None:
-        known = f"It has no '{name}'." if colon else f"Known: {', '.join(model_kinds())}."
-        raise ConfigError(f"--model {text}: no such recommender. {known}")
-    given = {key: _value(value) for key, value in terminal.pairs(settings, "--set").items()}
-    if not given and (colon or not isinstance(maker, type)):
+        raise ConfigError(f"--model {text}: no such recommender. {hint}")
+    typed = terminal.pairs(settings, "--set")
+    arguments = {key: _read_value(value) for key, value in typed.items()}
+    if not arguments and (colon or not isinstance(maker, type)):
         return maker
     try:
-        maker(**given)
+        maker(**arguments)
     except TacitError:
         raise
     except Exception as error:
         raise ConfigError(f"--model {text}: {error}. Give it with --set NAME=VALUE.") from None
-    return lambda: maker(**given)
+    return lambda: maker(**arguments)
 
 
-def _module(home: str) -> Any:
+def _import_module(home: str) -> Any:
+    """Import a module by its name or its file.
+
+    Raises:
+        DataError: There is no such file.
+        ConfigError: It cannot be imported.
+    """
     if home.endswith(".py") and not Path(home).is_file():
         raise DataError("there is no such file", path=home)
     try:
@@ -120,22 +153,21 @@ def _module(home: str) -> Any:
     return module
 
 
-def _value(text: str) -> Any:
-    """A number, true, false or null as JSON has it, infinity, else the text."""
+def _read_value(text: str) -> Any:
+    """Read a number, true, false or null as JSON has it, or infinity; else return the text."""
     try:
         return float("inf") if text == "inf" else json.loads(text)
     except json.JSONDecodeError:
         return text
 
 
-def _shown(result: dict[str, Any]) -> Iterator[Table | str]:
+def _show_rows(result: dict[str, Any]) -> Iterator[Table | str]:
     columns = ("attack", "AUC", "95 % interval", "TPR at 0.1 %", "at 1 %", "epsilon at least")
     more = ("tpr_at_fpr_0.001", "tpr_at_fpr_0.01", "epsilon_lower_bound")
-    rows = [
-        (row["attack"], row["auc"], f"{row['low']:.3f} to {row['high']:.3f}",
-         *(None if row[name] is None else f"{row[name]:.3f}" for name in more))
-        for row in result["rows"]
-    ]  # fmt: skip
+    rows = []
+    for row in result["rows"]:
+        others = [None if row[name] is None else f"{row[name]:.3f}" for name in more]
+        rows.append((row["attack"], row["auc"], f"{row['low']:.3f} to {row['high']:.3f}", *others))
     yield Table(f"Attacks on {result['model']}", columns, rows)
     for line in result["left_out"]:
         yield f"Not made: {line}."

@@ -46,25 +46,28 @@ def audit(
         return _audit(what, samples, variant, planted=planted, quiet=as_json)
     if what is not None or variant is not None or samples is not None:
         raise ConfigError("--all audits everything as it is by default: leave out the rest.")
-    return _all(planted=planted, as_json=as_json)
+    return _audit_all(planted=planted, as_json=as_json)
 
 
 def audits() -> tuple[str, ...]:
-    """What `--all` audits."""
-    return (ALL, *(name for name in names() if "audit" in design(name).parts))
+    """List what `--all` audits: all mechanisms, and each design with audits."""
+    audited = [name for name in names() if "audit" in design(name).parts]
+    return (ALL, *audited)
 
 
-def _all(*, planted: bool, as_json: bool) -> Result:
-    """Every audit in turn, and how long it took; it fails if one of them did."""
+def _audit_all(*, planted: bool, as_json: bool) -> Result:
+    """Run every audit in turn, and time it; the result fails if one of them did."""
     results: dict[str, Any] = {}
-    rows, failed = [], []
+    rows = []
+    failed = []
     for what in audits():
         started = time.perf_counter()
         one = _audit(what, None, None, planted=planted, quiet=as_json)
         seconds = time.perf_counter() - started
         results[what] = {"seconds": seconds, **one.data}
         rows.append((what, seconds, "FAILED" if one.failed else "as it should be"))
-        failed += [what] if one.failed else []
+        if one.failed:
+            failed.append(what)
         if not as_json:
             terminal.console.rule(what)
             terminal.render(one)
@@ -100,7 +103,11 @@ def _audit(
 
 
 def bench_of(what: str) -> AuditPlan:
-    """All that `tacit audit WHAT` can run."""
+    """Make the bench of all that `tacit audit WHAT` can run.
+
+    Raises:
+        ConfigError: There is no such mechanism or design.
+    """
     from tacit.auditing import planted_bugs, shipped_mechanisms
     from tacit.auditing.claims import AuditPlan
     from tacit.auditing.pairs import SAMPLES, claim_makers
@@ -112,14 +119,11 @@ def bench_of(what: str) -> AuditPlan:
     elif what not in shipped_mechanisms.MECHANISMS:
         known = ", ".join((*audits()[1:], *shipped_mechanisms.MECHANISMS))
         raise ConfigError(f"No mechanism or design '{what}'. Choose {ALL} or one of: {known}.")
-    chosen = (
-        shipped_mechanisms.MECHANISMS
-        if what == ALL
-        else {what: shipped_mechanisms.MECHANISMS[what]}
-    )
-    return AuditPlan(
-        {n: claim_makers(makes) for n, makes in chosen.items()}, planted_bugs.BUGS, SAMPLES
-    )
+    chosen = shipped_mechanisms.MECHANISMS
+    if what != ALL:
+        chosen = {what: chosen[what]}
+    claims = {name: claim_makers(makes) for name, makes in chosen.items()}
+    return AuditPlan(claims, planted_bugs.BUGS, SAMPLES)
 
 
 def _tables(bench: AuditPlan, result: dict[str, Any]) -> Iterator[Table]:
@@ -135,10 +139,10 @@ def _tables(bench: AuditPlan, result: dict[str, Any]) -> Iterator[Table]:
         "bound": lambda one: one.lower_bound,
         "verdict": lambda one: "refuted as expected" if one.mechanism in refuted else one.verdict,
     }
-    yield Table.of("", columns, audits)
+    yield Table.from_rows("", columns, audits)
     for study in bench.studies:
         if result[study.name]:
-            yield Table.of(study.name, study.columns, result[study.name])
+            yield Table.from_rows(study.name, study.columns, result[study.name])
     if "planted" in result:
         bugs = list(zip(result["planted"], result["clean"], strict=True))
         columns = {
@@ -150,7 +154,7 @@ def _tables(bench: AuditPlan, result: dict[str, Any]) -> Iterator[Table]:
         if any(bug.rules is not None for bug, _ in bugs):
             columns["rules"] = lambda both: {True: "yes", False: "no", None: None}[both[0].rules]
         columns["without it"] = lambda both: "ALARM" if both[1].alarm else "quiet"
-        yield Table.of("", columns, bugs)
+        yield Table.from_rows("", columns, bugs)
 
 
 def _sentences(
@@ -162,11 +166,10 @@ def _sentences(
         yield f"{violations} violations found."
     yield from wrong
     if weak := verdicts.count("weak audit"):
-        yield (
-            f"{weak} weak: fewer --samples than by default cannot do better."
-            if short
-            else f"{weak} weak: the auditor saw less than it should have. That is a failure."
-        )
+        if short:
+            yield f"{weak} weak: fewer --samples than by default cannot do better."
+        else:
+            yield f"{weak} weak: the auditor saw less than it should have. That is a failure."
     if not wrong:
         yield bench.conclusion
     if result["false_alarm"]:

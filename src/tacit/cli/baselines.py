@@ -7,7 +7,15 @@ from dataclasses import MISSING, make_dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from tacit.design import Command, Run, card_summary, fit_summary, option, private_fit_summary
+from tacit.design import (
+    Command,
+    Run,
+    card_summary,
+    fit_summary,
+    option,
+    options_of,
+    private_fit_summary,
+)
 from tacit.evaluation import OUT, SEED, Result
 from tacit.recommenders import baselines
 
@@ -39,22 +47,25 @@ _CATALOGUE = (
 
 
 def _settings(kind: str, *more: tuple[str, Any, Any]) -> type[Any]:
-    """A dataclass of the options of a class of `tacit.recommenders.baselines`."""
-    made = getattr(baselines, kind)
-    hints, given = get_type_hints(made.__init__), inspect.signature(made).parameters
+    """Make a dataclass of the options of a class of `tacit.recommenders.baselines`."""
+    recommender = getattr(baselines, kind)
+    hints = get_type_hints(recommender.__init__)
+    parameters = inspect.signature(recommender).parameters
     fields = [_OUT]
-    for name in [name for name in _OPTIONS if name in given]:
-        default = given[name].default
-        default = MISSING if default is inspect.Parameter.empty else default
+    for name in [name for name in _OPTIONS if name in parameters]:
+        default = parameters[name].default
+        if default is inspect.Parameter.empty:
+            default = MISSING
         field = f"of_{name}" if name in ("source", "domain") else name
         fields.append((field, hints[name], option(**_OPTIONS[name], default=default)))
     return make_dataclass(f"{kind}Settings", [*fields, *more], frozen=True, kw_only=True)
 
 
-def _fitted(kind: str, asked: Any, run: Run, **reading: Any) -> tuple[Any, Any]:
-    """The saved model, and the ratings it was fitted to."""
-    given = {name.removeprefix("of_"): value for name, value in vars(asked).items()}
-    model = getattr(baselines, kind)(**{name: given[name] for name in _OPTIONS if name in given})
+def _fit_and_save(kind: str, asked: Any, run: Run, **reading: Any) -> tuple[Any, Any]:
+    """Fit a baseline and save it; return the model and the ratings that it was fitted to."""
+    typed = {name.removeprefix("of_"): getattr(asked, name) for name in options_of(type(asked))}
+    arguments = {name: typed[name] for name in _OPTIONS if name in typed}
+    model = getattr(baselines, kind)(**arguments)
     ratings = run.read(**reading)
     with run.progress("Fitting", None):
         model.fit(ratings).save(asked.out)
@@ -62,8 +73,10 @@ def _fitted(kind: str, asked: Any, run: Run, **reading: Any) -> tuple[Any, Any]:
 
 
 def _baseline(name: str, kind: str, about: str) -> Command:
+    """Make the command that fits a class of `tacit.recommenders.baselines`."""
+
     def run(asked: Any, terminal: Run) -> Result:
-        _, ratings = _fitted(kind, asked, terminal)
+        _, ratings = _fit_and_save(kind, asked, terminal)
         data = fit_summary(name, asked.out, ratings)
         sentence = (
             f"Fitted {data['recommender']} to {len(ratings):,} ratings of {ratings.n_users:,} "
@@ -81,7 +94,7 @@ def _private_popularity(asked: Any, run: Run) -> Result:
     One noisy count of the likes of each item: the same list for everyone.
     """
     reading = {"catalogue": asked.catalogue, "domains": asked.of_domain is not None}
-    model, _ = _fitted("PrivatePopularity", asked, run, **reading)
+    model, _ = _fit_and_save("PrivatePopularity", asked, run, **reading)
     (card,) = model.guarantees()
     items = len(model.item_ids_)
     data = private_fit_summary("private-popularity", asked.out, items) | {
@@ -109,4 +122,4 @@ FITS = {name: _baseline(name, *kind) for name, kind in _KINDS.items()}
 FITS["private-popularity"] = Command(
     _settings("PrivatePopularity", _CATALOGUE), _private_popularity, ratings=True
 )
-"""What `tacit fit NAME` fits besides the designs."""
+"""Commands of `tacit fit NAME` besides those of the designs."""

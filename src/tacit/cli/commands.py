@@ -1,324 +1,242 @@
-"""Commands, made from the settings of designs and from the parameters of functions."""
+"""Commands of the terminal, made from the settings of designs and the parameters of functions."""
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import MISSING, Field, dataclass, replace
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import MISSING, Field, replace
 from functools import partial, update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
-from typer.core import TyperGroup
-from typer.main import get_command
 
 from tacit import terminal
-from tacit.cli.app import COMMANDS, PARTS, plain_help
-from tacit.design import (
-    BUILT_IN,
-    Command,
-    Design,
-    ExecutionOptions,
-    design,
-    names,
-    option,
-    options_of,
-)
-from tacit.errors import ConfigError, DataError
+from tacit.cli.source import RatingsOptions, open_ratings
+from tacit.design import Command, ExecutionOptions, options_of
+from tacit.errors import ConfigError
 
 if TYPE_CHECKING:
-    from tacit.data.ratings import Ratings, RatingScale
-    from tacit.data.stored import StoredRatings
+    from tacit.data.ratings import Ratings
+    from tacit.data.stored_ratings import StoredRatings
     from tacit.evaluation import Result
 
 Body = TypeVar("Body", bound="Callable[..., Result | None]")
 
-USER = option("Column of the person's id.")
-ITEM = option("Column of the item's id.")
-STARS = option("Column of the stars.")
-DELIMITER = option("One character, 'tab' or '::'; detected if left out.")
-_RATINGS = "A file of ratings, or a folder of  tacit data import  or of MovieLens."
-_EVENTS = "Every row is an event, and so a like; no stars are read."
-_DOMAIN = "Column of the item's domain, here or in --items."
-_LEAST = "This many plays or more are a like; 1 if left out."
-_ITEMS = "File of item metadata: titles, genres, prices and so on."
 
+class TerminalRun:
+    """`tacit.design.Run` of a command that was typed in this terminal.
 
-@dataclass(frozen=True)
-class Source:
-    """Where ratings are and how their file is to be read, as the person typed it."""
+    Args:
+        source: Options that name the ratings; None for a command that reads none.
+        quiet: Whether no progress is shown.
+    """
 
-    path: Path = option(_RATINGS, argument="RATINGS")
-    user: str | None = USER
-    item: str | None = ITEM
-    rating: str | None = STARS
-    plays: str | None = option("Column of numbers of plays, read in place of stars.")
-    least_plays: float | None = option(_LEAST)
-    events: bool | None = option(_EVENTS, flag="--events")
-    time: str | None = option("Column of the time.")
-    domain: str | None = option(_DOMAIN, flag="--domain-column")
-    delimiter: str | None = DELIMITER
-    scale: str | None = option("MIN:MAX:STEP, such as 1:5:1; detected if left out.")
-    users: Path | None = option("File of user attributes.")
-    items: Path | None = option(_ITEMS)
-    per_item: int = option("Leave out items with fewer ratings.", default=1, least=1)
-    per_user: int = option("Leave out people with fewer ratings.", default=1, least=1)
-
-    @property
-    def rating_scale(self) -> RatingScale | None:
-        """The scale that was typed."""
-        from tacit.data.ratings import RatingScale
-
-        return None if self.scale is None else RatingScale.parse(self.scale)
-
-    def read(self, *, catalogue: Path | None = None, domains: bool = True) -> Ratings:
-        """As of `tacit.design.Run`; what is known of items is from the catalogue and --items."""
-        from tacit.data.tabular import load
-
-        columns = {**vars(self), "scale": self.rating_scale}
-        path = columns.pop("path")
-        fewest = {name: columns.pop(name) for name in ("per_item", "per_user")}
-        if catalogue is None:
-            ratings = load(path, **columns)
-        else:
-            ratings = load(path, **columns | {"domain": None, "items": None})
-            ratings = self._listed(ratings, catalogue, domains)
-        return ratings.at_least(**fewest) if max(fewest.values()) > 1 else ratings
-
-    def _listed(self, ratings: Ratings, path: Path, domains: bool) -> Ratings:
-        from tacit.data.domains import DOMAIN, on_catalogue
-        from tacit.data.tabular import items_beside, read_catalogue, with_items
-
-        columns = read_catalogue(path, item=self.item, domain=self.domain, domains=domains)
-        try:
-            made = on_catalogue(ratings, columns.pop(DOMAIN), metadata=columns)
-        except DataError as error:
-            raise error.with_place(path=error.path or path) from None
-        items = self.items or items_beside(self.path)
-        return made if items is None else with_items(made, items, item=self.item)
-
-
-class Terminal:
-    """`tacit.design.Run` on this terminal."""
-
-    def __init__(self, source: Source | None, *, quiet: bool) -> None:
+    def __init__(self, source: RatingsOptions | None, *, quiet: bool) -> None:
         self.command = terminal.command_line()
         self.per_item = 1 if source is None else source.per_item
         self.per_user = 1 if source is None else source.per_user
-        self._source, self._quiet = source, quiet
+        self._source = source
+        self._quiet = quiet
 
     def read(self, *, catalogue: Path | None = None, domains: bool = True) -> Ratings:
+        """Read the ratings into memory; see `tacit.design.Run`."""
         assert self._source is not None  # a command that reads says so
         return self._source.read(catalogue=catalogue, domains=domains)
 
     def open(
         self, execution: ExecutionOptions, *, catalogue: Path | None = None, domains: bool = True
     ) -> AbstractContextManager[Ratings | StoredRatings]:
-        if execution.in_memory:
-            return nullcontext(self.read(catalogue=catalogue, domains=domains))
-        from tacit.cli.stored import opened
-
+        """Open the ratings where the options say; see `tacit.design.Run`."""
         assert self._source is not None
-        return opened(self._source, execution, catalogue=catalogue, domains=domains)
+        return open_ratings(self._source, execution, catalogue=catalogue, domains=domains)
 
     def progress(
         self, description: str, total: int | None
     ) -> AbstractContextManager[Callable[[float], None]]:
+        """Show a bar; see `tacit.design.Run`."""
         return terminal.progress(description, total, quiet=self._quiet)
 
 
-class _Group(TyperGroup):
-    """Imports a design's command only when it is called, or listed.
-
-    otherwise: what is meant where no command is named.
-    """
-
-    part: str
-    otherwise: str
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if self.otherwise and args:
-            known = (*self.list_commands(ctx), *ctx.help_option_names)
-            args = args if args[0] in known else [self.otherwise, *args]
-        return super().parse_args(ctx, args)
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        own = (name for name in names() if _has(design(name), self.part))
-        return list(dict.fromkeys([*own, *_baselines(self.part), *super().list_commands(ctx)]))
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        named = _named(cmd_name, self.part)
-        return super().get_command(ctx, cmd_name) if named is None else _made(cmd_name, named)
-
-
-def group(part: str, about: str, *, otherwise: str = "") -> typer.Typer:
-    """`tacit PART`: a sub-command for each design that has this part."""
-    kind = type(part, (_Group,), {"part": part, "otherwise": otherwise})
-    app = typer.Typer(help=about, no_args_is_help=True, cls=kind)
-    app.callback()(lambda: None)  # without it, typer makes no group of fewer than two commands
-    return app
-
-
-fit, evaluate, plan, simulate, replay = (group(part, COMMANDS[part]) for part in PARTS)
-
-
-def _has(owner: Design, part: str) -> bool:
-    """A design with a model need not have commands of its own to be fitted and evaluated."""
-    return part in owner.parts or (bool(owner.models) and part in ("fit", "evaluate"))
-
-
-def _named(name: str, part: str) -> Command | None:
-    """The command of a design, else of a baseline, which is imported only then."""
-    owner = design(name) if name in BUILT_IN or name in names() else None
-    if owner is None or not _has(owner, part):
-        return _baselines(part).get(name)
-    if part in owner.parts:
-        made: Command = owner.part(part)
-        return made
-    from tacit.evaluation.any_design import commands
-
-    return commands(owner)[part]
-
-
-def _baselines(part: str) -> Mapping[str, Command]:
-    if part != "fit":
-        return {}
-    from tacit.cli.baselines import FITS
-
-    return FITS
-
-
-def _made(name: str, made: Command) -> Any:
-    app = typer.Typer(rich_markup_mode=None)
-    app.command(name)(declared(made))
-    return plain_help(get_command(app))
-
-
-def declared(made: Command) -> Callable[..., None]:
-    """A function with an option for each field of the settings."""
-    run: Callable[..., Result] = partial(_perform, made)
-    run.__doc__ = made.run.__doc__
-    source = [parameter("source", Source)] if made.ratings else []
-    fields = [parameter(name, kind, field) for name, field, kind in _fields(made.settings)]
-    return typed(run, [*source, *fields, parameter("as_json", terminal.JSON, False)])
-
-
 def command(app: typer.Typer, name: str | None = None) -> Callable[[Body], Body]:
-    """Add a function to `app`, and show the result that it returns.
+    """Add a function to an app as a command, and show the result that it returns.
 
-    A parameter whose default is an `option` becomes one; without a default of its own it is None or
-    False where its type allows that. A `Source` becomes the options of that class.
+    A parameter whose default is an `option` becomes an option; one without a default of its own is
+    None or False where its type allows that. A parameter of the type `RatingsOptions` becomes the
+    options of that class.
+
+    Args:
+        app: App of typer.
+        name: Name of the command; the function's name where it is None.
     """
 
-    def added(run: Body) -> Body:
+    def add(run: Body) -> Body:
         parameters = inspect.signature(run, eval_str=True).parameters.values()
-        app.command(name)(typed(run, parameters))
+        app.command(name)(with_typer_signature(run, parameters))
         return run
 
-    return added
+    return add
+
+
+def function_with_options(command: Command) -> Callable[..., None]:
+    """Make a function for typer that has an option for each field of a command's settings."""
+    run: Callable[..., Result] = partial(_run_command, command)
+    run.__doc__ = command.run.__doc__
+    source = [parameter("source", RatingsOptions)] if command.ratings else []
+    fields = [parameter(*field) for field in _option_parameters(command.settings)]
+    as_json = parameter("as_json", terminal.JSON, False)
+    return with_typer_signature(run, [*source, *fields, as_json])
 
 
 def parameter(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    """Make a parameter that is given by its name."""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
-def typed(
+def with_typer_signature(
     run: Callable[..., Result | None], parameters: Iterable[inspect.Parameter]
 ) -> Callable[..., None]:
-    """A function with the signature that typer reads: it checks that files can be written, runs
-    `run`, and shows its result."""
+    """Make a function with the signature that typer reads.
+
+    It checks that files can be written, calls `run`, and shows its result.
+
+    Args:
+        run: Function that returns a result, or None where it has shown everything.
+        parameters: Parameters of `run`; those whose default is an `option` become options.
+    """
     own = list(parameters)
     takes_json = any(each.name == "as_json" for each in own)
-    own += [] if takes_json else [parameter("as_json", terminal.JSON, False)]
-    reads = any(each.annotation is Source for each in own)
+    if not takes_json:
+        own.append(parameter("as_json", terminal.JSON, False))
+    reads = any(each.annotation is RatingsOptions for each in own)
     if reads:
-        path, *columns = (parameter(name, kind, field) for name, field, kind in _fields(Source))
-        own = [*(path if each.annotation is Source else each for each in own), *columns]
+        own = _with_ratings_options(own)
     options = {each.name: each.default for each in own if isinstance(each.default, Field)}
 
-    def perform(*, as_json: bool, **given: Any) -> None:
+    def perform(*, as_json: bool, **arguments: Any) -> None:
         from tacit.atomic_writes import check_writable
 
         for name, field in options.items():
-            if field.metadata["writes"] and given[name] is not None:
-                check_writable(given[name])  # before the hours of work, not after
+            if field.metadata["writes"] and arguments[name] is not None:
+                check_writable(arguments[name])  # before the hours of work, not after
         if reads:
-            given["source"] = Source(**{name: given.pop(name) for name in options_of(Source)})
-        result = run(as_json=as_json, **given) if takes_json else run(**given)
+            names = list(options_of(RatingsOptions))
+            own_options = {name: arguments.pop(name) for name in names}
+            arguments["source"] = RatingsOptions(**own_options)
+        if takes_json:
+            arguments["as_json"] = as_json
+        result = run(**arguments)
         if result is not None:
             terminal.show(result, as_json=as_json)
 
     update_wrapper(perform, run)
-    shown = [_shown(each) if each.name in options else each for each in own]
-    perform.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in shown]
-    )
-    perform.__annotations__ = {each.name: each.annotation for each in shown}
+    typer_parameters = []
+    for each in own:
+        shown = _typer_parameter(each) if each.name in options else each
+        typer_parameters.append(shown.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    perform.__signature__ = inspect.Signature(typer_parameters)  # type: ignore[attr-defined]
+    perform.__annotations__ = {each.name: each.annotation for each in typer_parameters}
     return perform
 
 
-def _shown(declared: inspect.Parameter) -> inspect.Parameter:
-    """As typer has it: a tuple is one text with commas, or a list of texts."""
-    name, kind, field = declared.name, declared.annotation, declared.default
-    meant, default = field.metadata, field.default
-    if (of := _entries(kind)) is str:
-        kind = list[str] if default else list[str] | None
-        default = list(default) if isinstance(default, tuple) and default else default or None
-    elif of is not None:
-        kind = str | None
-        if isinstance(default, tuple):
-            default = ",".join(f"{one:g}" if of is float else str(one) for one in default)
+def _with_ratings_options(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
+    """Put the file of ratings in the place of the `RatingsOptions`, and its options at the end."""
+    path, *others = (parameter(*field) for field in _option_parameters(RatingsOptions))
+    placed = [path if each.annotation is RatingsOptions else each for each in parameters]
+    return [*placed, *others]
+
+
+def _typer_parameter(declared: inspect.Parameter) -> inspect.Parameter:
+    """Declare a parameter to typer: a tuple is one text with commas, or a list of texts."""
+    field = declared.default
+    kind, default = _typer_type(declared.annotation, field.default)
+    meant = field.metadata
     flags = meant["flag"].split()
     if kind is bool and not flags:
-        flags = [f"--{name.replace('_', '-')}"]
-    about = (
-        typer.Argument(metavar=meant["argument"], help=meant["help"])
-        if meant["argument"]
-        else typer.Option(*flags, help=meant["help"], min=meant["least"])
-    )
-    if default is MISSING and type(None) in get_args(declared.annotation):
-        default = None
-    elif default is MISSING:
-        default = False if kind is bool else inspect.Parameter.empty
-    return parameter(name, Annotated[kind, about], default)
+        flags = [_flag(declared.name, field)]
+    if meant["argument"]:
+        about = typer.Argument(metavar=meant["argument"], help=meant["help"])
+    else:
+        about = typer.Option(*flags, help=meant["help"], min=meant["least"])
+    if default is MISSING:
+        default = _missing_default(declared.annotation)
+    return parameter(declared.name, Annotated[kind, about], default)
 
 
-def _perform(made: Command, *, as_json: bool, source: Source | None = None, **given: Any) -> Result:
-    fields = _fields(made.settings)
-    settings = {name: _read(given[name], name, field, kind) for name, field, kind in fields}
-    result = made.run(made.settings(**settings), Terminal(source, quiet=as_json))
-    writes = [given[name] for name, field, _ in fields if field.metadata["writes"] and given[name]]
-    return replace(result, shown=[*result.shown, *(f"Wrote {path}" for path in writes)])
+def _typer_type(kind: Any, default: Any) -> tuple[Any, Any]:
+    """Return the type that typer reads for a field's type, and the default in that type."""
+    entry_type = _entry_type(kind)
+    if entry_type is None:
+        return kind, default
+    if entry_type is str:
+        texts = list(default) if isinstance(default, tuple) and default else default or None
+        return (list[str] if default else list[str] | None), texts
+    if isinstance(default, tuple):
+        form = "g" if entry_type is float else ""
+        default = ",".join(format(entry, form) for entry in default)
+    return str | None, default
 
 
-def _fields(settings: type[Any]) -> list[tuple[str, Field[Any], Any]]:
-    hints = get_type_hints(settings)
-    return [(name, field, hints[name]) for name, field in options_of(settings).items()]
+def _missing_default(kind: Any) -> Any:
+    """Return the default of an option that declares none."""
+    if type(None) in get_args(kind):
+        return None
+    return False if kind is bool else inspect.Parameter.empty
 
 
-def _entries(kind: Any) -> Any:
-    """The type of a tuple's entries; None of what is no tuple."""
-    for one in (kind, *get_args(kind)):
-        if get_origin(one) is tuple:
-            return get_args(one)[0]
+def _run_command(
+    command: Command, *, as_json: bool, source: RatingsOptions | None = None, **arguments: Any
+) -> Result:
+    """Make a command's settings of what was typed, run it, and say what it wrote."""
+    settings = {}
+    written = []
+    for name, kind, field in _option_parameters(command.settings):
+        settings[name] = _read_setting(arguments[name], name, field, kind)
+        if field.metadata["writes"] and arguments[name]:
+            written.append(f"Wrote {arguments[name]}")
+    result = command.run(command.settings(**settings), TerminalRun(source, quiet=as_json))
+    return replace(result, shown=[*result.shown, *written])
+
+
+def _option_parameters(settings: type[Any]) -> list[tuple[str, Any, Field[Any]]]:
+    """List the options of a settings class: name, type and field."""
+    types = get_type_hints(settings)
+    return [(name, types[name], field) for name, field in options_of(settings).items()]
+
+
+def _entry_type(kind: Any) -> Any:
+    """Return the type of a tuple's entries; None for a type that is no tuple."""
+    for alternative in (kind, *get_args(kind)):
+        if get_origin(alternative) is tuple:
+            return get_args(alternative)[0]
     return None
 
 
-def _read(value: Any, name: str, field: Field[Any], kind: Any) -> Any:
-    entries = _entries(kind)
-    flag = (field.metadata["flag"] or f"--{name.replace('_', '-')}").split()[0]
-    if entries is None:
-        bounded = field.metadata["least"] is not None and isinstance(value, float)
-        if bounded and not math.isfinite(value):
+def _flag(name: str, field: Field[Any]) -> str:
+    """Return how an option is typed."""
+    flags: list[str] = field.metadata["flag"].split()
+    return flags[0] if flags else f"--{name.replace('_', '-')}"
+
+
+def _read_setting(value: Any, name: str, field: Field[Any], kind: Any) -> Any:
+    """Make a setting of what typer read.
+
+    Raises:
+        ConfigError: A number that is not finite, or a text that is no list of numbers.
+    """
+    flag = _flag(name, field)
+    entry_type = _entry_type(kind)
+    if entry_type is None:
+        is_bounded = field.metadata["least"] is not None and isinstance(value, float)
+        if is_bounded and not math.isfinite(value):
             raise ConfigError(f"{flag} is a finite number; got {value}.")
         return value
     if value is None:
         return field.default
     if field.metadata["repeat"]:
         return tuple(value)
-    if entries is str:
-        return tuple(dict.fromkeys(name.strip() for name in value if name.strip()))
-    return terminal.numbers(value, flag, entries) if value else ()
+    if entry_type is str:
+        return tuple(dict.fromkeys(text.strip() for text in value if text.strip()))
+    return terminal.numbers(value, flag, entry_type) if value else ()

@@ -9,20 +9,23 @@ from typing import Any
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import Source, command
+from tacit.cli.commands import command
+from tacit.cli.source import RatingsOptions
 from tacit.design import Comparison, names, option
 from tacit.design import design as design_of
 from tacit.errors import ConfigError
 from tacit.evaluation import SEED, WORKERS, Result, Table, manifest
+from tacit.evaluation.comparison_result import UnitTable
 from tacit.terminal import JSON
 
 app = typer.Typer()
 SHOWN = {"ndcg@10": "NDCG", "recall@10": "recall", "rmse": "RMSE", "membership_auc": "AUC"}
+"""Metrics that a terminal shows, with their headings."""
 
 
 @command(app)
 def compare(
-    source: Source,
+    source: RatingsOptions,
     epsilon: str = option(
         "Each in the design's own unit, with commas; inf: no noise.", default="0.5,1,3,inf"
     ),
@@ -55,19 +58,20 @@ def compare(
     epsilons = terminal.numbers(epsilon, "--epsilon", float)
     chosen = [design_of(name) for name in (design or names())]
     ratings = source.read()
-    entries, left_out = [*comparing.baselines(from_domain, to_domain)], {}
-    asked = Comparison(ratings, epsilons, delta, from_domain, to_domain)
+    entries = list(comparing.baselines(from_domain, to_domain))
+    left_out = {}
+    comparison = Comparison(ratings, epsilons, delta, from_domain, to_domain)
     for each in chosen:
         compared: Any = "it does not say how it is compared"
         if "compare" in each.parts:
-            compared = each.part("compare")(asked)
+            compared = each.part("compare")(comparison)
         if isinstance(compared, str):
             left_out[each.name] = compared
         else:
             entries += compared
-    total = comparing.steps(entries, seeds, attacks)
+    total = comparing.count_steps(entries, seeds, attacks)
     with terminal.progress("Comparing", total, quiet=as_json) as advance:
-        table = comparing.compare(
+        result = comparing.compare(
             ratings,
             entries,
             left_out=left_out,
@@ -80,33 +84,41 @@ def compare(
             progress=advance,
         )
     made_with = manifest(
-        ratings, seed=seed, command=terminal.command_line(), epsilon=epsilon, delta=delta,
-        seeds=seeds, source=from_domain, target=to_domain, attacks=attacks,
-    )  # fmt: skip
-    for path, write in ((csv, table.to_csv), (latex, table.to_latex)):
+        ratings,
+        seed=seed,
+        command=terminal.command_line(),
+        epsilon=epsilon,
+        delta=delta,
+        seeds=seeds,
+        source=from_domain,
+        target=to_domain,
+        attacks=attacks,
+    )
+    for path, write in ((csv, result.to_csv), (latex, result.to_latex)):
         if path is not None:
             write_whole(path, write().encode())
     if report is not None:
-        table.page(made_with).write(report)
-    rows = [row | {"epsilon": _written(row["epsilon"])} for row in table.rows]
-    shown: list[Table | str] = [*map(_shown, table.tables())]
+        result.page(made_with).write(report)
+    rows = [row | {"epsilon": _write_infinity(row["epsilon"])} for row in result.rows]
+    tables = [_terminal_table(table) for table in result.tables()]
     return Result(
-        {"rows": rows, "left_out": table.left_out, "manifest": made_with},
-        [*shown, *comparing.by_reason(table.left_out)],
+        {"rows": rows, "left_out": result.excluded_designs, "manifest": made_with},
+        [*tables, *comparing.sentences_by_reason(result.excluded_designs)],
         "--report out.html draws one page;  --json has intervals and groups.",
     )
 
 
-def _shown(of_unit: tuple[str, str, list[str], list[list[str]]]) -> Table:
-    """Means of the metrics that fit a narrow terminal."""
-    unit, against, metrics, lines = of_unit
-    places = [place for place, name in enumerate(metrics) if name in SHOWN]
-    return Table(
-        f"{unit}; against {against}" if against != "–" else unit,
-        ("design", "variant", "epsilon", *(SHOWN[metrics[place]] for place in places)),
-        [[*line[:3], *(line[3 + place].split(" ")[0] for place in places)] for line in lines],
-    )
+def _terminal_table(table: UnitTable) -> Table:
+    """Show the means of the metrics that fit a narrow terminal."""
+    columns = {name: place for place, name in enumerate(table.metrics, 3) if name in SHOWN}
+    lines = []
+    for line in table.lines:
+        means = [line[place].split(" ")[0] for place in columns.values()]
+        lines.append([*line[:3], *means])
+    title = f"{table.unit}; against {table.against}" if table.against != "–" else table.unit
+    headings = [SHOWN[name] for name in columns]
+    return Table(title, ("design", "variant", "epsilon", *headings), lines)
 
 
-def _written(epsilon: float | None) -> float | str | None:
+def _write_infinity(epsilon: float | None) -> float | str | None:
     return "inf" if epsilon is not None and math.isinf(epsilon) else epsilon

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit import terminal
-from tacit.cli.commands import Source, command
-from tacit.cli.data_files import app, beside, check_files
+from tacit.cli.commands import command
+from tacit.cli.data_files import app, check_files, file_beside
+from tacit.cli.source import RatingsOptions
 from tacit.design import option
 from tacit.errors import ConfigError
 from tacit.evaluation import Result, Table
@@ -37,7 +38,8 @@ def get(
 
     with terminal.progress(f"Downloading {name}", None, quiet=as_json):
         folder = movielens.get(name, to)
-    sha256, licence = movielens.ARCHIVES[name], movielens.LICENCE
+    sha256 = movielens.ARCHIVES[name]
+    licence = movielens.LICENCE
     return Result(
         {"name": name, "folder": str(folder), "sha256": sha256, "licence": licence},
         (f"{name} lies in {folder}", licence),
@@ -47,7 +49,7 @@ def get(
 
 @command(app)
 def domains(
-    source: Source,
+    source: RatingsOptions,
     out: Path = option("File to write: .csv, .tsv or .parquet.", flag="--out -o"),
     genres: str = option("Column of the genres, joined by '|', in --items.", default="genres"),
     names: str = option("Names of the two domains.", default="D1,D2"),
@@ -60,7 +62,7 @@ def domains(
     from tacit.data.domains import split_by_genre
     from tacit.data.tables.folder import write_items, write_ratings
 
-    catalogue = beside(out, "items")
+    catalogue = file_beside(out, "items")
     check_files(out, catalogue)
     first, comma, second = (part.strip() for part in names.partition(","))
     if not comma:
@@ -89,7 +91,7 @@ def domains(
 
 
 @command(app)
-def describe(source: Source) -> Result:
+def describe(source: RatingsOptions) -> Result:
     """Summarise a set of ratings, without showing a single one."""
     ratings = source.read()
     result = {"path": str(source.path), **_summary(ratings)}
@@ -101,9 +103,9 @@ def describe(source: Source) -> Result:
 def _domains(ratings: Ratings) -> dict[str, dict[str, int]]:
     import numpy as np
 
-    from tacit.data.domains import domain_names, within
+    from tacit.data.domains import domain_names, ratings_in_domain
 
-    parts = {name: within(ratings, name) for name in domain_names(ratings)}
+    parts = {name: ratings_in_domain(ratings, name) for name in domain_names(ratings)}
     return {
         name: {"items": part.n_items, "ratings": len(part), "people": len(np.unique(part.users))}
         for name, part in parts.items()
@@ -112,13 +114,6 @@ def _domains(ratings: Ratings) -> dict[str, dict[str, int]]:
 
 def _summary(ratings: Ratings) -> dict[str, Any]:
     import numpy as np
-
-    def spread(counts: NDArray[Any]) -> dict[str, float]:
-        quantiles = {name: float(np.quantile(counts, at)) for name, at in _QUANTILES.items()}
-        return {**quantiles, "maximum": float(counts.max()), "mean": float(counts.mean())}
-
-    def date(seconds: float) -> str:
-        return datetime.fromtimestamp(int(seconds), UTC).isoformat()
 
     stars, counts = np.unique(ratings.values, return_counts=True)
     times = ratings.timestamps
@@ -130,18 +125,30 @@ def _summary(ratings: Ratings) -> dict[str, Any]:
         "scale": str(ratings.scale),
         "mean": float(ratings.values.mean()),
         "stars": {f"{value:g}": int(n) for value, n in zip(stars, counts, strict=True)},
-        "ratings_per_user": spread(np.diff(ratings.offsets)),
-        "ratings_per_item": spread(np.bincount(ratings.items, minlength=ratings.n_items)),
-        "first": None if times is None else date(times.min()),
-        "last": None if times is None else date(times.max()),
+        "ratings_per_user": _spread(np.diff(ratings.offsets)),
+        "ratings_per_item": _spread(np.bincount(ratings.items, minlength=ratings.n_items)),
+        "first": None if times is None else _write_date(times.min()),
+        "last": None if times is None else _write_date(times.max()),
         "user_attributes": {name: _values(each) for name, each in ratings.user_attributes.items()},
         "item_metadata": list(ratings.item_metadata),
         "digest": ratings.digest,
     }
 
 
+def _spread(counts: NDArray[Any]) -> dict[str, float]:
+    """Summarise counts by quantiles, maximum and mean."""
+    import numpy as np
+
+    quantiles = {name: float(np.quantile(counts, share)) for name, share in _QUANTILES.items()}
+    return {**quantiles, "maximum": float(counts.max()), "mean": float(counts.mean())}
+
+
+def _write_date(seconds: float) -> str:
+    return datetime.fromtimestamp(int(seconds), UTC).isoformat()
+
+
 def _values(column: Column) -> dict[str, int]:
-    """How many people have each value, the most frequent first; 'unknown' stands for none."""
+    """Count the people with each value, the most frequent first; 'unknown' stands for none."""
     counted = Counter("unknown" if value is None else str(value) for value in column.tolist())
     return dict(sorted(counted.items(), key=lambda entry: (-entry[1], entry[0])))
 
@@ -164,7 +171,10 @@ def _tables(result: dict[str, Any]) -> Iterator[Table | str]:
     yield f"digest {result['digest']}"
     yield _shares("Stars", ("stars", "ratings", "share"), result["stars"], result["ratings"])
     spreads = {"person": result["ratings_per_user"], "item": result["ratings_per_item"]}
-    rows = [(name, *(f"{n:g}" for n in spread.values())) for name, spread in spreads.items()]
+    rows = []
+    for name, spread in spreads.items():
+        numbers = [f"{number:g}" for number in spread.values()]
+        rows.append((name, *numbers))
     yield Table("Ratings per", ("", *spreads["person"]), rows)
     if "domains" in result:
         yield _domain_table(result["domains"])
@@ -175,7 +185,10 @@ def _tables(result: dict[str, Any]) -> Iterator[Table | str]:
 
 
 def _domain_table(domains: dict[str, dict[str, int]]) -> Table:
-    rows = [(name, *(f"{n:,}" for n in counts.values())) for name, counts in domains.items()]
+    rows = []
+    for name, counts in domains.items():
+        numbers = [f"{count:,}" for count in counts.values()]
+        rows.append((name, *numbers))
     return Table("Domains", ("domain", "items", "ratings", "people"), rows)
 
 

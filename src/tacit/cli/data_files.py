@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import Source, command
+from tacit.cli.commands import command
+from tacit.cli.source import RatingsOptions
 from tacit.design import option
 from tacit.errors import ConfigError
 from tacit.evaluation import Result, Table
@@ -26,9 +27,14 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Import, describe, download, generate or cut ratings.", no_args_is_help=True)
 
 _MEANS: dict[Role, str] = {
-    "user": "the person", "item": "the item", "rating": "the stars", "plays": "how often",
-    "time": "when", "domain": "the item's domain",
-}  # fmt: skip
+    "user": "the person",
+    "item": "the item",
+    "rating": "the stars",
+    "plays": "how often",
+    "time": "when",
+    "domain": "the item's domain",
+}
+"""Columns that are read, in words."""
 _ASKED: tuple[Role, ...] = ("user", "item", "rating", "plays", "time")
 _WHY = {"asked": "you said so", "name": "its name", "content": "what stands in it"}
 Out = Annotated[Path, typer.Argument(help="File to write: .csv, .tsv or .parquet.")]
@@ -37,7 +43,7 @@ Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same rat
 
 @command(app, "import")
 def import_(
-    source: Source,
+    source: RatingsOptions,
     out: Path = option("Folder to write.", flag="--out -o"),
     more: list[Path] | None = option(
         "More ratings, items or people. Each is CSV, JSON lines, Parquet, Arrow, SQLite, "
@@ -74,26 +80,41 @@ def import_(
         decimal=decimal,
         guessing=True,
     )
-    asked: dict[Role, str | None] = {role: getattr(source, role) for role in _MEANS}
+    typed = source.columns | {"plays": source.plays, "domain": source.domain}
+    asked = {role: typed[role] for role in _MEANS}
     events = bool(source.events)
 
-    def planned() -> Plan:
-        return plan([source.path, *(more or [])], asked, events=events, encoding=encoding,
-                    delimiter=source.delimiter, header=header, table=table)  # fmt: skip
+    def plan_import() -> Plan:
+        """Plan to read the columns that were asked for; others are guessed."""
+        return plan(
+            [source.path, *(more or [])],
+            asked,
+            events=events,
+            encoding=encoding,
+            delimiter=source.delimiter,
+            header=header,
+            table=table,
+        )
 
-    made = planned()
+    guess = plan_import()
     if not as_json:
-        _show_guess(made)
-    if made.ratings and not (as_json or yes) and sys.stdin.isatty() and sys.stdout.isatty():
-        complete = all({"user", "item"} <= {*guess.places} for guess in made.ratings)
+        _show_guess(guess)
+    if guess.ratings and not (as_json or yes) and sys.stdin.isatty() and sys.stdout.isatty():
+        complete = all({"user", "item"} <= set(table.places) for table in guess.ratings)
         if not complete or not typer.confirm("Is this right?", default=True):
-            events = _ask(made, asked) or events
-            made = planned()
+            events = _ask(guess, asked) or events
+            guess = plan_import()
     done = carry_out(
-        made, rules, on_bad=on_bad, events=events, users=source.users,  # type: ignore[arg-type]
-        items=source.items, catalogue=catalogue, public_items=public_items,
+        guess,
+        rules,
+        on_bad=on_bad,  # type: ignore[arg-type]
+        events=events,
+        users=source.users,
+        items=source.items,
+        catalogue=catalogue,
+        public_items=public_items,
         domain=source.domain,
-    )  # fmt: skip
+    )
     ratings = done.ratings
     if max(source.per_item, source.per_user) > 1:
         ratings = ratings.at_least(per_item=source.per_item, per_user=source.per_user)
@@ -106,25 +127,25 @@ def import_(
         "folder": str(out),
     }
     after = f"tacit fit private {shlex.quote(str(out))} --epsilon 1 -o model.tacit"
-    return Result(result, list(_written(result, ratings)), after)
+    return Result(result, list(_describe_import(result, ratings)), after)
 
 
-def _ask(made: Plan, asked: dict[Role, str | None]) -> bool:
-    """Ask for each column; whether there are neither stars nor plays."""
-    guess = made.ratings[0]
+def _ask(plan: Plan, asked: dict[Role, str | None]) -> bool:
+    """Ask for each column; return whether there are neither stars nor plays."""
+    guess = plan.ratings[0]
     for role in _ASKED:
-        usual = guess.table.headers[guess.places[role]] if role in guess.places else "-"
-        answer = typer.prompt(f"Column of {_MEANS[role]}, - for none", default=usual).strip()
+        guessed = guess.table.headers[guess.places[role]] if role in guess.places else "-"
+        answer = typer.prompt(f"Column of {_MEANS[role]}, - for none", default=guessed).strip()
         asked[role] = None if answer == "-" else answer
-    none = asked["rating"] is None and asked["plays"] is None
+    every_row_is_an_event = asked["rating"] is None and asked["plays"] is None
     for role in _ASKED[2:]:  # what is not asked for is not guessed either
         if asked[role] is None:
             del asked[role]
-    return none
+    return every_row_is_an_event
 
 
-def _show_guess(made: Plan) -> None:
-    for guess in made.ratings:
+def _show_guess(plan: Plan) -> None:
+    for guess in plan.ratings:
         table = guess.table
         rows = [
             (_MEANS[role], table.headers[at], _WHY[guess.why[role]])
@@ -132,19 +153,19 @@ def _show_guess(made: Plan) -> None:
         ]
         if not {"rating", "plays"} & set(guess.places):
             rows.append(("the stars", "none: every row is an event", "no column has ratings"))
-        title = made.title(guess)
+        title = plan.title(guess)
         if title is not None:
             rows.append(("the item's title", table.headers[title], _WHY["name"]))
         terminal.table(str(table.path), ("", "column", "because of"), rows)
         read = {*guess.places.values(), title}
         if left := [name for at, name in enumerate(table.headers) if at not in read]:
             terminal.say(f"Not read: {', '.join(left)}")
-    for what, tables in (("Items", made.items), ("People", made.users)):
+    for what, tables in (("Items", plan.items), ("People", plan.users)):
         for table in tables:
             terminal.say(f"{what}: {table.path}")
 
 
-def _written(result: dict[str, Any], ratings: Ratings) -> Iterator[Table | str]:
+def _describe_import(result: dict[str, Any], ratings: Ratings) -> Iterator[Table | str]:
     from tacit.data.columns import EVENTS
 
     if result["dropped"]:
@@ -191,16 +212,23 @@ def generate(
     if domains:
         if items < 2 or users < 1:
             raise ConfigError("--domains needs 2 items and a person.")
-        check_files(out, beside(out, "items"))
+        check_files(out, file_beside(out, "items"))
         halves = (items // 2, items - items // 2)
         made = generate_domains(users, halves, ratings / users, pull=0.35, labels=labels, seed=seed)
         return _write_domains(made, out, seed)
-    people, about_items = beside(out, "users"), beside(out, "items") if labels else None
+    people = file_beside(out, "users")
+    about_items = file_beside(out, "items") if labels else None
     check_files(out, people, about_items)
     made = synthetic.generate(
-        users=users, items=items, ratings=ratings, share=share, which=which, how=how,
-        labels=labels, seed=seed,
-    )  # fmt: skip
+        users=users,
+        items=items,
+        ratings=ratings,
+        share=share,
+        which=which,
+        how=how,
+        labels=labels,
+        seed=seed,
+    )
     write_users(made, people)
     facts = {"seed": seed, "users_file": str(people), "attribute": "gender"}
     also = f"their gender in {people}"
@@ -218,26 +246,32 @@ def films(
     """
     from tacit.data import synthetic_worlds
 
-    check_files(out, beside(out, "items"))
+    check_files(out, file_beside(out, "items"))
     return _write_domains(synthetic_worlds.films(users, seed=seed), out, seed)
 
 
 def _write_domains(made: Ratings, out: Path, seed: int) -> Result:
     import numpy as np
 
-    about = beside(out, "items")
+    about = file_beside(out, "items")
     titles = np.array([f"Item {key}" for key in made.item_ids.tolist()], dtype=object)
     made = replace(made, item_metadata={"title": titles, **made.item_metadata})
     also = f"what is known of {made.n_items:,} items in {about}"
     return _write(made, out, about, {"seed": seed}, also, f"--items {about}")
 
 
-def beside(out: Path, what: str) -> Path:
+def file_beside(out: Path, what: str) -> Path:
+    """Name a file beside another: OUT-WHAT.csv beside OUT.csv."""
     return out.with_name(f"{out.stem}-{what}{out.suffix}")
 
 
 def check_files(*paths: Path | None) -> None:
-    """All can be written, or nothing is."""
+    """Check that all files can be written, before any is.
+
+    Raises:
+        ConfigError: A file has an ending that is not written.
+        OutputError: A file cannot be written.
+    """
     from tacit.atomic_writes import check_writable
     from tacit.data.tables.folder import check_ending
 
@@ -249,7 +283,16 @@ def check_files(*paths: Path | None) -> None:
 def _write(
     made: Ratings, out: Path, about_items: Path | None, facts: dict[str, Any], also: str, flag: str
 ) -> Result:
-    """also: what else was written; flag: the option that reads it."""
+    """Write generated ratings, and describe them.
+
+    Args:
+        made: The ratings.
+        out: File of the ratings.
+        about_items: File of what is known of items; None for none.
+        facts: Further facts of the result.
+        also: Words for what else was written.
+        flag: Option that reads it.
+    """
     from tacit.data.tables.folder import write_items, write_ratings
 
     write_ratings(made, out)

@@ -48,7 +48,7 @@ def run(
     for number, owner in enumerate(map(design, chosen), 1):
         with terminal.progress(owner.title, 1, quiet=as_json) as advance:
             about = {"design": owner.name, "title": owner.title, "works_from": owner.works_from}
-            tours.append(about | terminal.plain(owner.part("tour")()))
+            tours.append(about | terminal.to_json_types(owner.part("tour")()))
             advance(1)
         if not as_json:
             _show(tours[-1], f"{number} of {len(chosen)}")

@@ -21,11 +21,10 @@ import typer
 from tacit import terminal
 from tacit.cli.commands import command
 from tacit.client import Account, FileAccount, FileMemory, Kept, Memory, ServiceError, Spoken
-from tacit.client.device_memory import kept_at, replace
 from tacit.client.letters import Letters
 from tacit.client.transport import Transport
 from tacit.design import ExecutionOptions, option
-from tacit.designs.standard_scheme.drawing import calendar
+from tacit.designs.standard_scheme.epochs import calendar_epoch
 from tacit.designs.standard_scheme.messages import Release, Scores
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.evaluation import Result, Table
@@ -47,9 +46,14 @@ _SHOWN = (
     ("rated", "items people are taken to have rated; sensed sets use at most so many likes"),
     ("questions", "bits of the answer"),
 )
-_ITEMS, _RATED = 40, 10  # of the made-up campaign
-_AT_ONCE = 1 << 17  # reports
-_NAME = "model"  # of the disclosure that a model file answers for
+_MADE_UP_ITEMS = 40
+"""Items of the made-up campaign."""
+_MADE_UP_RATED = 10
+"""Items that people of the made-up campaign are taken to have rated."""
+_REPORTS_AT_ONCE = 1 << 17
+"""Reports that are read from a file at a time."""
+_DISCLOSURE_NAME = "model"
+"""Name of the disclosure that a model file answers for."""
 _HISTORY = {"film 3": 5.0, "film 8": 4.5, "film 12": 2.0, "film 19": 5.0, "film 33": 1.0}
 
 
@@ -91,9 +95,12 @@ def explain(
         report = Device(new_secret(), {}, limits).report(asked, items, own)
     except Refused as refused:
         raise PrivacyError(f"The device does not answer: {refused}. Nothing was sent.") from None
-    fields, sent, meanings = _fields(asked), report.encode(), explained(asked, report, items)
+    fields = _fields(asked)
+    sent = report.encode()
+    meanings = explained(asked, report, items)
+    described = [(name, str(fields[name]), meaning) for name, meaning in _SHOWN]
     rows = [
-        *((name, str(fields[name]), meaning) for name, meaning in _SHOWN),
+        *described,
         ("epsilon", f"{fields['epsilon']:g}", "nats that the answer costs"),
         ("truth", f"{fields['truth']:.4f}", "chance that a bit is sent as it is"),
         ("seed", fields["seed"][:16] + "…", "from it and a ticket follow the questions"),
@@ -120,24 +127,31 @@ def explain(
 def _campaign(
     path: Path | None, catalogue: Path | None, epsilon: float, questions: int
 ) -> tuple[Campaign, list[Any]]:
-    """The campaign, and its ids: texts, or the integers they are written like."""
+    """Read a campaign, or make one up, with its item ids: texts, or the integers that they are."""
     from tacit.designs.sketches import new_campaign
     from tacit.designs.sketches.messages import catalogue_digest
 
     if path is None:
         if catalogue is not None:
             raise ConfigError("--catalogue belongs to a campaign: name one with --campaign FILE.")
-        items: list[Any] = [f"film {number}" for number in range(1, _ITEMS + 1)]
-        return new_campaign(items, rated=_RATED, epsilon=epsilon, questions=questions), items
+        items: list[Any] = [f"film {number}" for number in range(1, _MADE_UP_ITEMS + 1)]
+        return new_campaign(
+            items, rated=_MADE_UP_RATED, epsilon=epsilon, questions=questions
+        ), items
     if catalogue is None:
         raise ConfigError("A campaign names its items by number: add --catalogue FILE.")
-    asked = _decoded(path)
+    asked = _decode_campaign(path)
     texts: list[Any] = terminal.ids_in([f"@{catalogue}"])
     whole = [int(text) if text.lstrip("-").isdecimal() else text for text in texts]
     return asked, whole if catalogue_digest(whole) == asked.catalogue else texts
 
 
-def _decoded(path: Path) -> Campaign:
+def _decode_campaign(path: Path) -> Campaign:
+    """Read the bytes of a campaign.
+
+    Raises:
+        DataError: They are none.
+    """
     from tacit.designs.sketches.messages import Campaign, MessageError
 
     try:
@@ -147,7 +161,7 @@ def _decoded(path: Path) -> Campaign:
 
 
 def _fields(asked: Campaign) -> dict[str, Any]:
-    """For people and machines: bytes as hex, thousandths and millionths as the numbers meant."""
+    """Write a campaign for people: bytes as hex, thousandths and millionths as decimal numbers."""
     from tacit.designs.sketches.messages import MICRO, WHOLE
 
     fields = asdict(asked) | {
@@ -170,7 +184,7 @@ def fold(
     column: str = option("Of Parquet: the binary column.", default="report"),
     engine: str = option("'local', or 'spark' with --remote.", default="local"),
     remote: str | None = option("Spark Connect server, sc://HOST:PORT."),
-    tasks: int | None = option("In how many tasks tickets are parted there.", least=1),
+    tasks: int | None = option("Number of Spark tasks that hold the tickets.", least=1),
 ) -> Result:
     """Count reports. The file has counts and no report, and needs no further protection.
 
@@ -181,7 +195,7 @@ def fold(
     from tacit.designs.sketches.server import TICKET, Server, counts_of, server_of
 
     execution = ExecutionOptions(engine=engine, remote=remote, tasks=tasks)
-    known = _decoded(campaign)
+    known = _decode_campaign(campaign)
     now, text = int(time.time()), known.encode()
     if execution.remote is not None:
         from tacit.engine.spark import fold_reports
@@ -212,33 +226,40 @@ def fold(
 
 
 def _messages(path: Path, column: str, width: int) -> Iterator[list[bytes]]:
-    """Reports of a file, many at a time."""
+    """Yield the reports of a file, many at a time."""
     from tacit.data.tables.buckets import column_of
 
     with path.open("rb") as file:
         if file.read(4) == b"PAR1":
-            yield from column_of(path, column, _AT_ONCE)
+            yield from column_of(path, column, _REPORTS_AT_ONCE)
             return
         file.seek(0)
-        while data := file.read(width * _AT_ONCE):
+        while data := file.read(width * _REPORTS_AT_ONCE):
             yield [data[start : start + width] for start in range(0, len(data), width)]
 
 
-def answered(
+def answer_letter(
     model: StandardScheme,
     history: Mapping[Any, float],
     values: Mapping[str, str],
     memory: Path,
     at: datetime | None,
 ) -> tuple[Spoken, Scores | None]:
-    """The last letter of this person's device and its scores, None before the first.
+    """Let a person's device answer a model file, as it answers a service.
 
-    at: another time; then nothing is stored. The account's secret lies in MEMORY.account.
+    Args:
+        model: Model of the file.
+        history: The person's own stars by item.
+        values: Values of the attributes that are hidden.
+        memory: File of the device's memory; its secret is in MEMORY.account.
+        at: Another time than now; nothing is stored then.
+
+    Returns:
+        The last letter and its scores; no scores before the first letter.
     """
     model.device(values)  # an unknown value is refused before there are any files
     model.predict((), history=history)  # and so is a star off the scale
     now = int(time.time())
-    _renew(memory)
     account = FileAccount(memory.with_name(memory.name + ".account"), now)
     stored = FileMemory(memory)
     answer = _ask(model, account, stored, values, history, now)
@@ -262,7 +283,7 @@ def _ask(
         log = kept.state.log if kept.state else ()
     letters = Letters(_ModelFile(model, log, now), account, memory)
     try:
-        spoken = letters.speak(_NAME, values, history, now)
+        spoken = letters.speak(_DISCLOSURE_NAME, values, history, now)
         due, notice = spoken.due, spoken.notice
     except ServiceError as error:
         due, notice = now, str(error)
@@ -272,26 +293,14 @@ def _ask(
     return Spoken(letter, due, notice), Scores.decode(scores) if scores else None
 
 
-def _renew(memory: Path) -> None:
-    """Earlier, this command wrote the rows of a memory without what is around them."""
-    with kept_at(memory):
-        if not memory.exists() or not memory.read_bytes().startswith(b"[["):
-            return
-        try:
-            rows = json.loads(memory.read_bytes())
-        except ValueError:
-            return  # the memory says that it cannot be read
-        replace(memory, json.dumps({"version": 1, "reports": {}, "releases": rows}).encode())
-
-
 class _ModelFile(Transport):
-    """Answers as the service of one disclosure would."""
+    """Transport that answers as the service of one disclosure would."""
 
     def __init__(self, model: StandardScheme, seen: Log, now: int) -> None:
         self._model = model
         digest = model.disclosure_.digest
         known = bool(seen) and seen[-1][1] == digest
-        epoch = calendar(now, model.disclosure_.epoch_length)
+        epoch = calendar_epoch(now, model.disclosure_.epoch_length)
         self._log = seen if known else (*seen, (epoch, digest))
 
     def get(self, path: str, *, own: bool = False) -> bytes:

@@ -23,12 +23,16 @@ app = typer.Typer()
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the report. advice: what to do; empty where all is well."""
+    """One line of the report."""
 
     name: str
+    """What was examined."""
     state: Literal["ok", "warn", "fail"]
+    """How it is."""
     found: str
+    """What was found."""
     advice: str = ""
+    """What to do; "" where all is well."""
 
 
 @command(app)
@@ -46,12 +50,12 @@ def doctor(as_json: JSON = False) -> Result:
         "found": lambda check: f"{check.found}\n{check.advice}".strip(),
     }
     conclusion = "All is well." if healthy else "Something has to be put right first."
-    shown = (Table.of("", columns, checks), conclusion)
+    shown = (Table.from_rows("", columns, checks), conclusion)
     return Result({"healthy": healthy, "checks": checks}, shown, failed=not healthy)
 
 
 def examine() -> Iterator[Check]:
-    """Every check in the order it is shown; one that breaks is itself a finding."""
+    """Run every check in the order in which it is shown; one that breaks is a finding, too."""
     for check in (python, packages, randomness, kernel, extras):
         try:
             yield check()
@@ -62,6 +66,7 @@ def examine() -> Iterator[Check]:
 
 
 def python() -> Check:
+    """Check the version of Python."""
     machine, cores = platform.platform(terse=True), os.cpu_count()
     found = f"{platform.python_version()} on {machine}, {cores} cores"
     if (3, 11) <= sys.version_info[:2] <= (3, 13):
@@ -70,8 +75,8 @@ def python() -> Check:
 
 
 def packages() -> Check:
-    """The packages that tacit itself declares, with the version that is installed."""
-    versions = {name: version_of(name) for name in _required(extra=None)}
+    """Check that the packages that tacit declares are installed."""
+    versions = {name: version_of(name) for name in _declared_packages(extra=None)}
     missing = [name for name, version in versions.items() if version is None]
     found = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
     if missing:
@@ -81,7 +86,7 @@ def packages() -> Check:
 
 
 def randomness() -> Check:
-    """A release needs the operating system's generator; without it nothing may leave."""
+    """Check the operating system's generator of random numbers, which every release needs."""
     from tacit.randomness import secure
 
     first, second = (secure().words(4).tolist() for _ in range(2))
@@ -92,7 +97,7 @@ def randomness() -> Check:
 
 
 def kernel() -> Check:
-    """The compiled kernel gives the textbook's answer, and its machine code can be kept."""
+    """Check that a kernel compiles to the textbook's answer, and that its code can be kept."""
     import numpy as np
     from scipy import sparse
 
@@ -106,34 +111,38 @@ def kernel() -> Check:
         return Check("kernel", "fail", "wrong result", "Reinstall numba and llvmlite.")
     stats: Any = getattr(compiled(LANES), "stats", None)
     folder = getattr(stats, "cache_path", None)
-    if engine.for_this_run or folder is None or not os.access(folder, os.W_OK):
+    if engine.private_cache or folder is None or not os.access(folder, os.W_OK):
         advice = "Every run compiles anew (seconds). Set NUMBA_CACHE_DIR to a folder you can write."
         return Check("kernel", "warn", "compiles, but the machine code cannot be kept", advice)
     return Check("kernel", "ok", f"compiles; machine code is kept in {folder}")
 
 
 def extras() -> Check:
-    """What is installed of the optional parts; none of them is needed for the commands."""
+    """Count the installed packages of optional parts; commands need none of them."""
     parts = []
     for extra in metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or []:
-        names = _required(extra=extra)
+        names = _declared_packages(extra=extra)
         installed = sum(version_of(name) is not None for name in names)
         parts.append(f"{extra}: {installed} of {len(names)} packages")
     return Check("extras", "ok", "; ".join(parts))
 
 
-def _required(*, extra: str | None) -> list[str]:
-    """Names of the packages that tacit declares, for itself or for one extra."""
+def _declared_packages(*, extra: str | None) -> list[str]:
+    """List the packages that tacit declares, for itself or for one extra."""
     names = []
     for line in metadata.requires(DISTRIBUTION) or []:
         requirement, _, marker = line.partition(";")
-        if (f"extra == '{extra}'" in marker.replace('"', "'")) if extra else "extra" not in marker:
+        if extra is None:
+            is_meant = "extra" not in marker
+        else:
+            is_meant = f"extra == '{extra}'" in marker.replace('"', "'")
+        if is_meant:
             names.append(re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0])
     return sorted(names)
 
 
 def version_of(name: str) -> str | None:
-    """Of an installed package; None where it is missing."""
+    """Look up the version of an installed package; None where it is missing."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

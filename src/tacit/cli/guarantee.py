@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from tacit import terminal
-from tacit.cli.commands import parameter, typed
+from tacit.cli.commands import parameter, with_typer_signature
 from tacit.design import design, design_of, names, option, options_of, usefulness
 from tacit.errors import ConfigError
 from tacit.terminal import JSON
@@ -30,7 +30,7 @@ _COLOURS = {
     "unmeasured": "yellow",
     "none": "dim",
 }
-"""Of a card's first line, by its basis; red stands for refuted alone."""
+"""Colours of a card's first line by its basis; only a refuted claim is red."""
 
 
 def guarantee(what: str, *, as_json: bool, **given: Any) -> None:
@@ -42,16 +42,17 @@ def guarantee(what: str, *, as_json: bool, **given: Any) -> None:
 
     given = {name: value for name, value in given.items() if value is not None}
     cards: tuple[Guarantee, ...]
-    following, useful = "", None
+    following = ""
+    useful: str | None = None
     if what in NAMES:
-        _only(what, given, ("epsilon", "delta"), needed=("epsilon",))
+        _check_options(what, given, ("epsilon", "delta"), needed=("epsilon",))
         cards = (guarantee_of(what, epsilon=given["epsilon"], delta=given.get("delta")),)
         if what in MECHANISMS:
             following = f"tacit audit {what}  looks for violations of it."
     elif what in names():
-        cards, following, useful = _of_design(what, given)
+        cards, following, useful = _cards_of_design(what, given)
     elif Path(what).exists():
-        _only("a model file", given, ())
+        _check_options("a model file", given, ())
         model = load_model(what)
         owner = design_of(model)
         following = "" if owner is None else owner.after_cards
@@ -66,13 +67,13 @@ def guarantee(what: str, *, as_json: bool, **given: Any) -> None:
     terminal.emit(result, as_json=as_json, render=lambda _: _show(cards, useful, following))
 
 
-def _of_design(
+def _cards_of_design(
     name: str, given: Mapping[str, Any]
 ) -> tuple[tuple[Guarantee, ...], str, str | None]:
     owner = design(name)
     fields = options_of(owner.card_settings)
     needed = [key for key, field in fields.items() if field.default is MISSING]
-    _only(name, given, tuple(fields), needed=needed)
+    _check_options(name, given, tuple(fields), needed=needed)
     for key, field in fields.items():
         least = field.metadata["least"]
         if least is not None and given.get(key, least) < least:
@@ -80,10 +81,20 @@ def _of_design(
     return owner.cards(owner.card_settings(**given)), owner.after_cards, owner.works_from
 
 
-def _only(
+def _check_options(
     what: str, given: Mapping[str, Any], known: Sequence[str], *, needed: Sequence[str] = ()
 ) -> None:
-    """ConfigError if an option was given that `what` does not have, or one is missing."""
+    """Check the options that were typed.
+
+    Args:
+        what: Design, mechanism or model file, in words.
+        given: Options that were typed.
+        known: Options that it has.
+        needed: Options that it must have.
+
+    Raises:
+        ConfigError: An option is unknown, or one is missing.
+    """
     for key in given:
         if key not in known:
             has = ", ".join(f"--{each}" for each in known) or "none: its card is in the file"
@@ -94,7 +105,7 @@ def _only(
 
 
 def _declare() -> None:
-    """Make the command: an option for each field of designs' cards, and what it means for which."""
+    """Make the command, with an option for each field of the designs' card settings."""
     meant: dict[str, dict[str, list[str]]] = {}
     kinds: dict[str, Any] = {}
     for name in names():
@@ -111,7 +122,9 @@ def _declare() -> None:
         texts = (f"{', '.join(each)}: {meaning}" for meaning, each in meanings.items())
         options.append(parameter(key, kinds[key], option(" ".join(texts))))
     what = parameter("what", Annotated[str, typer.Argument(help=about)])
-    app.command()(typed(guarantee, [what, *options, parameter("as_json", JSON, False)]))
+    app.command()(
+        with_typer_signature(guarantee, [what, *options, parameter("as_json", JSON, False)])
+    )
 
 
 _declare()
@@ -120,7 +133,7 @@ _declare()
 def _show(cards: Sequence[Guarantee], useful: str | None, following: str) -> None:
     for card in cards:
         frame = "bold red" if card.basis == "refuted" else "none"
-        panel = Panel(_text(card), title=card.name, title_align="left", border_style=frame)
+        panel = Panel(_write_card(card), title=card.name, title_align="left", border_style=frame)
         terminal.console.print(panel)
     if not cards:
         terminal.say("This model promises no privacy. It is there for comparison.")
@@ -130,8 +143,9 @@ def _show(cards: Sequence[Guarantee], useful: str | None, following: str) -> Non
         terminal.next_step(f"Next:  {following}")
 
 
-def _text(card: Guarantee) -> Text:
-    stated, lifetime = "none", card.lifetime
+def _write_card(card: Guarantee) -> Text:
+    stated = "none"
+    lifetime = card.lifetime
     if card.epsilon is not None:
         stated = f"epsilon {card.epsilon:g}, delta {card.delta:g}, {card.adjacency}"
     if card.lifetime_epsilon is not None:
@@ -154,10 +168,11 @@ def _text(card: Guarantee) -> Text:
     sections: list[tuple[str, Sequence[object]]] = [
         (holds, card.assumptions),
         ("Measured", card.measurements),
-        *((f"Published claim: {c.text}. Verdict: {c.verdict}", c.evidence) for c in card.claims),
-        ("It does not cover", card.not_covered),
-        ("Sources", card.sources),
     ]
+    for claim in card.claims:
+        title = f"Published claim: {claim.text}. Verdict: {claim.verdict}"
+        sections.append((title, claim.evidence))
+    sections += [("It does not cover", card.not_covered), ("Sources", card.sources)]
     for title, lines in sections:
         if lines:
             text.append(f"\n{title}\n", style="bold")

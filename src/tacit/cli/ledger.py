@@ -27,8 +27,8 @@ app = typer.Typer(help="Set privacy budgets, and show what was spent.", no_args_
 
 _WHERE = "A file, or postgresql://HOST/DATABASE."
 _SECOND = (
-    "The second place of the chain's head: a file, or postgresql://HOST/DATABASE; by default "
-    "LEDGER.head for a file."
+    "Where a copy of the ledger's latest hash is kept: a file, or postgresql://HOST/DATABASE; by "
+    "default LEDGER.head for a file."
 )
 _KEY = "The file with the operator's key, which makes epochs."
 Shown = Sequence[Table | str]
@@ -48,7 +48,7 @@ def create(where: Where, second: Second = None, operator_key: KeyFile = None) ->
 
     With --operator-key it has epochs; a key that is not there yet is made, for its owner only.
     """
-    from tacit.ledger import anchor_of, inspect_ledger, open_ledger
+    from tacit.ledger import inspect_ledger, open_ledger, operator_anchor
 
     try:
         inspect_ledger(where, second=second)
@@ -57,7 +57,7 @@ def create(where: Where, second: Second = None, operator_key: KeyFile = None) ->
     else:
         raise ConfigError("There is a ledger here already. Look at it with  tacit ledger show.")
     key, new = (None, False) if operator_key is None else _key_or_new(operator_key)
-    operator = None if key is None else anchor_of(key)
+    operator = None if key is None else operator_anchor(key)
     with open_ledger(where, second=second, operator=operator) as ledger:
         head = ledger.head
     result: dict[str, Any] = {"ledger": head.ledger, "head": head.hash, "epochs": key is not None}
@@ -67,7 +67,7 @@ def create(where: Where, second: Second = None, operator_key: KeyFile = None) ->
             f"The operator's key is in {operator_key}. Keep a copy away from this machine: without "
             "it no epoch can begin, and anyone who has it can begin one."
         )
-    after = f"tacit ledger open-budget {_again(where, second)} --tenant T --dataset NAME"
+    after = f"tacit ledger open-budget {_ledger_arguments(where, second)} --tenant T --dataset NAME"
     result |= {"operator_key": operator_key, "new_key": new}
     return _answer(result, shown, where, second, f"{after} --epsilon 2")
 
@@ -100,7 +100,10 @@ def open_budget(
         for holder in holders:
             ledger.open_budget(holder, cap)
         budgets = [_row(ledger.balance(holder)) for holder in holders]
-    shown, after = [_table("Open", budgets)], f"tacit ledger show {_again(where, second)}"
+    shown, after = (
+        [_table("Open", budgets)],
+        f"tacit ledger show {_ledger_arguments(where, second)}",
+    )
     return _answer({"budgets": budgets}, shown, where, second, after)
 
 
@@ -115,13 +118,13 @@ def advance(
 
     Caps per epoch are reset, lifetime caps are not.
     """
-    from tacit.ledger import open_ledger, token_of
+    from tacit.ledger import epoch_token, open_ledger
 
     if (operator_key is None) == (token is None):
         raise ConfigError("Give the operator's key, --operator-key FILE, or one --token.")
     with open_ledger(where, second=second, create=False) as ledger:
         if operator_key is not None:
-            token = token_of(_key(operator_key), ledger.epoch + 1)
+            token = epoch_token(_key(operator_key), ledger.epoch + 1)
         result = {"epoch": ledger.advance_epoch(token or ""), "head": ledger.head.hash}
     return _answer(result, [f"Epoch {result['epoch']} has begun."], where, second)
 
@@ -135,9 +138,9 @@ def token(
 
     It is what  tacit ledger advance --token  takes.
     """
-    from tacit.ledger import token_of
+    from tacit.ledger import epoch_token
 
-    made = token_of(_key(operator_key), epoch)
+    made = epoch_token(_key(operator_key), epoch)
     return Result({"epoch": epoch, "token": made}, (made,))
 
 
@@ -165,7 +168,8 @@ def restore(where: Where, source: Path = option("The backup."), second: Second =
 
     checked = inspection.restore(source, where, second=second).verification
     result = {"ledger": checked.head.ledger, "head": checked.head.hash, "entries": checked.entries}
-    shown, after = [f"Restored {checked.entries} entries."], _again(where, second)
+    shown = [f"Restored {checked.entries} entries."]
+    after = _ledger_arguments(where, second)
     return _answer(result, shown, where, second, f"tacit ledger verify {after}")
 
 
@@ -211,7 +215,7 @@ def export(
     from tacit.ledger import inspect_ledger
 
     inspected = inspect_ledger(where, second=second)
-    document = terminal.plain({**_summary(inspected), "entries": inspected.entries})
+    document = terminal.to_json_types({**_summary(inspected), "entries": inspected.entries})
     write_whole(to, (json.dumps(document, indent=1) + "\n").encode())
     result = {**_summary(inspected), "written": to}
     shown = [*_report(result), f"The log is in {to}."]
@@ -262,25 +266,27 @@ def _key(path: Path) -> bytes:
 def _answer(
     result: dict[str, Any], shown: Shown, where: str, second: str | None, after: str = ""
 ) -> Result:
-    """With a warning where one restore moves store and second place back."""
-    from tacit.ledger.opening import TOGETHER, together
+    """Make a result, with a warning where one restore moves the store and its second place back."""
+    from tacit.ledger.addresses import SHARED_DEVICE_WARNING, shares_device
 
-    warnings = [TOGETHER] if together(where, second) else []
+    warnings = [SHARED_DEVICE_WARNING] if shares_device(where, second) else []
     return Result({**result, "warnings": warnings}, shown, after)
 
 
-def _again(where: str, second: str | None) -> str:
-    """The ledger as it is typed in the next command; an address may hold a password."""
+def _ledger_arguments(where: str, second: str | None) -> str:
+    """Write the ledger as the next command types it; an address may hold a password."""
     shown = "LEDGER" if "://" in where else where
     more = "SECOND" if second and "://" in second else second
     return f"{shown} --second {more}" if more else shown
 
 
 def _row(balance: Balance) -> dict[str, Any]:
-    """Amounts in millionths, deltas in steps of 1e-18."""
+    """Make a row of a balance: amounts in millionths, deltas in steps of 1e-18."""
     return {
         "number": balance.number,
-        **vars(balance.holder),  # tenant, kind, name
+        "tenant": balance.holder.tenant,
+        "kind": balance.holder.kind,
+        "name": balance.holder.name,
         "unit": balance.cap.unit.value,
         "cap": balance.cap.amount,
         "spent": balance.spent,
@@ -299,11 +305,11 @@ def _table(title: str, budgets: list[dict[str, Any]]) -> Table:
         "in this epoch": lambda row: _amount(row["epoch_spent"]),
         "of at most": lambda row: _amount(row["epoch_cap"]),
     }
-    return Table.of(title, columns, budgets)
+    return Table.from_rows(title, columns, budgets)
 
 
 def _amount(steps: int | None, delta: int = 0) -> str | None:
-    """Exact decimals; a delta to three digits: "1 (delta 1e-06)"."""
+    """Write exact decimals, and a delta to three digits: "1 (delta 1e-06)"."""
     if steps is None:
         return None
     text = f"{Decimal(steps).scaleb(-6).normalize():f}"
@@ -314,7 +320,7 @@ def _summary(inspected: Inspection) -> dict[str, Any]:
     checked = inspected.verification
     return {
         "ledger": checked.head.ledger,
-        "sound": checked.sound,
+        "sound": checked.is_sound,
         "problems": checked.problems,
         "entries_read": checked.entries,
         "releases": checked.releases,

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import DELIMITER, ITEM, STARS, USER, command
+from tacit.cli.commands import command
+from tacit.cli.source import DELIMITER, ITEM, STARS, USER
 from tacit.design import ExecutionOptions, option, usefulness
 from tacit.errors import ConfigError, DataError
 from tacit.evaluation import Result, Table
@@ -21,13 +22,16 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-MOST_REASONS = 2  # of a recommendation
+MOST_REASONS = 2
+"""Most reasons that are given for a recommendation."""
 
 
 @command(app)
 def recommend(
     model: Path = option("A model file that  tacit fit  wrote.", argument="model"),
-    history: Path | None = option("The person's own ratings: columns item and rating."),
+    history: Path | None = option(
+        "The person's own ratings: columns item and rating, for an X-Map with alpha also the time."
+    ),
     n: int = option("How many items.", default=10, least=1, flag="-n"),
     at_device: bool = option(
         "From true stars and the item table, as a device does: nothing leaves."
@@ -49,6 +53,7 @@ def recommend(
     user: str | None = USER,
     item: str | None = ITEM,
     rating: str | None = STARS,
+    time: str | None = option("Column of the time, for an X-Map with alpha."),
     delimiter: str | None = DELIMITER,
 ) -> Result:
     """Recommend items to a person who need not have been in training; rated items are left out.
@@ -66,10 +71,10 @@ def recommend(
     fitted = load_model(model)
     execution = ExecutionOptions(engine=engine, remote=remote, tasks=tasks)
     if all_ is not None:
-        from tacit.cli.stored import for_all
+        from tacit.cli.all_lists import write_all_lists
 
-        asked: dict[Role, str | None] = {"user": user, "item": item, "rating": rating}
-        return for_all(fitted, all_, out, execution, asked, n)
+        columns: dict[Role, str | None] = {"user": user, "item": item, "rating": rating}
+        return write_all_lists(fitted, all_, out, execution, columns, n)
     lists = fitted.sound_ if isinstance(fitted, XMap) else fitted
     for given, able, lacks in (
         ("--about" if about else "", isinstance(fitted, StandardScheme), "hides no attribute"),
@@ -79,6 +84,11 @@ def recommend(
             "has no item table",
         ),
         ("--target" if target else "", isinstance(fitted, XMap), "has no target domains"),
+        (
+            "--time" if time else "",
+            isinstance(fitted, XMap) and fitted.weighs_by_time,
+            "was not fitted with --alpha",
+        ),
     ):
         if given and not able:
             raise ConfigError(f"{model} {lacks}, so {given} has no meaning here.")
@@ -88,7 +98,7 @@ def recommend(
     known = {str(key): key for key in fitted.item_ids_.tolist()}
 
     def ids(texts: list[str]) -> list[Any]:
-        """As the model writes them; unknown ones stay text and match nothing."""
+        """Read ids as the model writes them; unknown ones stay text and match nothing."""
         return [known.get(text, text) for text in terminal.ids_in(texts)]
 
     wanted: dict[str, Any] = {
@@ -98,6 +108,13 @@ def recommend(
         **({} if target is None else {"target": target}),
     }
     sent: dict[str, Any] = {"computed": "here"}
+    times: dict[str, Any] = {}
+    if isinstance(fitted, XMap) and fitted.weighs_by_time and history is not None:
+        from tacit.data.tabular import read_history_times
+
+        named = {"item": item, "time": time, "delimiter": delimiter}
+        read = read_history_times(history, item_ids=fitted.history_ids_, **named)
+        times = {"history_times": read}
     if about:
         if history is None:
             raise ConfigError("--about obfuscates a history: name one with --history FILE.")
@@ -107,7 +124,7 @@ def recommend(
     elif at_device and not isinstance(lists, PrivateLists):
         made, sent = fitted.recommend_at_device(own, **wanted), {"computed": "at the device"}
     else:
-        made = fitted.recommend(history=own, **wanted)
+        made = fitted.recommend(history=own, **wanted, **times)
         if isinstance(lists, PrivateLists):  # its file is public: wherever it is, nothing is sent
             sent = {"computed": "at the device", "personal": lists.released_.serves_lists}
     result = {
@@ -127,12 +144,14 @@ def recommend(
                 "item_id": row.item_id,
                 "title": fitted.titles_.get(row.item_id),
                 "score": row.score,
-                **_reasons(fitted, row.item_id, own, of_scores=isinstance(lists, PrivateLists)),
+                **_reasons(
+                    fitted, row.item_id, own, times, of_scores=isinstance(lists, PrivateLists)
+                ),
             }
             for row in made
         ],
     }
-    return Result(result, [*_shown(result, show_release)], _after(result, show_release))
+    return Result(result, [*_describe_list(result, show_release)], _next_step(result, show_release))
 
 
 def _from_letter(
@@ -143,8 +162,8 @@ def _from_letter(
     at: datetime | None,
     wanted: dict[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
-    """The list of the last letter's scores, or the popular one before it; and what to say of it."""
-    from tacit.cli.device import answered
+    """Make the list of the last letter's scores, or the popular one before it, and describe it."""
+    from tacit.cli.device import answer_letter
     from tacit.designs.standard_scheme.messages import Release
 
     def facts(release: Release) -> dict[str, Any]:
@@ -154,17 +173,27 @@ def _from_letter(
     if model.variant == "published":
         made = model.exchange(own, values, **wanted)
         return made.recommendations, facts(made.release)
-    spoken, scores = answered(model, own, values, memory, at and at.replace(tzinfo=UTC))
+    spoken, scores = answer_letter(model, own, values, memory, at and at.replace(tzinfo=UTC))
     due = datetime.fromtimestamp(spoken.due, UTC).isoformat()
     sent = {"due": due, "notice": spoken.notice or None, "memory": str(memory)}
     if spoken.letter is None or scores is None:
         wanted = wanted | {"exclude": [*wanted["exclude"], *own]}
         return model.recommend(**wanted), sent | {"computed": "before the first letter"}
-    return model.ranked(scores, own, **wanted), facts(Release.decode(spoken.letter)) | sent
+    return model.rank(scores, own, **wanted), facts(Release.decode(spoken.letter)) | sent
 
 
-def _reasons(model: Any, item: Any, own: dict[Any, float], *, of_scores: bool) -> dict[str, Any]:
-    """Scores of "because you liked X", or predicted stars, of a recommender that explains."""
+def _reasons(
+    model: Any,
+    item: Any,
+    own: dict[Any, float],
+    times: dict[str, Any],
+    *,
+    of_scores: bool,
+) -> dict[str, Any]:
+    """Scores of "because you liked X", or predicted stars, of a recommender that explains.
+
+    times: empty, or the times of the person's ratings, as keyword of `predict`.
+    """
     if not hasattr(model, "explain"):
         return {}
     if of_scores:
@@ -177,7 +206,7 @@ def _reasons(model: Any, item: Any, own: dict[Any, float], *, of_scores: bool) -
             ],
             "features": [each.name for each in because if each.kind == "feature"],
         }
-    predicted = float(model.predict([item], history=own)[0])
+    predicted = float(model.predict([item], history=own, **times)[0])
     return {"stars": min(max(predicted, model.scale_.minimum), model.scale_.maximum)}
 
 
@@ -205,7 +234,7 @@ def _history(path: Path | None, model: Any, **columns: str | None) -> tuple[dict
     return own, unknown
 
 
-def _shown(result: dict[str, Any], show_release: bool) -> Iterator[Table | str]:
+def _describe_list(result: dict[str, Any], show_release: bool) -> Iterator[Table | str]:
     yield _list(result["items"])
     if result["useful"]:
         yield result["useful"]
@@ -234,7 +263,7 @@ def _shown(result: dict[str, Any], show_release: bool) -> Iterator[Table | str]:
             yield f"The letter, byte for byte:\n{result['release']}"
 
 
-def _after(result: dict[str, Any], show_release: bool) -> str:
+def _next_step(result: dict[str, Any], show_release: bool) -> str:
     card = f"tacit guarantee {result['model']}"
     if result["computed"] == "before the first letter":
         return f"--as-of {result['due'][:19]} --show-release  shows it now."
@@ -246,9 +275,9 @@ def _after(result: dict[str, Any], show_release: bool) -> str:
         return f"{card}  shows who is protected."
     if result["item_table"] and result["computed"] == "here":
         return "--at-device makes the list as a device does: nothing leaves."
-    return (
-        "--about NAME=VALUE makes the list from an obfuscated release." if result["hides"] else ""
-    )
+    if result["hides"]:
+        return "--about NAME=VALUE makes the list from an obfuscated release."
+    return ""
 
 
 def _list(rows: list[dict[str, Any]]) -> Table:
@@ -262,7 +291,7 @@ def _list(rows: list[dict[str, Any]]) -> Table:
     columns[score] = itemgetter(score)
     if any("because" in row for row in rows):
         columns["because you liked"] = _because
-    return Table.of("", columns, rows)
+    return Table.from_rows("", columns, rows)
 
 
 def _because(row: dict[str, Any]) -> str | None:

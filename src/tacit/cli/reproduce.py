@@ -42,9 +42,10 @@ def reproduce(
     our figure, and the reason where there is none. `shows` names the quantities in the command's
     JSON.
     """
-    chosen = [(name, result) for name, result in paper_results() if paper in (None, name)]
+    every = paper_results()
+    chosen = [each for each in every if paper in (None, each[0])]
     if not chosen:
-        known = ", ".join(dict.fromkeys(name for name, _ in paper_results()))
+        known = ", ".join(dict.fromkeys(name for name, _ in every))
         raise ConfigError(f"No paper '{paper}'. Known: {known}.")
     if item is not None:
         chosen = _find_item(paper, item, chosen)
@@ -64,13 +65,11 @@ def reproduce(
 
 def paper_results() -> list[tuple[str, PaperResult]]:
     """List the results of all papers, each with the name of its design."""
-    designs = [design(name) for name in names()]
-    return [
-        (owner.name, result)
-        for owner in designs
-        if "reproduce" in owner.parts
-        for result in owner.part("reproduce")
-    ]
+    results: list[tuple[str, PaperResult]] = []
+    for owner in map(design, names()):
+        if "reproduce" in owner.parts:
+            results += [(owner.name, result) for result in owner.part("reproduce")]
+    return results
 
 
 def index_row(paper: str, result: PaperResult) -> dict[str, Any]:
@@ -136,8 +135,8 @@ def list_members(item: str) -> set[str]:
 
 def _list_results(chosen: list[tuple[str, PaperResult]]) -> Result:
     rows = [index_row(name, result) for name, result in chosen]
-    columns = ("paper", "item", "status", "reason")
-    table = Table("", columns, [[row[name] for name in columns] for row in rows])
+    cells = [(row["paper"], row["item"], row["status"], row["reason"]) for row in rows]
+    table = Table("", ("paper", "item", "status", "reason"), cells)
     after = "tacit reproduce PAPER ITEM  runs the command;  --json shows it."
     return Result({"rows": rows}, (table,), after)
 
@@ -170,14 +169,14 @@ def _run(line: str, folder: Path | None) -> None:
 
 
 def _run_on_two_domains(line: str, folder: Path | None, data: str) -> None:
-    """Make two.csv of MovieLens latest-small in a temporary folder, and run the command on it."""
+    """Make two.csv of MovieLens 100K in a temporary folder, and run the command on it."""
     if not data:
         raise ConfigError(
-            "This needs two.csv, of two domains: name the folder of ml-latest-small with "
+            "This needs two.csv, of two domains: name the folder of ml-100k with "
             "--folder, or set TACIT_DATA, or run  tacit data domains FOLDER -o two.csv"
         )
     with TemporaryDirectory() as temporary:
         two_domains = shlex.quote(f"{temporary}/two-domains.csv")
         with redirect_stdout(sys.stderr):
-            _run(f"tacit data domains FOLDER/ml-latest-small -o {two_domains}", folder)
+            _run(f"tacit data domains FOLDER/ml-100k -o {two_domains}", folder)
         _run(line.replace("two.csv", two_domains), folder)

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from tacit import terminal
-from tacit.cli.commands import Source, command
+from tacit.cli.commands import command
+from tacit.cli.source import RatingsOptions
 from tacit.design import option
 from tacit.errors import ConfigError
 from tacit.evaluation import Result, Table
@@ -61,7 +62,7 @@ file = "{model}"
 @command(making)
 def init(
     folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
-    source: Source,
+    source: RatingsOptions,
     epsilon: float = option("Epsilon for a person's whole profile; inf: no privacy.", default=1.0),
     delta: float = option("Probability that epsilon's bound fails, such as 1e-6.", default=1e-6),
     catalogue: Path | None = option("Public list of items. Others are left out."),
@@ -100,9 +101,10 @@ def init(
         "first_list": _first_list(model, keys[PERSON]),
     }
     wrote = f"tacit.toml, keys, and private lists of {result['items']:,} items"
+    key_lines = [f"  key of {name}: {key}" for name, key in keys.items()]
     shown = [
         f"Wrote {folder}: {wrote}. {card.first_line}",
-        *(f"  key of {name}: {key}" for name, key in keys.items()),
+        *key_lines,
         "The keys are not shown again.",
         "In another terminal, the first list, from two items rated with the most stars:",
         f"  {result['first_list']}",
@@ -111,25 +113,25 @@ def init(
 
 
 def _fill(made: Path, tenant: str, model: Private) -> dict[str, str]:
-    from tacit.service import settings
     from tacit.service.keys import KeyRing, Role, add_key, read_secret
+    from tacit.service.setting_tables import TOML
 
     made.mkdir()
     model.save(made / MODEL)
     without = "" if math.isfinite(model.epsilon) else "without_guarantee = true\n"
     text = _TOML.format(tenant=tenant, model=MODEL, epsilon=model.epsilon, without=without)
-    (made / settings.FILE).write_text(text, "utf-8")
+    (made / TOML).write_text(text, "utf-8")
     operator = add_key(made / FILE, "operator", Role.OPERATOR, tenant)
     person = KeyRing(made / FILE, read_secret(made / "service.secret"), tenant).person_key(PERSON)
     return {"operator": operator, PERSON: person}
 
 
 def _first_list(model: Private, key: str) -> str:
-    """A command that asks for a list, from the stars of the two most popular items."""
+    """Write a command that asks for a list, from the stars of the two most popular items."""
     popular = [str(row.item_id) for row in model.recommend(history={}, n=2)]
     body = {"model": "lists", "history": dict.fromkeys(popular, model.scale_.maximum), "n": 10}
-    headers = (f"Authorization: Bearer {key}", "Content-Type: application/json")
-    words = ["curl", *(word for each in headers for word in ("-H", each)), "-d", json.dumps(body)]
+    words = ["curl", "-H", f"Authorization: Bearer {key}", "-H", "Content-Type: application/json"]
+    words += ["-d", json.dumps(body)]
     return shlex.join([*words, "http://127.0.0.1:8000/api/recommend"])
 
 
@@ -162,7 +164,7 @@ def serve(
     An option that is left out is read from the environment, such as TACIT_PORT, or from [service]
     in tacit.toml. The log is written to standard error, as JSON, without names or contents.
     """
-    from tacit.service.serving import serve as run
+    from tacit.service.processes import serve as run
     from tacit.service.settings import Settings
 
     given = {
@@ -192,7 +194,7 @@ def serve(
             }
             if as_json:
                 # One line, so that a program that started the service knows where it ends.
-                sys.stdout.write(json.dumps(terminal.plain(result)) + "\n")
+                sys.stdout.write(json.dumps(terminal.to_json_types(result)) + "\n")
             else:
                 _show(result)
             sys.stdout.flush()
@@ -202,8 +204,9 @@ def serve(
 
 @contextmanager
 def _folder(folder: Path | None, *, demo: bool) -> Iterator[tuple[Path, dict[str, str]]]:
-    """The folder, and the keys that were made for it."""
-    from tacit.service.demo import make_demo, serve_model
+    """Yield the folder that is served, and the keys that were made for it."""
+    from tacit.service.demo import make_demo
+    from tacit.service.model_folder import make_model_folder
 
     if demo:
         with tempfile.TemporaryDirectory(prefix="tacit-demo-") as made:
@@ -214,27 +217,27 @@ def _folder(folder: Path | None, *, demo: bool) -> Iterator[tuple[Path, dict[str
             "Say which model file or folder is served, or  tacit serve --demo  for generated data."
         )
     else:
-        yield serve_model(folder) if folder.is_file() else (folder, {})
+        yield make_model_folder(folder) if folder.is_file() else (folder, {})
 
 
 def _warnings(settings: Settings) -> Iterator[str]:
-    """What is served all the same."""
-    from tacit.ledger.opening import TOGETHER, together
-    from tacit.service.deployment import charged_by_name
+    """List what is served although it deserves a warning."""
+    from tacit.ledger.addresses import SHARED_DEVICE_WARNING, shares_device
+    from tacit.service.kinds import list_charged_by_name
 
-    if together(settings.ledger, settings.second):
-        yield TOGETHER
+    if shares_device(settings.ledger, settings.second):
+        yield SHARED_DEVICE_WARNING
     if settings.behind_tls:
         yield (
             "behind a proxy every connection comes from its address, so no sender is held to a "
             "share of them here. Let the proxy bound the connections of each address."
         )
-    if settings.open_to_others:
+    if settings.sends_keys_in_clear:
         yield (
             "keys travel unencrypted, and anyone on the network can read them. Put a proxy that "
             "speaks TLS in front and say --behind-tls, or listen on 127.0.0.1."
         )
-    if settings.visitors and (counted := charged_by_name(settings.folder)):
+    if settings.visitors and (counted := list_charged_by_name(settings.folder)):
         yield (
             "visitors are let in, and each new name has a new budget: what is promised "
             f"to a person by {', '.join(counted)} holds for each name. Let visitors into a "
@@ -269,10 +272,10 @@ def add(
     role: Staff = option("What the key may do; see docs/service.md."),
 ) -> Result:
     """Make a key and show it once: the file stores only its hash."""
-    from tacit.service.deployment import tenant_of
+    from tacit.service.deployment import read_tenant
     from tacit.service.keys import Role, add_key
 
-    tenant = tenant_of(folder)
+    tenant = read_tenant(folder)
     key = add_key(folder / FILE, name, Role(role), tenant)
     hint = f"Hand it to '{name}'; it is not shown again. It goes into a header:  "
     data = {"name": name, "role": role, "tenant": tenant, "key": key}
@@ -282,28 +285,32 @@ def add(
 @command(keys, "list")
 def list_keys(folder: Folder) -> Result:
     """List the names of the keys, never the keys."""
-    from tacit.service.deployment import tenant_of
+    from tacit.service.deployment import read_tenant
     from tacit.service.keys import read_keys
 
-    tenant_of(folder)
-    columns = ("name", "role", "tenant", "revoked")
-    rows = [{name: getattr(key, name) for name in columns} for key in read_keys(folder / FILE)]
+    read_tenant(folder)
+    rows = []
+    for key in read_keys(folder / FILE):
+        row = {"name": key.name, "role": key.role, "tenant": key.tenant, "revoked": key.revoked}
+        rows.append(row)
     data = {"folder": folder, "keys": rows}
     if not rows:
-        return Result(
-            data, ("There is no key yet.",), f"tacit keys add {folder} NAME --role operator"
-        )
-    cells = [(*list(row.values())[:3], "revoked" if row["revoked"] else "in use") for row in rows]
+        after = f"tacit keys add {folder} NAME --role operator"
+        return Result(data, ("There is no key yet.",), after)
+    cells = []
+    for row in rows:
+        state = "revoked" if row["revoked"] else "in use"
+        cells.append((row["name"], row["role"], row["tenant"], state))
     return Result(data, (Table("Keys", ("name", "role", "tenant", "state"), cells),))
 
 
 @command(keys)
 def revoke(folder: Folder, name: Name) -> Result:
     """Revoke a key. Its name cannot be used again, so that logs stay unambiguous."""
-    from tacit.service.deployment import tenant_of
+    from tacit.service.deployment import read_tenant
     from tacit.service.keys import revoke_key
 
-    tenant_of(folder)
+    read_tenant(folder)
     revoke_key(folder / FILE, name)
     sentence = f"The key of '{name}' is not known any more, from the next request on."
     return Result({"name": name, "revoked": True}, (sentence,))
@@ -315,9 +322,9 @@ def vendor(
 ) -> Result:
     """Make the key a vendor signs with, and show its public half."""
     from tacit.designs.pdap.serve.signatures import new_vendor_key
-    from tacit.service.deployment import tenant_of
+    from tacit.service.deployment import read_tenant
 
-    tenant_of(folder)
+    read_tenant(folder)
     public = new_vendor_key(folder / file)
     hint = (
         "Neighbours write it as public_key in  [vendors.NAME.peers.YOURS]. Name the file, which "

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tacit.designs.sketches.device import new_secret
-from tacit.designs.standard_scheme.memory import Record, State, lost
-from tacit.designs.standard_scheme.messages import WEEK, ItemId, is_integer
-from tacit.errors import ConfigError, DataError, OutputError, PrivacyError
+from tacit.designs.standard_scheme.memory import State
+from tacit.designs.standard_scheme.messages import is_integer
+from tacit.errors import ConfigError, DataError, OutputError
 
 PRIVATE = (os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 """Flags and mode of a new file."""
@@ -55,8 +55,7 @@ class FileAccount(Account):
     """An account in a file that only its owner reads; made at the first visit.
 
     now: Unix seconds, when a new one is made. DataError for a file that holds no secret: it is not
-    replaced. OutputError if none can be kept. A file of version 1 is a secret in hexadecimal digits
-    alone; it is read, and written as version 2 with the first letter.
+    replaced. OutputError if none can be kept.
     """
 
     def __init__(self, path: str | os.PathLike[str], now: int | None = None) -> None:
@@ -88,11 +87,7 @@ def _account_bytes(secret: bytes, created: int, spoken: int) -> bytes:
 
 def _account_parts(data: bytes, path: Path) -> tuple[bytes, int, int]:
     try:
-        if data.startswith(b"{"):
-            content = read_json(data)
-        else:  # of version 1
-            secret_alone = {"secret": data.decode("ascii")}
-            content = secret_alone | {"created": 0, "spoken": -1, "version": _VERSION}
+        content = read_json(data)
         secret = bytes.fromhex(content["secret"])
         created, spoken = content["created"], content["spoken"]
         whole = is_integer(created, 0) and is_integer(spoken, -1)
@@ -102,7 +97,7 @@ def _account_parts(data: bytes, path: Path) -> tuple[bytes, int, int]:
         raise DataError(
             "holds no secret",
             path=path,
-            expected="what this program writes, or at least 32 bytes in hexadecimal digits",
+            expected="what this program writes",
             fix="Restore it: another secret makes another answer to what was answered already.",
         ) from None
     return secret, created, spoken
@@ -159,8 +154,8 @@ class FileMemory(Memory):
 
     @contextmanager
     def turn(self) -> Iterator[Kept]:
-        """DataError for a file that is not as this version or version 1 writes it, PrivacyError for
-        a memory that several devices shared; OutputError if none can be written."""
+        """DataError for a file that is not as this program writes it; OutputError if none can be
+        written."""
         with kept_at(self._path):
             lock = os.open(self._path.with_name(self._path.name + ".lock"), *PRIVATE)
         try:
@@ -196,7 +191,6 @@ def _memory_bytes(kept: Kept) -> bytes:
         "settled": kept.settled,
         "tables": kept.tables.decode(),
         "answer": [part.decode() for part in kept.answer],
-        "device": "",
     }
     return json.dumps(content, separators=(",", ":")).encode()
 
@@ -204,35 +198,27 @@ def _memory_bytes(kept: Kept) -> bytes:
 def _memory_of(data: bytes, path: Path) -> Kept:
     try:
         content = read_json(data)
-        kept = {1: _of_version_1, _VERSION: _of_version_2}[content["version"]](content)
-        kept.reports = {
-            name: (_whole(epsilon), bytes.fromhex(sent))
-            for name, (epsilon, sent) in content["reports"].items()
-        }
+        if content["version"] != _VERSION:
+            raise ValueError
+        return _kept_from(content)
     except (ValueError, TypeError, KeyError, AttributeError):
         raise DataError(
             "is no memory of a device",
             path=path,
-            expected=f"what version 1 or {_VERSION} writes",
+            expected="what this program writes",
             fix="Restore it from a copy: a device that forgets may spend more than it should.",
         ) from None
-    return kept
 
 
-class SharedMemory(PrivacyError):
-    """Other devices may have decided anything: this memory decides nothing and sends nothing."""
-
-
-def _of_version_2(content: dict[str, Any]) -> Kept:
-    if content["device"]:  # others of the store may have decided anything
-        raise SharedMemory(
-            "This memory was shared with other devices through a store, which this version cannot "
-            "do. Forget the account, and make a new one with another memory."
-        )
+def _kept_from(content: dict[str, Any]) -> Kept:
     state = content["state"]
     tables, scores = content["answer"]
     return Kept(
         account=_text(content["account"]),
+        reports={
+            name: (_whole(epsilon), bytes.fromhex(sent))
+            for name, (epsilon, sent) in content["reports"].items()
+        },
         name=_text(content["name"]),
         state=None if state is None else State.decode(state.encode()),
         lost=content["lost"] is True,
@@ -242,27 +228,6 @@ def _of_version_2(content: dict[str, Any]) -> Kept:
         tables=content["tables"].encode(),
         answer=(tables.encode(), scores.encode()),
     )
-
-
-def _of_version_1(content: dict[str, Any]) -> Kept:
-    """Its dice and chances moved, so that an item could vanish and come back: all that it knew is
-    held back, whatever its dice say."""
-    items = list(map(_item_of_version_1, content["releases"]))
-    if not items:
-        return Kept(account="")
-    state = lost((), int(time.time()), WEEK)
-    held_back = Record(None, "", max(0, state.last_epoch))
-    state.records = dict.fromkeys(items, held_back)
-    return Kept(account="", state=state)
-
-
-def _item_of_version_1(row: Any) -> ItemId:
-    item, level, released, dice, bound_to = row
-    if type(item) not in (int, str) or type(bound_to) is not str:
-        raise ValueError
-    for number in (level, *dice, *(() if released is None else (released,))):
-        _whole(number)
-    return item  # type: ignore[no-any-return]  # checked above
 
 
 def _whole(value: Any) -> int:

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from math import floor
 from typing import Any
 
-from tacit.client.device_memory import Account, Kept, Memory, SharedMemory, mark_of
+from tacit.client.device_memory import Account, Kept, Memory, mark_of
 from tacit.client.transport import ServiceError, Transport, decoded, quoted
 from tacit.designs.standard_scheme import account as scheme
-from tacit.designs.standard_scheme import drawing
-from tacit.designs.standard_scheme.device import Device, renamed
+from tacit.designs.standard_scheme import epochs
+from tacit.designs.standard_scheme.device import Device, follow_aliases
 from tacit.designs.standard_scheme.disclosure import Disclosure
-from tacit.designs.standard_scheme.memory import State, forgotten, identified, opened
+from tacit.designs.standard_scheme.memory import (
+    State,
+    open_state,
+    split_wire_ids,
+    state_after_forgetting,
+)
 from tacit.designs.standard_scheme.messages import LARGEST, ItemId, ItemTable, Release, Scores
 from tacit.errors import ConfigError, PrivacyError
 
@@ -70,8 +74,8 @@ class Letters:
         Call this when the program starts and by a clock, never from code that handles a rating.
         """
         now = int(time.time()) if now is None else now
-        history, odd = identified(history)
-        entered, _ = identified(entered or {})
+        history, odd = split_wire_ids(history)
+        entered, _ = split_wire_ids(entered or {})
         wait = self._begin(name, history, entered, now)
         if wait is not None:
             return Spoken(None, wait, "")
@@ -109,7 +113,7 @@ class Letters:
         """The n best items not rated yet, by the scores of the last letter. Nothing is sent."""
         disclosure, scores = self._answer(name)
         order = disclosure.item_number
-        rated = renamed(history, disclosure)
+        rated = follow_aliases(history, disclosure)
         rows = [row for row in scores.scores if row[0] not in rated]
         rows.sort(key=lambda row: (-row[2], order[row[0]]))
         return [item for item, *_ in rows[:n]]
@@ -132,7 +136,7 @@ class Letters:
         ServiceError of status 404 where the service publishes none.
         """
         disclosure, table = self._table(name, int(time.time()) if now is None else now)
-        rated = renamed(history, disclosure)
+        rated = follow_aliases(history, disclosure)
         levels = {  # the nearest whole level; of two, the higher, as in every language
             item: floor((rated[item] - disclosure.minimum) / disclosure.step + 0.5)
             for item in disclosure.items
@@ -152,11 +156,11 @@ class Letters:
         which may be repeated, also by a new `Client`. A memory that other devices shared stays.
         """
         now, mark = int(time.time()) if now is None else now, mark_of(self._account.secret)
-        rated, _ = identified(dict.fromkeys(history, 0.0))
-        with suppress(SharedMemory), self._memory.turn() as kept:
+        rated, _ = split_wire_ids(dict.fromkeys(history, 0.0))
+        with self._memory.turn() as kept:
             if kept.account == mark:
                 self._account.speaks(LARGEST)  # a copy of the memory, brought back, is too old
-                left = forgotten(kept.state or State(created=now), rated, now)
+                left = state_after_forgetting(kept.state or State(created=now), rated, now)
                 vars(kept).update(vars(Kept(account="", forgotten=mark, state=left)))
         return self._service.json(self._service.delete(f"/api/users/{quoted(user)}", mark))
 
@@ -172,18 +176,17 @@ class Letters:
         """Bind the memory to the account, the first time; PrivacyError for another account's.
 
         An account that was made elsewhere may have another memory, which decides; so nothing is
-        decided here. With a memory of version 1, it was made here."""
+        decided here."""
         mark = mark_of(self._account.secret)
-        with suppress(SharedMemory), self._memory.turn() as kept:
+        with self._memory.turn() as kept:
             if mark in (kept.account, kept.forgotten):
                 made_here = self._account.fresh and kept.state is None
                 kept.lost = kept.lost and not made_here  # another program was here first
                 return
             if kept.account not in (None, ""):
                 raise PrivacyError("This memory is another account's. Nothing was sent.")
-            version_1 = kept.account == "" and kept.forgotten is None
-            kept.account, kept.lost = mark, not (self._account.fresh or version_1)
-            if kept.state is not None and not version_1:
+            kept.account, kept.lost = mark, not self._account.fresh
+            if kept.state is not None:
                 kept.state.created, kept.state.closed = self._account.created, kept.lost
 
     def _begin(
@@ -198,7 +201,7 @@ class Letters:
                     "account: two decisions about one item would tell. Nothing was sent."
                 )
             if kept.state is not None:
-                for item in filter(kept.state.undecided, renamed(history, kept.state)):
+                for item in filter(kept.state.is_undecided, follow_aliases(history, kept.state)):
                     kept.state.arrivals.setdefault(item, min(now, entered.get(item, now)))
             due = _due(kept, self._account.secret, now)
             if due > now:
@@ -212,13 +215,13 @@ class Letters:
         spoken = None if kept.lost else self._account.spoken
         if kept.state is None and spoken == -1:
             return State(created=self._account.created or now)
-        return opened(kept.state, spoken, history, now, shown.epoch_length)
+        return open_state(kept.state, spoken, history, now, shown.epoch_length)
 
     def _check_latest(self, name: str, state: State, length: int, now: int) -> None:
         """If the service has a letter of an epoch unknown to this memory, another memory exists: it
         goes on, and this one is silent. Asked when a letter is due and at no other time."""
         length, secret = state.epoch_length or length, self._account.secret
-        due = drawing.due(state.created, state.last_epoch, now, length, secret)
+        due = epochs.due_epoch(state.created, state.last_epoch, now, length, secret)
         if due is not None and not state.closed and self._service.latest(name) > state.last_epoch:
             state.closed, state.letter = True, None
 
@@ -271,12 +274,12 @@ class Letters:
     def _table(self, name: str, now: int) -> tuple[Disclosure, ItemTable]:
         """Fetched once an epoch at most, whatever is rated."""
         fetched = self._tables.get(name)
-        if fetched is None or fetched[0] != drawing.calendar(now, fetched[1].epoch_length):
+        if fetched is None or fetched[0] != epochs.calendar_epoch(now, fetched[1].epoch_length):
             disclosure = self._service.disclosure(name)
             table = self._service.message(ItemTable.decode, "disclosures", name, "item-table")
             if table.disclosure != disclosure.digest or len(table.columns) != len(disclosure.items):
                 raise ServiceError("The service's item table is not that of its disclosure.")
-            fetched = drawing.calendar(now, disclosure.epoch_length), disclosure, table
+            fetched = epochs.calendar_epoch(now, disclosure.epoch_length), disclosure, table
             self._tables[name] = fetched
         return fetched[1:]
 
@@ -290,8 +293,8 @@ def _due(kept: Kept, secret: bytes, now: int) -> int:
     if state.letter is not None and state.last_epoch > kept.settled:
         return now
     length = state.epoch_length or Disclosure.decode(kept.tables).epoch_length
-    ended = drawing.latest_ended(state.created, now, length)
+    ended = epochs.latest_ended_epoch(state.created, now, length)
     if ended is None or ended <= max(state.last_epoch, kept.settled):
-        first, second = (drawing.end(label, state.created, length) for label in (0, 1))
-        ended = 0 if now < first else 1 if now < second else drawing.calendar(now, length)
-    return drawing.moment(ended, state.created, length, secret)
+        first, second = (epochs.epoch_end(label, state.created, length) for label in (0, 1))
+        ended = 0 if now < first else 1 if now < second else epochs.calendar_epoch(now, length)
+    return epochs.speaking_moment(ended, state.created, length, secret)

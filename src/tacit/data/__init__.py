@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from tacit.data.domains import items_in as items_in
     from tacit.data.domains import of_domain as of_domain
     from tacit.data.domains import on_catalogue as on_catalogue
+    from tacit.data.domains import ratings_in_domain as ratings_in_domain
     from tacit.data.domains import split_by_genre as split_by_genre
     from tacit.data.domains import straddlers as straddlers
     from tacit.data.domains import with_domains as with_domains
-    from tacit.data.domains import within as within
     from tacit.data.movielens import is_movielens as is_movielens
     from tacit.data.movielens import read_movielens as read_movielens
     from tacit.data.ratings import Ratings as Ratings
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tacit.data.tabular import ratings_from as ratings_from
     from tacit.data.tabular import read_catalogue as read_catalogue
     from tacit.data.tabular import read_history as read_history
+    from tacit.data.tabular import read_history_times as read_history_times
     from tacit.data.tabular import read_ratings as read_ratings
     from tacit.data.tabular import with_items as with_items
 
@@ -60,6 +61,7 @@ _HOMES = {
         "ratings_from",
         "read_catalogue",
         "read_history",
+        "read_history_times",
         "read_ratings",
         "with_items",
     ),

@@ -40,10 +40,10 @@ def item_features(ratings: Ratings, names: Sequence[str] | None = None) -> dict[
     if names is None:
         lowered = {name.strip().lower(): name for name in ratings.item_metadata}
         names = [lowered[name] for name in KNOWN_FEATURES if name in lowered]
-    return {name: listed(ratings, name) for name in dict.fromkeys(names)}
+    return {name: split_list(ratings, name) for name in dict.fromkeys(names)}
 
 
-def listed(ratings: Ratings, column: str) -> Values:
+def split_list(ratings: Ratings, column: str) -> Values:
     """The distinct values of each item in one column, as they are listed."""
     values = ratings.item_metadata.get(column)
     if values is None:
@@ -85,7 +85,7 @@ def on_catalogue(
     places = np.array([known.get(str(key), -1) for key in ratings.item_ids.tolist()], np.int32)
     rated = ratings.where(places[ratings.items] >= 0)
     if not len(rated):
-        raise none_rated()
+        raise item_without_ratings()
     order = np.lexsort((places[rated.items], rated.users))
     made = replace(
         rated,
@@ -101,7 +101,7 @@ def on_catalogue(
     return with_domains(made, catalogue) if domains else made
 
 
-def none_rated() -> DataError:
+def item_without_ratings() -> DataError:
     """The error of a catalogue without a rated item."""
     expected = "item ids written as in the ratings"
     fix = "Check which column holds the id: a well-known header, else the first column."
@@ -144,7 +144,7 @@ def of_domain(ratings: Ratings, domain: str) -> Ratings:
     return ratings.where(_members(ratings, domain)[ratings.items])
 
 
-def within(ratings: Ratings, domain: str) -> Ratings:
+def ratings_in_domain(ratings: Ratings, domain: str) -> Ratings:
     """Only the items of one domain, renumbered; people keep their numbers."""
     return ratings.of_items(_members(ratings, domain))
 
@@ -211,7 +211,7 @@ def split_by_genre(
     """
     if len(set(names)) != 2 or not all(name.strip() for name in names):
         raise ConfigError(f"Two domains need two different names; got {names}.")
-    genres = listed(ratings, column)
+    genres = split_list(ratings, column)
     counts = Counter(genre for each in genres for genre in each)
     by_size = sorted(counts, key=lambda genre: (-counts[genre], genre))
     if len(by_size) < 2:

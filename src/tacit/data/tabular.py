@@ -241,16 +241,56 @@ def read_history(
     item_ids: (items,) a model knows. An id of the file that is written like one of them becomes it,
     also of another type. events: items alone are enough, and each is a 1.
     """
-    opened = open_table(path, delimiter=delimiter, asked=(item, rating))
-    needed: tuple[Role, ...] = ("item",) if events else ("item", "rating")
     asked: dict[Role, str | None] = {"item": item, "rating": rating}
+    columns = _columns_of_history(path, asked, delimiter=delimiter, events=events)
+    stars = columns.get("rating", np.ones(len(columns["item"])))
+    return _by_item(columns["item"], stars, item_ids)
+
+
+def read_history_times(
+    path: PathLike,
+    *,
+    item: str | None = None,
+    time: str | None = None,
+    delimiter: str | None = None,
+    item_ids: Column | None = None,
+) -> dict[Any, int] | None:
+    """Read when one person rated each item.
+
+    Args:
+        path: The file of `read_history`.
+        item: Name of the column of ids; None: a well-known header.
+        time: Name of the column of times; None: a well-known header, if there is one.
+        delimiter: What separates columns; None: found in the file.
+        item_ids: (items,) a model knows. An id that is written like one of them becomes it.
+
+    Returns:
+        Item id to seconds since 1970, the last row's for an item rated twice; None without a
+        column of times.
+    """
+    asked: dict[Role, str | None] = {"item": item, "time": time}
+    columns = _columns_of_history(path, asked, delimiter=delimiter, events=True)
+    if "time" not in columns:
+        return None
+    return _by_item(columns["item"], columns["time"], item_ids)
+
+
+def _columns_of_history(
+    path: PathLike, asked: dict[Role, str | None], *, delimiter: str | None, events: bool
+) -> Mapping[str, Column]:
+    """Read the columns of one person's own ratings. events: whether items alone are enough."""
+    opened = open_table(path, delimiter=delimiter, asked=tuple(asked.values()))
+    needed: tuple[Role, ...] = ("item",) if events else ("item", "rating")
     guessed = guess(opened, asked, events=events, contents=False).checked(Rules(), needed)
-    columns = clean(opened, guessed.places, Rules()).columns
-    ids = np.array(columns["item"], dtype=object).tolist()
-    stars = columns.get("rating", np.ones(len(ids))).tolist()
-    history = dict(zip(ids, stars, strict=True))
+    return clean(opened, guessed.places, Rules()).columns
+
+
+def _by_item(items: Column, values: Column, item_ids: Column | None) -> dict[Any, Any]:
+    """Map each item's id to its last value. item_ids: ids of a model, which replace their text."""
+    ids = np.array(items, dtype=object).tolist()
+    last = dict(zip(ids, values.tolist(), strict=True))
     known = {} if item_ids is None else {str(key): key for key in item_ids.tolist()}
-    return {known.get(str(key), key): history[key] for key in sorted(history)}
+    return {known.get(str(key), key): last[key] for key in sorted(last)}
 
 
 def load(path: str | Path, **options: Any) -> Ratings:

@@ -1,4 +1,4 @@
-"""What a design is, and the registry of all of them.
+"""Designs: how one declares itself, and the registry of all of them.
 
 A design's folder has a `design.py` with `DESIGN = Design(...)`.
 

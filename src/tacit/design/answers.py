@@ -1,4 +1,4 @@
-"""What commands that fit a model answer."""
+"""Answers of commands that fit a model."""
 
 from __future__ import annotations
 

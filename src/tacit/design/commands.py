@@ -12,7 +12,7 @@ from tacit.design.execution import ExecutionOptions
 
 if TYPE_CHECKING:
     from tacit.data.ratings import Ratings
-    from tacit.data.stored import StoredRatings
+    from tacit.data.stored_ratings import StoredRatings
     from tacit.evaluation import Result
 
 

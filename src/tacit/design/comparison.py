@@ -1,4 +1,4 @@
-"""What `tacit compare` asks a design, and what the design answers."""
+"""Questions of `tacit compare` to a design, and the design's answers."""
 
 from __future__ import annotations
 

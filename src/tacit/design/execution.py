@@ -10,7 +10,7 @@ from tacit.errors import ConfigError
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutionOptions:
-    """Where sums over people are made: in memory, streamed from disk, or on a Spark cluster.
+    """Options that say where sums are made: in memory, streamed from disk, or on a cluster.
 
     Settings of the commands that can choose inherit from it.
 

@@ -1,5 +1,8 @@
-"""What a fit takes, before any data, from constants measured with 1 to 100 million ratings of
-27,000 items: `python benchmarks/scale.py`, docs/results.md."""
+"""Time, memory and traffic of a fit, before any data.
+
+The constants were measured with 1 to 100 million ratings of 27,000 items:
+`python benchmarks/scale.py`, docs/results.md.
+"""
 
 from __future__ import annotations
 
@@ -8,30 +11,36 @@ from dataclasses import dataclass
 
 # As tacit.engine.spark, its workers and tacit.engine.item_item have them.
 TASK_ROWS, PIECE, PART, MOST = 2_000_000, 1 << 16, 4_000_000, 1 << 14
-DIRECTIONS = 12  # most of an item, in the largest table of sums
+DIRECTIONS = 12
+"""Directions of an item at most, in the largest table of sums."""
 _PROCESS, _TASK_ROW, _ROW, _STRIP, _ON_DISK = 0.45e9, 150, 22, 14, 44
 """Bytes: of a process without a rating; of a rating in a task, shuffled, in a tile and on disk."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """passes: over everyone's rows. tasks: that people are parted in. tiles: of the largest table,
-    65,536 cells each, or of two parts of the items. shuffle_bytes: on a cluster. worker_bytes: of
-    one task. disk_bytes: while streaming, 0 where nothing streams. streaming_hours,
-    cluster_core_hours: of a processor core, without a cluster and on one."""
+    """Estimate of what a fit takes."""
 
     passes: int
+    """Passes over everyone's rows."""
     tasks: int
+    """Tasks that the people are divided into."""
     tiles: int
+    """Tiles of the largest table, 65,536 cells each, or of two parts of the items."""
     shuffle_bytes: int
+    """Bytes that a cluster moves between machines."""
     worker_bytes: int
+    """Memory of one task."""
     disk_bytes: int
+    """Disk while streaming; 0 where nothing streams."""
     streaming_hours: float
+    """Hours of one processor core without a cluster."""
     cluster_core_hours: float
+    """Hours of one processor core on a cluster."""
 
     @property
     def sentences(self) -> tuple[str, str]:
-        """On a cluster, and on one machine."""
+        """Say what it takes on a cluster, and on one machine."""
         streamed = f", and {_size(self.disk_bytes)} of disk" if self.disk_bytes else ""
         cluster = (
             f"On a cluster: {self.passes} passes in {self.tasks:,} tasks, the largest in "
@@ -49,8 +58,15 @@ class Cost:
 def cost(
     ratings: float, people: float, items: float, *, stars: bool = False, joins: bool = False
 ) -> Cost:
-    """Of sums over people with lists of `items`; joins: of the published X-Map without noise, on
-    two domains of about equal size with `items` in all."""
+    """Estimate a fit of sums over people, or of joins.
+
+    Args:
+        ratings: How many.
+        people: How many.
+        items: How many; of joins in both domains, which are about equally large.
+        stars: Whether sums of stars are made, too.
+        joins: Whether the fit is the published X-Map without noise.
+    """
     tasks = max(4, math.ceil(ratings / TASK_ROWS))
     if joins:
         parts = max(1, math.ceil(ratings / 2 / PART), math.ceil(items / 2 / MOST))

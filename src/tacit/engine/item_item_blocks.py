@@ -23,7 +23,7 @@ from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from tacit.engine import Floats, Numbers, Table
+from tacit.engine.types import Floats, Numbers, Table
 
 SEARCHED = 64
 """This many values of a person are stored; any further one is listed again for each rating."""
@@ -41,34 +41,37 @@ VECTORS = "+avx512f" in str(cpu_target.target_context.codegen().magic_tuple()[2]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Everybody's ratings of the items of a block, each row in the order of the places.
-
-    heads: (people + 1, 4) where a row starts in `cells`, the words of its dense beginning, where
-    the person's values start in `levels` and `liked`, by their number. shift: bits below the place.
-    width: places in the block.
-    """
+    """Everybody's ratings of the items of a block, each row in the order of the places."""
 
     heads: NDArray[np.uint32]
+    """(people + 1, 4) where a row starts in `cells`; words of its dense beginning; where the
+    person's values start in `levels` and `liked`."""
     cells: NDArray[Any]
+    """Dense beginnings and cells of all rows."""
     shift: int
+    """Bits of a cell below the place."""
     levels: Floats
+    """Each person's different values, by their number."""
     liked: NDArray[np.bool_]
+    """Whether each of them is a like."""
     width: int
+    """Places in the block."""
 
 
 @dataclass(frozen=True, eq=False)
 class Visits:
-    """For each item of a block, its raters in their order.
-
-    begins, ends: (items,) its part of the others. people; values and likes: the item's own rating
-    by that person (likes: only where they are asked for).
-    """
+    """For each item of a block, its raters in their order."""
 
     begins: NDArray[np.int64]
+    """(items,) where the item's visits begin."""
     ends: NDArray[np.int64]
+    """(items,) where they end."""
     people: Numbers
+    """(visits,) the rater."""
     values: Floats
+    """(visits,) the item's own rating by that person."""
     likes: NDArray[np.bool_]
+    """(visits,) whether it is a like; only where that is asked for."""
 
 
 def pack(table: Table, slots: Numbers, width: int, ratings: int, counts: bool) -> Rows:
@@ -108,7 +111,15 @@ def pack(table: Table, slots: Numbers, width: int, ratings: int, counts: bool) -
 def visits(
     table: Table, rows: Rows, slots: Numbers, sizes: NDArray[np.int64], counts: bool
 ) -> Visits:
-    """Of the items with a slot, to the rows. sizes: raters for each slot. counts: as in `pack`."""
+    """Make the visits of the items with a slot to the rows.
+
+    Args:
+        table: All ratings.
+        rows: The rows that are visited.
+        slots: (items,) place of an item among the visitors, -1 for none.
+        sizes: Raters for each slot.
+        counts: Whether likes are asked for.
+    """
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     total = int(offsets[-1])
     made = Visits(
@@ -261,7 +272,7 @@ _READ, _KEEP, _DATA = 0, 3, 1
 
 @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
 def _prefetch(typing: Any, array: Any, position: Any) -> Any:
-    """In a kernel `prefetch(array, position)`; a position outside the array does no harm."""
+    """Compile `prefetch(array, position)` for kernels; a position outside does no harm."""
     del typing  # Numba hands it over; the signature does not depend on it
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

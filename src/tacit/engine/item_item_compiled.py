@@ -17,8 +17,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engine import Floats, Neighbours, Numbers, Table
-from tacit.engine.item_item import check, empty, norms_and_raters
+from tacit.engine.item_item import check_arguments, no_neighbours, norms_and_raters
 from tacit.engine.item_item_blocks import (
     EIGHT,
     LEVELS,
@@ -32,6 +31,7 @@ from tacit.engine.item_item_blocks import (
     prefetch,
     visits,
 )
+from tacit.engine.types import Floats, Neighbours, Numbers, Table
 
 AHEAD, LINES = 3, 16
 """How many visits ahead a row is asked for, and how much of it at most (cache lines)."""
@@ -45,7 +45,7 @@ def neighbours(
     table: Table, of: Numbers, among: Numbers, k: int, significance: int, counts: bool, block: int
 ) -> Neighbours:
     """`Engine.neighbours`; `block` ratings of each side are unpacked at a time."""
-    check(table, of, among, k, significance, counts)
+    check_arguments(table, of, among, k, significance, counts)
     lengths, raters = norms_and_raters(table)
     both = len(of) == len(among) and np.array_equal(np.sort(of), np.sort(among))
     others = np.asarray(among, dtype=np.int32)[np.lexsort((among, -raters[among]))]
@@ -61,7 +61,7 @@ def neighbours(
     )
     for there in _blocks(raters[others], block):
         _meet(table, others, there, mine, both, raters, lengths, block, significance, counts, lists)
-    found = empty(of, k)
+    found = no_neighbours(of, k)
     lines = _slots(mine, len(raters))[of]
     _sort(*lists[:-1], lines, found.items, found.similarities, found.co_counts, found.agreements)
     return found
@@ -119,7 +119,7 @@ def _meet(
 
 
 def _zeros(length: int, kind: type[Any]) -> NDArray[Any]:
-    """From the start of a cache line on."""
+    """Make an array of zeros that starts with a cache line."""
     room = np.zeros(length + EIGHT, kind)
     begin = -room.ctypes.data // room.itemsize % EIGHT
     return room[begin : begin + length]
@@ -301,7 +301,7 @@ def _walk(
 def _shrink(
     numbers: Any, similarities: Any, packed: Any, sizes: Any, floor: Any, line: Any, k: Any
 ) -> None:
-    """Of a list keep the nearest k, in any order but for the weakest, which is the last."""
+    """Keep the nearest k of a list, in any order but for the weakest, which is the last."""
     low, high = 0, sizes[line] - 1
     while low < high:
         middle = (low + high) // 2

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from scipy import sparse
 
-from tacit.engine import Floats, Numbers, Stage
+from tacit.engine.types import Floats, Numbers, Stage
 from tacit.errors import ConfigError
 
 PART = 2**14
@@ -185,11 +185,11 @@ def predictions(
     answer: Floats = np.zeros(deviations.shape)
     _predict(
         deviations.indptr,
-        _unsigned(deviations),
+        _unsigned_columns(deviations),
         deviations.data.astype(np.float64, copy=False),
         weights.data.astype(np.float64, copy=False),
         towards.indptr,
-        _unsigned(towards),
+        _unsigned_columns(towards),
         towards.data.astype(np.float64, copy=False),
         np.zeros(deviations.shape[1]),
         answer,
@@ -216,7 +216,7 @@ def check_predictions(
         raise ConfigError("A weight of a rating is 0 or more.")
 
 
-def _unsigned(matrix: sparse.csr_array) -> Any:
+def _unsigned_columns(matrix: sparse.csr_array) -> Any:
     """Column numbers without a sign, so that the kernel need not look for negative ones."""
     return matrix.indices.view(np.uint32 if matrix.indices.dtype == np.int32 else np.uint64)
 

@@ -25,8 +25,8 @@ def _phi(votes: int, log_ratio: float, objects: int) -> Any:
 
 
 @_compile
-def _telling(others: int, objects: int) -> Any:
-    """The fewest and the most votes of the others for b with which a round can tell anything.
+def _informative_votes(others: int, objects: int) -> Any:
+    """Find the fewest and the most votes of the others for b with which a round tells anything.
 
     With fewer, b is at or below rho with and without them; between two objects, with more the other
     one is. Then both chances are alike, and what remains is worth no more than one voter leaving.
@@ -44,12 +44,12 @@ def _leaks(
     side 0: by ln(p / p'), side 1: by ln(p' / p), p with the extra voter. way 0: they vote for b;
     1: for another object; 2 and 3: the same with `peers` of the others at least on one object
     that is not b. -inf where there is no such round. The largest over all ways to spread the rest.
-    Only those k are filled in that `_telling` names.
+    Only those k are filled in that `_informative_votes` names.
     """
     without, beside = _phi(others, log_ratio, objects), _phi(others + 1, log_ratio, objects)
     uniform = gamma / objects
     high, low = np.empty(4), np.empty(4)
-    first, last = _telling(others, objects)
+    first, last = _informative_votes(others, objects)
     for k in range(first, last + 1):
         rest = others - k
         high[:], low[:] = 0.0, np.inf
@@ -75,8 +75,13 @@ def _leaks(
 
 
 @_compile
-def _next(leaks: Any, side: int, others: int, k: int, least: int, promise: bool, value: Any) -> Any:
-    """The most from this round on, b having k of the others' votes; value: of what is left."""
+def _largest_further_loss(
+    leaks: Any, side: int, others: int, k: int, least: int, promise: bool, value: Any
+) -> Any:
+    """Largest loss from this round on, b having k of the others' votes.
+
+    value: (others + 1,) largest loss of the rounds after, by the others who are left.
+    """
     agrees, differs = leaks[side, 0, k], leaks[side, 1, k]
     rest = others - k
     liked = value[k] if k >= least else 0.0
@@ -90,7 +95,7 @@ def _next(leaks: Any, side: int, others: int, k: int, least: int, promise: bool,
 
 
 @_compile
-def worst(
+def largest_loss(
     log_ratio: float, gamma: float, objects: int, least: int, most: int, rounds: int, promise: bool
 ) -> Any:
     """(2,) sup of the sum over rounds of ln(p / p') and of ln(p' / p).
@@ -103,20 +108,24 @@ def worst(
     leaks = np.empty((2, 4, most + 1))
     back = 1 if rounds > 0 else 0  # without a limit, fewer survivors are worth what they are
     for others in range(max(least, 1), most + 1):
-        first, last = _telling(others, objects)
+        first, last = _informative_votes(others, objects)
         _leaks(others, log_ratio, gamma, objects, least, 4 if promise else 2, leaks)
         for side in range(2):
             for left in range(back, rounds + 1):
                 after = value[side, left - back]
                 best = max(value[side, left, others - 1], after[others])
                 for k in range(first, last + 1):
-                    best = max(best, _next(leaks, side, others, k, least, promise, after))
+                    best = max(
+                        best, _largest_further_loss(leaks, side, others, k, least, promise, after)
+                    )
                 value[side, left, others] = best
     return value[:, rounds, most].copy()
 
 
 @_compile
-def worst_with_credits(log_ratio: float, gamma: float, floor: int, most: int, fatal: bool) -> Any:
+def largest_loss_with_credits(
+    log_ratio: float, gamma: float, floor: int, most: int, fatal: bool
+) -> Any:
     """(2,) the same for two objects and voters with three credits each; no limit of rounds.
 
     Who misses a liked object loses one; who votes for a disliked one loses one too, or all of them

@@ -136,7 +136,7 @@ def kernel(width: int) -> Callable[..., None]:
     return compiled
 
 
-def fitted(ratings: sparse.csr_array, solutions: Floats, factors: Floats) -> Floats:
+def fitted_values(ratings: sparse.csr_array, solutions: Floats, factors: Floats) -> Floats:
     """<v_i, p_u> at every stored entry of the CSR, in its order."""
     rows = np.repeat(np.arange(ratings.shape[0]), np.diff(ratings.indptr))
     products: Floats = np.einsum("nd,nd->n", solutions[rows], factors[ratings.indices])

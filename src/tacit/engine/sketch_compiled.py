@@ -43,7 +43,7 @@ def _further(place: Any, step: Any, wide: Any) -> Any:
 
 
 @_inline
-def _below(state: Any, bound: Any, last: Any) -> Any:
+def _random_below(state: Any, bound: Any, last: Any) -> Any:
     """A uniform integer below the bound, and the state after it."""
     state += _STEP
     word = _mix(state)
@@ -56,16 +56,16 @@ def _below(state: Any, bound: Any, last: Any) -> Any:
 @_inline
 def _wheel(state: Any, modulus: Any, last_place: Any, last_step: Any) -> Any:
     """The first place and the step of a ticket's sets."""
-    place, state = _below(state, modulus, last_place)
-    step, state = _below(state, modulus - _ONE, last_step)
+    place, state = _random_below(state, modulus, last_place)
+    step, state = _random_below(state, modulus - _ONE, last_step)
     return place, step + 1
 
 
 @_inline
 def _pair(state: Any, items: Any, last_one: Any, last_other: Any) -> Any:
     """Two different items, each pair equally likely, and the state after them."""
-    one, state = _below(state, items, last_one)
-    other, state = _below(state, items - _ONE, last_other)
+    one, state = _random_below(state, items, last_one)
+    other, state = _random_below(state, items - _ONE, last_other)
     return one, other + (other >= one), state
 
 
@@ -182,7 +182,7 @@ def pair_hits(
     items: Any,
     hits: Any,
 ) -> None:
-    """The same for pairs: bit q is set if both items of pair q are liked."""
+    """Fill hits of pairs: bit q is set if both items of pair q are liked."""
     last_one, last_other = _highest(items), _highest(items - _ONE)
     for n in range(len(tickets)):
         state = _mix(first ^ _mix(second ^ tickets[n]))

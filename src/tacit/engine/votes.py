@@ -1,4 +1,4 @@
-"""What p-REC keeps of each voter for up to 64 clients at once; `votes_compiled` counts and charges.
+"""State of each voter of p-REC for up to 64 clients at once; `votes_compiled` counts and charges.
 
 A client's state is one bit for each voter: whether the voter counts. The bits of a block of 64
 clients lie side by side in one 64-bit word per voter (bit c is client c's), so that one walk over
@@ -33,19 +33,22 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Credits:
-    """What each voter still has with each client of a block; the arrays change in place.
+    """Credits of each voter with each client of a block; the arrays change in place.
 
-    alive: (n,), bit c set while the voter counts for client c. both, radius: (bits, n) words, where
-    bit c of words k are bit k of creditD + creditR - 1 and of creditR - 1 with client c. They only
-    fall together with the credits, and below 0 is the end: where the bit of alive is not set they
-    mean nothing. diversity, radius_allowed: D and R, the same for all clients of a block.
+    Bit c of words k of `both` is bit k of creditD + creditR - 1 with client c. The numbers only
+    fall, and below 0 is the end: where the bit of `alive` is not set they mean nothing.
     """
 
     diversity: int
+    """D, the same for all clients of a block."""
     radius_allowed: int
+    """R, the same for all clients of a block."""
     alive: Words
+    """(n,) bit c is set while the voter counts for client c."""
     both: Words
+    """(bits, n) creditD + creditR - 1."""
     radius: Words
+    """(bits, n) creditR - 1, laid out as `both`."""
 
     def __post_init__(self) -> None:
         if self.diversity < 0 or self.radius_allowed < 0:
@@ -54,9 +57,12 @@ class Credits:
             )
         n = len(self.alive)
         planes = self.start_both.bit_length(), self.start_radius.bit_length()
-        shapes = {"alive": (n,), "both": (planes[0], n), "radius": (planes[1], n)}
-        for name, shape in shapes.items():
-            array = getattr(self, name)
+        fields = (
+            ("alive", self.alive, (n,)),
+            ("both", self.both, (planes[0], n)),
+            ("radius", self.radius, (planes[1], n)),
+        )
+        for name, array, shape in fields:
             if array.dtype != np.uint64 or array.shape != shape:
                 raise DataError(
                     f"credits: the array '{name}' does not fit D, R and the voters",
@@ -130,6 +136,6 @@ def check_charges(diverse: Words, radius: Words) -> None:
         )
 
 
-def outside(objects: int) -> DataError:
-    """What is said of a vote for an object that does not exist."""
+def unknown_object_error(objects: int) -> DataError:
+    """Make the error for a vote for an object that does not exist."""
     return DataError("a vote is for no object of this round", expected=f"0 to {objects - 1}")

@@ -27,13 +27,24 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from tacit.engine.votes import CLIENTS, Counts, Credits, Votes, Words, check, check_charges, outside
+from tacit.engine.votes import (
+    CLIENTS,
+    Counts,
+    Credits,
+    Votes,
+    Words,
+    check,
+    check_charges,
+    unknown_object_error,
+)
 
 
 @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
 def _add_bits(typing: Any, counters: Any, position: Any, word: Any) -> Any:
-    """In a kernel `add_bits(counters, position, word)`: bit c of the uint64 word is added to
-    counters[position + c], uint8, without a check of the bounds."""
+    """Compile `add_bits(counters, position, word)` for kernels.
+
+    It adds bit c of the uint64 word to counters[position + c], uint8; bounds are not checked.
+    """
     del typing, word  # Numba hands them over; the signature does not depend on them
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -65,7 +76,8 @@ _LINE = np.uint64(6)
 
 
 @_compiled
-def _below(votes: Any, objects: int) -> bool:
+def _are_objects_known(votes: Any, objects: int) -> bool:
+    """Whether every vote is for an object below `objects`."""
     largest = votes[0]
     for i in range(len(votes)):
         largest = max(largest, votes[i])
@@ -97,8 +109,8 @@ def _count(votes: Any, alive: Any, small: Any, filled: Any, wide: Any) -> None:
 
 
 @_compiled
-def _living(votes: Any, alive: Any, some_votes: Any, some_words: Any) -> int:
-    """Copy the votes and words of those who count for anybody; how many they are."""
+def _copy_living(votes: Any, alive: Any, some_votes: Any, some_words: Any) -> int:
+    """Copy the votes and words of those who count for anybody; give how many they are."""
     found = np.uint64(0)
     for i in range(len(votes)):
         some_votes[found], some_words[found] = votes[i], alive[i]
@@ -111,7 +123,7 @@ def _count_chunk(
     votes: Any, alive: Any, some_votes: Any, some_words: Any, small: Any, filled: Any, wide: Any
 ) -> None:
     if _are_few(alive):
-        found = _living(votes, alive, some_votes, some_words)
+        found = _copy_living(votes, alive, some_votes, some_words)
         _count(some_votes[:found], some_words[:found], small, filled, wide)
     else:
         _count(votes, alive, small, filled, wide)
@@ -126,11 +138,11 @@ def _keep_and_tally(
     for begin in range(0, len(votes), _CHUNK):
         before, chosen = last[begin : begin + _CHUNK], votes[begin : begin + _CHUNK]
         words = alive[begin : begin + _CHUNK]
-        if not _below(before, len(kept)):
+        if not _are_objects_known(before, len(kept)):
             return False, False
         for i in range(len(before)):
             words[i] &= kept[np.uint64(before[i])]
-        counted = counted and _below(chosen, len(wide))
+        counted = counted and _are_objects_known(chosen, len(wide))
         if counted:
             _count_chunk(chosen, words, some_votes, some_words, small, filled, wide)
     return True, counted
@@ -200,10 +212,10 @@ def _charge_and_tally(
     some_votes, some_words = np.empty(_CHUNK, votes.dtype), np.empty(_CHUNK, np.uint64)
     for begin in range(0, len(votes), _CHUNK):
         before, chosen = last[begin : begin + _CHUNK], votes[begin : begin + _CHUNK]
-        if not _below(before, len(radius)):
+        if not _are_objects_known(before, len(radius)):
             return False, False
         _charge_chunk(before, diverse, radius, both, near, alive, begin, one, other)
-        counted = counted and _below(chosen, len(wide))
+        counted = counted and _are_objects_known(chosen, len(wide))
         if counted:
             words = alive[begin : begin + _CHUNK]
             _count_chunk(chosen, words, some_votes, some_words, small, filled, wide)
@@ -264,15 +276,25 @@ def tally(votes: Votes, alive: Words, objects: int) -> Counts:
 
 
 def keep_and_tally(last: Votes, kept: Words, votes: Votes, alive: Words, objects: int) -> Counts:
-    """Without credits: only voters of kept objects of the last round go on counting, then `tally`
-    with this round's. kept: (objects of the last round,), a bit per client."""
+    """Count without credits: who voted for a kept object of the last round counts, in this one.
+
+    Args:
+        last: Votes of the last round.
+        kept: (objects of the last round,) bit c is set where client c kept the object.
+        votes: Votes of this round.
+        alive: Who counts for which client; changed in place.
+        objects: Number of objects of this round.
+
+    Returns:
+        (64, objects) counts, as `tally` gives them.
+    """
     check(last, alive)
     check(votes, alive)
     counters = _counters(objects)
     before, now = np.ascontiguousarray(last), np.ascontiguousarray(votes)
     known, counted = _keep_and_tally(before, kept, now, alive, *counters)
     if not (known and counted):
-        raise outside(objects if known else len(kept))
+        raise unknown_object_error(objects if known else len(kept))
     return _by_client(counters)
 
 
@@ -301,7 +323,7 @@ def charge_and_tally(
     state = credit.both, credit.radius, credit.alive
     known, counted = _charge_and_tally(before, diverse, radius, *state, now, *counters, total)
     if not (known and counted):
-        raise outside(objects if known else len(radius))
+        raise unknown_object_error(objects if known else len(radius))
     counts = _by_client(counters)
     return counts, total + counts.sum(axis=1)
 

@@ -29,19 +29,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions:
+    """Options of `tacit fit NAME` beside the design's own."""
+
     out: Path = option(OUT, flag="--out -o", writes=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateOptions:
+    """Options of `tacit evaluate NAME` beside the design's own."""
+
     seeds: int = option("How many splits.", default=LEAST_SEEDS, least=1)
     seed: int = option(SEED, default=0, least=0)
     workers: int = option(WORKERS, default=1, least=0)
     report: Path | None = option(REPORT, default=None, writes=True)
 
 
-def commands(design: Design) -> dict[str, Command]:
-    """By the part of a design whose place each of them takes; it has models."""
+def make_commands(design: Design) -> dict[str, Command]:
+    """Make the commands "fit" and "evaluate" of a design that has models."""
     return {"fit": _fit(design), "evaluate": _evaluate(design)}
 
 
@@ -49,11 +53,14 @@ def _fit(design: Design) -> Command:
     kind = next(iter(design.models))
 
     def run(settings: Any, terminal: Run) -> Result:
-        model = model_class(kind)(**_own(design, settings))  # type: ignore[misc]  # it is there
+        make_model = model_class(kind)
+        assert make_model is not None  # the design has models
+        model = make_model(**_model_settings(design, settings))
         ratings = terminal.read()
         with terminal.progress("Fitting", None):
             model.fit(ratings).save(settings.out)
-        card, useful = model.guarantees()[0], usefulness(model)
+        card = model.guarantees()[0]
+        useful = usefulness(model)
         data = private_fit_summary(kind, settings.out, len(model.item_ids_)) | card_summary(card)
         fitted = f"Fitted {design.title}. {card.first_line} {card.sentence} {useful or ''}"
         after = f"tacit guarantee {settings.out}"
@@ -69,8 +76,8 @@ def _evaluate(design: Design) -> Command:
         from tacit.evaluation.lists import Contender, evaluate_lists
         from tacit.evaluation.page import Page, Section
 
-        given = _own(design, settings)
-        contender = Contender(kind, given, given.get("epsilon"))
+        own = _model_settings(design, settings)
+        contender = Contender(kind, own, own.get("epsilon"))
         ratings = terminal.read()
         with terminal.progress("Evaluating", 3 * settings.seeds) as advance:
             rows = evaluate_lists(
@@ -81,9 +88,9 @@ def _evaluate(design: Design) -> Command:
                 progress=advance,
             )
         made_with = manifest(
-            ratings, seed=settings.seed, command=terminal.command, seeds=settings.seeds, **given
+            ratings, seed=settings.seed, command=terminal.command, seeds=settings.seeds, **own
         )
-        table = lists(rows)
+        table = table_of_lists(rows)
         if settings.report is not None:
             page = Page(design.title, [Section(table.title, [table])], made_with)
             page.write(settings.report)
@@ -97,8 +104,8 @@ def _evaluate(design: Design) -> Command:
     return _command(design, run, about, EvaluateOptions)
 
 
-def lists(rows: Sequence[ListRow]) -> Table:
-    """What each recommender of lists reached."""
+def table_of_lists(rows: Sequence[ListRow]) -> Table:
+    """Make a table of the figures that recommenders of lists reached."""
     columns: dict[str, Callable[[ListRow], object]] = {
         "model": lambda row: row.model,
         "epsilon": lambda row: None if row.epsilon is None else f"{row.epsilon:g}",
@@ -107,16 +114,18 @@ def lists(rows: Sequence[ListRow]) -> Table:
         "recall": lambda row: f"{row.recall:.3f}",
         "kept": lambda row: None if row.kept is None else f"{row.kept:.2f}",
     }
-    return Table.of("Lists of ten", columns, rows)
+    return Table.from_rows("Lists of ten", columns, rows)
 
 
-def _own(design: Design, settings: Any) -> dict[str, Any]:
+def _model_settings(design: Design, settings: Any) -> dict[str, Any]:
+    """Pick the options that are the model's own."""
     return {name: getattr(settings, name) for name in options_of(design.card_settings)}
 
 
 def _command(
     design: Design, run: Callable[[Any, Run], Result], about: str, options: type[Any]
 ) -> Command:
+    """Make a command whose settings are its own options and those of the design's cards."""
     run.__doc__ = about
     settings = type(f"{design.name}-settings", (options, design.card_settings), {})
     return Command(dataclass(frozen=True, kw_only=True)(settings), run, ratings=True)

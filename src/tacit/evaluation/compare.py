@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from itertools import islice
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -28,113 +28,53 @@ from tacit.data.ratings import Column, Ratings
 from tacit.data.splits import random_per_user
 from tacit.design import ComparisonEntry
 from tacit.errors import ConfigError, DataError, TacitError
-from tacit.evaluation import Result, Table, grouped, lists, mean_interval
+from tacit.evaluation import lists
+from tacit.evaluation.comparison_result import COLUMNS, ComparisonResult, write_epsilon
+from tacit.evaluation.intervals import mean_interval
 from tacit.evaluation.lists import LIST_LENGTH, PENALTIES, ListTrial, list_trial
 from tacit.evaluation.metrics import coverage, ndcg_by_person, ranking_metrics, rmse
-from tacit.evaluation.page import Cell, Page, Section
+from tacit.evaluation.result import group_by
 from tacit.evaluation.runner import Progress, Runner
 from tacit.extensions import METRICS, find_entry_points
 
 Context = tuple[Ratings, str | None, str | None]
-COLUMNS = ("design", "variant", "epsilon", "unit", "against", "metric", "value", "low", "high")
 ATTACK = -1
-"""In place of a seed."""
+"""Stands in the place of a seed for the task that attacks."""
 FAILED = "failed"
+"""Key of the reason why a task could not be run."""
 NOBODY = "nobody is protected"
-_HOME = "tacit.recommenders.baselines"
+_BASELINES = "tacit.recommenders.baselines"
 _ATTACK = {"targets": 100, "shadows": 8, "victims": 4}
 _NDCG = f"ndcg@{LIST_LENGTH}"
-_HEADINGS = {
-    "ndcg": "NDCG@10",
-    "recall": "recall@10",
-    "mrr": "MRR@10",
-    "rmse": "RMSE, stars",
-    "membership_auc": "membership AUC",
-    "epsilon_lower_bound": "epsilon at least",
-}
-"""By the metric's name before its @; others stand as they are."""
-_LEAD = (
-    "The same people, splits and seeds for every row. Each table has one unit and one adversary: "
-    "an epsilon of one table says nothing about an epsilon of another. Small figures are 95% "
-    "intervals of means over splits. Membership AUC: 0.5 is guessing; the interval is of attacked "
-    "fits."
-)
-
-
-class Compared(Result):
-    """Rows with `COLUMNS`; epsilon None: no noise."""
-
-    @property
-    def left_out(self) -> Mapping[str, str]:
-        """Designs that do not fit the data, and why."""
-        return dict(self.data["left_out"])
-
-    def tables(self, by: str = "") -> list[tuple[str, str, list[str], list[list[str]]]]:
-        """For each unit and adversary: metrics, and lines of design, variant, epsilon and cells.
-
-        by: "" for metrics of everybody, else those of groups that begin so, such as "activity".
-        """
-        rows = [row for row in self.rows if group_of(row["metric"]) == by]
-        tables = []
-        for claim, own in grouped(rows, itemgetter("unit", "against")).items():
-            names = list(dict.fromkeys(row["metric"] for row in own))
-            lines = []
-            for key, of_entry in grouped(own, itemgetter("design", "variant", "epsilon")).items():
-                cells = {row["metric"]: _cell(row) for row in of_entry}
-                line = (cells.get(name, "–") for name in names)
-                lines.append([*key[:2], _epsilon(key[2]), *line])
-            tables.append((*claim, names, lines))
-        return tables
-
-    def page(self, manifest: Mapping[str, Any]) -> Page:
-        """A section of everybody, one for each kind of group, and what could not be compared."""
-        sections = []
-        for by in dict.fromkeys(group_of(row["metric"]) for row in self.rows):
-            title = f"Who pays: lists by {by}" if by else "Everybody"
-            sections.append(Section(title, [_table(*each) for each in self.tables(by)]))
-        if self.left_out:
-            notes = [f"{name}: {reason}." for name, reason in self.left_out.items()]
-            sections.append(Section("Not compared", notes=notes))
-        return Page("Designs compared", sections, manifest, lead=_LEAD)
-
-
-def _table(unit: str, against: str, names: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
-    rows = []
-    for line in lines:
-        split = [cell.removesuffix(")").partition(" (") for cell in line[3:]]
-        rows.append((*line[:3], *(Cell(mean, ends) for mean, _, ends in split)))
-    title = unit if against == "–" else f"{unit}, against {against}"
-    return Table(title, ("design", "variant", "epsilon", *map(_heading, names)), rows)
-
-
-def _heading(metric: str) -> str:
-    """A column's: a group's own name where the table is of groups."""
-    name, _, group = metric.partition(" ")
-    known = _HEADINGS.get(name.partition("@")[0], metric)
-    return group.partition(":")[2] or known.replace("_auc", " AUC from lists")
 
 
 def baselines(source: str | None, target: str | None) -> tuple[ComparisonEntry, ...]:
-    """What protects nobody, and private popularity's rivals: the same methods as single commands.
+    """List the recommenders that protect nobody, and private popularity's rivals.
 
-    EASE, or a ridge regression between domains, takes the best penalty on the test people.
+    They are the same methods as single commands. EASE, or a ridge regression between domains, takes
+    the best penalty on the test people.
+
+    Args:
+        source: Domain that people have rated; None together with `target`: one domain.
+        target: Domain that lists are made in.
     """
+    entries = [_baseline("popularity", "Popularity", likes=True)]
+    if source is None:
+        entries += [_baseline("ease", "EASE", penalty=penalty) for penalty in PENALTIES]
+    else:
+        routes: dict[str, Any] = {"source": source, "target": target}
+        entries += [_baseline("ridge", "Ridge", penalty=each, **routes) for each in PENALTIES]
+    entries.append(_baseline("item-item", "ItemItem"))
+    if find_spec("implicit"):
+        entries.append(_baseline("als", "ALS"))
+    entries.append(_baseline("item-mean", "ItemMean", stars=True))
+    entries.append(_baseline("matrix-factorization", "MatrixFactorization", stars=True))
+    return tuple(entries)
 
-    def plain(name: str, kind: str, stars: bool = False, **settings: Any) -> ComparisonEntry:
-        return ComparisonEntry(
-            name, "baseline", None, NOBODY, "–", f"{_HOME}:{kind}", settings, stars
-        )
 
-    names = ("ease", "EASE") if source is None else ("ridge", "Ridge")
-    routes: dict[str, Any] = {} if source is None else {"source": source, "target": target}
-    return (
-        plain("popularity", "Popularity", likes=True),
-        *(plain(*names, penalty=each, **routes) for each in PENALTIES),
-        plain("item-item", "ItemItem"),
-        *((plain("als", "ALS"),) if find_spec("implicit") else ()),
-        plain("item-mean", "ItemMean", True),
-        plain("matrix-factorization", "MatrixFactorization", True),
-    )
+def _baseline(name: str, kind: str, *, stars: bool = False, **settings: Any) -> ComparisonEntry:
+    maker = f"{_BASELINES}:{kind}"
+    return ComparisonEntry(name, "baseline", None, NOBODY, "–", maker, settings, stars)
 
 
 def compare(
@@ -149,107 +89,124 @@ def compare(
     workers: int = 1,
     resume: Path | None = None,
     progress: Progress | None = None,
-) -> Compared:
-    """Every entry on every split, and attacked once, in as many steps as `steps` says.
+) -> ComparisonResult:
+    """Judge every entry on every split, and attack each once.
 
-    ConfigError without a seed, or if `resume` is another file; DataError if nothing is comparable.
+    Args:
+        ratings: Ratings that all entries are fitted to.
+        entries: Recommenders to compare. Of several with the same design, variant and epsilon the
+            one with the best lists is kept.
+        left_out: Designs that are not compared, and why.
+        source: Domain that people have rated; None together with `target`: one domain.
+        target: Domain that lists are made in.
+        seeds: Seeds of the splits.
+        attacks: Whether entries are attacked by membership.
+        workers: Processes; 0 for all cores.
+        resume: File to which finished tasks are added, and whose tasks are not run again.
+        progress: Called with the number of steps done, of `count_steps` in all.
+
+    Raises:
+        ConfigError: No seed, or `resume` is another file.
+        DataError: Nothing can be compared on these ratings.
     """
     if not seeds:
         raise ConfigError("A comparison needs at least one seed.")
-    reasons, advance = dict(left_out or {}), progress or (lambda _: None)
+    reasons = dict(left_out or {})
+    advance = progress or (lambda _: None)
     columns = {**ratings.user_attributes, **ratings.item_metadata} if resume else {}
-    known = {name: column.tolist() for name, column in columns.items()}
-    identity = f"{ratings.digest} {source} {target} {known}"
+    facts = {name: column.tolist() for name, column in columns.items()}
+    identity = f"{ratings.digest} {source} {target} {facts}"
     data = (ratings, source, target)
     with Runner(data, workers=workers, resume=resume, identity=identity) as runner:
         tasks = [(entry, seed) for entry in entries for seed in seeds]
-        pieces = iter(runner.run(_piece, tasks, advance))
-        figures = {entry: list(islice(pieces, len(seeds))) for entry in entries}
-        best = _best(figures, reasons)
+        judged = iter(runner.run(_judge_or_attack, tasks, advance))
+        figures = {entry: list(islice(judged, len(seeds))) for entry in entries}
+        best = _choose_best(figures, reasons)
         if not best:
-            why = "\n".join(by_reason(reasons))
+            why = "\n".join(sentences_by_reason(reasons))
             raise DataError("nothing can be compared on these ratings", fix=why)
         targets = [entry for entry in best if attacks and entry.attacked]
-        attacked = runner.run(_piece, [(entry, ATTACK) for entry in targets], advance)
-    for entry, piece in zip(targets, attacked, strict=True):
-        if FAILED not in piece:
-            figures[entry] = [*figures[entry], piece]
-    rows = [row for entry in best for row in _rows(entry, figures[entry])]
-    return Compared({"rows": rows, "left_out": reasons})
+        attacked = runner.run(_judge_or_attack, [(entry, ATTACK) for entry in targets], advance)
+    for entry, figure in zip(targets, attacked, strict=True):
+        if FAILED not in figure:
+            figures[entry] = [*figures[entry], figure]
+    rows = []
+    for entry in best:
+        rows += _make_rows(entry, figures[entry])
+    return ComparisonResult({"rows": rows, "left_out": reasons})
 
 
-def _best(
+def _choose_best(
     figures: Mapping[ComparisonEntry, Sequence[Mapping[str, Any]]], reasons: dict[str, str]
 ) -> list[ComparisonEntry]:
-    """Of the same method the settings with the best lists; why others could not be run."""
-    ran = []
-    for entry, pieces in figures.items():
-        failed = [piece[FAILED] for piece in pieces if FAILED in piece]
-        if failed:
-            reasons[f"{entry.design} {entry.variant} {_epsilon(entry.epsilon)}"] = failed[0]
+    """Choose the settings with the best lists of each method; add why entries could not be run."""
+    mean_ndcg = {}
+    for entry, of_entry in figures.items():
+        failures = [figure[FAILED] for figure in of_entry if FAILED in figure]
+        if failures:
+            name = f"{entry.design} {entry.variant} {write_epsilon(entry.epsilon)}"
+            reasons[name] = failures[0]
         else:
-            ran.append(entry)
-    reached = {entry: float(np.mean([piece[_NDCG] for piece in figures[entry]])) for entry in ran}
-    same = grouped(ran, attrgetter("design", "variant", "epsilon"))
-    return [max(several, key=reached.__getitem__) for several in same.values()]
+            mean_ndcg[entry] = float(np.mean([figure[_NDCG] for figure in of_entry]))
+    methods = group_by(mean_ndcg, attrgetter("design", "variant", "epsilon"))
+    return [max(settings, key=mean_ndcg.__getitem__) for settings in methods.values()]
 
 
-def by_reason(reasons: Mapping[str, str]) -> list[str]:
-    """A sentence for each reason, after the names of all that it keeps out."""
-    names = grouped(reasons, lambda name: reasons[name].rstrip("."))
-    return [f"{', '.join(those)}: {reason}." for reason, those in names.items()]
+def sentences_by_reason(reasons: Mapping[str, str]) -> list[str]:
+    """Write a sentence for each reason, after the names of all that it keeps out."""
+    names = group_by(reasons, lambda name: reasons[name].rstrip("."))
+    return [f"{', '.join(kept_out)}: {reason}." for reason, kept_out in names.items()]
 
 
-def steps(entries: Sequence[ComparisonEntry], seeds: int, attacks: bool) -> int:
-    """How far `progress` counts, at most."""
+def count_steps(entries: Sequence[ComparisonEntry], seeds: int, attacks: bool) -> int:
+    """Count the steps that `compare` takes at most."""
     attacked = {(each.design, each.variant, each.epsilon) for each in entries if each.attacked}
     return len(entries) * seeds + attacks * len(attacked)
 
 
-def _piece(context: Context, entry: ComparisonEntry, seed: int) -> dict[str, Any]:
+def _judge_or_attack(context: Context, entry: ComparisonEntry, seed: int) -> dict[str, Any]:
+    """Run one task: the lists of a split, or the attack where the seed is `ATTACK`."""
     ratings, source, target = context
     try:
         if seed == ATTACK:
-            return _attacked(entry, ratings)
+            return _attack(entry, ratings)
         trial = list_trial(ratings, source=source, target=target, seed=seed)
-        return _judged(entry, ratings, trial, seed)
+        return _judge(entry, ratings, trial, seed)
     except TacitError as error:  # too few people, say: the others can still be compared
         return {FAILED: str(error)}
 
 
-def _judged(
-    entry: ComparisonEntry, ratings: Ratings, trial: ListTrial, seed: int
-) -> dict[str, Any]:
-    """Metrics of the lists of one split; stars and groups where there are any."""
-    recommender = _made(entry)
+def _judge(entry: ComparisonEntry, ratings: Ratings, trial: ListTrial, seed: int) -> dict[str, Any]:
+    """Compute the metrics of the lists of one split; of stars and groups where there are any."""
+    recommender = _make_recommender(entry)
     recommender.fit(trial.train)
-    made = lists.lists_of(recommender, trial.train, trial.people, candidates=trial.candidates)
+    shown = lists.lists_of(recommender, trial.train, trial.people, candidates=trial.candidates)
     relevant = trial.relevant
-    metrics = ranking_metrics(made, relevant)
+    metrics = ranking_metrics(shown, relevant)
     catalogue = trial.train.n_items if trial.candidates is None else len(trial.candidates)
     values = {
         _NDCG: metrics.ndcg,
         f"recall@{LIST_LENGTH}": metrics.recall,
         f"mrr@{LIST_LENGTH}": metrics.mrr,
-        "coverage": coverage(made, catalogue),
-        "novelty": _novelty(made, trial.train),
+        "coverage": coverage(shown, catalogue),
+        "novelty": _novelty(shown, trial.train),
     }
     if entry.stars:
         values["rmse"] = _rmse(entry, recommender, ratings, trial, seed)
     for name, entry_point in find_entry_points(METRICS, values).items():
-        values[name] = float(entry_point.load()(made, relevant, trial.train))
+        values[name] = float(entry_point.load()(shown, relevant, trial.train))
     for name, column in trial.train.user_attributes.items():
-        values |= _attribute_auc(name, column[trial.people], made, seed)
-    each = ndcg_by_person(made, relevant)
-    for name, members in _groups(trial).items():
+        values |= _attribute_auc(name, column[trial.people], shown, seed)
+    by_person = ndcg_by_person(shown, relevant)
+    for name, members in _groups_of_people(trial).items():
         if members.any():
-            values[f"{_NDCG} {name}"] = float(each[members].mean())
+            values[f"{_NDCG} {name}"] = float(by_person[members].mean())
     return values
 
 
-def _attacked(entry: ComparisonEntry, ratings: Ratings) -> dict[str, Any]:
-    """Membership by lists; each metric as mean, low and high."""
-    rows = membership(adapt(lambda: _made(entry)), ratings, **_ATTACK)  # type: ignore[arg-type]
+def _attack(entry: ComparisonEntry, ratings: Ratings) -> dict[str, Any]:
+    """Attack membership by lists; each metric is a mean with the ends of its interval."""
+    rows = membership(adapt(lambda: _make_recommender(entry)), ratings, **_ATTACK)  # type: ignore[arg-type]
     strongest = max(rows, key=lambda row: row.auc)
     return {
         "membership_auc": [strongest.auc, strongest.low, strongest.high],
@@ -260,7 +217,7 @@ def _attacked(entry: ComparisonEntry, ratings: Ratings) -> dict[str, Any]:
 def _attribute_auc(
     name: str, column: Column, shown: NDArray[np.int64], seed: int
 ) -> dict[str, float]:
-    """What lists say about an attribute of two values."""
+    """Compute how well lists tell an attribute of two values; nothing for other attributes."""
     known = np.array([value is not None for value in column])
     values = sorted({str(value) for value in column[known]})
     if len(values) != 2:
@@ -270,12 +227,12 @@ def _attribute_auc(
     return {} if auc is None else {f"{name.replace(' ', '-')}_auc": auc}
 
 
-def _made(entry: ComparisonEntry) -> Any:
+def _make_recommender(entry: ComparisonEntry) -> Any:
     return resolve_name(entry.maker)(**entry.settings)
 
 
 def _novelty(shown: NDArray[np.int64], train: Ratings) -> float:
-    """Mean of -log2 of the share of people who rated a listed item; one more than did, of each."""
+    """Compute the mean of -log2((raters + 1) / (people + 1)) over listed items."""
     counts = np.bincount(train.items, minlength=train.n_items)
     surprise = -np.log2((counts + 1) / (train.n_users + 1))
     listed = shown[shown >= 0]
@@ -288,64 +245,66 @@ def _rmse(
     train, test, people = trial.train, trial.test, trial.people
     if trial.candidates is None:
         split = random_per_user(ratings, lists.SHARE, seed=seed)
-        train, test, people = split.train, split.test, np.unique(split.test.users).astype(np.int64)
-        fitted = _made(entry)
+        train, test = split.train, split.test
+        people = np.unique(test.users).astype(np.int64)
+        fitted = _make_recommender(entry)
         fitted.fit(train)
     return rmse(*lists.stars_of(fitted, train, test, people))
 
 
-def _groups(trial: ListTrial) -> dict[str, NDArray[np.bool_]]:
-    """Who pays: thirds by activity and by rarity of taste, and values of small attributes."""
+def _groups_of_people(trial: ListTrial) -> dict[str, NDArray[np.bool_]]:
+    """Group test people, to see who pays.
+
+    Thirds by activity, thirds by rarity of taste, and the values of attributes with five values or
+    fewer.
+    """
     train, people = trial.train, trial.people
-    own = np.diff(train.offsets)
+    activity = np.diff(train.offsets)
     popularity = np.log1p(np.bincount(train.items, minlength=train.n_items))
     sums = np.bincount(train.users, popularity[train.items], minlength=train.n_users)
-    taste = sums / np.maximum(own, 1)
-    groups: dict[str, NDArray[np.bool_]] = {}
-    for name, values, words in (
-        ("activity", own[people], ("low", "middle", "high")),
-        ("taste", taste[people], ("rare", "middle", "common")),
-    ):
-        third = np.argsort(np.argsort(values, kind="stable"), kind="stable") * 3 // len(people)
-        groups |= {f"{name}:{word}": third == place for place, word in enumerate(words)}
+    taste = sums / np.maximum(activity, 1)
+    groups = _thirds("activity", activity[people], ("low", "middle", "high"))
+    groups |= _thirds("taste", taste[people], ("rare", "middle", "common"))
     for name, column in train.user_attributes.items():
-        known = sorted({str(each) for each in column.tolist() if each is not None})
-        if len(known) <= 5:
-            own_value = column[people].astype(str)
-            groups |= {f"{name}:{value}": own_value == value for value in known}
+        values = sorted({str(value) for value in column.tolist() if value is not None})
+        if len(values) <= 5:
+            own = column[people].astype(str)
+            groups |= {f"{name}:{value}": own == value for value in values}
     return groups
 
 
-def _rows(entry: ComparisonEntry, pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    rows, outside = [], find_entry_points(METRICS)
-    for metric in dict.fromkeys(name for piece in pieces for name in piece):
-        values = [piece[metric] for piece in pieces if metric in piece]
-        if isinstance(values[0], list):
-            middle, low, high = values[0]
-        else:
-            most = math.inf if metric in (*outside, "novelty", "rmse") else 1.0
-            bounds = (-math.inf if metric in outside else 0.0, most)
-            middle, low, high = mean_interval(values, bounds=bounds)
-            if len(values) == 1:  # it says nothing about the spread
-                low = high = math.inf
-        ends = [each if math.isfinite(each) else None for each in (low, high)]
-        claim = (getattr(entry, name) for name in COLUMNS[:5])
-        rows.append(dict(zip(COLUMNS, (*claim, metric, middle, *ends), strict=True)))
+def _thirds(
+    name: str, values: NDArray[Any], words: tuple[str, str, str]
+) -> dict[str, NDArray[np.bool_]]:
+    """Cut people into thirds by a value; `words` name the lowest, middle and highest third."""
+    ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
+    third = ranks * 3 // len(values)
+    return {f"{name}:{word}": third == place for place, word in enumerate(words)}
+
+
+def _make_rows(
+    entry: ComparisonEntry, figures: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Make the rows of an entry: each metric's mean over splits with its interval."""
+    claim = (entry.design, entry.variant, entry.epsilon, entry.unit, entry.against)
+    metrics: dict[str, None] = {}
+    for figure in figures:
+        metrics |= dict.fromkeys(figure)
+    rows = []
+    for metric in metrics:
+        values = [figure[metric] for figure in figures if metric in figure]
+        mean, low, high = values[0] if isinstance(values[0], list) else _mean(metric, values)
+        ends = [end if math.isfinite(end) else None for end in (low, high)]
+        rows.append(dict(zip(COLUMNS, (*claim, metric, mean, *ends), strict=True)))
     return rows
 
 
-def group_of(metric: str) -> str:
-    """`activity` of `ndcg@10 activity:low`; nothing for metrics of everybody."""
-    return metric.partition(" ")[2].partition(":")[0]
-
-
-def _epsilon(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return "no noise" if math.isinf(value) else f"{value:g}"
-
-
-def _cell(row: Mapping[str, Any]) -> str:
-    if None in (row["low"], row["high"]) or row["low"] == row["high"]:
-        return f"{row['value']:.3f}"
-    return f"{row['value']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
+def _mean(metric: str, values: Sequence[float]) -> tuple[float, float, float]:
+    """Compute the mean over splits with its interval, which is unbounded for a single split."""
+    is_foreign = metric in find_entry_points(METRICS)
+    least = -math.inf if is_foreign else 0.0
+    most = math.inf if is_foreign or metric in ("novelty", "rmse") else 1.0
+    mean, low, high = mean_interval(values, bounds=(least, most))
+    if len(values) == 1:  # it says nothing about the spread
+        return mean, math.inf, math.inf
+    return mean, low, high

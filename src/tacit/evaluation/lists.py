@@ -31,12 +31,16 @@ from tacit.evaluation import LEAST_SEEDS, mean_interval
 from tacit.evaluation.metrics import ranking_metrics, rmse
 from tacit.evaluation.runner import Progress, Runner
 from tacit.recommenders.base import Recommender
-from tacit.recommenders.inputs import model_kinds, model_reader
+from tacit.recommenders.model_files import model_kinds, model_reader
 
 SHARE = 0.2
+"""Share of likes, or of people, that is held out."""
 MOST_PEOPLE = 1500
+"""Most test people of a split."""
 LIST_LENGTH = 10
+"""Length of a list."""
 PENALTIES = (50.0, 100.0, 200.0, 300.0, 500.0, 1000.0, 2000.0)
+"""Penalties of the rival, of which the best on the test people counts."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -44,20 +48,20 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ListTrial:
-    """train: ratings to fit. test: held-out ratings, with the same numbers of people and items.
-
-    people: (n,) numbers of the test people, each with a held-out like, sorted.
-    candidates: ids of the items a list may hold; None: every item.
-    """
+    """One split: what is fitted, what is held out, and who is judged."""
 
     train: Ratings
+    """Ratings to fit."""
     test: Ratings
+    """Held-out ratings, with the same numbers of people and items."""
     people: Ints
+    """Shape (n,): numbers of the test people, sorted; each has a held-out like."""
     candidates: Sequence[Any] | None = None
+    """Ids of the items that a list may hold; None: every item."""
 
     @property
     def relevant(self) -> sparse.csr_array:
-        """(n, items) 1 for each held-out like of a test person."""
+        """Matrix of shape (n, items): 1 for each held-out like of a test person."""
         matrix = self.test.matrix
         likes = sparse.csr_array(
             (self.test.likes.astype(float), matrix.indices, matrix.indptr), shape=matrix.shape
@@ -67,23 +71,36 @@ class ListTrial:
 
 @dataclass(frozen=True, slots=True)
 class ListFigures:
-    """Means over the test people. rmse: of all their held-out ratings; None without stars."""
+    """Means over the test people."""
 
     ndcg: float
+    """NDCG@10 of their lists."""
     recall: float
+    """Recall@10 of their lists."""
     rmse: float | None
+    """Error of all their held-out ratings, in stars; None where predictions are no stars."""
 
 
 def list_trial(
     ratings: Ratings, *, source: str | None = None, target: str | None = None, seed: int
 ) -> ListTrial:
-    """One split: in one domain, or from `source` to `target`; the module's text defines both."""
+    """Make one split, in one domain or from `source` to `target`, as the module defines them.
+
+    Args:
+        ratings: Ratings to split.
+        source: Domain that people have rated; None together with `target`: one domain.
+        target: Domain that lists are made in.
+        seed: Seed of the split.
+
+    Raises:
+        DataError: No test person has a held-out like.
+    """
     candidates = None
     if source is None or target is None:
         split = random_per_user(ratings, SHARE, seed=seed, among=ratings.likes)
     else:
-        both = len(straddlers(ratings, source, target))
-        share = min(SHARE, MOST_PEOPLE / max(both, 1))
+        people_in_both = len(straddlers(ratings, source, target))
+        share = min(SHARE, MOST_PEOPLE / max(people_in_both, 1))
         split = cross_domain_split(ratings, source=source, target=target, share=share, seed=seed)
         candidates = ratings.item_ids[items_in(ratings, target)].tolist()
     people = np.unique(split.test.users[split.test.likes]).astype(np.int64)
@@ -105,40 +122,70 @@ def lists_of(
     n: int = LIST_LENGTH,
     candidates: Sequence[Any] | None = None,
 ) -> Ints:
-    """(len(people), n) item numbers, best first, -1 where a list is shorter.
+    """Make a list for each of these people.
 
-    recommender: fitted on these people's ratings, or on others' with the same ids.
+    Args:
+        recommender: Fitted on these people's ratings, or on others' with the same ids.
+        ratings: Ratings with the ids of people and items.
+        people: Shape (people,): numbers of the people.
+        n: Length of a list.
+        candidates: Ids of the items that a list may hold; None: every item.
+
+    Returns:
+        Shape (people, n): item numbers, best first, -1 where a list is shorter.
     """
-    number = {item: place for place, item in enumerate(ratings.item_ids.tolist())}
+    numbers = {item: number for number, item in enumerate(ratings.item_ids.tolist())}
     lists = np.full((len(people), n), -1, dtype=np.int64)
     for row, user in enumerate(ratings.user_ids[people].tolist()):
         ids = recommender.recommend(user, n=n, candidates=candidates).item_ids
-        lists[row, : len(ids)] = [number[item] for item in ids]
+        lists[row, : len(ids)] = [numbers[item] for item in ids]
     return lists
 
 
 def top_quarter(test: Ratings, people: Ints) -> sparse.csr_array:
-    """(people, items) 1 for each held-out rating in the top quarter of the scale."""
+    """Return a matrix of shape (people, items): 1 for a held-out rating in the scale's top quarter.
+
+    Args:
+        test: Held-out ratings.
+        people: Shape (people,): numbers of the people.
+    """
     matrix = test.matrix[people]
     liked = (matrix.data >= test.scale.minimum + 0.75 * test.scale.span).astype(float)
     return sparse.csr_array((liked, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def judge_lists(recommender: Recommender, trial: ListTrial, *, stars: bool = False) -> ListFigures:
-    """Fit on `trial.train`; lists of ten, and the error of predictions if they are stars."""
+    """Fit a recommender on a split and judge it.
+
+    Args:
+        recommender: Recommender; it is fitted here.
+        trial: The split.
+        stars: Whether its predictions are stars, so that their error is computed.
+    """
     recommender.fit(trial.train)
     lists = lists_of(recommender, trial.train, trial.people, candidates=trial.candidates)
     metrics = ranking_metrics(lists, trial.relevant)
-    predicted = (recommender, trial.train, trial.test, trial.people)
-    return ListFigures(metrics.ndcg, metrics.recall, rmse(*stars_of(*predicted)) if stars else None)
+    error = None
+    if stars:
+        error = rmse(*stars_of(recommender, trial.train, trial.test, trial.people))
+    return ListFigures(metrics.ndcg, metrics.recall, error)
 
 
 def stars_of(
     recommender: Recommender, train: Ratings, test: Ratings, people: Ints
 ) -> tuple[Floats, Floats]:
-    """True stars of all held-out ratings of these people, and what was predicted for them.
+    """Predict all held-out ratings of these people.
 
-    Predictions are clipped to the scale; the mean star of training stands in where there is none.
+    Predictions are clipped to the scale; where there is none, it is the mean star of training.
+
+    Args:
+        recommender: Fitted recommender.
+        train: Ratings that it was fitted to.
+        test: Held-out ratings.
+        people: Shape (people,): numbers of the people.
+
+    Returns:
+        True stars and predicted stars, each of shape (held-out ratings,).
     """
     predicted, truth = [], []
     for person in people:
@@ -153,20 +200,25 @@ def stars_of(
 
 @dataclass(frozen=True)
 class Contender:
-    """A recommender by its name in a model file, with its settings.
-
-    epsilon: None without noise. several: of these settings the best on the test people counts.
-    stars: whether its predictions are stars.
-    """
+    """A recommender by its name in a model file, with its settings."""
 
     model: str
+    """Name in a model file."""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of its class."""
     epsilon: float | None = None
+    """Epsilon that it claims; None without noise."""
     several: tuple[Mapping[str, Any], ...] = ({},)
+    """Further settings, of which the best on the test people counts."""
     stars: bool = False
+    """Whether its predictions are stars."""
 
     def variants(self) -> tuple[Recommender, ...]:
-        """One unfitted recommender for each of `several`."""
+        """Make an unfitted recommender for each of `several`.
+
+        Raises:
+            ConfigError: No recommender has this name.
+        """
         kind = model_reader(self.model)
         if kind is None:
             raise ConfigError(f"No recommender '{self.model}'. Known: {', '.join(model_kinds())}.")
@@ -178,19 +230,27 @@ POPULARITY = Contender("popularity", {"likes": True})
 
 @dataclass(frozen=True)
 class ListRow:
-    """Means over the seeds; low, high: a 95 % interval of NDCG@10. rmse: None without stars. kept:
-    None of popularity, and where the rival gains nothing."""
+    """Means over the splits of one recommender."""
 
     model: str
+    """Name of the recommender."""
     epsilon: float | None
+    """Epsilon that it claims; None without noise."""
     ndcg: float
+    """NDCG@10."""
     recall: float
+    """Recall@10."""
     rmse: float | None
+    """Error in stars; None where predictions are no stars."""
     low: float
+    """Lower end of the 95 % interval of NDCG@10."""
     high: float
+    """Upper end of it."""
     kept: float | None
+    """Gain as a share of the rival's; None of popularity, and where the rival gains nothing."""
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the row as JSON has it."""
         return asdict(self)
 
 
@@ -204,30 +264,40 @@ def evaluate_lists(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> tuple[ListRow, ...]:
-    """Popularity, the rival, and the contenders, each on every split; one step for each of them.
+    """Judge popularity, the rival and the contenders on every split.
 
-    seeds: of the splits; noise takes none. A contender that is popularity or of the rival's name is
-    not run again. ConfigError for one of source and target, or no seed.
+    Args:
+        ratings: Ratings to split.
+        contenders: Recommenders to judge; popularity and one of the rival's name are judged anyway.
+        source: Domain that people have rated; None together with `target`: one domain.
+        target: Domain that lists are made in.
+        seeds: Seeds of the splits; noise takes none.
+        workers: Processes; 0 for all cores.
+        progress: Called with the number of steps done; each recommender on each split is one.
+
+    Raises:
+        ConfigError: One of source and target without the other, or no seed.
     """
     if (source is None) != (target is None):
         raise ConfigError("Name both --source and --target, or neither.")
     if not seeds:
         raise ConfigError("The evaluation needs at least one seed.")
-    several = tuple({"penalty": penalty} for penalty in PENALTIES)
-    best = Contender("ease", several=several)
+    penalties = tuple({"penalty": penalty} for penalty in PENALTIES)
+    rival = Contender("ease", several=penalties)
     if source is not None:
-        best = Contender("ridge", {"source": source, "target": target}, several=several)
-    others = [each for each in contenders if each.model not in (POPULARITY.model, best.model)]
-    running = (POPULARITY, best, *others)
-    tasks = [(seed, contender) for contender in running for seed in seeds]
+        rival = Contender("ridge", {"source": source, "target": target}, several=penalties)
+    others = [each for each in contenders if each.model not in (POPULARITY.model, rival.model)]
+    judged = (POPULARITY, rival, *others)
+    tasks = [(seed, contender) for contender in judged for seed in seeds]
     with Runner((ratings, source, target), workers=workers) as runner:
         by_task = iter(runner.run(_judge, tasks, progress or (lambda _: None)))
-    by_contender = [_best(list(islice(by_task, len(seeds)))) for _ in running]
-    floor, top = (float(np.mean([each.ndcg for each in by_contender[at]])) for at in (0, 1))
-    return tuple(
-        _row(contender, figures, floor, top)
-        for contender, figures in zip(running, by_contender, strict=True)
-    )
+    by_contender = [_choose_best(list(islice(by_task, len(seeds)))) for _ in judged]
+    popularity_ndcg = _mean_ndcg(by_contender[0])
+    rival_ndcg = _mean_ndcg(by_contender[1])
+    rows = []
+    for contender, figures in zip(judged, by_contender, strict=True):
+        rows.append(_make_row(contender, figures, popularity_ndcg, rival_ndcg))
+    return tuple(rows)
 
 
 def _judge(
@@ -238,15 +308,26 @@ def _judge(
     return [judge_lists(each, trial, stars=contender.stars) for each in contender.variants()]
 
 
-def _best(by_seed: Sequence[Sequence[ListFigures]]) -> list[ListFigures]:
-    """The figures, one for each seed, of the settings with the best mean NDCG."""
-    variants = [list(each) for each in zip(*by_seed, strict=True)]
-    return max(variants, key=lambda figures: float(np.mean([each.ndcg for each in figures])))
+def _choose_best(by_seed: Sequence[Sequence[ListFigures]]) -> list[ListFigures]:
+    """Choose the settings with the best mean NDCG, and return their figures, one for each seed."""
+    variants = [list(figures) for figures in zip(*by_seed, strict=True)]
+    return max(variants, key=_mean_ndcg)
 
 
-def _row(contender: Contender, figures: Sequence[ListFigures], floor: float, top: float) -> ListRow:
+def _mean_ndcg(figures: Sequence[ListFigures]) -> float:
+    return float(np.mean([each.ndcg for each in figures]))
+
+
+def _make_row(
+    contender: Contender,
+    figures: Sequence[ListFigures],
+    popularity_ndcg: float,
+    rival_ndcg: float,
+) -> ListRow:
     interval = mean_interval([each.ndcg for each in figures], bounds=(0.0, 1.0))
-    gain = None if contender is POPULARITY or top <= floor else interval.mean - floor
+    kept = None
+    if contender is not POPULARITY and rival_ndcg > popularity_ndcg:
+        kept = (interval.mean - popularity_ndcg) / (rival_ndcg - popularity_ndcg)
     errors = [each.rmse for each in figures if each.rmse is not None]
     return ListRow(
         contender.model,
@@ -256,5 +337,5 @@ def _row(contender: Contender, figures: Sequence[ListFigures], floor: float, top
         float(np.mean(errors)) if errors else None,
         interval.low,
         interval.high,
-        None if gain is None else gain / (top - floor),
+        kept,
     )

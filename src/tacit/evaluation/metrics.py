@@ -31,51 +31,79 @@ Lists = NDArray[np.integer]
 
 @dataclass(frozen=True, slots=True)
 class RankingMetrics:
-    """All but coverage are means over the people with at least one relevant item."""
+    """Metrics of lists; all but coverage are means over people with at least one relevant item."""
 
     n: int
+    """Length of a list."""
     ndcg: float
+    """NDCG@n."""
     recall: float
+    """Recall@n."""
     precision: float
+    """Precision@n."""
     mrr: float
+    """MRR@n."""
     hit_rate: float
+    """Hit rate@n."""
     coverage: float
+    """Coverage@n."""
     users: int
+    """People with at least one relevant item."""
     users_left_out: int
+    """People without one."""
 
 
 def ranking_metrics(recommended: Lists, relevant: sparse.csr_array) -> RankingMetrics:
-    """All metrics of one table of lists.
+    """Compute all metrics of one table of lists.
 
-    relevant: (n_users, all items) CSR of gains; a gain of 0 is as good as none, below 0 refused.
+    Args:
+        recommended: Shape (people, n): item numbers, best first, -1 for no item.
+        relevant: Shape (people, items): CSR of gains of 0 or more; a gain of 0 is as good as none.
+
+    Raises:
+        DataError: Nobody has a relevant item, or a table is none.
     """
     gains, held_out = _gains(recommended, relevant)
-    owned, n = np.diff(held_out.indptr), gains.shape[1]
-    known = owned > 0
-    if not known.any():
+    n = gains.shape[1]
+    n_relevant = np.diff(held_out.indptr)
+    judged = n_relevant > 0
+    if not judged.any():
         raise DataError(
             "nobody has a relevant held-out item",
             expected="at least one gain above 0",
             fix="Hold out more ratings, or lower the threshold of relevance.",
         )
-    gains, owned, ideal = gains[known], owned[known], _ideal_dcg(held_out, n)[known]
+    gains = gains[judged]
+    n_relevant = n_relevant[judged]
+    ideal = _ideal_dcg(held_out, n)[judged]
     hits = gains > 0
     in_list = hits.sum(axis=1)
     return RankingMetrics(
         n=n,
         ndcg=float((_dcg(gains) / ideal).mean()),
-        recall=float((in_list / owned).mean()),
+        recall=float((in_list / n_relevant).mean()),
         precision=float((in_list / n).mean()),
         mrr=float(np.where(in_list > 0, 1.0 / (1 + hits.argmax(axis=1)), 0.0).mean()),
         hit_rate=float((in_list > 0).mean()),
         coverage=coverage(recommended, relevant.shape[1]),
-        users=int(known.sum()),
-        users_left_out=int((~known).sum()),
+        users=int(judged.sum()),
+        users_left_out=int((~judged).sum()),
     )
 
 
 def ndcg_by_person(recommended: Lists, relevant: sparse.csr_array) -> Floats:
-    """(n_users,) NDCG@n of each; NaN for people without a relevant item."""
+    """Compute NDCG@n of each person.
+
+    Args:
+        recommended: Shape (people, n): item numbers, best first, -1 for no item.
+        relevant: Shape (people, items): CSR of gains of 0 or more.
+
+    Returns:
+        Shape (people,); NaN for people without a relevant item.
+
+    Raises:
+        DataError: A table is none.
+    """
     gains, held_out = _gains(recommended, relevant)
     ideal = _ideal_dcg(held_out, gains.shape[1])
     shares: Floats = np.full(len(ideal), np.nan)
@@ -84,7 +112,15 @@ def ndcg_by_person(recommended: Lists, relevant: sparse.csr_array) -> Floats:
 
 
 def coverage(recommended: Lists, n_items: int) -> float:
-    """Share of `n_items` that is in at least one list."""
+    """Compute the share of the catalogue that is in at least one list.
+
+    Args:
+        recommended: Shape (people, n): item numbers, -1 for no item.
+        n_items: Size of the catalogue.
+
+    Raises:
+        DataError: The catalogue is smaller than what was recommended.
+    """
     shown = np.unique(_checked_lists(recommended))
     shown = shown[shown >= 0]
     if n_items < max(1, len(shown)):
@@ -97,7 +133,7 @@ def coverage(recommended: Lists, n_items: int) -> float:
 
 
 def _gains(recommended: Lists, relevant: sparse.csr_array) -> tuple[Floats, sparse.csr_array]:
-    """(n_users, n) gain at every rank, and the gains above 0 with columns in order."""
+    """Return the gain at every rank, shape (people, n), and the gains above 0, columns in order."""
     lists = _checked_lists(recommended)
     held_out = sparse.csr_array(relevant.astype(np.float64))  # a copy
     held_out.sum_duplicates()
@@ -118,10 +154,11 @@ def _gains(recommended: Lists, relevant: sparse.csr_array) -> tuple[Floats, spar
         )
     rows = np.repeat(np.arange(n_users, dtype=np.int64), np.diff(held_out.indptr))
     keys = np.append(rows * n_items + held_out.indices, np.iinfo(np.int64).max)  # sorted
-    wanted = np.arange(n_users, dtype=np.int64)[:, None] * n_items + lists
-    wanted[lists < 0] = -1
-    at = np.searchsorted(keys, wanted)
-    return np.where(keys[at] == wanted, np.append(held_out.data, 0.0)[at], 0.0), held_out
+    recommended_keys = np.arange(n_users, dtype=np.int64)[:, None] * n_items + lists
+    recommended_keys[lists < 0] = -1
+    places = np.searchsorted(keys, recommended_keys)
+    gains = np.append(held_out.data, 0.0)[places]
+    return np.where(keys[places] == recommended_keys, gains, 0.0), held_out
 
 
 def _checked_lists(recommended: Lists) -> NDArray[np.int64]:
@@ -147,7 +184,7 @@ def _dcg(gains: Floats) -> Floats:
 
 
 def _ideal_dcg(held_out: sparse.csr_array, n: int) -> Floats:
-    """(n_users,) DCG of each person's n largest gains in falling order; 0 without any."""
+    """Compute the DCG of each person's n largest gains in falling order, shape (people,)."""
     best = np.zeros((held_out.shape[0], n))
     for row, (first, last) in enumerate(pairwise(held_out.indptr)):
         largest = np.sort(held_out.data[first:last])[::-1][:n]
@@ -156,17 +193,34 @@ def _ideal_dcg(held_out: sparse.csr_array, n: int) -> Floats:
 
 
 def rmse(truth: Floats, prediction: Floats) -> float:
-    """sqrt of the mean squared error, in stars; every rating weighs the same, not every person."""
+    """Compute the root of the mean squared error, in stars; every rating weighs the same.
+
+    Args:
+        truth: Shape (ratings,): true stars.
+        prediction: Shape (ratings,): predicted stars.
+
+    Raises:
+        DataError: Shapes differ, there is no rating, or a number is not finite.
+    """
     return float(np.sqrt(np.mean(_errors(truth, prediction) ** 2)))
 
 
 def mae(truth: Floats, prediction: Floats) -> float:
-    """Mean absolute error, in stars; every rating weighs the same, not every person."""
+    """Compute the mean absolute error, in stars; every rating weighs the same.
+
+    Args:
+        truth: Shape (ratings,): true stars.
+        prediction: Shape (ratings,): predicted stars.
+
+    Raises:
+        DataError: Shapes differ, there is no rating, or a number is not finite.
+    """
     return float(np.mean(np.abs(_errors(truth, prediction))))
 
 
 def _errors(truth: Floats, prediction: Floats) -> Floats:
-    true, predicted = np.asarray(truth, np.float64), np.asarray(prediction, np.float64)
+    true = np.asarray(truth, np.float64)
+    predicted = np.asarray(prediction, np.float64)
     if true.shape != predicted.shape or true.size == 0:
         raise DataError(
             "truth and prediction differ in shape, or there is no rating to compare with",
@@ -185,29 +239,53 @@ def _errors(truth: Floats, prediction: Floats) -> Floats:
 
 
 def label_accuracy(predicted: ArrayLike, true: ArrayLike) -> float:
-    """Share of items with the right label under the best one-to-one naming of clusters."""
+    """Compute the share of items with the right label under the best one-to-one naming of clusters.
+
+    Args:
+        predicted: Shape (items,): labels that were found.
+        true: Shape (items,): labels that are right.
+
+    Raises:
+        DataError: Shapes differ, or there is no item.
+    """
     from scipy.optimize import linear_sum_assignment
 
-    table = _table(predicted, true)
+    table = _label_counts(predicted, true)
     rows, columns = linear_sum_assignment(-table)
     return float(table[rows, columns].sum() / table.sum())
 
 
 def adjusted_rand(predicted: ArrayLike, true: ArrayLike) -> float:
-    """Hubert and Arabie (1985): 1 for equal partitions, 0 in the mean for unrelated ones."""
-    table = _table(predicted, true)
-    pairs, one, other = (
-        float((counts * (counts - 1) / 2).sum())
-        for counts in (table, table.sum(axis=1), table.sum(axis=0))
-    )
+    """Compute the adjusted Rand index (Hubert and Arabie, 1985).
+
+    It is 1 for equal partitions, and 0 in the mean for unrelated ones.
+
+    Args:
+        predicted: Shape (items,): labels that were found.
+        true: Shape (items,): labels that are right.
+
+    Raises:
+        DataError: Shapes differ, or there is no item.
+    """
+    table = _label_counts(predicted, true)
+    pairs_in_both = _pairs(table)
+    pairs_found = _pairs(table.sum(axis=1))
+    pairs_true = _pairs(table.sum(axis=0))
     size = float(table.sum())
-    by_chance = one * other / (size * (size - 1) / 2) if size > 1 else 0.0
-    most = (one + other) / 2
-    return 1.0 if most == by_chance else (pairs - by_chance) / (most - by_chance)
+    by_chance = pairs_found * pairs_true / (size * (size - 1) / 2) if size > 1 else 0.0
+    most = (pairs_found + pairs_true) / 2
+    if most == by_chance:
+        return 1.0
+    return (pairs_in_both - by_chance) / (most - by_chance)
 
 
-def _table(predicted: ArrayLike, true: ArrayLike) -> NDArray[np.int64]:
-    """How many items have each pair of labels."""
+def _pairs(counts: NDArray[np.int64]) -> float:
+    """Count the pairs of items within groups of these sizes."""
+    return float((counts * (counts - 1) / 2).sum())
+
+
+def _label_counts(predicted: ArrayLike, true: ArrayLike) -> NDArray[np.int64]:
+    """Count the items with each pair of labels, shape (labels found, labels that are right)."""
     from scipy.stats.contingency import crosstab
 
     ours, theirs = np.asarray(predicted), np.asarray(true)

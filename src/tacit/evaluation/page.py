@@ -8,28 +8,34 @@ from pathlib import Path
 from typing import Any
 
 from tacit.atomic_writes import check_writable, write_whole
-from tacit.evaluation import Interval, Table, Verdict
+from tacit.evaluation.intervals import Interval
+from tacit.evaluation.result import Table
+
+MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in a table, and in small below it.
-
-    level: its background, from 0 (good) to 5 (bad). tone: "better", "worse" or "none". spoken: what
-    a screen reader adds. mark: of the first cell, how its row stands out: "judged" or "plain".
-    """
+    """Content of a table's cell."""
 
     text: str
+    """Text of the cell."""
     small: str = ""
+    """Small print below it."""
     level: int | None = None
+    """Background, from 0 (good) to 5 (bad); None for none."""
     tone: str = ""
+    """"better", "worse" or "none", for the colour of the text; "" for the usual one."""
     spoken: str = ""
+    """Words that a screen reader adds."""
     mark: str = ""
+    """In the first cell of a row, how the row stands out: "judged" or "plain"."""
     span: int = 1
+    """Number of columns that the cell covers."""
 
     @classmethod
-    def of(cls, value: object) -> Cell:
-        """Any cell of a `Table`."""
+    def from_value(cls, value: object) -> Cell:
+        """Make a cell of any value of a `Table`; floats have three decimals."""
         if isinstance(value, cls):
             return value
         if value is None:
@@ -37,98 +43,144 @@ class Cell:
         return cls(f"{value:.3f}" if isinstance(value, float) else str(value))
 
     def __str__(self) -> str:
-        """As a terminal shows it."""
+        """Write the cell for a terminal."""
         return f"{self.text}\n{self.small}" if self.small else self.text
 
 
-def interval(
+def interval_cell(
     value: Interval | None, form: str = ".3f", *, ends: bool = True, better: int = 0
 ) -> Cell | None:
-    """A mean with the ends of its interval.
+    """Write a mean with the ends of its interval below it.
 
-    form: how a number is written; with a sign ("+.3f") it is a difference. ends: whether there are
-    any to show. better: 1 where more than 0 is better, -1 where less is, 0 where neither.
+    Args:
+        value: The interval; None for an empty cell.
+        form: How a number is written; with a sign ("+.3f") it is a difference.
+        ends: Whether the ends are written.
+        better: 1 where more than 0 is better, -1 where less is, 0 where neither.
     """
     if value is None:
         return None
-    signed = form.startswith("+")
-    mean, low, high = (f"{end:{form}}" for end in value)
-    if signed:
-        mean, low, high = (each.replace("-", "\N{MINUS SIGN}") for each in (mean, low, high))
+    mean, low, high = (format(number, form) for number in value)
+    dash = "–"
+    if form.startswith("+"):
+        mean, low, high = (text.replace("-", MINUS) for text in (mean, low, high))
+        dash = " to "
     side = better * ((value.low > 0) - (value.high < 0))
     tone = ("", "better", "worse")[side]
-    spoken = (tone or "not distinguished") if better else ""
-    return Cell(
-        mean, f"{low}{' to ' if signed else '–'}{high}" if ends else "", tone=tone, spoken=spoken
-    )
+    spoken = ""
+    if better:
+        spoken = tone or "not distinguished"
+    return Cell(mean, f"{low}{dash}{high}" if ends else "", tone=tone, spoken=spoken)
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One entry of a key: a stroke of this colour, or a sign in place of it, or a level's chip."""
+    """One entry of a figure's key."""
 
     name: str
+    """Text of the entry."""
     colour: str = ""
+    """CSS colour of its stroke."""
     dash: Sequence[int] = ()
+    """Lengths of strokes and gaps."""
     sign: str = ""
+    """Sign in place of the stroke."""
     level: int | None = None
+    """Level whose background stands in place of the stroke."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """drawn: plots, each below the name of its panel. alt: what they show, in words."""
+    """Plots below one title, with a caption, a key and a table."""
 
     title: str
+    """Title of the figure."""
     alt: str
+    """What the plots show, in words."""
     drawn: Sequence[tuple[str, str]] = ()
+    """Plots as SVG, each with the name of its panel before it."""
     caption: str = ""
+    """Sentence below the plots."""
     key: Sequence[Mark] = ()
+    """Entries of the key."""
     table: Table | None = None
+    """Table of the same figures."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """Tables one below the other, figures side by side. key: of all figures in it. notes: small
-    print; a design's `words.html` has more of it, and leads, by the title."""
+    """A section of a page. A design's `words.html` adds a lead and small print, by the title."""
 
     title: str
+    """Heading of the section."""
     tables: Sequence[Table] = ()
+    """Tables, one below the other."""
     figures: Sequence[Figure] = ()
+    """Figures, side by side."""
     key: Sequence[Mark] = ()
+    """Key of all figures in the section."""
     notes: Sequence[str] = ()
+    """Small print."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """One large figure. share: of 1, drawn as a bar in the colour of its level; says: of it."""
+    """One large figure at the top of a page."""
 
     name: str
+    """What is measured."""
     value: str
+    """The figure."""
     unit: str
+    """Unit of the figure."""
     note: str
+    """Sentence below the figure."""
     share: float | None = None
+    """Share of 1 that is drawn as a bar; None for no bar."""
     level: int = 0
+    """Colour of the bar, as `Cell.level`."""
     says: str = ""
+    """What the bar shows, in words."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The first sentence of a page."""
+
+    state: str
+    """Word of the design for its colour."""
+    headline: str
+    """Verdict in a few words."""
+    sentence: str
+    """Sentence that explains it."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """design: its title. package: where a `words.html` extends ours with a heading, a lead, leads
-    and notes of sections, what the page does not show and a glossary, filled with `facts`; "" if
-    there is none."""
+    """A page with a verdict, tiles and sections."""
 
     title: str
+    """Title of the page."""
     sections: Sequence[Section]
+    """Sections, from top to bottom."""
     manifest: Mapping[str, Any]
+    """How the result was made."""
     verdict: Verdict | None = None
+    """First sentence; None for none."""
     tiles: Sequence[Tile] = ()
+    """Large figures below the verdict."""
     lead: str = ""
+    """Paragraph above the sections."""
     design: str = ""
+    """Title of the design."""
     package: str = ""
+    """Package where a `words.html` extends ours with a heading, a lead, leads and notes of
+    sections, what the page does not show and a glossary; "" if there is none."""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    """Values that `words.html` is filled with."""
 
     def html(self) -> str:
-        """No script, no address; every word of the data escaped."""
+        """Write the page's text: no script, no address, every word of the data escaped."""
         from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
         own = [PackageLoader(self.package, "")] if self.package else []
@@ -139,73 +191,28 @@ class Page:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        environment.filters["cell"] = Cell.of
+        environment.filters["cell"] = Cell.from_value
         template = environment.get_template("words.html" if self.package else "page.html")
-        return template.render(self.facts, page=self, made_with=list(flat(self.manifest)))
+        made_with = list(flatten_manifest(self.manifest))
+        return template.render(self.facts, page=self, made_with=made_with)
 
     def write(self, path: str | Path) -> None:
-        """The whole page or none: what was there stays until the new page is on disk."""
+        """Write the page to a file, whole or not at all.
+
+        Raises:
+            OSError: The file cannot be written; what was there stays.
+        """
         check_writable(path)
         # A file name on the command line need not be Unicode; the rest of the page still counts.
         write_whole(path, self.html().encode("utf-8", errors="backslashreplace"))
 
 
-@dataclass(frozen=True)
-class Line:
-    """A method's means by what moves; those under None hold wherever it moves."""
-
-    name: str
-    colour: str
-    dash: tuple[int, ...]
-    means: Mapping[float | None, Interval | None]
-    small: str = ""
-    mark: str = ""
-
-
-def moving(
-    title: str, lines: Sequence[Line], *, axis: str, unit: str, caption: str, bars: bool, ends: bool
-) -> Figure | None:
-    """Lines over what moves, and a table of the same figures; None where it stands still.
-
-    axis, unit: titles. bars: whether intervals are drawn; ends: whether they are written.
-    """
-    from tacit.evaluation.plots import curves
-
-    columns = sorted({x for line in lines for x in line.means if x is not None})
-    if len(columns) < 2:
-        return None
-    rows = [
-        (
-            Cell(line.name, line.small, mark=line.mark),
-            *(interval(line.means.get(x, line.means.get(None)), ends=ends) for x in columns),
-        )
-        for line in lines
-    ]
-    plot = curves(lines, x_title=axis, y_title=unit, bars=bars)
-    heads = ("method", *(f"{x:g}" for x in columns))
-    alt = f"Line plot: {title}; the table below holds the same figures."
-    return Figure(title, alt, (("", plot),), caption, table=Table("", heads, rows))
-
-
-def flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """A manifest's lines: names of nested entries joined by dots."""
+def flatten_manifest(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """List the lines of a manifest: names of nested entries are joined by dots."""
     for key, value in content.items():
         if isinstance(value, Mapping):
-            yield from flat(value, f"{prefix}{key}.")
+            yield from flatten_manifest(value, f"{prefix}{key}.")
+        elif isinstance(value, list | tuple):
+            yield f"{prefix}{key}", ", ".join(map(str, value))
         else:
-            several = isinstance(value, list | tuple)
-            yield f"{prefix}{key}", ", ".join(map(str, value)) if several else value
-
-
-@dataclass(frozen=True)
-class MixPoint:
-    """Frozen attacks and error when a share of the ratings is obfuscated.
-
-    auc_ranges, rmse_range: ends of the 95 % intervals over folds.
-    """
-
-    mix: float
-    aucs: dict[str, float]
-    rmse: float
-    auc_ranges: dict[str, tuple[float, float]]
-    rmse_range: tuple[float, float]
+            yield f"{prefix}{key}", value

@@ -7,43 +7,52 @@ to the page, which escapes the data's own words; the plots hold figures only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import vl_convert
 
-if TYPE_CHECKING:
-    from tacit.evaluation.page import Line
+from tacit.evaluation.lines import Line
 
 
 def curves(lines: Sequence[Line], *, x_title: str, y_title: str, bars: bool = True) -> str:
-    """Lines over one x; a mean under None is a level, from side to side. bars: draw intervals.
+    """Draw lines over one setting, as SVG.
 
-    An interval that reaches far beyond all points is cut at the frame.
+    A mean under None is drawn as a level from side to side. An interval that reaches far beyond all
+    points is cut at the frame.
+
+    Args:
+        lines: Lines to draw.
+        x_title: Title of the horizontal axis.
+        y_title: Title of the vertical axis.
+        bars: Whether intervals are drawn.
     """
-    points = [
-        (str(number), x, mean.mean, *(mean[1:] if bars else (mean.mean, mean.mean)))
-        for number, line in enumerate(lines)
-        for x, mean in line.means.items()
-        if mean is not None
-    ]
-    known = sorted({x for _, x, *_ in points if x is not None})
-    rows = [
-        {"line": name, "x": x, "y": y, "low": low, "high": high}
-        for name, given, y, low, high in points
-        for x in ([given] if given is not None else [known[0], known[-1]])
-    ]
+    settings: set[float] = set()
+    for line in lines:
+        settings |= {x for x, mean in line.means.items() if x is not None and mean is not None}
+    known = sorted(settings)
     names = [str(number) for number in range(len(lines))]
+    rows: list[dict[str, Any]] = []
+    levels: set[str] = set()
+    for name, line in zip(names, lines, strict=True):
+        for at, mean in line.means.items():
+            if mean is None:
+                continue
+            if at is None:
+                levels.add(name)
+            low, high = (mean.low, mean.high) if bars else (mean.mean, mean.mean)
+            point = {"line": name, "y": mean.mean, "low": low, "high": high}
+            places = [known[0], known[-1]] if at is None else [at]
+            rows += [point | {"x": place} for place in places]
     x = alt.X("x:Q").title(x_title).axis(values=known, format="~f", labelOverlap=True)
     x = x.scale(zero=False, nice=False, padding=14)
     y = alt.Y("y:Q").title(y_title).axis(tickCount=6)
-    y = y.scale(domain=_framed(rows), zero=False, nice=False, clamp=True)
+    y = y.scale(domain=_axis_ends(rows), zero=False, nice=False, clamp=True)
     colour = alt.Color("line:N").legend(None)
     colour = colour.scale(domain=names, range=[line.colour for line in lines])
     dash = alt.StrokeDash("line:N").legend(None)
     dash = dash.scale(domain=names, range=[list(line.dash) or [1, 0] for line in lines])
     base = alt.Chart(alt.InlineData(values=rows)).encode(x, y, colour)
-    levels = {name for name, given, *_ in points if given is None}
     marked = [row for row in rows if row["line"] not in levels]
     dots = alt.Chart(alt.InlineData(values=marked)).encode(x, colour)
     ends = dots.mark_rule(strokeWidth=1.5, opacity=0.45)
@@ -92,13 +101,14 @@ def steps(
     return _svg(layers.properties(width=405, height=320))
 
 
-def _framed(rows: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Ends of the axis: all points, and intervals up to a third of the points' range beyond."""
+def _axis_ends(rows: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Compute the ends of the axis: all points, and intervals up to a third of their range more."""
     values = [row["y"] for row in rows]
-    low, high = min(values), max(values)
+    low = min(values)
+    high = max(values)
     room = max((high - low) / 3, 1e-3)
-    lowest = min(low, *(row["low"] for row in rows))
-    highest = max(high, *(row["high"] for row in rows))
+    lowest = min(low, min(row["low"] for row in rows))
+    highest = max(high, max(row["high"] for row in rows))
     return [max(low - room, lowest), min(high + room, highest)]
 
 

@@ -17,24 +17,32 @@ from tacit.errors import ConfigError
 T = TypeVar("T")
 
 Progress = Callable[[int], None]
-"""Told how many more steps are done."""
+"""Function that is called with the number of further steps that are done."""
 
 _context: Any = None
 
 
 def cores() -> int:
-    """Processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Count the processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Runner:
     """Runs the tasks of one experiment in processes that all hold one context, sent once.
 
-    workers: 0 for all cores; 1 runs everything in this process. Functions are called as
-    function(context, *arguments) and must be importable.
-    resume: a file to which finished tasks are added, and whose tasks are not run again; results are
-    JSON then. ConfigError for a file of another kind. identity: what tasks depend on beside their
-    arguments, such as a digest of the data.
+    Functions are called as `function(context, *arguments)` and must be importable.
+
+    Args:
+        context: First argument of every task.
+        workers: Processes; 0 for all cores. 1 runs everything in this process.
+        resume: File to which finished tasks are added, and whose tasks are not run again; results
+            are JSON then.
+        identity: What tasks depend on beside their arguments, such as a digest of the data.
+
+    Raises:
+        ConfigError: `resume` is a file of another kind.
     """
 
     def __init__(
@@ -43,8 +51,9 @@ class Runner:
         self._workers = workers or cores()
         self._context = context
         self._executor: ProcessPoolExecutor | None = None
-        self._resume, self._identity = resume, identity
-        self._known = {} if resume is None else _finished_in(resume)
+        self._resume = resume
+        self._identity = identity
+        self._known = {} if resume is None else _read_finished(resume)
 
     def __enter__(self) -> Runner:
         if self._workers > 1:
@@ -64,13 +73,22 @@ class Runner:
     def run(
         self, function: Callable[..., T], arguments: Sequence[tuple[Any, ...]], progress: Progress
     ) -> list[T]:
-        """Results in the order of `arguments`."""
+        """Run a function on each tuple of arguments.
+
+        Args:
+            function: Function of the context and of one tuple's entries.
+            arguments: A tuple for each task.
+            progress: Called after each task that was run, and once for those that were not.
+
+        Returns:
+            Results in the order of `arguments`.
+        """
         keys = [self._key(function, each) for each in arguments] if self._resume else []
         results = {n: self._known[key] for n, key in enumerate(keys) if key in self._known}
         if results:
             progress(len(results))
         missing = [number for number in range(len(arguments)) if number not in results]
-        for number, result in self._finished(function, arguments, missing):
+        for number, result in self._run_missing(function, arguments, missing):
             results[number] = result
             if self._resume:
                 line = json.dumps({"key": keys[number], "result": result})
@@ -80,13 +98,13 @@ class Runner:
         return [results[number] for number in range(len(arguments))]
 
     def _key(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
-        named = f"{self._identity} {function.__module__}.{function.__name__} {arguments!r}"
-        return hashlib.sha256(named.encode()).hexdigest()
+        text = f"{self._identity} {function.__module__}.{function.__name__} {arguments!r}"
+        return hashlib.sha256(text.encode()).hexdigest()
 
-    def _finished(
+    def _run_missing(
         self, function: Callable[..., T], arguments: Sequence[tuple[Any, ...]], numbers: list[int]
     ) -> Iterator[tuple[int, T]]:
-        """Number and result of each task, as they come."""
+        """Yield the number and the result of each task, in the order in which they end."""
         if self._executor is None:
             for number in numbers:
                 yield number, function(self._context, *arguments[number])
@@ -97,10 +115,11 @@ class Runner:
 
 
 _BEGINS = '{"key": "'
+"""First characters of every line of a file of finished tasks."""
 
 
-def _finished_in(file: Path) -> dict[str, Any]:
-    """Results by key; a line that was cut off is none."""
+def _read_finished(file: Path) -> dict[str, Any]:
+    """Read results by key; a line that was cut off is left out."""
     results: dict[str, Any] = {}
     lines = file.read_text("utf-8", errors="replace").splitlines() if file.exists() else []
     for line in lines:

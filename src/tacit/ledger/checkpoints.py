@@ -1,4 +1,4 @@
-"""Checkpoints: the state of a sound replay, so that a start reads the entries after it only.
+"""Checkpoints: the state of a replay without problems, so that a start reads later entries only.
 
 Source     The chain itself: a checkpoint is an entry of the log that holds the SHA-256 of the state
            before it; the state's text lies in a table beside.
@@ -21,23 +21,27 @@ from sqlalchemy import Connection, delete, insert, select
 
 from tacit.errors import TacitError
 from tacit.ledger.chain import Head
+from tacit.ledger.log_state import CHECKPOINT, LogState, state_digest
 from tacit.ledger.refusals import LedgerRefused
-from tacit.ledger.replaying import CHECKPOINT, LogState, Read, digest_of, entries_at_once
+from tacit.ledger.replay import BeginReading, read_entries_in_one_row
 from tacit.ledger.schema import checkpoints, log
-from tacit.ledger.spending import Place, append
+from tacit.ledger.transactions import WriteTransaction, append_entry
 
-_TRIED = 2
-"""As many as `write` leaves: the newest may be one that the second place does not know of yet."""
+_MOST_TRIED = 2
+"""Checkpoints that a start tries, as many as a write leaves: the newest may be one that the second
+place does not know of yet."""
 
 
-def newest(connection: Connection, known: Head) -> LogState | None:
-    """The newest checkpoint that `known`, a head of the second place, covers; None without one. It
-    is believed for the time being: the replay that begins with it has to pass `known`."""
+def newest_checkpoint(connection: Connection, known: Head) -> LogState | None:
+    """Read the newest checkpoint that `known`, a head of the second place, covers; else None.
+
+    It is believed for the time being: the replay that begins with it has to pass `known`.
+    """
     rows = connection.execute(
         select(checkpoints)
         .where(checkpoints.c.sequence <= known.sequence)
         .order_by(checkpoints.c.sequence.desc())
-        .limit(_TRIED)
+        .limit(_MOST_TRIED)
     ).all()
     for number, text in rows:
         if not is_in_log(connection, number, text):
@@ -50,42 +54,51 @@ def newest(connection: Connection, known: Head) -> LogState | None:
 
 
 def is_in_log(connection: Connection, number: int, text: str) -> bool:
-    """Whether the entry of that number is in the log, and holds the hash of the text."""
+    """Say whether the entry of that number is in the log, and holds the hash of the text."""
     entry = (log.c.sequence == number) & (log.c.kind == CHECKPOINT)
     body = connection.scalar(select(log.c.body).where(entry))
     try:
-        return body is not None and bool(json.loads(body)["replayed"] == digest_of(text))
+        return body is not None and bool(json.loads(body)["replayed"] == state_digest(text))
     except (KeyError, TypeError, ValueError, RecursionError):
         return False
 
 
-def store(place: Place, replayed: LogState) -> None:
+def store_checkpoint(transaction: WriteTransaction, replayed: LogState) -> None:
     """Put the state into the table and its hash into the chain, in the caller's transaction.
 
-    replayed: a sound replay up to the place's last entry. What it began with is left there as well.
+    Args:
+        transaction: The writer's transaction.
+        replayed: A replay without problems up to the transaction's last entry. The checkpoint that
+            it began with is left there as well.
     """
     text = replayed.text()
-    append(place, CHECKPOINT, {"replayed": digest_of(text)})
+    append_entry(transaction, CHECKPOINT, {"replayed": state_digest(text)})
     base = replayed.begun + 1 if replayed.begun else 0
-    place.connection.execute(delete(checkpoints).where(checkpoints.c.sequence != base))
-    place.connection.execute(insert(checkpoints).values(sequence=place.sequence, state=text))
+    transaction.connection.execute(delete(checkpoints).where(checkpoints.c.sequence != base))
+    transaction.connection.execute(
+        insert(checkpoints).values(sequence=transaction.sequence, state=text)
+    )
 
 
-LEAST = 1_000  # entries that are worth a checkpoint at a start or a stop
-OFTEN = 10_000  # entries after which a process that goes on spending writes one
-PORTION = 100  # entries read at once beside spending, which waits meanwhile
+LEAST = 1_000
+"""Entries that are worth a checkpoint at a start or a stop."""
+OFTEN = 10_000
+"""Entries after which a process that goes on spending writes one."""
+PORTION = 100
+"""Entries read at once beside spending, which waits meanwhile."""
 _REST = 3
-"""Times as long as a portion needs nothing is read, so that spending gets most of the time."""
-STOPS_WITHIN = 1.0  # seconds that a calm stop may take for it
+"""Times as long as a portion took nothing is read, so that spending gets most of the time."""
+STOPS_WITHIN = 1.0
+"""Seconds that a calm stop may take for it."""
 
-Write = Callable[[Callable[[Place], bool]], bool]
-"""Does work in the writer's place, and returns when it is on disk."""
+Write = Callable[[Callable[[WriteTransaction], bool]], bool]
+"""Does work in one write transaction, and returns when it is on disk."""
 
 
-class Keeping:
+class CheckpointWriter:
     """The checkpoints that one process writes. Threads may share it."""
 
-    def __init__(self, read: Read, write: Write, known: Callable[[], Head]) -> None:
+    def __init__(self, read: BeginReading, write: Write, known: Callable[[], Head]) -> None:
         """read, write: transactions of the ledger. known: the newest head that it knows of."""
         self._read, self._write, self._known = read, write, known
         self._last = known().sequence
@@ -95,24 +108,29 @@ class Keeping:
         self._ending = threading.Event()
 
     def begin(self, replayed: LogState, before: int) -> None:
-        """After a sound replay. before: the newest entry when it began."""
+        """Write a checkpoint after the replay at the start, if that is worth it.
+
+        Args:
+            replayed: A replay without problems.
+            before: The newest entry when it began.
+        """
         self._last = replayed.begun
         self._due = replayed.sequence + OFTEN  # nobody else writes it meanwhile
-        self._keep(replayed, before, LEAST)
+        self._store(replayed, before, LEAST)
 
-    def grown(self) -> None:
-        """Call it after every write: at times it sets a thread to work."""
+    def note_write(self) -> None:
+        """Take note of a write: at times a thread begins to write a checkpoint."""
         if self._known().sequence < self._due or self._ending.is_set():
             return
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 return
-            self._thread = threading.Thread(target=self._beside, name="ledger", daemon=True)
+            self._thread = threading.Thread(target=self._work, name="ledger", daemon=True)
             with suppress(RuntimeError):  # the interpreter is on its way out
                 self._thread.start()
 
     def end(self) -> None:
-        """A calm stop: what was added since is worth a second at most."""
+        """Write a checkpoint of what was added, at a calm stop, within a second at most."""
         self._ending.set()
         thread = self._thread
         if thread is not None and thread.is_alive():
@@ -123,38 +141,43 @@ class Keeping:
         with suppress(TacitError):  # the next start takes longer, and tells what is wrong
             self._catch_up(LEAST, until=time.monotonic() + STOPS_WITHIN)
 
-    def _beside(self) -> None:
-        """While others spend. Who stops others does so inside `_read` and `_write`."""
+    def _work(self) -> None:
+        """Catch up while others spend; they wait inside `_read` and `_write` only."""
         try:
             self._catch_up(OFTEN, until=None)
         except TacitError:
             self._due = self._known().sequence + OFTEN
 
     def _catch_up(self, least: int, until: float | None) -> None:
-        """From the newest checkpoint on. until: without rests, and given up at that time."""
+        """Replay from the newest checkpoint on, and store the state.
+
+        Args:
+            least: Entries that are worth a checkpoint.
+            until: Time to give up at, without rests before; None rests between portions.
+        """
         known = self._known()
-        replayed = self._heard(known, until)
+        replayed = self._replay_log(known, until)
         if replayed is None:
             return
-        if not _sound(replayed):  # found while others spend it is as bad as at the start
+        if not _has_no_problem(replayed):  # found while others spend it is as bad as at the start
             with self._read():
                 raise LedgerRefused(
                     f"{replayed.problems[0]} The ledger is not used any more. All that is wrong:  "
                     "tacit ledger verify."
                 )
-        self._keep(replayed, known.sequence, least)
+        self._store(replayed, known.sequence, least)
 
-    def _heard(self, known: Head, until: float | None) -> LogState | None:
+    def _replay_log(self, known: Head, until: float | None) -> LogState | None:
         """Nearly up to the end of the log, or to a problem; None if there was no time. Spenders at
-        full speed always add a few entries: the last are read in the writer's place."""
+        full speed always add a few entries: the last are read in the writer's transaction."""
         with self._read() as connection:
-            replayed = newest(connection, known) or LogState(passes=known)
+            replayed = newest_checkpoint(connection, known) or LogState(passes=known)
         while True:
             worked = time.thread_time()
             with self._read() as connection:
-                rows = entries_at_once(connection, replayed.last, PORTION)
+                rows = read_entries_in_one_row(connection, replayed.last, PORTION)
             for row in rows:
-                replayed.entry(row)
+                replayed.add_entry(row)
             if len(rows) < PORTION or replayed.problems:
                 return replayed
             if until is None and self._ending.wait(_REST * (time.thread_time() - worked)):
@@ -162,40 +185,43 @@ class Keeping:
             if until is not None and time.monotonic() > until:
                 return None
 
-    def _keep(self, replayed: LogState, before: int, least: int) -> None:
-        """Write it, if so much was added, beside what there is to write, that it pays, and nobody
-        else did since `before`."""
+    def _store(self, replayed: LogState, before: int, least: int) -> None:
+        """Write the state, if enough was added to pay for it and nobody else did since `before`."""
 
-        def since() -> int:
-            """The newest checkpoint that can be counted on: just written, or used."""
+        def last_checkpoint() -> int:
+            """Return the newest checkpoint that can be counted on: just written, or used."""
             return replayed.checkpoint if replayed.checkpoint > before else replayed.begun
 
         def pays() -> bool:
-            return replayed.sequence - since() >= max(least, least_for(replayed))
+            added = replayed.sequence - last_checkpoint()
+            return added >= max(least, least_entries(replayed))
 
-        def write(place: Place) -> bool:
-            while rows := entries_at_once(place.connection, replayed.last, PORTION):
+        def write(transaction: WriteTransaction) -> bool:
+            rows = read_entries_in_one_row(transaction.connection, replayed.last, PORTION)
+            while rows:
                 for row in rows:
-                    replayed.entry(row)
-            at_its_end = (replayed.sequence, replayed.hash) == (place.sequence, place.hash)
-            due = _sound(replayed) and at_its_end and pays()
-            if due:
-                store(place, replayed)
-            return due
+                    replayed.add_entry(row)
+                rows = read_entries_in_one_row(transaction.connection, replayed.last, PORTION)
+            is_at_end = replayed.sequence == transaction.sequence
+            is_same = is_at_end and replayed.hash == transaction.hash
+            is_due = _has_no_problem(replayed) and is_same and pays()
+            if is_due:
+                store_checkpoint(transaction, replayed)
+            return is_due
 
         written = False
         if pays():
             replayed.text()  # most of it is ready when others begin to wait
             written = self._write(write)
-        self._last = replayed.sequence if written else since()
-        often = max(OFTEN, least_for(replayed))
+        self._last = replayed.sequence if written else last_checkpoint()
+        often = max(OFTEN, least_entries(replayed))
         self._due = self._last + often + secrets.randbelow(often // 4 + 1)  # workers one by one
 
 
-def least_for(replayed: LogState) -> int:
-    """Entries, so that what is written for each of them stays bounded."""
+def least_entries(replayed: LogState) -> int:
+    """Return how many new entries pay for a checkpoint, so that its cost for each is bounded."""
     return len(replayed.budgets) // 4
 
 
-def _sound(replayed: LogState) -> bool:
+def _has_no_problem(replayed: LogState) -> bool:
     return not replayed.problems

@@ -26,26 +26,32 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tacit.errors import ConfigError, OutputError, TacitError
 from tacit.ledger import sqlite
-from tacit.ledger.chain import Head, HeadStore, check_known
-from tacit.ledger.opening import address, beside, found_at
+from tacit.ledger.addresses import default_head_path, parse_address
+from tacit.ledger.chain import Head
+from tacit.ledger.heads import HeadStore, check_remembered_head
+from tacit.ledger.opener import connect_to
 from tacit.ledger.postgres import give_back
-from tacit.ledger.refusals import LedgerHeld, LedgerRefused, explained
-from tacit.ledger.replaying import Verification, hash_at, reading, replay
+from tacit.ledger.refusals import LedgerHeld, LedgerRefused, explain_store_error
+from tacit.ledger.replay import Verification, hash_at, read_transaction, replay
 from tacit.ledger.requests import Balance
-from tacit.ledger.schema import log, version
-from tacit.ledger.spending import balances
-from tacit.ledger.statements import KeptState, list_states
+from tacit.ledger.schema import has_tables, log
+from tacit.ledger.states import StoredState, list_states
 from tacit.ledger.store import Ledger
+from tacit.ledger.transactions import read_balances
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """A ledger at one moment: what a replay found, its budgets, its kept states, and its log."""
+    """A ledger at one moment."""
 
     verification: Verification
+    """Findings of a replay."""
     balances: tuple[Balance, ...]
-    states: tuple[KeptState, ...]
+    """All budgets, in the order in which they were opened."""
+    states: tuple[StoredState, ...]
+    """All stored states, by name."""
     entries: tuple[dict[str, Any], ...]
+    """All entries of the log, oldest first."""
 
 
 def inspect_ledger(
@@ -53,30 +59,36 @@ def inspect_ledger(
 ) -> Inspection:
     """Read all of a ledger, and compare it with the second place; changes neither.
 
-    where, second: as in `open_ledger`. ConfigError if there is none.
+    Args:
+        where: The path or the address.
+        second: The second place, as in `open_ledger`.
+
+    Raises:
+        ConfigError: There is no ledger.
+        LedgerHeld: Something else than a service has the file.
     """
-    engine, heads, path = found_at(where, second, patience=30.0, owns=False)
+    engine, heads, path = connect_to(where, second, patience=30.0, owns=False)
     if path is not None and not path.exists():
         raise ConfigError("There is no ledger here. Check the path or the address.")
     try:
-        remembered = _remembered(heads)  # before the store: it is never ahead of the store
+        remembered = _read_second_place(heads)  # before the store: it is never ahead of the store
         try:
-            return _inspected(engine, *remembered)
+            return _inspect_store(engine, *remembered)
         except LedgerHeld as held:
             if path is None:
                 raise
             with tempfile.TemporaryDirectory() as folder:
                 copy = Path(folder) / path.name
-                _fetch(path, copy, held)
-                return _inspected(sqlite.engine(copy, patience=30.0, owns=False), *remembered)
+                _fetch_copy(path, copy, held)
+                return _inspect_store(sqlite.engine(copy, patience=30.0, owns=False), *remembered)
     except SQLAlchemyError as error:
-        raise explained(error) from None
+        raise explain_store_error(error) from None
     finally:
         give_back(engine, heads)
 
 
-def _remembered(heads: HeadStore) -> tuple[Head | None, str]:
-    """What the second place holds, and what is wrong with it."""
+def _read_second_place(heads: HeadStore) -> tuple[Head | None, str]:
+    """Return the head of the second place, and a sentence on what is wrong with it."""
     try:
         remembered = heads.read()
     except LedgerRefused as refused:
@@ -84,42 +96,49 @@ def _remembered(heads: HeadStore) -> tuple[Head | None, str]:
     return remembered, "" if remembered else "The second place of the ledger's head is missing."
 
 
-def _inspected(engine: Engine, remembered: Head | None, problem: str) -> Inspection:
-    with reading(engine) as connection:
-        if version(connection) == 0:
+def _inspect_store(engine: Engine, remembered: Head | None, problem: str) -> Inspection:
+    with read_transaction(engine) as connection:
+        if not has_tables(connection):
             raise ConfigError("There is no ledger here. Check the path or the address.")
-    result = replay(lambda: reading(engine))
-    with reading(engine) as connection:
+    result = replay(lambda: read_transaction(engine))
+    with read_transaction(engine) as connection:
         if remembered is not None:
             try:
-                check_known(remembered, result.head, lambda number: hash_at(connection, number))
+                check_remembered_head(
+                    remembered, result.head, lambda number: hash_at(connection, number)
+                )
             except LedgerRefused as refused:
                 problem = str(refused)
         question = select(log).where(log.c.sequence <= result.entries).order_by(log.c.sequence)
+        if problem:
+            result = replace(result, problems=(*result.problems, problem))
         return Inspection(
-            replace(result, problems=(*result.problems, *([problem] if problem else ()))),
-            tuple(balances(connection)),
-            list_states(connection),
-            tuple(dict(row) for row in connection.execute(question).mappings()),
+            verification=result,
+            balances=tuple(read_balances(connection)),
+            states=list_states(connection),
+            entries=tuple(dict(row) for row in connection.execute(question).mappings()),
         )
 
 
 def backup(where: str | Path, to: Path) -> None:
     """Copy a ledger, as it is at one moment, to a new file that its owner alone may read.
 
-    A service that runs on it makes the copy itself, and its commits go on. ConfigError without a
-    ledger there; OutputError if the copy cannot be written: then no file is left. LedgerHeld where
-    something else than a service has it.
+    A service that runs on it makes the copy itself, and its commits go on.
+
+    Raises:
+        ConfigError: There is no ledger.
+        OutputError: The copy cannot be written; no file is left.
+        LedgerHeld: Something else than a service has the file.
     """
     path = _path(where)
     if not path.is_file():
         raise ConfigError("There is no ledger here. Check the path.")
     engine = sqlite.engine(path, patience=0, owns=False)
     try:
-        sqlite.copy(engine, to)
+        sqlite.copy_store(engine, to)
     except LedgerHeld as held:
         with sqlite.new_file(to) as part:
-            _fetch(path, part, held)
+            _fetch_copy(path, part, held)
     finally:
         engine.dispose()
 
@@ -127,27 +146,38 @@ def backup(where: str | Path, to: Path) -> None:
 def restore(
     copy: Path, where: str | Path, *, second: str | Path | HeadStore | None = None
 ) -> Inspection:
-    """Put a backup in the place of a ledger that is gone, and give what was found in it.
+    """Put a backup in the place of a ledger that is gone.
 
-    second: the second place of the head, as in `open_ledger`. ConfigError if a ledger is there.
-    LedgerRefused if the backup is damaged or older than the second place, or there is none.
+    Args:
+        copy: The backup.
+        where: The path of the ledger.
+        second: The second place of the head, as in `open_ledger`.
+
+    Returns:
+        The findings of its inspection.
+
+    Raises:
+        ConfigError: A ledger is there.
+        LedgerRefused: The backup is damaged or older than the second place, or there is none.
     """
     path = _path(where)
     for name in (path.name, f"{path.name}-wal", f"{path.name}-journal"):
-        if (there := path.with_name(name)).exists():
+        there = path.with_name(name)
+        if there.exists():
             raise ConfigError(
                 f"{there}: is there already. Move it away first, and keep it. A ledger's file and "
                 "its -wal or -journal belong together: move them to one place."
             )
-    inspection = inspect_ledger(copy, second=beside(path) if second is None else second)
-    if problems := inspection.verification.problems:
+    inspection = inspect_ledger(copy, second=default_head_path(path) if second is None else second)
+    problems = inspection.verification.problems
+    if problems:
         raise LedgerRefused(f"{problems[0]} Nothing was restored.")
     backup(copy, path)
     return inspection
 
 
 def _path(where: str | Path) -> Path:
-    _, path = address(where)
+    _, path = parse_address(where)
     if path is None:
         raise ConfigError(
             "This is for ledgers in files. Copy one in PostgreSQL with pg_dump, and restore it "
@@ -156,24 +186,29 @@ def _path(where: str | Path) -> Path:
     return path
 
 
-_PATIENCE = 300.0  # seconds for a copy, on either side
-_LONGEST_ADDRESS = 100  # of a Unix socket: the systems have 104 or 108 bytes for it
+_PATIENCE = 300.0
+"""Seconds for a copy, on either side."""
+_LONGEST_ADDRESS = 100
+"""Bytes of a Unix socket's address: the systems have 104 or 108 for it."""
 
 
 @contextmanager
-def copies_of(
+def serve_copies(
     ledger: Ledger, store: Path | None, failed: Callable[[Exception], None]
 ) -> Iterator[None]:
-    """Meanwhile a client of the socket gets the size of a copy, 8 bytes, and its bytes.
+    """Serve copies of the ledger inside the block: the size of a copy, 8 bytes, and its bytes.
 
-    store: the ledger's file; with None nothing happens. failed: told why there is no copy.
+    Args:
+        ledger: The ledger.
+        store: Its file; None serves nothing.
+        failed: Is called with the reason where there is no copy.
     """
     if store is None:
         yield
         return
     folder = _folder_of(store)
 
-    class Asked(BaseRequestHandler):
+    class CopyRequest(BaseRequestHandler):
         def handle(self) -> None:
             copy = folder / f"copy-{secrets.token_hex(8)}"
             try:
@@ -188,7 +223,10 @@ def copies_of(
 
     shutil.rmtree(folder, ignore_errors=True)  # of a process that was killed
     folder.mkdir(mode=0o700)
-    with _address(folder) as address, ThreadingUnixStreamServer(address, Asked) as server:
+    with (
+        _address(folder) as address,
+        ThreadingUnixStreamServer(address, CopyRequest) as server,
+    ):
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
         try:
@@ -198,16 +236,16 @@ def copies_of(
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _fetch(store: Path, to: Path, held: LedgerHeld) -> None:
-    """Write a copy by the service that has the store; `held` where there is none to ask."""
-    with socket.socket(socket.AF_UNIX) as asked:
-        asked.settimeout(_PATIENCE)
+def _fetch_copy(store: Path, to: Path, held: LedgerHeld) -> None:
+    """Write a copy that the service makes which has the store; raise `held` where none runs."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(_PATIENCE)
         try:
             with _address(_folder_of(store)) as address:
-                asked.connect(address)
+                client.connect(address)
         except OSError:
             raise held from None
-        with asked.makefile("rb") as answer, to.open("wb") as file:
+        with client.makefile("rb") as answer, to.open("wb") as file:
             size = int.from_bytes(answer.read(8), "big")
             shutil.copyfileobj(answer, file)
     if not size or to.stat().st_size != size:
@@ -220,7 +258,7 @@ def _folder_of(store: Path) -> Path:
 
 @contextmanager
 def _address(folder: Path) -> Iterator[str]:
-    """Of the socket. A long path is reached through its folder, where the system can."""
+    """Return the socket's address; a long path is reached through its folder, where possible."""
     path = str((folder / "socket").absolute())
     if len(os.fsencode(path)) <= _LONGEST_ADDRESS:
         yield path

@@ -16,12 +16,15 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, t
 from sqlalchemy.exc import SQLAlchemyError
 
 from tacit.errors import MissingExtra, TacitError
-from tacit.ledger.chain import HashAt, Head, HeadStore, check_known
-from tacit.ledger.refusals import LedgerRefused, LedgerUnavailable, explained
+from tacit.ledger.chain import Head
+from tacit.ledger.heads import HashAt, HeadStore, check_remembered_head
+from tacit.ledger.refusals import LedgerRefused, LedgerUnavailable, explain_store_error
 
 T = TypeVar("T")
-_LONGER = 7 / 6  # silence, in patiences: the server's own refusal of a lock comes before it
-OLDEST = 130000  # the server's version as a number: 13
+_SILENCE = 7 / 6
+"""Silence, in patiences, that ends a connection: the server's refusal of a lock comes before it."""
+OLDEST = 130000
+"""The oldest version of a server, as a number: 13."""
 
 _SAFE = {
     "fsync": ("on",),
@@ -32,20 +35,28 @@ _SAFE = {
 
 
 def engine(url: URL, *, patience: float) -> Engine:
-    """Connections whose server settings were checked. patience: seconds to wait for a connection or
-    for the writer's place; a server that is silent for a little longer is given up. MissingExtra
-    without psycopg; LedgerRefused where the server does not keep what it commits."""
+    """Make an engine whose connections have checked server settings.
+
+    Args:
+        url: The server and the database.
+        patience: Seconds to wait for a connection or for other writers; a server that is silent
+            for a little longer is given up.
+
+    Raises:
+        MissingExtra: psycopg is not installed.
+        LedgerRefused: On connecting, where the server may lose what it commits.
+    """
     try:
         import psycopg
     except ImportError:
         raise MissingExtra("psycopg", "postgres") from None
 
-    class Patient(psycopg.Connection[Any]):
-        """One that ends itself, so that nobody waits for a server that stands still."""
+    class PatientConnection(psycopg.Connection[Any]):
+        """A connection that ends itself, so that no one waits for a server that stands still."""
 
         def wait(self, gen: Generator[Any, Any, T], *how: Any, **named: Any) -> T:
             try:
-                return super().wait(_answering(gen, patience * _LONGER), *how, **named)
+                return super().wait(_end_when_silent(gen, patience * _SILENCE), *how, **named)
             except TimeoutError:
                 self.close()
                 raise psycopg.OperationalError("the server is silent") from None
@@ -60,31 +71,33 @@ def engine(url: URL, *, patience: float) -> Engine:
         isolation_level="READ COMMITTED",
     )
     event.listen(
-        made, "do_connect", lambda _dialect, _record, words, named: Patient.connect(*words, **named)
+        made,
+        "do_connect",
+        lambda _dialect, _record, words, named: PatientConnection.connect(*words, **named),
     )
-    event.listen(made, "connect", partial(_settle, patience))
+    event.listen(made, "connect", partial(_check_settings, patience))
     event.listen(made, "begin", _begin)
     return made
 
 
-def _answering(asked: Generator[Any, Any, T], patience: float) -> Generator[Any, Any, T]:
-    """The same, as psycopg drives it; TimeoutError after so many seconds without a sign of life."""
-    heard = time.monotonic()
+def _end_when_silent(steps: Generator[Any, Any, T], patience: float) -> Generator[Any, Any, T]:
+    """Drive psycopg's steps; TimeoutError after `patience` seconds without a sign of life."""
+    last_sign = time.monotonic()
     try:
-        waits = next(asked)
+        waits = next(steps)
         while True:
             ready = yield waits
             now = time.monotonic()
-            heard = now if ready else heard
-            if now - heard > patience:
+            last_sign = now if ready else last_sign
+            if now - last_sign > patience:
                 raise TimeoutError
-            waits = asked.send(ready)
+            waits = steps.send(ready)
     except StopIteration as end:
         return cast("T", end.value)
 
 
-def _settle(patience: float, raw: Any, _record: object) -> None:
-    """On every new connection, because a role or a restart may have changed the settings."""
+def _check_settings(patience: float, raw: Any, _record: object) -> None:
+    """Check the settings of every new connection: a role or a restart may have changed them."""
     if raw.info.server_version < OLDEST:
         raise LedgerRefused("A ledger needs PostgreSQL 13 or newer.")
     with raw.cursor() as cursor:
@@ -100,7 +113,7 @@ def _settle(patience: float, raw: Any, _record: object) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    """Readers see one moment, however many statements they ask."""
+    """Let readers see one moment, however many statements they send."""
     if connection.get_execution_options().get("ledger_reads", False):
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
@@ -116,45 +129,59 @@ _WRITE = """INSERT INTO tacit_second_place VALUES (1, :ledger, :sequence, :hash)
 
 
 class PostgresHead:
-    """The newest head in one row. patience: seconds to wait for the server. LedgerRefused where the
-    server does not keep what it commits."""
+    """A second place in PostgreSQL: the newest head in one row."""
 
     def __init__(self, url: URL, *, patience: float) -> None:
+        """Name the server, and the seconds to wait for it.
+
+        Raises:
+            LedgerRefused: On connecting, where the server may lose what it commits.
+        """
         self._engine = engine(url, patience=patience)
-        self._made = False
+        self._has_table = False
 
     def read(self) -> Head | None:
-        """LedgerUnavailable if the server does not answer."""
+        """Return the head in the row; None where there is none.
+
+        Raises:
+            LedgerUnavailable: The server does not answer.
+        """
         try:
             with self._engine.connect() as connection:
                 return _read(connection) if inspect(connection).has_table(_TABLE) else None
         except SQLAlchemyError as error:
-            raise _explained(error) from None
+            raise _explain_error(error) from None
 
     def advance(self, head: Head, hash_at: HashAt) -> None:
-        """In one transaction; LedgerUnavailable if it cannot be written."""
+        """Record `head` in one transaction, unless a newer one is there.
+
+        Raises:
+            LedgerRefused: The head that is there is not on the store's chain.
+            LedgerUnavailable: It cannot be written.
+        """
         try:
-            if not self._made:
+            if not self._has_table:
                 with self._engine.begin() as connection:
                     if not inspect(connection).has_table(_TABLE):
                         connection.execute(text(_MAKE))
-                self._made = True
+                self._has_table = True
             with self._engine.begin() as connection:
                 connection.execute(text(_LOCK))
                 known = _read(connection)
                 if known is not None:
-                    check_known(known, head, hash_at)
+                    check_remembered_head(known, head, hash_at)
                 if known is None or known.sequence < head.sequence:
                     connection.execute(text(_WRITE), asdict(head))
         except SQLAlchemyError as error:
-            raise _explained(error) from None
+            raise _explain_error(error) from None
 
     def close(self) -> None:
+        """Give the connections back."""
         self._engine.dispose()
 
 
 def give_back(engine: Engine, heads: HeadStore) -> None:
-    """The connections of a store, and of a second place that has some."""
+    """Close the connections of a store, and of a second place that has some."""
     engine.dispose()
     if isinstance(heads, PostgresHead):
         heads.close()
@@ -165,8 +192,9 @@ def _read(connection: Connection) -> Head | None:
     return None if row is None else Head(row.ledger, row.sequence, row.hash)
 
 
-def _explained(error: SQLAlchemyError) -> TacitError:
-    reason = explained(error)
+def _explain_error(error: SQLAlchemyError) -> TacitError:
+    """Return a sentence on the second place of the head."""
+    reason = explain_store_error(error)
     if type(reason) is not LedgerUnavailable:
         return reason
     return LedgerUnavailable(

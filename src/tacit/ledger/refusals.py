@@ -1,6 +1,6 @@
-"""What the ledger refuses. No sentence holds an id, an amount, or what is left of a budget.
+"""Refusals of the ledger, and the store's own errors as sentences.
 
-The store's own errors as sentences, without statements, values or addresses.
+No sentence holds an id, an amount, what is left of a budget, a statement, a value or an address.
 """
 
 from __future__ import annotations
@@ -74,17 +74,23 @@ class DrawFailed(PrivacyError):
 
 
 class LedgerRefused(PrivacyError):
-    """This store must not be spent from: an older copy, a second copy, damage, unsafe settings."""
+    """The store must not be spent from: an older copy, a second copy, damage, unsafe settings."""
 
 
 class LedgerUnavailable(TacitError):
-    """The store cannot be reached or written now. What was asked may or may not have been recorded;
-    nothing was released. Asking again with the same key and payload is safe."""
+    """The store cannot be reached or written now.
+
+    The request may or may not have been recorded; nothing was released. Asking again with the same
+    key and payload is safe.
+    """
 
 
 class LedgerFailed(LedgerUnavailable):
-    """A disk failed under the store or its second place. This process does not write any more:
-    after a failed sync a second attempt proves nothing. Mend the disk and start again."""
+    """A disk failed under the store or its second place.
+
+    This process does not write any more: after a failed sync a second attempt proves nothing. Mend
+    the disk and start again.
+    """
 
 
 class LedgerHeld(LedgerUnavailable):
@@ -141,8 +147,8 @@ _POSTGRESQL: dict[str, TacitError] = {
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
-def explained(error: SQLAlchemyError) -> TacitError:
-    """LedgerRefused for damage, LedgerFailed for a disk, LedgerUnavailable for what may pass."""
+def explain_store_error(error: SQLAlchemyError) -> TacitError:
+    """Return LedgerRefused for damage, LedgerFailed for a disk, LedgerUnavailable for the rest."""
     if isinstance(error, IntegrityError):
         return LedgerRefused(_GUARD)
     if isinstance(error, PoolTimeout):
@@ -154,8 +160,8 @@ def explained(error: SQLAlchemyError) -> TacitError:
     return LedgerUnavailable(_AWAY) if known is None else type(known)(str(known))
 
 
-def explained_second(error: OSError) -> TacitError:
-    """The same for the second place of the head."""
+def explain_head_error(error: OSError) -> TacitError:
+    """Return a sentence on the second place of the head, as `explain_store_error` does."""
     if error.errno in _NO_ROOM:
         return LedgerUnavailable(
             "There is no room for the second place of the ledger's head. Make room. " + _SAME_KEY

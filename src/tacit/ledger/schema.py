@@ -1,4 +1,4 @@
-"""The tables, and the ordered steps that make them. A step that was published never changes."""
+"""The tables of a ledger, and the statements that make them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ metadata = sa.MetaData()
 
 
 def _table(name: str, /, **columns: type[sa.BigInteger | sa.LargeBinary | sa.Text]) -> sa.Table:
-    """The first column is the key."""
-    named = enumerate(columns.items())
-    made = (sa.Column(column, kind, primary_key=not at) for at, (column, kind) in named)
-    return sa.Table(name, metadata, *made)
+    """Describe a table, whose first column is the key."""
+    key = next(iter(columns))
+    described = []
+    for column, kind in columns.items():
+        described.append(sa.Column(column, kind, primary_key=column == key))
+    return sa.Table(name, metadata, *described)
 
 
 _INT, _TEXT = sa.BigInteger, sa.Text
@@ -21,13 +23,13 @@ versions = _table("ledger_schema", version=_INT)
 head = _table(  # one row: where the chain stands; a writer locks it first
     "ledger_head", id=_INT, ledger=_TEXT, operator=_TEXT, epoch=_INT, sequence=_INT, hash=_TEXT
 )
-_WHOSE = ("tenant", "kind", "name", "unit")
+_HOLDER = ("tenant", "kind", "name", "unit")
 _SUMS = ("cap", "spent", "delta_cap", "delta_spent", "epoch_cap", "epoch", "epoch_spent")
 budgets = _table(
-    "ledger_budgets", id=_INT, **dict.fromkeys(_WHOSE, _TEXT), **dict.fromkeys(_SUMS, _INT)
+    "ledger_budgets", id=_INT, **dict.fromkeys(_HOLDER, _TEXT), **dict.fromkeys(_SUMS, _INT)
 )
-_ASKED = ("tenant", "subject", "operation", "request_key", "payload")
-requests = _table("ledger_requests", sequence=_INT, **dict.fromkeys(_ASKED, _TEXT))
+_REQUEST = ("tenant", "subject", "operation", "request_key", "payload")
+requests = _table("ledger_requests", sequence=_INT, **dict.fromkeys(_REQUEST, _TEXT))
 # In an answer NULL: drawing failed, and was paid for. Of states the newest of every name, whose
 # `sequence` is the entry that holds its hash, as it is for the newest checkpoints.
 answers = _table("ledger_answers", sequence=_INT, answer=sa.LargeBinary)
@@ -106,7 +108,11 @@ _FUNCTION = """CREATE FUNCTION ledger_only_added_to() RETURNS trigger LANGUAGE p
 
 
 def _guard(dialect: str, name: str, verb: str, table: str, when: str = "") -> str:
-    """Against slips of a hand at a prompt; who wants to change the file can, and `verify` tells."""
+    """Return a trigger that stops changes.
+
+    It stops slips of a hand at a prompt. A person who wants to change the file can, and `verify`
+    finds it.
+    """
     if dialect == "sqlite":
         stop = "BEGIN SELECT RAISE(ABORT, 'a ledger is only added to'); END"
         when = f"WHEN {when} " if when else ""
@@ -118,14 +124,12 @@ def _guard(dialect: str, name: str, verb: str, table: str, when: str = "") -> st
 
 
 def _guards(dialect: str) -> tuple[str, ...]:
-    """Rows stay as they are, and nothing is refunded."""
-    fixed = (
-        _guard(dialect, f"{table}_{verb.lower()}", verb, table)
-        for verb, tables in _GUARDED.items()
-        for table in tables
-    )
-    refund = _guard(dialect, "ledger_refund", "UPDATE", "ledger_budgets", _REFUND)
-    return (*(() if dialect == "sqlite" else (_FUNCTION,)), *fixed, refund)
+    """Return triggers that keep rows as they are and refunds away."""
+    made = [] if dialect == "sqlite" else [_FUNCTION]
+    for verb, tables in _GUARDED.items():
+        made += [_guard(dialect, f"{table}_{verb.lower()}", verb, table) for table in tables]
+    made.append(_guard(dialect, "ledger_refund", "UPDATE", "ledger_budgets", _REFUND))
+    return tuple(made)
 
 
 _WORDS = {
@@ -134,47 +138,48 @@ _WORDS = {
 }
 
 
-def steps(dialect: str) -> tuple[tuple[str, ...], ...]:
-    """The statements of every step, oldest first; their number is the schema's version."""
+def statements(dialect: str) -> tuple[str, ...]:
+    """Return the statements that make all tables and guards, in order."""
     spelled = _WORDS[dialect]
-    made = tuple(table.format(**spelled) for table in _TABLES)
-    states = (
-        _STATES.format(**spelled),  # a state goes forward only
+    tables = [table.format(**spelled) for table in (*_TABLES, _STATES, _CHECKPOINTS)]
+    states_guards = (
         _guard(dialect, "ledger_states_delete", "DELETE", "ledger_states"),
         _guard(dialect, "ledger_states_back", "UPDATE", "ledger_states", _BACK),
     )
-    return made, _guards(dialect), states, (_CHECKPOINTS.format(**spelled),)
+    return (*tables, *_guards(dialect), *states_guards)
 
 
-STATES_SINCE = 3  # the version that brought kept states
+VERSION = 1
+"""Number of the tables' layout."""
 
 
-def migrate(connection: sa.Connection) -> None:
-    """Bring the tables to this version, in the caller's transaction. LedgerRefused if they were
-    made by a newer version."""
+def create_tables(connection: sa.Connection) -> None:
+    """Make the tables where there are none, in the caller's transaction.
+
+    Raises:
+        LedgerRefused: There are tables of another version.
+    """
+    if has_tables(connection):
+        return
     dialect = connection.dialect.name
-    wanted = steps(dialect)
-    done = version(connection)
-    if done == 0:
-        big = _WORDS[dialect]["big"]
-        connection.execute(
-            sa.text(f"CREATE TABLE IF NOT EXISTS ledger_schema (version {big} PRIMARY KEY)")
-        )
-    for number, statements in enumerate(wanted[done:], start=done + 1):
-        for statement in statements:
-            connection.exec_driver_sql(statement)
-        connection.execute(sa.insert(versions).values(version=number))
+    big = _WORDS[dialect]["big"]
+    connection.execute(sa.text(f"CREATE TABLE ledger_schema (version {big} PRIMARY KEY)"))
+    for statement in statements(dialect):
+        connection.exec_driver_sql(statement)
+    connection.execute(sa.insert(versions).values(version=VERSION))
 
 
-def version(connection: sa.Connection) -> int:
-    """Of the tables that are there; 0 where there are none. LedgerRefused if it is unknown."""
+def has_tables(connection: sa.Connection) -> bool:
+    """Say whether there are tables of this version.
+
+    Raises:
+        LedgerRefused: There are tables of another version.
+    """
     if not sa.inspect(connection).has_table(versions.name):
-        return 0
-    applied = sorted(connection.scalars(sa.select(versions.c.version)))
-    known = len(steps(connection.dialect.name))
-    if applied != list(range(1, len(applied) + 1)) or len(applied) > known:
+        return False
+    if list(connection.scalars(sa.select(versions.c.version))) != [VERSION]:
         raise LedgerRefused(
-            "This store was made by a newer version of tacit, or its list of versions is damaged. "
-            "It is not used. Install the version that wrote it."
+            "This store was made by another version of tacit, or its version is damaged. It is not "
+            "used. Install the version that wrote it."
         )
-    return len(applied)
+    return True

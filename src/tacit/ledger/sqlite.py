@@ -30,7 +30,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from tacit.errors import OutputError, TacitError
-from tacit.ledger.chain import sync_folder
+from tacit.ledger.heads import sync_folder
 from tacit.ledger.refusals import FAILED, LedgerFailed, LedgerHeld, LedgerRefused, LedgerUnavailable
 
 if TYPE_CHECKING:
@@ -42,15 +42,32 @@ OLDEST = (3, 37, 0)
 LINGERS = 1.0
 """Seconds after a commit in which the write-ahead log is emptied. Until then it also holds what
 later commits of that second replaced."""
-_ENDS_WITHIN = 30.0  # seconds that a disk may take for what has begun when the ledger is closed
-COPIED_AT_ONCE = 256  # pages of 4 KiB: a commit waits for so many
-_NETWORK = (
-    "9p", "afs", "beegfs", "ceph", "cifs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4",
-    "orangefs", "smb2", "smb3", "smbfs",
-)  # fmt: skip
-_LOOKS = {"locking_mode": "exclusive", "foreign_keys": 1, "cell_size_check": 1}
-_OWNS = {
-    **_LOOKS,  # the lock's mode before the journal's: then there is no shared memory
+_ENDS_WITHIN = 30.0
+"""Seconds that a disk may take for what has begun when the ledger is closed."""
+COPIED_AT_ONCE = 256
+"""Pages of 4 KiB that are copied at once: a commit waits for so many."""
+_NETWORK_FILE_SYSTEMS = frozenset(
+    [
+        "9p",
+        "afs",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "glusterfs",
+        "gpfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "orangefs",
+        "smb2",
+        "smb3",
+        "smbfs",
+    ]
+)
+_READER_SETTINGS = {"locking_mode": "exclusive", "foreign_keys": 1, "cell_size_check": 1}
+_OWNER_SETTINGS = {
+    **_READER_SETTINGS,  # the lock's mode before the journal's: then there is no shared memory
     "journal_mode": "wal",
     "synchronous": 2,  # each commit syncs the log
     "secure_delete": 1,  # a kept state that was replaced is overwritten with zeros
@@ -60,11 +77,16 @@ _OWNS = {
 
 
 def engine(path: Path, *, patience: float, owns: bool = True) -> Engine:
-    """One connection, whose settings were read back. patience: seconds that a thread waits for it.
+    """Make an engine of one connection, whose settings are read back.
 
-    owns: False leaves the file's kind of journal as it is, for who only looks.
-    LedgerRefused where the file system or the linked SQLite is not safe. LedgerHeld, at once, when
-    it is connected to while another process or another ledger of this one has the file.
+    Args:
+        path: The file.
+        patience: Seconds that a thread waits for the connection.
+        owns: Whether the file is taken for spending; False leaves its kind of journal as it is.
+
+    Raises:
+        LedgerRefused: The file system or the linked SQLite is not safe.
+        LedgerHeld: On connecting, at once, where another process or ledger has the file.
     """
     if sqlite3.sqlite_version_info < OLDEST:
         raise LedgerRefused(
@@ -73,62 +95,79 @@ def engine(path: Path, *, patience: float, owns: bool = True) -> Engine:
     check_local(path)
     made = create_engine(
         make_url("sqlite+pysqlite://").set(database=str(path)),
-        connect_args={"timeout": 0, "check_same_thread": False, "factory": _Owned},
+        connect_args={"timeout": 0, "check_same_thread": False, "factory": _OwnedConnection},
         paramstyle="named",
         pool_size=1,
         max_overflow=0,
         pool_timeout=patience,
     )
-    event.listen(made, "connect", lambda raw, _: _settle(raw, path, _OWNS if owns else _LOOKS))
+    event.listen(
+        made,
+        "connect",
+        lambda raw, _: _take_file(raw, path, _OWNER_SETTINGS if owns else _READER_SETTINGS),
+    )
     event.listen(made, "begin", _begin)
     return made
 
 
-class _Owned(sqlite3.Connection):
-    """Of the process that made it. A fork has a copy, and closing that would tidy up the files
-    under their owner's feet: there it is never closed."""
+class _OwnedConnection(sqlite3.Connection):
+    """A connection of the process that made it.
+
+    A fork has a copy, and closing that would tidy up the files under their owner's feet: there it
+    is never closed.
+    """
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._process = os.getpid()
         self._path: Path | None = None
-        self._left: tuple[int, ...] = ()
-        self._log: tuple[int, ...] = ()
+        self._file_facts: tuple[int, ...] = ()
+        self._log_facts: tuple[int, ...] = ()
         _ALL.add(self)
 
     def close(self) -> None:
         if os.getpid() == self._process:
             super().close()
 
-    def leaves(self, path: Path) -> None:
-        """The file is as this connection left it, and nobody else writes to it."""
-        self._path, self._left, self._log = path, _looks(path), _log_of(path)
+    def note_file(self, path: Path) -> None:
+        """Note how this connection left the file, to which no one else writes."""
+        self._path = path
+        self._file_facts = _file_facts(path)
+        self._log_facts = _log_facts(path)
 
-    def empty(self) -> None:
+    def empty_log(self) -> None:
         """Move what was committed into the file, sync that, and empty the write-ahead log."""
         self.check()
         try:
             self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         finally:
             if self._path is not None:
-                self._left = _looks(self._path)
+                self._file_facts = _file_facts(self._path)
 
     def check(self) -> None:
-        """Between two checkpoints the owner writes to its log alone. LedgerRefused where the file
-        was exchanged or written over, or its log was removed, which a lock does not prevent."""
+        """Refuse a file that another program changed.
+
+        Between two checkpoints the owner writes to its log alone.
+
+        Raises:
+            LedgerRefused: The file was exchanged or written over, or its log was removed, which a
+                lock does not prevent.
+        """
         if self._path is None:
             return
-        if (_looks(self._path), _log_of(self._path)) != (self._left, self._log):
+        is_same_file = _file_facts(self._path) == self._file_facts
+        if not is_same_file or _log_facts(self._path) != self._log_facts:
             raise LedgerRefused(
                 "The ledger's file or its log was exchanged or changed while it was open. It is "
                 "not used any more. Nothing was spent."
             )
 
 
-_ALL: WeakSet[_Owned] = WeakSet()
+_ALL: WeakSet[_OwnedConnection] = WeakSet()
 
 
-def _looks(path: Path) -> tuple[int, ...]:
+def _file_facts(path: Path) -> tuple[int, ...]:
+    """Return device, number, size and time of a file; nothing where there is none."""
     try:
         status = path.stat()
     except OSError:
@@ -136,24 +175,29 @@ def _looks(path: Path) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _log_of(path: Path) -> tuple[int, ...]:
-    """Which file the write-ahead log is: commits to one that was removed would be lost."""
-    return _looks(path.with_name(path.name + "-wal"))[:2]
+def _log_facts(path: Path) -> tuple[int, ...]:
+    """Return device and number of the write-ahead log: commits to a removed one would be lost."""
+    return _file_facts(path.with_name(path.name + "-wal"))[:2]
 
 
-def _leave() -> None:
-    """In a fork: what is not freed is not closed."""
+def _keep_open() -> None:
+    """Keep all connections in a fork: what is not freed is not closed."""
     for connection in list(_ALL):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
-os.register_at_fork(after_in_child=_leave)
+os.register_at_fork(after_in_child=_keep_open)
 
 
 def check_local(path: Path, mounts: str | None = None) -> None:
-    """LedgerRefused on a network file system, where locks and syncs mean less than they say.
+    """Refuse a network file system, where locks and syncs mean less than they say.
 
-    mounts: the text of /proc/self/mountinfo; read there if left out, unknown where there is none.
+    Args:
+        path: The ledger's file.
+        mounts: The text of /proc/self/mountinfo; None reads it, and nothing is known without one.
+
+    Raises:
+        LedgerRefused: The file is on a network or user-space file system.
     """
     if mounts is None:
         try:
@@ -161,7 +205,7 @@ def check_local(path: Path, mounts: str | None = None) -> None:
         except OSError:
             return
     kind = _kind_of(path.resolve(), mounts)
-    if kind in _NETWORK or kind.startswith("fuse."):
+    if kind in _NETWORK_FILE_SYSTEMS or kind.startswith("fuse."):
         raise LedgerRefused(
             f"The ledger's file is on a network or user-space file system ({kind}), whose locks "
             "and syncs cannot be relied on. Put it on a local disk, or use PostgreSQL."
@@ -169,8 +213,9 @@ def check_local(path: Path, mounts: str | None = None) -> None:
 
 
 def _kind_of(path: Path, mounts: str) -> str:
-    """The file system type of the deepest mount above `path`; of two on one place the later."""
-    deepest, kind = -1, ""
+    """Return the file system type of the deepest mount above `path`; of two alike the later."""
+    deepest = -1
+    kind = ""
     for line in mounts.splitlines():
         left, _, right = line.partition(" - ")
         words = left.split()
@@ -178,25 +223,30 @@ def _kind_of(path: Path, mounts: str) -> str:
             continue
         place = Path(words[4].replace("\\040", " "))
         if path.is_relative_to(place) and len(place.parts) >= deepest:
-            deepest, kind = len(place.parts), right.split()[0]
+            deepest = len(place.parts)
+            kind = right.split()[0]
     return kind
 
 
-def _settle(raw: _Owned, path: Path, settings: dict[str, Any]) -> None:
-    """Take the file. SQLAlchemy's connections begin by themselves; here `_begin` says how."""
+def _take_file(raw: _OwnedConnection, path: Path, settings: dict[str, Any]) -> None:
+    """Take the file with these settings.
+
+    SQLAlchemy's connections begin by themselves; here `_begin` says how.
+    """
     raw.isolation_level = None
     try:
         for name, value in settings.items():
             raw.execute(f"PRAGMA {name} = {value}")
-            if (found := raw.execute(f"PRAGMA {name}").fetchone()[0]) != value:
+            found = raw.execute(f"PRAGMA {name}").fetchone()[0]
+            if found != value:
                 raise LedgerRefused(
                     f"SQLite does not take the setting {name} = {value}, without which a power cut "
                     f"could lose spending (it says {found}). The ledger is not used."
                 )
         raw.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()  # now the lock is taken
-        if settings is _OWNS:
-            raw.empty()
-            raw.leaves(path)
+        if settings is _OWNER_SETTINGS:
+            raw.empty_log()
+            raw.note_file(path)
             try:  # SQLite overlooks a folder that could not be synced, and with it the log's name
                 sync_folder(path.parent)
             except OSError:
@@ -212,34 +262,43 @@ def _settle(raw: _Owned, path: Path, settings: dict[str, Any]) -> None:
 
 
 def _begin(connection: Connection) -> None:
+    """Begin a transaction, for reading or for writing."""
     reads = connection.get_execution_options().get("ledger_reads", False)
     if not reads:
-        cast("_Owned", connection.connection.driver_connection).check()
+        cast("_OwnedConnection", connection.connection.driver_connection).check()
     connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
 
-def empty(engine: Engine) -> None:
+def empty_write_ahead_log(engine: Engine) -> None:
+    """Move what was committed into the file, and empty the write-ahead log."""
     taken = engine.raw_connection()
     try:
-        cast("_Owned", taken.driver_connection).empty()
+        cast("_OwnedConnection", taken.driver_connection).empty_log()
     except sqlite3.Error as error:
         raise DBAPIError.instance(None, None, error, sqlite3.Error) from None
     finally:
         taken.close()
 
 
-def returned(engine: Engine) -> None:
-    """Wait for the connection, which another thread may use still: it is closed when it is back,
-    and the file is held until then."""
+def wait_for_connection(engine: Engine) -> None:
+    """Wait for the connection, which another thread may still use.
+
+    It is closed when it is back, and the file is held until then.
+    """
     if cast("QueuePool", engine.pool).checkedout():
         with suppress(SQLAlchemyError):  # nobody gave it back in time
             engine.raw_connection().close()
 
 
-def copy(engine: Engine, target: Path) -> None:
-    """The store as it is when the copy ends, in a new file of the plain kind. Commits go on between
-    its steps: SQLite writes what the copied connection changes into the copy as well. OutputError
-    if it cannot be written: then no file is left."""
+def copy_store(engine: Engine, target: Path) -> None:
+    """Copy the store, as it is when the copy ends, to a new file of the plain kind.
+
+    Commits go on between its steps: SQLite writes what the copied connection changes into the copy
+    as well.
+
+    Raises:
+        OutputError: The copy cannot be written; no file is left.
+    """
     taken = engine.raw_connection()
     source = cast("sqlite3.Connection", taken.driver_connection)
 
@@ -259,7 +318,7 @@ def copy(engine: Engine, target: Path) -> None:
 
 @contextmanager
 def new_file(target: Path) -> Iterator[Path]:
-    """A file beside the target, which gets its name when all of it is on disk."""
+    """Give a file next to the target, which gets its name when all of it is on disk."""
     if target.exists():
         raise OutputError(f"{target}: is there already. Name a new file.")
     part = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
@@ -278,44 +337,49 @@ def new_file(target: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-class Emptying:
+class LogEmptier:
     """Empties the write-ahead log a second after the first commit that it holds."""
 
     def __init__(self, empty: Callable[[], None]) -> None:
-        """empty: does it; LedgerUnavailable where it is to be tried again."""
+        """Name the function that does it; LedgerUnavailable where it is to be tried again."""
         self._empty = empty
-        self._lock, self._working = threading.Lock(), threading.Lock()
+        self._lock = threading.Lock()
+        self._working = threading.Lock()
         self._timer: threading.Timer | None = None
         self._ended = False
 
-    def grown(self) -> None:
-        """Call it after every commit."""
+    def note_commit(self) -> None:
+        """Take note of a commit: within a second the log will be emptied."""
         with self._lock:
             if self._timer is None and not self._ended:
-                self._timer = threading.Timer(LINGERS, self._due)
+                self._timer = threading.Timer(LINGERS, self._run)
                 self._timer.daemon = True
                 with suppress(RuntimeError):  # the interpreter is on its way out
                     self._timer.start()
 
     def end(self) -> None:
-        """Closing the file does it once more. What has begun comes to its end first: it would hold
-        the file, or take it again, when its next owner comes."""
+        """Stop, once work that has begun is done.
+
+        Otherwise it would hold the file, or take it again, when its next owner comes. Closing the
+        file empties the log once more.
+        """
         with self._lock:
-            self._ended, timer = True, self._timer
+            self._ended = True
+            timer = self._timer
         if timer is not None:
             timer.cancel()
         if self._working.acquire(timeout=_ENDS_WITHIN):
             self._working.release()
 
-    def _due(self) -> None:
+    def _run(self) -> None:
         with self._lock:
-            self._timer = None  # who commits from now on begins the next second
+            self._timer = None  # commits from now on begin the next second
         with self._working:
             try:
                 if not self._ended:
                     self._empty()
             except LedgerUnavailable as error:
                 if not isinstance(error, LedgerFailed):
-                    self.grown()
+                    self.note_commit()
             except TacitError:
                 pass  # the ledger has stopped, and says why

@@ -12,7 +12,7 @@ release.py         the order of the sums of lists, top to bottom
 release_stars.py   the order of the optional sums of stars
 usefulness.py      whether lists are expected to beat popularity
 fits.py            one fit as a fact, and what several cost together
-fitted.py          everything that a fit leaves, frozen
+fitted_lists.py    everything that a fit leaves, frozen
 scoring.py         scores and reasons for one person; batch_lists.py: lists for many
 files.py           model files; device_files.py: what devices read
 guarantees.py      cards

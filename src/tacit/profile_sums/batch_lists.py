@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings
 from tacit.profile_sums.catalogue import ItemSides
-from tacit.profile_sums.fitted import FittedLists
+from tacit.profile_sums.fitted_lists import FittedLists
 from tacit.profile_sums.people import PEOPLE_PER_BLOCK, people_between, read_profiles
 from tacit.profile_sums.scoring import score_items
 

@@ -1,4 +1,4 @@
-"""Which items a profile is read for and which items lists hold, from the public catalogue alone."""
+"""Context items, which profiles are read for, and target items, which lists hold: all public."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.stored import Given, known_of
+from tacit.data.stored_ratings import RatingsSource, catalogue_of
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.inputs import checked_ratings
 
@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class CatalogueChoices:
-    """Which items and metadata of the catalogue are used, by the names of `PrivateLists`."""
+    """Choices of items and metadata from the catalogue, by the names of `PrivateLists`."""
 
     source: str | Sequence[str] | None = None
     """Domains that people have rated in; None: every domain but the target."""
@@ -114,13 +114,13 @@ def like_threshold(scale: RatingScale, like_at: float | None) -> float:
     return scale.liked_from if like_at is None else float(like_at)
 
 
-def checked_catalogue(ratings: Given) -> Ratings:
+def checked_catalogue(ratings: RatingsSource) -> Ratings:
     """Items, metadata and scale of some ratings.
 
     Raises:
         DataError: these are no ratings, or one is off the scale.
     """
-    catalogue = known_of(ratings)
+    catalogue = catalogue_of(ratings)
     checked_ratings(catalogue)
     if not catalogue.scale.holds(catalogue.values).all():
         raise DataError("a rating is off the scale", expected=str(catalogue.scale))

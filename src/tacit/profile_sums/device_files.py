@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from tacit import container
 from tacit.privacy import Guarantee
 from tacit.profile_sums.device_format import MESSAGE, VERSION
-from tacit.profile_sums.fitted import FittedLists
+from tacit.profile_sums.fitted_lists import FittedLists
 from tacit.profile_sums.people import LIKE_TOLERANCE
 from tacit.profile_sums.release import TasteModel
 from tacit.profile_sums.scoring import POPULARITY_WEIGHT_OF_TOP_ITEMS
 from tacit.profile_sums.sums.top_items import TopItemsModel
-from tacit.recommenders.inputs import items_to_header
+from tacit.recommenders.headers import items_to_header
 
 _LARGEST_INT16 = 2**15 - 1
 

@@ -1,4 +1,4 @@
-"""What the sums of one fit cost: their noise multipliers and events.
+"""Cost of one fit's sums: their noise multipliers and events.
 
 Guarantee   All events are declared before the first sum. Their noise multipliers are the same
             whichever mode an earlier sum leads to; only what is asked may depend on earlier sums.

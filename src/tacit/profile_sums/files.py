@@ -15,20 +15,20 @@ from tacit.data.ratings import RatingScale
 from tacit.engine.profile_kernels.types import ProfileCentre
 from tacit.profile_sums.catalogue import CatalogueChoices
 from tacit.profile_sums.fits import fits_from_header, fits_to_header
-from tacit.profile_sums.fitted import FittedLists
+from tacit.profile_sums.fitted_lists import FittedLists
 from tacit.profile_sums.release import ReleasedLists, TasteModel
 from tacit.profile_sums.release_stars import StarModel
 from tacit.profile_sums.settings import Settings
 from tacit.profile_sums.sums.top_items import TopItemsModel
 from tacit.profile_sums.usefulness import Usefulness
-from tacit.recommenders.inputs import (
-    TAKEN,
-    finite,
+from tacit.recommenders.headers import (
     ids_from_header,
     items_to_header,
-    shaped,
+    read_array,
+    read_floats,
     titles_from_header,
 )
+from tacit.recommenders.public_facts import PUBLIC_FACTS
 
 Arrays = Mapping[str, NDArray[Any]]
 VERSION = 1
@@ -93,7 +93,7 @@ def fitted_from_parts(header: Mapping[str, Any], arrays: Arrays) -> FittedLists:
         feature_names=tuple(header["feature_names"]),
         titles=titles_from_header(header),
     )
-    if not set(fitted.assumed_public) <= set(TAKEN):
+    if not set(fitted.assumed_public) <= set(PUBLIC_FACTS):
         raise ValueError("it takes something unknown for public")
     if tuple(header["taken"]) != fitted.assumed_public:
         raise ValueError("what it takes for public is not what its fits do")
@@ -151,7 +151,7 @@ def _released_from_parts(
     header: Mapping[str, Any], arrays: Arrays, context: int, targets: int
 ) -> ReleasedLists:
     """Read the release of so many context and target items."""
-    means = finite(arrays, "means", targets)
+    means = read_floats(arrays, "means", targets)
     usefulness = Usefulness(**header["usefulness"])
     deviation, mode = float(header["deviation"]), header["mode"]
     if not math.isfinite(deviation):
@@ -170,21 +170,21 @@ def _released_from_parts(
 def _top_items_from_arrays(arrays: Arrays, context: int, targets: int) -> TopItemsModel:
     rows = _places(arrays, "context", context)
     columns = _places(arrays, "targets", targets)
-    return TopItemsModel(rows, columns, finite(arrays, "weights", len(rows), len(columns)))
+    return TopItemsModel(rows, columns, read_floats(arrays, "weights", len(rows), len(columns)))
 
 
 def _tastes_from_arrays(arrays: Arrays, context: int, targets: int) -> TasteModel:
-    mean = finite(arrays, "mean", None)
-    directions = finite(arrays, "directions", len(mean), None)
-    items = finite(arrays, "items", targets, directions.shape[1])
-    offsets = shaped(arrays, "feature_offsets", context + 1).astype(np.int64)
+    mean = read_floats(arrays, "mean", None)
+    directions = read_floats(arrays, "directions", len(mean), None)
+    items = read_floats(arrays, "items", targets, directions.shape[1])
+    offsets = read_array(arrays, "feature_offsets", context + 1).astype(np.int64)
     columns = _places(arrays, "feature_columns", len(mean)).astype(np.int32)
-    values = finite(arrays, "feature_values", len(columns))
+    values = read_floats(arrays, "feature_values", len(columns))
     if offsets[0] != 0 or offsets[-1] != len(columns) or (np.diff(offsets) < 0).any():
         raise ValueError("the features do not fit the list of items")
     features = sparse.csr_array((values, columns, offsets), shape=(context, len(mean)))
-    centre = ProfileCentre(finite(arrays, "damping", context), mean)
-    deviation = float(finite(arrays, "deviation", 1)[0])
+    centre = ProfileCentre(read_floats(arrays, "damping", context), mean)
+    deviation = float(read_floats(arrays, "deviation", 1)[0])
     return TasteModel(features, centre, directions, items, deviation)
 
 
@@ -199,19 +199,19 @@ def _stars_to_arrays(stars: StarModel) -> dict[str, NDArray[Any]]:
 
 def _stars_from_arrays(arrays: Arrays, targets: int, further_items: int) -> StarModel:
     """Read stars. further_items: context items of another domain, which may have stars, too."""
-    mean = float(finite(arrays, "star_mean", 1)[0])
-    effects = finite(arrays, "star_effects", None)
+    mean = float(read_floats(arrays, "star_mean", 1)[0])
+    effects = read_floats(arrays, "star_effects", None)
     items = len(effects)
     if items not in (targets, targets + further_items):
         raise ValueError("'star_effects' does not fit the list of items")
-    variances = finite(arrays, "star_variances", items)
+    variances = read_floats(arrays, "star_variances", items)
     if (variances <= 0).any():
         raise ValueError("'star_variances' has numbers that are not above 0")
-    return StarModel(mean, effects, finite(arrays, "star_loadings", items, None), variances)
+    return StarModel(mean, effects, read_floats(arrays, "star_loadings", items, None), variances)
 
 
 def _places(arrays: Arrays, name: str, below: int) -> NDArray[np.int64]:
-    places = shaped(arrays, name, None)
+    places = read_array(arrays, name, None)
     inside = not places.size or 0 <= places.min() <= places.max() < below
     if places.dtype.kind != "i" or not inside:
         raise ValueError(f"'{name}' does not fit the list of items")

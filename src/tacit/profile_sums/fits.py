@@ -36,7 +36,7 @@ class Fit:
     """Whether it stopped after its first sum, and so released nothing."""
 
     @classmethod
-    def new(cls, settings: Settings, assumed_public: Sequence[str] = ()) -> Fit:
+    def with_random_name(cls, settings: Settings, assumed_public: Sequence[str] = ()) -> Fit:
         """Name a fit that is about to be made."""
         noises = tuple(noise_multipliers(settings))
         return cls(secrets.token_hex(8), noises, tuple(assumed_public))
@@ -74,8 +74,8 @@ def total_epsilon(fits: Sequence[Fit], delta: float) -> float:
     return accountant.epsilon(delta)
 
 
-def assumed_public_by(fits: Sequence[Fit]) -> tuple[str, ...]:
-    """What any of the fits took for public, each once."""
+def list_assumed_public(fits: Sequence[Fit]) -> tuple[str, ...]:
+    """List what any of the fits took for public, each once."""
     names = [name for fit in fits for name in fit.assumed_public]
     return tuple(dict.fromkeys(names))
 

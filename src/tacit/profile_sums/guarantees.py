@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tacit.privacy import Adjacency, Basis, Guarantee, Trust
-from tacit.profile_sums.fits import Fit, assumed_public_by, total_epsilon
+from tacit.profile_sums.fits import Fit, list_assumed_public, total_epsilon
 from tacit.profile_sums.settings import Settings
-from tacit.recommenders.inputs import assumed, condition
+from tacit.recommenders.public_facts import describe_assumptions, describe_condition
 
 _UNIT = Adjacency("user", "add or remove")
 _NAME = "Private lists from noisy sums over people"
@@ -23,7 +23,7 @@ _LIFETIME = "each further fit on the same people costs more: 1 / sigma^2 adds up
 
 def card_before_fit(settings: Settings) -> Guarantee:
     """Card of one fit whose catalogue and scale are public."""
-    return card_of_fits((Fit.new(settings),), settings.delta)
+    return card_of_fits((Fit.with_random_name(settings),), settings.delta)
 
 
 def card_of_fits(fits: Sequence[Fit], delta: float, *, usefulness: str = "") -> Guarantee:
@@ -60,7 +60,7 @@ def card_without_noise() -> Guarantee:
 
 
 def _card_with_noise(fits: Sequence[Fit], delta: float, usefulness: str) -> Guarantee:
-    assumed_public = assumed_public_by(fits)
+    assumed_public = list_assumed_public(fits)
     epsilon = total_epsilon(fits, delta)
     sentence = (
         f"What all others get to see is ({epsilon:.6g}, {delta:g})-differentially private "
@@ -74,7 +74,7 @@ def _card_with_noise(fits: Sequence[Fit], delta: float, usefulness: str) -> Guar
             f" That is {len(fits)} fits together; the last one alone has epsilon "
             f"{last_epsilon:.6g}."
         )
-    sentence += condition(assumed_public)
+    sentence += describe_condition(assumed_public)
     if usefulness:
         sentence += f" {usefulness}"
     return Guarantee(
@@ -92,7 +92,7 @@ def _card_with_noise(fits: Sequence[Fit], delta: float, usefulness: str) -> Guar
         delta=delta,
         lifetime=f"{counted_fits}: {_LIFETIME}",
         assumptions=(
-            *assumed(
+            *describe_assumptions(
                 "the catalogue, its domains and metadata, and the scale of stars", assumed_public
             ),
             "item metadata were made without these people's ratings or events",

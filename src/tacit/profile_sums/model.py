@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tacit import container
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.stored import Given
+from tacit.data.stored_ratings import RatingsSource
 from tacit.errors import DataError
 from tacit.privacy import Guarantee
 from tacit.profile_sums import guarantees
@@ -19,7 +19,7 @@ from tacit.profile_sums.catalogue import CatalogueChoices
 from tacit.profile_sums.device_files import pack_device_file
 from tacit.profile_sums.files import fitted_from_parts, fitted_to_parts
 from tacit.profile_sums.fits import Fit
-from tacit.profile_sums.fitted import FittedLists, fit_lists, prepare_fit
+from tacit.profile_sums.fitted_lists import FittedLists, fit_lists, prepare_fit
 from tacit.profile_sums.people import read_history
 from tacit.profile_sums.release import ReleasedLists, describe_release
 from tacit.profile_sums.release_stars import StarModel
@@ -99,10 +99,10 @@ class PrivateLists(base.ItemRecommender):
 
     @property
     def choices(self) -> CatalogueChoices:
-        """Which items and metadata of the catalogue are used."""
+        """Choices of items and metadata from the catalogue."""
         return CatalogueChoices(self.source, self.target, self.domain, self.features)
 
-    def fit(self, ratings: Given, y: None = None) -> Self:
+    def fit(self, ratings: RatingsSource, y: None = None) -> Self:
         """Learn from everybody.
 
         Args:
@@ -114,7 +114,7 @@ class PrivateLists(base.ItemRecommender):
             ConfigError: the parameters do not fit them.
         """
         prepared = prepare_fit(ratings, self.settings, self.choices)
-        new_fit = Fit.new(prepared.settings, prepared.assumed_public)
+        new_fit = Fit.with_random_name(prepared.settings, prepared.assumed_public)
         self._hold(fit_lists(prepared, (new_fit,), None), prepared.catalogue)
         return self
 
@@ -163,7 +163,7 @@ class PrivateLists(base.ItemRecommender):
             left_out=left_out,
             candidates=candidates,
         )
-        return best.named(self.titles_)
+        return best.with_titles(self.titles_)
 
     def recommend_many(self, histories: Sequence[Likes], *, n: int = 10) -> list[Recommendations]:
         """A list for each history, in their order; `user_id` is its place."""
@@ -199,7 +199,7 @@ class PrivateLists(base.ItemRecommender):
         profile = self.fitted_.profile(own)
         scores = personal_scores(profile, self.released_, self.settings_)[0]
         best = base.top_n(scores, self.item_ids_, n=n, user=None, left_out=own, candidates=None)
-        return best.named(self.titles_)
+        return best.with_titles(self.titles_)
 
     def explain(
         self, item: Any, user: Any = None, *, history: Likes | None = None, n: int = 3
@@ -246,8 +246,8 @@ class PrivateLists(base.ItemRecommender):
         return (card,)
 
     def summary(self) -> str:
-        """What the fit found about the use of lists, from released numbers alone."""
-        self._fitted()
+        """Say whether lists are useful, from released numbers alone."""
+        self._require_fitted()
         return describe_release(self.released_)
 
     __getstate__ = base.without_people
@@ -258,7 +258,7 @@ class PrivateLists(base.ItemRecommender):
 
     def parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Header of the model file, and its arrays."""
-        self._fitted()
+        self._require_fitted()
         return fitted_to_parts(self.fitted_)
 
     @classmethod
@@ -281,7 +281,7 @@ class PrivateLists(base.ItemRecommender):
         return model
 
     def _own_rows(self, user: Any, history: Likes | None) -> History:
-        self._fitted()
+        self._require_fitted()
         if history is not None:
             return read_history(history, self.scale_, self.item_ids_)
         return self.people_.history(user) if self.people_ is not None else {}

@@ -1,4 +1,4 @@
-"""What one person contributes to the sums: rows of context items, and likes among target items.
+"""One person's contribution to the sums: rows of context items, and likes among target items.
 
 Every number of a person's profile is made from that person's own rows and public values, so that it
 is the same alone and among others.
@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.stored import Given, StoredRatings
+from tacit.data.stored_ratings import RatingsSource, StoredRatings
 from tacit.engine.profile_kernels.types import Profiles
 from tacit.profile_sums.catalogue import ItemSides
 from tacit.recommenders.base import History
-from tacit.recommenders.inputs import check_kind, checked_history, checked_ids
+from tacit.recommenders.inputs import check_id_type, checked_history, checked_ids
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -107,7 +107,9 @@ People = Profiles | StoredProfiles
 """The people of a sum; `total(add)` gives it."""
 
 
-def read_people(ratings: Given, sides: ItemSides, threshold: float, other_weight: float) -> People:
+def read_people(
+    ratings: RatingsSource, sides: ItemSides, threshold: float, other_weight: float
+) -> People:
     """Read everybody's profile, in memory or where the rows are stored; as `read_profiles`."""
     read = partial(read_profiles, sides=sides, threshold=threshold, other_weight=other_weight)
     if isinstance(ratings, StoredRatings):
@@ -115,7 +117,9 @@ def read_people(ratings: Given, sides: ItemSides, threshold: float, other_weight
     return read(ratings)
 
 
-def total_over_ratings(ratings: Given, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
+def total_over_ratings(
+    ratings: RatingsSource, add: Callable[[Ratings], NDArray[Any]]
+) -> NDArray[Any]:
     """Sum of `add(block)` over all blocks of people: PRIVATE."""
     return ratings.total(add) if isinstance(ratings, StoredRatings) else add(ratings)
 
@@ -153,7 +157,7 @@ def read_history(
     if isinstance(history, str | Mapping) or not isinstance(history, Iterable):
         return checked_history(history, ids, scale)
     likes = checked_ids(history, "history")
-    check_kind(likes, ids)
+    check_id_type(likes, ids)
     return dict.fromkeys(likes, scale.maximum)
 
 

@@ -1,4 +1,4 @@
-"""From everybody's profiles to the release: the order of the sums, and the mode chosen in between.
+"""The release: the order of the sums, top to bottom, and the mode chosen in between.
 
 Source       Gaussian differential privacy: Dong, Roth, Su (2022); discrete noise: Canonne, Kamath,
              Steinke (NeurIPS 2020).

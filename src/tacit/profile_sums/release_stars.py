@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.columns import RatingScale
-from tacit.data.stored import Given
+from tacit.data.stored_ratings import RatingsSource
 from tacit.profile_sums.catalogue import ItemSides, checked_catalogue
 from tacit.profile_sums.events import combined_noise
 from tacit.profile_sums.features import FeatureTables
@@ -44,7 +44,7 @@ _VARIANCE_OF_FEW = 0.2
 
 @dataclass(frozen=True, eq=False)
 class StarModel:
-    """What a person's stars are predicted from."""
+    """Released means and factors from which a person's stars are predicted."""
 
     mean: float
     """Mean of people's means, in stars."""
@@ -87,7 +87,7 @@ class StarModel:
 
 
 def release_stars(
-    ratings: Given,
+    ratings: RatingsSource,
     sides: ItemSides,
     features: FeatureTables | None,
     noises: Sequence[float],

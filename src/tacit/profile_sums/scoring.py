@@ -75,7 +75,7 @@ def _cut_factor(tastes: Floats, settings: Settings) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ScoreParts:
-    """What makes up one item's score beyond popularity."""
+    """Parts of one item's score beyond popularity."""
 
     items: Ints
     """(n,) places of context items."""

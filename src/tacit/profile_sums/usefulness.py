@@ -28,7 +28,7 @@ LEAST_GAIN = 0.02
 
 @dataclass(frozen=True)
 class Usefulness:
-    """What a release says about its own lists."""
+    """Figures of a release about its own lists."""
 
     people: float
     """Noisy number of people."""

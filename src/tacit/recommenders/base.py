@@ -1,18 +1,10 @@
-"""What every recommender offers, how scores become a list, and which visits wait for an answer.
-
-Answers  Each visit is learned once, or never: it is charged for entering the sums once.
-Memory   A byte for each of the last `KEPT` visits. An answer that comes after as many more visits
-         is not learned: by then a first one and a second one cannot be distinguished.
-Privacy  Numbers of visits are public time. Whether a visit was answered decides whether that answer
-         is learned, and nothing else.
-"""
+"""The role of a recommender, and how scores become a list."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol, Self
@@ -21,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings
-from tacit.errors import ConfigError, NotFittedError, PrivacyError
+from tacit.errors import ConfigError, NotFittedError
 from tacit.privacy import Guarantee
 from tacit.recommenders.inputs import checked_history, checked_ids, checked_n
 from tacit.views import table
@@ -29,24 +21,29 @@ from tacit.views import table
 Floats = NDArray[np.float64]
 History = Mapping[Any, float]
 """One person's own ratings: item id to stars."""
+HistoryTimes = Mapping[Any, int]
+"""When one person rated each item of a history: item id to seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """One line of a list. rank: from 1; score: predicted stars, or what the list is ranked by."""
+    """One line of a list."""
 
     user_id: Any
     item_id: Any
     score: float
+    """Predicted stars, or the number that the list is ranked by."""
     rank: int
+    """From 1."""
 
 
 @dataclass(frozen=True)
 class Recommendations:
-    """A list for one person, best first. titles: of its items, by id, where they are known."""
+    """A list for one person, best first."""
 
     rows: tuple[Recommendation, ...]
     titles: Mapping[Any, str] = field(default_factory=dict, compare=False)
+    """Title of an item by its id, where it is known."""
 
     def __iter__(self) -> Iterator[Recommendation]:
         return iter(self.rows)
@@ -63,25 +60,31 @@ class Recommendations:
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns user_id, item_id, score, rank, and title where known, for a data frame."""
-        names = ("user_id", "item_id", "score", "rank")
-        columns = {name: [getattr(row, name) for row in self.rows] for name in names}
-        titles = {"title": [self.titles.get(row.item_id) for row in self.rows]}
-        return columns | (titles if self.titles else {})
+        columns: dict[str, list[Any]] = {
+            "user_id": [row.user_id for row in self.rows],
+            "item_id": [row.item_id for row in self.rows],
+            "score": [row.score for row in self.rows],
+            "rank": [row.rank for row in self.rows],
+        }
+        if self.titles:
+            columns["title"] = [self.titles.get(row.item_id) for row in self.rows]
+        return columns
 
-    def named(self, titles: Mapping[Any, str]) -> Recommendations:
-        """The same list with the titles of its items."""
+    def with_titles(self, titles: Mapping[Any, str]) -> Recommendations:
+        """Copy the list, with the titles of its items."""
         known = {row.item_id: titles[row.item_id] for row in self.rows if row.item_id in titles}
         return Recommendations(self.rows, known)
 
     def __repr__(self) -> str:
-        lines = (f"{row.rank:>4}  {row.score:>8.3f}  {self._shown(row)}" for row in self.rows)
-        return "\n".join(["rank     score  item", *lines])
+        lines = [f"{row.rank:>4}  {row.score:>8.3f}  {self._label(row)}" for row in self.rows]
+        lines.insert(0, "rank     score  item")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = ((row.rank, self._shown(row), row.score) for row in self.rows)
+        rows = ((row.rank, self._label(row), row.score) for row in self.rows)
         return table("Recommendations", ("rank", "item", "score"), rows)
 
-    def _shown(self, row: Recommendation) -> str:
+    def _label(self, row: Recommendation) -> str:
         title = self.titles.get(row.item_id)
         return str(row.item_id) if title is None else f"{title} ({row.item_id})"
 
@@ -94,7 +97,8 @@ class Recommender(Protocol):
     people: after loading, give the history.
     """
 
-    def fit(self, ratings: Ratings) -> Recommender: ...
+    def fit(self, ratings: Ratings) -> Recommender:
+        """Learn from everybody's ratings."""
 
     def recommend(
         self,
@@ -104,20 +108,26 @@ class Recommender(Protocol):
         n: int = 10,
         exclude: Collection[Any] = (),
         candidates: Collection[Any] | None = None,
-    ) -> Recommendations: ...
+    ) -> Recommendations:
+        """Recommend the n best items, for a known `user` or for any `history`."""
 
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
     ) -> Floats:
         """(len(items),) predicted stars or scores."""
 
-    def guarantees(self) -> tuple[Guarantee, ...]: ...
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """Cards of what the fit promises; none where no privacy is promised."""
 
-    def save(self, path: str | Path) -> None: ...
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file."""
 
 
 class Parameters:
-    """The constructor's arguments as scikit-learn has them. Each is an attribute of that name."""
+    """The constructor's arguments as scikit-learn has them: each is an attribute of that name.
+
+    So they are read and set by name here, and nowhere else.
+    """
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
@@ -125,11 +135,11 @@ class Parameters:
         return {each.name: each.default for each in parameters}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Name and value of each; deep has no effect."""
+        """Name and value of each argument; deep has no effect."""
         return {name: getattr(self, name) for name in self._defaults()}
 
     def set_params(self, **parameters: Any) -> Self:
-        """Change some of them for the next `fit`; ConfigError for another name."""
+        """Change some arguments for the next `fit`; ConfigError for another name."""
         for name, value in parameters.items():
             if name not in self._defaults():
                 own, known = type(self).__name__, ", ".join(self._defaults())
@@ -138,16 +148,19 @@ class Parameters:
         return self
 
     def __repr__(self) -> str:
-        """What differs from the defaults; nothing that was learned."""
-        usual = self._defaults()
-        given = {name: value for name, value in self.get_params().items() if value != usual[name]}
-        return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in given.items())})"
+        """Arguments that differ from the defaults; nothing that was learned."""
+        defaults = self._defaults()
+        arguments = []
+        for name, value in self.get_params().items():
+            if value != defaults[name]:
+                arguments.append(f"{name}={value!r}")
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
     def _repr_html_(self) -> str:
-        """Parameters, and what a fitted model guarantees; nothing that was learned of a person."""
+        """Parameters, and the cards of a fitted model; nothing that was learned of a person."""
         rows: list[tuple[object, object]] = list(self.get_params().items())
-        cards = self.guarantees() if hasattr(self, "item_ids_") else ()
-        rows += [(card.first_line, card.sentence) for card in cards]
+        if hasattr(self, "item_ids_"):
+            rows += [(card.first_line, card.sentence) for card in self.guarantees()]
         return table(type(self).__name__, (), rows)
 
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -157,12 +170,20 @@ class Parameters:
 
 def without_people(model: Any) -> dict[str, Any]:
     """State of a pickle or a copy that holds no person, as files do: a class's `__getstate__`."""
-    return {name: what for name, what in vars(model).items() if name != "people_"}
+    state: Any = object.__getstate__(model)
+    return {name: value for name, value in state.items() if name != "people_"}
 
 
 class ItemRecommender(Parameters):
-    """Scores all items for one history at a time. A subclass sets `item_ids_` in `fit`, may set
-    `people_` (ratings of known people), and implements `_score`."""
+    """A recommender that scores all items for one history at a time.
+
+    A subclass sets `item_ids_` in `fit`, may set `people_`, and implements `_score`.
+
+    Attributes:
+        item_ids_: Ids that lists are made of.
+        titles_: Title of an item by its id, where it is known.
+        people_: Ratings of known people; None for a model from a file.
+    """
 
     item_ids_: Column
     titles_: Mapping[Any, str] = MappingProxyType({})
@@ -182,13 +203,25 @@ class ItemRecommender(Parameters):
         exclude: Collection[Any] = (),
         candidates: Collection[Any] | None = None,
     ) -> Recommendations:
-        """The n best items not in the history or `exclude`, among `candidates` if given."""
+        """Recommend the n best items that are not in the history.
+
+        Args:
+            user: One of those fitted to, who is known until the model is saved.
+            history: Item id to stars; None: what is known of `user`.
+            n: Length of the list.
+            exclude: Ids to leave out, too.
+            candidates: Ids to choose from; None: all.
+        """
         own = self._history(user, history)
-        scores, left_out = self._score(own), {*own, *checked_ids(exclude, "exclude")}
-        chosen = top_n(
-            scores, self.item_ids_, n=n, user=user, left_out=left_out, candidates=candidates
+        best = top_n(
+            self._score(own),
+            self.item_ids_,
+            n=n,
+            user=user,
+            left_out={*own, *checked_ids(exclude, "exclude")},
+            candidates=candidates,
         )
-        return chosen.named(self.titles_)
+        return best.with_titles(self.titles_)
 
     def predict(
         self, items: Sequence[Any], user: Any = None, *, history: History | None = None
@@ -200,13 +233,14 @@ class ItemRecommender(Parameters):
         """(n_items,) score of every item for a person with this history."""
         raise NotImplementedError
 
-    def _fitted(self) -> None:
+    def _require_fitted(self) -> None:
+        """Raise NotFittedError before `fit`."""
         if not hasattr(self, "item_ids_"):
             name = type(self).__name__
             raise NotFittedError(f"This {name} is not fitted. Call fit(ratings) first.")
 
     def _history(self, user: Any, history: History | None) -> History:
-        self._fitted()
+        self._require_fitted()
         if history is not None:
             return checked_history(history, self.item_ids_)
         return self.people_.history(user) if self.people_ is not None else {}
@@ -221,60 +255,29 @@ def top_n(
     left_out: Collection[Any],
     candidates: Collection[Any] | None,
 ) -> Recommendations:
-    """Rank by score, ties by item order; unknown ids in `left_out`, `candidates` are ignored."""
+    """Rank items by score, ties by item order.
+
+    Args:
+        scores: (items,)
+        item_ids: (items,)
+        n: Length of the list.
+        user: Id of the person, for the lines of the list.
+        left_out: Ids that are not listed; unknown ones are ignored.
+        candidates: Ids that may be listed; None: all; unknown ones are ignored.
+    """
     ids, n, unwanted = item_ids.tolist(), checked_n(n), set(left_out)
-    wanted = None if candidates is None else set(checked_ids(candidates, "candidates"))
-    allowed = (
-        number
-        for number in np.argsort(-scores, kind="stable").tolist()
-        if ids[number] not in unwanted and (wanted is None or ids[number] in wanted)
-    )
-    best = enumerate(islice(allowed, n), 1)
-    rows = (Recommendation(user, ids[at], float(scores[at]), rank) for rank, at in best)
+    allowed = None if candidates is None else set(checked_ids(candidates, "candidates"))
+    rows: list[Recommendation] = []
+    for place in np.argsort(-scores, kind="stable").tolist():
+        if len(rows) == n:
+            break
+        item = ids[place]
+        if item not in unwanted and (allowed is None or item in allowed):
+            rows.append(Recommendation(user, item, float(scores[place]), len(rows) + 1))
     return Recommendations(tuple(rows))
 
 
 def pick(scores: Floats, item_ids: Column, items: Sequence[Any]) -> Floats:
     """(len(items),) scores of some items by id, NaN where unknown."""
-    known = dict(zip(item_ids.tolist(), scores.tolist(), strict=True))
-    return np.array([known.get(item, np.nan) for item in items], dtype=float)
-
-
-KEPT = 1 << 16
-
-
-class Unanswered:
-    """Visits are numbered from 0 on, by their learner's `arrivals`."""
-
-    def __init__(self) -> None:
-        self._waits = np.zeros(KEPT, dtype=np.bool_)
-
-    @property
-    def waiting(self) -> NDArray[np.bool_]:
-        """(KEPT,) whether a visit waits, by its number modulo `KEPT`; a copy."""
-        return self._waits.copy()
-
-    def resume(self, waiting: NDArray[np.bool_]) -> None:
-        """Go on from what `waiting` was."""
-        self._waits = waiting.copy()
-
-    def begin_one(self, number: int) -> None:
-        self._waits[number % KEPT] = True
-
-    def end_one(self, number: int | None, arrivals: int) -> bool:
-        """Whether its answer is learned: False if it comes too late. PrivacyError: a second one."""
-        if number is None or not 0 <= number < arrivals:
-            raise PrivacyError(
-                "This choice is none of a visit here: only what select gave is answered, to the "
-                "learner that gave it, and settle needs to know whose place it takes. Nothing was "
-                "learned."
-            )
-        if number < arrivals - KEPT:
-            return False
-        if not self._waits[number % KEPT]:
-            raise PrivacyError(
-                "This visit was answered already: learned again, it would be charged twice. "
-                "Nothing was learned."
-            )
-        self._waits[number % KEPT] = False
-        return True
+    score_of = dict(zip(item_ids.tolist(), scores.tolist(), strict=True))
+    return np.array([score_of.get(item, np.nan) for item in items], dtype=float)

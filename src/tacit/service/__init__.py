@@ -1,21 +1,17 @@
 """The service: private recommendation over HTTP, started by `tacit serve`.
 
-    app = create_app(Service.open(Settings(folder=Path("shop"))))
+    app = create_app(open_service(Settings(folder=Path("shop"))))
 
-One file for one concern: who may ask (keys, access), what is refused (http_bodies, middleware),
-what is stored before it is answered (idempotency), what is served (deployment), and in `resources/`
-the nouns of the interface, each with a router.
+One file for one concern, in the order in which a request meets them: `http_protocol` (bytes of a
+connection), `middleware` (every request), `keys` and `limits` (who asks, how often), `http_bodies`
+and `strict_json` (what is read), `operations` and `access` (routes and their roles), `resources/`
+(the nouns of the interface), `idempotency` and `commits` (what is stored before it is answered),
+`problems` (refusals). What is served: `served_things`, `deployment`, `served_models`, `kinds`. How
+it runs: `settings`, `service`, `application`, `processes`.
 """
 
-from importlib.util import find_spec
-
-from tacit.errors import MissingExtra
-
-if find_spec("fastapi") is None or find_spec("sqlalchemy") is None:
-    raise MissingExtra("fastapi", "service")
-
-from tacit.service.deployment import Service
-from tacit.service.serving import create_app
-from tacit.service.settings import Settings
-
-__all__ = ["Service", "Settings", "create_app"]
+from tacit.service import required_packages as required_packages  # first: it names what is missing
+from tacit.service.application import create_app as create_app
+from tacit.service.kinds import open_service as open_service
+from tacit.service.service import Service as Service
+from tacit.service.settings import Settings as Settings

@@ -1,4 +1,4 @@
-"""Changes that share a commit: who comes first waits some milliseconds for the others.
+"""Changes that share a commit: the first of a group waits some milliseconds for the others.
 
 A commit costs two syncs of a disk, and of the processor as much as several changes, however many it
 has. So a group of changes is gathered on the loop, without a thread for each, and is handed to the
@@ -17,94 +17,113 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from tacit.ledger import Ledger, Release
-from tacit.ledger.spending import Spending
+from tacit.ledger.transactions import SpendRequest
 from tacit.service import problems
 
-LARGEST = 64  # changes in one commit
-DELAY = 0.02  # seconds that the first of a group waits for others, at most
-TOGETHER = 0.2
-"""Share of the changes that found another one in hand, from which on waiting is worth it: a client
-that asks one thing after the other is never waited for."""
-_OF = 16  # changes that the share and the mean time between changes are of, about
-_LONGEST = 1.0
+MOST_CHANGES = 64
+"""Changes in one commit."""
+MOST_DELAY = 0.02
+"""Seconds that the first change of a group waits for others."""
+OVERLAP_TO_WAIT = 0.2
+"""Share of changes that came while others were in progress, from which on waiting is worth it. A
+client that sends one request after the other is never waited for."""
+SMOOTHING_WINDOW = 16
+"""Number of changes over which that share and the mean interval are averaged, about."""
+MOST_INTERVAL = 1.0
 """Seconds between two changes, at most, in that mean: after a pause the past does not count."""
 
-UNTIL: ContextVar[float] = ContextVar("UNTIL")
-"""In the loop's time, how long the request waits whose operation runs."""
+REQUEST_DEADLINE: ContextVar[float] = ContextVar("REQUEST_DEADLINE")
+"""The loop's time until which the request waits whose operation runs."""
 
 
 @dataclass
 class _Change:
-    spending: Spending
-    until: float
-    due: float
-    answer: asyncio.Future[Release]
+    """A change that waits for its commit. Times are the loop's."""
+
+    spending: SpendRequest
+    deadline: float
+    """When its request is answered without it."""
+    commit_at: float
+    """When its commit starts, if it is the first of a group."""
+    outcome: asyncio.Future[Release]
 
 
-class Commits:
-    """Of one ledger, on one loop."""
+class CommitQueue:
+    """The changes of one ledger that wait for a commit, on one loop."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._thread = ThreadPoolExecutor(1, "commits")
-        self._waiting: list[_Change] = []
+        self._queue: list[_Change] = []
         self._task: asyncio.Task[None] | None = None
         self._closed = False
-        self._last = float("-inf")
-        self._between = _LONGEST
-        self._together = 0.0
+        self._last_arrival = float("-inf")
+        self._mean_interval = MOST_INTERVAL
+        self._overlap = 0.0
 
     def close(self) -> None:
-        """What was not begun does not begin."""
+        """Start no further commit."""
         self._closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def release(self, spending: Spending) -> Release:
-        """As `Ledger.release`, in a commit with others. What has not begun when the request's time
-        is over does not begin."""
+    async def release(self, spending: SpendRequest) -> Release:
+        """Do what `Ledger.release` does, in a commit with others.
+
+        Raises:
+            Problem: Status 503; the request's time was over before the commit started, and nothing
+                was stored.
+        """
         loop = asyncio.get_running_loop()
-        until = UNTIL.get(float("inf"))
-        change = _Change(spending, until, self._due(loop.time(), until), loop.create_future())
-        self._waiting.append(change)
+        deadline = REQUEST_DEADLINE.get(float("inf"))
+        commit_at = self._commit_time(loop.time(), deadline)
+        change = _Change(spending, deadline, commit_at, loop.create_future())
+        self._queue.append(change)
         if self._task is None:
             self._task = loop.create_task(self._commit_all())
-        return await change.answer
+        return await change.outcome
 
-    def _due(self, now: float, until: float) -> float:
-        """When a change that comes now asks for its commit, if it is the first. It never waits
-        for as much as half of the time that its request has."""
-        in_hand = self._task is not None
-        self._together += (in_hand - self._together) / _OF
-        self._between += (min(now - self._last, _LONGEST) - self._between) / _OF
-        self._last = now
-        expected = self._between <= DELAY and self._together >= TOGETHER
-        return now + min(DELAY, (until - now) / 2) if expected else now
+    def _commit_time(self, now: float, deadline: float) -> float:
+        """The time at which a change that comes now starts its commit, if it is first in its group.
+
+        It never waits for as much as half of the time that its request has.
+        """
+        overlaps = self._task is not None
+        interval = min(now - self._last_arrival, MOST_INTERVAL)
+        self._overlap += (overlaps - self._overlap) / SMOOTHING_WINDOW
+        self._mean_interval += (interval - self._mean_interval) / SMOOTHING_WINDOW
+        self._last_arrival = now
+        if self._mean_interval > MOST_DELAY or self._overlap < OVERLAP_TO_WAIT:
+            return now
+        return now + min(MOST_DELAY, (deadline - now) / 2)
 
     async def _commit_all(self) -> None:
-        """One group after the other, as long as changes wait."""
+        """Commit one group after the other until no change waits."""
         loop = asyncio.get_running_loop()
-        while self._waiting:
-            await asyncio.sleep(self._waiting[0].due - loop.time())
-            group, self._waiting = self._waiting[:LARGEST], self._waiting[LARGEST:]
-            for one in group:
-                if one.until <= loop.time() and not one.answer.done():
-                    one.answer.set_exception(problems.not_now(problems.LATE))
-            await self._commit([one for one in group if not one.answer.done()])
+        while self._queue:
+            await asyncio.sleep(self._queue[0].commit_at - loop.time())
+            group = self._queue[:MOST_CHANGES]
+            self._queue = self._queue[MOST_CHANGES:]
+            for change in group:
+                if change.deadline <= loop.time() and not change.outcome.done():
+                    change.outcome.set_exception(problems.retry_later(problems.LATE))
+            await self._commit([change for change in group if not change.outcome.done()])
         self._task = None
 
     async def _commit(self, group: list[_Change]) -> None:
-        asked = [one.spending for one in group]
+        """Commit one group, and tell each change its outcome."""
+        spendings = [change.spending for change in group]
         loop = asyncio.get_running_loop()
         outcomes: list[Release | BaseException]
         try:
-            outcomes = [*await loop.run_in_executor(self._thread, self._ledger.release_all, asked)]
+            releases = await loop.run_in_executor(self._thread, self._ledger.release_all, spendings)
+            outcomes = list(releases)
         except (Exception, asyncio.CancelledError) as error:
-            failure = problems.not_now(problems.UNAVAILABLE) if self._closed else error
+            failure = problems.retry_later(problems.UNAVAILABLE) if self._closed else error
             outcomes = [failure] * len(group)
-        for one, outcome in zip(group, outcomes, strict=True):
-            if one.answer.done():
+        for change, outcome in zip(group, outcomes, strict=True):
+            if change.outcome.done():
                 continue
             if isinstance(outcome, BaseException):
-                one.answer.set_exception(outcome)
+                change.outcome.set_exception(outcome)
             else:
-                one.answer.set_result(outcome)
+                change.outcome.set_result(outcome)

@@ -1,4 +1,4 @@
-"""Answers that are stored before they are given: the one way in which anything is changed.
+"""Answers that are stored before they are sent: the one way in which anything is changed.
 
 A request that changes something carries an Idempotency-Key. Its charge, its draw, its new state and
 its answer are one transaction of the ledger; a retry gets the same bytes and pays nothing.
@@ -11,8 +11,8 @@ What is stored for ever is bounded: by the budget that it is charged to, or by h
 may change in a day. Beyond that nothing is asked of the ledger, so a refusal does not grow it.
 
 The log keeps the SHA-256 of every state too. Anyone who knows the state before could try out what
-the next person said until the hash fits. So each state begins with fresh random bytes, which are
-written over by the next: after that no old hash can be tried against anything.
+the next person said until the hash fits. So each state begins with fresh random bytes, its salt,
+which the next state writes over: after that no old hash can be tried against anything.
 """
 
 from __future__ import annotations
@@ -27,163 +27,182 @@ from fastapi import Response
 
 from tacit.errors import TacitError
 from tacit.ledger import Charge, DrawFailed, Release, Request
-from tacit.ledger.spending import Spending
+from tacit.ledger.transactions import SpendRequest
 from tacit.randomness import Source
 from tacit.service import problems
-from tacit.service.deployment import Service
+from tacit.service.http_bodies import JSON
 from tacit.service.keys import Caller, Role
+from tacit.service.service import Service
 
-SALT = 16  # random bytes at the start of an answer, and of a state that is one person's alone
-_LONGEST = 128
-MOST_STORED = 256 * 1024
-"""Bytes of an answer: it is stored for as long as the ledger. No operation comes near it by what
-its request may hold; one that does changes nothing, and says so to every retry."""
+SALT_BYTES = 16
+"""Random bytes at the start of an answer, and of a state that is one person's alone."""
+MOST_STORED_BYTES = 256 * 1024
+"""Length of the longest answer: it is stored for as long as the ledger. No operation comes near it
+by what its request may hold; one that does changes nothing, and says so to every retry."""
+_MOST_STATE_NAME = 128
+"""Characters of a state's name in the ledger, with the tenant's name."""
+_WORD_BYTES = 8
 _TOO_LARGE = "The answer to this is too large to be stored. Ask for less."
-OCTETS = "application/octet-stream"
-JSON = "application/json"
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What is answered, now and to every retry: also a refusal, if it depends on the state."""
+    """An answer, sent now and to every retry: also a refusal, if it depends on the state."""
 
     status: int
     media_type: str
     body: bytes
 
     def encode(self) -> bytes:
+        """Write the answer as it is stored."""
         return f"{self.status} {self.media_type}\n".encode("ascii") + self.body
 
     @classmethod
     def decode(cls, data: bytes) -> Reply:
+        """Read what `encode` wrote."""
         head, _, body = data.partition(b"\n")
         status, _, media_type = head.decode("ascii").partition(" ")
         return cls(int(status), media_type, body)
 
-    def response(self, *, repeated: bool = False) -> Response:
-        headers = {"Idempotency-Replayed": "true"} if repeated else None
+    def response(self, *, is_repeated: bool = False) -> Response:
+        """The HTTP response; a repeated one says so in a header."""
+        headers = {"Idempotency-Replayed": "true"} if is_repeated else None
         return Response(
             self.body, status_code=self.status, media_type=self.media_type, headers=headers
         )
 
 
 def reply(content: Any, status: int = 200) -> Reply:
-    """Content as JSON, in one spelling."""
+    """An answer whose body is JSON, in one spelling."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
     return Reply(status, JSON, text.encode("ascii"))
 
 
 def refusal(status: int, detail: str, kind: str | None = None) -> Reply:
-    """A problem that is stored like any answer."""
-    text = json.dumps(problems.body(status, detail, kind), separators=(",", ":"))
+    """A problem that is stored like any answer; see `problems.problem_body` for the arguments."""
+    text = json.dumps(problems.problem_body(status, detail, kind), separators=(",", ":"))
     return Reply(status, problems.MEDIA_TYPE, text.encode("ascii"))
 
 
-Step = Callable[[Source, bytes | None], tuple[Reply, bytes | None]]
-"""Takes what was kept; gives the answer and what to keep now, None for no change."""
+Transition = Callable[[Source, bytes | None], tuple[Reply, bytes | None]]
+"""From a source of randomness and the stored state, the answer and the new state. A new state of
+None changes nothing."""
 
 
-async def step(
+async def answer_once(
     service: Service,
     caller: Caller,
     operation: str,
     key: str,
     payload: bytes,
     *,
-    take: Step,
+    transition: Transition,
     state: str | None = None,
     charges: Sequence[Charge] = (),
-    apart: bool = False,
-    paid: bool = False,
+    counted_apart: bool = False,
+    prepaid: bool = False,
 ) -> Response:
     """Charge, draw and store in one transaction, then answer; see `Ledger.release`.
 
-    state: its name within the tenant; None keeps none. apart: counted apart from a person's other
-    changes, which cannot use up what is left of it. paid: a later step of what was charged before,
-    under the same key: a budget bounds it already.
-    Problem 429, and nothing is released, where a person changed as much as they may for free. A
-    repetition is not counted, nor what the ledger refused: nothing was stored.
+    A repetition is not counted as a change, nor is what the ledger refused: nothing was stored.
+
+    Args:
+        service: The service.
+        caller: Whose request it is.
+        operation: Name of the operation in the log.
+        key: The request's Idempotency-Key.
+        payload: What the request says; another payload under the same key is refused.
+        transition: Makes the answer and the new state.
+        state: The state's name within the tenant; None stores no state.
+        charges: What the request costs, of which budgets.
+        counted_apart: Whether the change is counted apart from the person's other changes, which
+            then cannot use up what is left of it.
+        prepaid: Whether it is a later step of what was charged before under the same key, so that
+            a budget bounds it already.
+
+    Raises:
+        Problem: Status 429; the person changed as much as they may for free. Nothing is released.
     """
 
-    def draw(source: Source, before: bytes | None) -> tuple[bytes, bytes | None]:
-        answer, new = take(source, before)
-        if len(answer.body) > MOST_STORED:
-            answer, new = refusal(409, _TOO_LARGE), None
-        return salted(source, answer.encode()), new
+    def draw(source: Source, stored: bytes | None) -> tuple[bytes, bytes | None]:
+        answer, new_state = transition(source, stored)
+        if len(answer.body) > MOST_STORED_BYTES:
+            answer = refusal(409, _TOO_LARGE)
+            new_state = None
+        return add_salt(source, answer.encode()), new_state
 
-    request = _request(service, caller, operation, key, payload)
-    place = None if state is None else f"{caller.tenant}/{state}"
-    spending = Spending(request, tuple(charges), draw, place)
-    if charges or paid or caller.role is not Role.SUBJECT:
-        return _response(await service.commits.release(spending))
-    whose = f"{caller.name}/apart" if apart else caller.name
-    service.changes.take(whose)
+    request = _ledger_request(service, caller, operation, key, payload)
+    full_name = None if state is None else f"{caller.tenant}/{state}"
+    spending = SpendRequest(request, tuple(charges), draw, full_name)
+    if charges or prepaid or caller.role is not Role.SUBJECT:
+        return _stored_response(await service.commits.release(spending))
+    bucket = f"{caller.name}/apart" if counted_apart else caller.name
+    service.free_changes.take(bucket)
     try:
-        given = await service.commits.release(spending)
+        release = await service.commits.release(spending)
     except DrawFailed:  # which is stored
         raise
-    except (TacitError, problems.Problem):  # a problem: its time was over before it began
-        service.changes.give_back(whose)
+    except (TacitError, problems.Problem):  # a problem: its time was over before it started
+        service.free_changes.give_back(bucket)
         raise
-    if given.repeated:
-        service.changes.give_back(whose)
-    return _response(given)
+    if release.repeated:
+        service.free_changes.give_back(bucket)
+    return _stored_response(release)
 
 
-def _response(release: Release) -> Response:
-    return Reply.decode(release.answer[SALT:]).response(repeated=release.repeated)
+def _stored_response(release: Release) -> Response:
+    stored = Reply.decode(release.answer[SALT_BYTES:])
+    return stored.response(is_repeated=release.repeated)
 
 
-def _request(service: Service, caller: Caller, operation: str, key: str, payload: bytes) -> Request:
-    """Staff and people may have the same name, and no key in common."""
+def _ledger_request(
+    service: Service, caller: Caller, operation: str, key: str, payload: bytes
+) -> Request:
+    """The request as the ledger's log holds it.
+
+    Staff and people may have the same name, and no Idempotency-Key in common.
+    """
     name = caller.name if caller.role is Role.SUBJECT else f"{caller.role}:{caller.name}"
-    known = service.keys.digest(f"key {operation}", key.encode()).hex()
-    sealed = service.keys.digest(f"payload {operation}", payload)
-    return Request(caller.tenant, name, operation, known, sealed)
+    hidden_key = service.keys.digest(f"key {operation}", key.encode()).hex()
+    hidden_payload = service.keys.digest(f"payload {operation}", payload)
+    return Request(caller.tenant, name, operation, hidden_key, hidden_payload)
 
 
-def salting(take: Step) -> Step:
-    """The same step, for a state that is kept with its salt."""
+def salt_states(transition: Transition) -> Transition:
+    """Make a transition of salted states from one that knows no salt."""
 
-    def step(source: Source, before: bytes | None) -> tuple[Reply, bytes | None]:
-        answer, new = take(source, unsalted(before))
-        return answer, None if new is None else salted(source, new)
+    def salted_transition(source: Source, stored: bytes | None) -> tuple[Reply, bytes | None]:
+        answer, new_state = transition(source, remove_salt(stored))
+        if new_state is not None:
+            new_state = add_salt(source, new_state)
+        return answer, new_state
 
-    return step
+    return salted_transition
 
 
-def state_of(kind: str, user: str) -> str:
-    """The name of a state that is one person's alone. Their name may be too long for one itself."""
+def personal_state_name(kind: str, user: str) -> str:
+    """Name of a state that is one person's alone. It holds a digest: their name may be too long."""
     return f"{kind}/{hashlib.sha256(user.encode()).hexdigest()[:40]}"
 
 
-def state_named(noun: str, tenant: str, name: str) -> str:
-    """The name of a served thing's state within the tenant: a digest where the names are long. In
-    the ledger it has at most `_LONGEST` signs, with the tenant's name before it."""
+def thing_state_name(noun: str, tenant: str, name: str) -> str:
+    """Name of the state of a thing that is served. It holds a digest where the names are long."""
     plain = f"{noun}/{name}"
-    if len(f"{tenant}/{plain}") <= _LONGEST:
+    if len(f"{tenant}/{plain}") <= _MOST_STATE_NAME:
         return plain
     return f"{noun}/long/{hashlib.sha256(name.encode()).hexdigest()[:40]}"
 
 
-def salted(source: Source, content: bytes) -> bytes:
-    """Content of one person's state, so that its SHA-256 tells nothing."""
-    return source.words(SALT // 8).tobytes() + content
+def add_salt(source: Source, content: bytes) -> bytes:
+    """Put random bytes before a content, so that its SHA-256 tells nothing."""
+    return source.words(SALT_BYTES // _WORD_BYTES).tobytes() + content
 
 
-def unsalted(state: bytes | None) -> bytes | None:
-    """What `salted` was given."""
-    return None if state is None else state[SALT:]
+def remove_salt(state: bytes | None) -> bytes | None:
+    """The content that `add_salt` was given; None for no state."""
+    return None if state is None else state[SALT_BYTES:]
 
 
-@dataclass(frozen=True)
-class Kept:
-    """Something of one person in one kept state.
-
-    state: its name within the tenant, as `step` takes it. what: text for the receipt.
-    without: takes a source and the state, gives the state without the person; None changes nothing.
-    """
-
-    state: str
-    what: str
-    without: Callable[[Source, bytes | None], bytes | None]
+def read_salted_state(service: Service, name: str) -> bytes | None:
+    """A stored state of the tenant without its salt; None before its first change."""
+    return remove_salt(service.read_state(name))

@@ -1,4 +1,4 @@
-"""Who asks: API keys, of which the service keeps hashes, and what each stands for.
+"""API keys: whom each stands for. The service stores hashes of them, and no key.
 
 Staff (operator, analyst, auditor) and peer vendors have keys of 32 random bytes; the keys' file
 holds SHA-256 of each, which suffices because nobody can search 2^256. A person's key is made from
@@ -24,13 +24,15 @@ from tacit.atomic_writes import write_whole
 from tacit.errors import ConfigError, DataError
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-"""Tenants, models, campaigns, people: what may stand in an address and in a ledger."""
-_KEY = re.compile(r"tacit_([a-z0-9][a-z0-9_-]{0,63})\.([0-9a-f]{64})")
-_PERSON = "tacit_person_"
+"""Names of tenants, models, campaigns and people, as they stand in addresses and in a ledger."""
+_STAFF_KEY = re.compile(r"tacit_([a-z0-9][a-z0-9_-]{0,63})\.([0-9a-f]{64})")
+_PERSON_PREFIX = "tacit_person_"
+_NO_HASH = "0" * 64
+"""What a key is compared with whose name is not in the file."""
 
 
 class Role(StrEnum):
-    """Everything not granted to a role is refused to it."""
+    """Whom a key stands for. Everything not granted to a role is refused to it."""
 
     ANONYMOUS = "anonymous"
     SUBJECT = "subject"
@@ -42,19 +44,23 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks. name: the person, the peer vendor, or the key's own name."""
+    """The sender of a request."""
 
     tenant: str
     role: Role
     name: str
+    """The person, the peer vendor, or the key's own name; empty for nobody."""
 
 
 @dataclass(frozen=True)
-class Entry:
+class KeyEntry:
+    """One key of staff or of a vendor, as the keys' file holds it."""
+
     name: str
     role: str
     tenant: str
     sha256: str
+    """Hash of the key's secret part, in hexadecimal digits."""
     revoked: bool = False
 
 
@@ -62,76 +68,110 @@ ANONYMOUS = Caller("", Role.ANONYMOUS, "")
 
 
 class KeyRing:
-    """The keys' file and the service's secret. A changed file is noticed at the next request."""
+    """The keys' file and the service's secret. A changed file is noticed at the next request.
+
+    Args:
+        path: The keys' file; without one there are no keys of staff.
+        secret: The service's secret, at least 32 bytes.
+        tenant: Whose people the service has.
+    """
 
     def __init__(self, path: Path, secret: bytes, tenant: str) -> None:
         if len(secret) < 32:
             raise ConfigError("The service's secret has at least 32 bytes.")
         self._path = path
-        # Copies of one: `hmac.digest` would let another thread run meanwhile.
-        self._secret = hmac.new(secret, digestmod="sha256")
+        # It is copied for each digest: `hmac.digest` would let another thread run meanwhile.
+        self._keyed_hash = hmac.new(secret, digestmod="sha256")
         self._tenant = tenant
-        self._entries: Mapping[str, Entry] = {}
-        self._stamp: tuple[int, int, int] | None = None
-        self._refresh()
+        self._entries: Mapping[str, KeyEntry] = {}
+        self._file_stamp: tuple[int, int, int] | None = None
+        self._read_changed_file()
 
-    def caller(self, key: str | None) -> Caller | None:
-        """Who has this key; ANONYMOUS without one; None for a key that nobody has."""
+    def find_caller(self, key: str | None) -> Caller | None:
+        """Find whose key this is.
+
+        Args:
+            key: The key as it was sent; None if there was none.
+
+        Returns:
+            The caller; ANONYMOUS without a key; None for a key that nobody has.
+        """
         if key is None:
             return ANONYMOUS
-        if key.startswith(_PERSON):
-            name, _, seal = key.removeprefix(_PERSON).partition(".")
-            right = NAME.fullmatch(name) and hmac.compare_digest(
-                seal.encode(), self._seal(name).encode()
-            )
-            return Caller(self._tenant, Role.SUBJECT, name) if right else None
-        parts = _KEY.fullmatch(key)
-        if parts is None:
-            return None
-        self._refresh()
-        entry = self._entries.get(parts[1])
-        digest = hashlib.sha256(parts[2].encode()).hexdigest()
-        known = entry.sha256 if entry is not None else "0" * 64
-        right = hmac.compare_digest(digest, known)
-        if entry is None or not right or entry.revoked or entry.tenant != self._tenant:
-            return None
-        return Caller(entry.tenant, Role(entry.role), entry.name)
+        if key.startswith(_PERSON_PREFIX):
+            return self._find_person(key)
+        return self._find_staff(key)
 
     def person_key(self, name: str) -> str:
-        """The key of one person: the same for the life of the service's secret."""
-        return f"{_PERSON}{name}.{self._seal(name)}"
+        """The key of one person. It stays the same for the life of the service's secret."""
+        return f"{_PERSON_PREFIX}{name}.{self._seal(name)}"
 
     def digest(self, purpose: str, payload: bytes) -> bytes:
-        """A keyed hash: what may lie in a log without letting anybody guess what it was made of."""
-        begun = self._secret.copy()
-        begun.update(purpose.encode() + b"\x00" + payload)
-        return begun.digest()
+        """A keyed hash, which may stand in a log: nobody can guess what it was made of.
+
+        Args:
+            purpose: Keeps apart hashes of equal payloads.
+            payload: What is hashed.
+        """
+        keyed_hash = self._keyed_hash.copy()
+        keyed_hash.update(purpose.encode() + b"\x00" + payload)
+        return keyed_hash.digest()
+
+    def _find_person(self, key: str) -> Caller | None:
+        name, _, seal = key.removeprefix(_PERSON_PREFIX).partition(".")
+        if not NAME.fullmatch(name):
+            return None
+        if not hmac.compare_digest(seal.encode(), self._seal(name).encode()):
+            return None
+        return Caller(self._tenant, Role.SUBJECT, name)
+
+    def _find_staff(self, key: str) -> Caller | None:
+        parts = _STAFF_KEY.fullmatch(key)
+        if parts is None:
+            return None
+        name, secret = parts.groups()
+        self._read_changed_file()
+        entry = self._entries.get(name)
+        digest = hashlib.sha256(secret.encode()).hexdigest()
+        is_right = hmac.compare_digest(digest, _NO_HASH if entry is None else entry.sha256)
+        if entry is None or not is_right or entry.revoked or entry.tenant != self._tenant:
+            return None
+        return Caller(entry.tenant, Role(entry.role), entry.name)
 
     def _seal(self, name: str) -> str:
         return self.digest(f"person {self._tenant}", name.encode()).hex()
 
-    def _refresh(self) -> None:
-        """A file that cannot be read now lets nobody in: a revoked key stays revoked."""
+    def _read_changed_file(self) -> None:
+        """Read the keys' file if it changed. While it cannot be read no key of it is accepted, so
+        that a revoked key stays revoked."""
         try:
             file = self._path.stat()
         except FileNotFoundError:
-            self._entries, self._stamp = {}, None
+            self._forget_entries()
             return
         stamp = (file.st_mtime_ns, file.st_size, file.st_ino)
-        if stamp != self._stamp:
-            self._entries, self._stamp = {}, None
-            self._entries, self._stamp = {e.name: e for e in read_keys(self._path)}, stamp
+        if stamp == self._file_stamp:
+            return
+        self._forget_entries()
+        self._entries = {entry.name: entry for entry in read_keys(self._path)}
+        self._file_stamp = stamp
+
+    def _forget_entries(self) -> None:
+        self._entries = {}
+        self._file_stamp = None
 
 
-def read_keys(path: Path) -> tuple[Entry, ...]:
-    """The entries of a keys' file; DataError if it is not one."""
+def read_keys(path: Path) -> tuple[KeyEntry, ...]:
+    """Read the keys' file; no file is no entries.
+
+    Raises:
+        DataError: It is not a file of keys.
+    """
     try:
         rows = json.loads(path.read_bytes())["keys"]
-        entries = tuple(Entry(**row) for row in rows)
+        entries = tuple(KeyEntry(**row) for row in rows)
         for entry in entries:
-            Role(entry.role)
-            if not NAME.fullmatch(entry.name) or not NAME.fullmatch(entry.tenant):
-                raise ValueError
+            _check_entry(entry)
     except FileNotFoundError:
         return ()
     except (ValueError, TypeError, KeyError):
@@ -141,8 +181,27 @@ def read_keys(path: Path) -> tuple[Entry, ...]:
     return entries
 
 
+def _check_entry(entry: KeyEntry) -> None:
+    Role(entry.role)
+    if not NAME.fullmatch(entry.name) or not NAME.fullmatch(entry.tenant):
+        raise ValueError
+
+
 def add_key(path: Path, name: str, role: Role, tenant: str) -> str:
-    """Add a key to the file and give it: it is shown this once."""
+    """Add a key to the file.
+
+    Args:
+        path: The keys' file, made if there is none.
+        name: The key's name: 1 to 64 of a-z, 0-9, _ and -.
+        role: A role of staff, or VENDOR.
+        tenant: Whose service the key is for.
+
+    Returns:
+        The key, which is stored nowhere and shown this once.
+
+    Raises:
+        ConfigError: The name is malformed or taken, or the role has no keys in the file.
+    """
     if not NAME.fullmatch(name) or f"{name}_".startswith("person_"):
         raise ConfigError(
             "The name of a key is 1 to 64 of a-z, 0-9, _ and -, and does not begin with 'person_'."
@@ -157,26 +216,36 @@ def add_key(path: Path, name: str, role: Role, tenant: str) -> str:
         raise ConfigError("A key of this name is in the file. Take another name, or revoke it.")
     secret = secrets.token_hex(32)
     digest = hashlib.sha256(secret.encode()).hexdigest()
-    _write(path, (*entries, Entry(name, role.value, tenant, digest)))
+    _write_keys(path, (*entries, KeyEntry(name, role.value, tenant, digest)))
     return f"tacit_{name}.{secret}"
 
 
 def revoke_key(path: Path, name: str) -> None:
-    entries = read_keys(path)
-    if all(entry.name != name for entry in entries):
+    """Mark a key as revoked; its name stays taken.
+
+    Raises:
+        ConfigError: No key of this name is in the file.
+    """
+    entries = {entry.name: entry for entry in read_keys(path)}
+    if name not in entries:
         raise ConfigError("No key of this name is in the file.")
-    _write(path, tuple(replace(one, revoked=one.revoked or one.name == name) for one in entries))
+    entries[name] = replace(entries[name], revoked=True)
+    _write_keys(path, tuple(entries.values()))
 
 
 def read_secret(path: Path) -> bytes:
-    """The service's secret; made on first use, readable by its owner alone."""
+    """Read the service's secret, which is made on first use and readable by its owner alone."""
     with suppress(FileExistsError):
-        make_private(path, secrets.token_bytes(32))
-    return read_private(path, "the keys of all people")
+        create_private_file(path, secrets.token_bytes(32))
+    return read_private_file(path, "the keys of all people")
 
 
-def make_private(path: Path, content: bytes) -> None:
-    """A new file that its owner alone may open; FileExistsError where there is one."""
+def create_private_file(path: Path, content: bytes) -> None:
+    """Create a file that its owner alone may open.
+
+    Raises:
+        FileExistsError: There is a file of this name.
+    """
     descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
@@ -184,8 +253,16 @@ def make_private(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def read_private(path: Path, whose: str) -> bytes:
-    """A file that its owner alone may open; ConfigError otherwise. whose: what its reader has."""
+def read_private_file(path: Path, reader_has: str) -> bytes:
+    """Read a file that its owner alone may open.
+
+    Args:
+        path: The file.
+        reader_has: For the error's sentence: what anyone has who reads the file.
+
+    Raises:
+        ConfigError: The file cannot be read, or others may open it.
+    """
     try:
         with path.open("rb") as file:
             if not os.fstat(file.fileno()).st_mode & 0o077:
@@ -193,12 +270,12 @@ def read_private(path: Path, whose: str) -> bytes:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}).") from None
     raise ConfigError(
-        f"{path}: is open to others than its owner, and anyone who reads it has {whose}. "
+        f"{path}: is open to others than its owner, and anyone who reads it has {reader_has}. "
         "Close it:  "
         f"chmod 600 {shlex.quote(str(path))}"
     )
 
 
-def _write(path: Path, entries: tuple[Entry, ...]) -> None:
+def _write_keys(path: Path, entries: tuple[KeyEntry, ...]) -> None:
     content = {"keys": [asdict(entry) for entry in entries]}
     write_whole(path, json.dumps(content, indent=2).encode() + b"\n")

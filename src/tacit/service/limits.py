@@ -12,14 +12,23 @@ from collections.abc import Callable
 from tacit.service.problems import Problem
 
 MOST_BUCKETS = 100_000
-"""Remembered at a time; the one that rested longest is forgotten: it comes back as a full one."""
-HOUR, DAY = 3600, 86_400
+"""Buckets in memory at a time. The one unused for longest is dropped, and starts again as a full
+one."""
+SECONDS_PER_HOUR = 3600
+SECONDS_PER_DAY = 86_400
 _ADDRESS = "address/"
-_NETWORK = 64
+_IPV6_PREFIX_BITS = 64
 
 
-class Limits:
-    """Buckets of `burst` that refill at `per_second`; one process counts for itself, in memory."""
+class RateLimits:
+    """Buckets of `burst` tokens that refill at `per_second`, in the memory of one process.
+
+    Args:
+        per_second: Tokens that return to each bucket in a second.
+        burst: Tokens of a full bucket.
+        clock: Seconds that never go back.
+        sentence: Detail of the problem that refuses a request.
+    """
 
     def __init__(
         self,
@@ -37,59 +46,90 @@ class Limits:
         self._lock = threading.Lock()
 
     @classmethod
-    def daily(cls, changes: int, clock: Callable[[], float] = time.monotonic) -> Limits:
-        """Of changes that cost nothing and are stored for ever."""
-        sentence = "This is as much as one person may change in a day without its costing anything."
-        return cls(changes / DAY, changes, clock, sentence=f"{sentence} Wait, then go on.")
+    def per_day(cls, changes: int, clock: Callable[[], float] = time.monotonic) -> RateLimits:
+        """Limits of the changes of one person that cost no budget and are stored for ever.
+
+        Args:
+            changes: How many one person may make in a day.
+            clock: Seconds that never go back.
+        """
+        sentence = (
+            "This is as much as one person may change in a day without its costing anything. "
+            "Wait, then go on."
+        )
+        return cls(changes / SECONDS_PER_DAY, changes, clock, sentence=sentence)
 
     def take(self, name: str) -> None:
-        """Count one; Problem 429 if the bucket is empty. `address/IP` stands for its network."""
+        """Take a token from the bucket of this name. `address/IP` names the address's network.
+
+        Raises:
+            Problem: Status 429; the bucket is empty.
+        """
         if name.startswith(_ADDRESS):
             name = _ADDRESS + network_of(name.removeprefix(_ADDRESS))
-        left = self._change(name, -1)
-        if left < 1:
-            wait = math.ceil((1 - left) / self._per_second)
+        tokens = self._add_tokens(name, -1)
+        if tokens < 1:
+            wait = math.ceil((1 - tokens) / self._per_second)
             raise Problem(429, self._sentence, retry_after=max(wait, 1))
 
     def give_back(self, name: str) -> None:
-        """One that was taken and turned out to be nothing new."""
-        self._change(name, 1)
+        """Give back a token that was taken for a repetition, which is free."""
+        self._add_tokens(name, 1)
 
-    def _change(self, name: str, by: int) -> float:
-        """What the bucket held before. It is the newest now; where it holds too little it stays."""
+    def _add_tokens(self, name: str, change: int) -> float:
+        """Add to a bucket, or take from it where it holds enough.
+
+        Returns:
+            What the bucket held before.
+        """
         with self._lock:
             now = self._clock()
-            left, since = self._buckets.pop(name, (float(self._burst), now))
-            left = min(self._burst, left + (now - since) * self._per_second)
-            after = min(self._burst, left + by)
-            self._buckets[name] = (after if after >= 0 else left, now)
+            tokens, changed_at = self._buckets.pop(name, (float(self._burst), now))
+            tokens = min(self._burst, tokens + (now - changed_at) * self._per_second)
+            after = min(self._burst, tokens + change)
+            if after < 0:
+                after = tokens
+            self._buckets[name] = (after, now)  # the newest entry
             if len(self._buckets) > MOST_BUCKETS:
                 self._buckets.popitem(last=False)
-        return left
+        return tokens
 
 
-class Newcomers:
-    """How many new names one address may take; who comes back with theirs is not counted again."""
+class VisitorLimits:
+    """How many new names one address may take; a name that comes back is not counted again.
+
+    Args:
+        per_hour: New names in an hour.
+        clock: Seconds that never go back.
+    """
 
     def __init__(self, per_hour: int, clock: Callable[[], float] = time.monotonic) -> None:
         sentence = "Too many visitors came from this address. Wait, then go on."
-        self._limits = Limits(per_hour / HOUR, per_hour, clock, sentence=sentence)
-        self._known: OrderedDict[str, None] = OrderedDict()
+        self._limits = RateLimits(per_hour / SECONDS_PER_HOUR, per_hour, clock, sentence=sentence)
+        self._admitted: OrderedDict[str, None] = OrderedDict()
         self._lock = threading.Lock()
 
     def admit(self, address: str, name: str) -> None:
-        """Problem 429 for a new name where this address has taken as many as it may."""
+        """Admit a visitor.
+
+        Raises:
+            Problem: Status 429; the name is new, and this address took as many as it may.
+        """
         with self._lock:
-            if name not in self._known:
+            if name not in self._admitted:
                 self._limits.take(_ADDRESS + address)
-            self._known[name] = None
-            self._known.move_to_end(name)
-            if len(self._known) > MOST_BUCKETS:
-                self._known.popitem(last=False)
+            self._admitted[name] = None
+            self._admitted.move_to_end(name)
+            if len(self._admitted) > MOST_BUCKETS:
+                self._admitted.popitem(last=False)
 
 
 def network_of(address: str) -> str:
-    """An address of IPv4 is itself; of IPv6 it is the /64, of which one subscriber has all 2^64."""
+    """The network that is counted as one sender.
+
+    An IPv4 address is its own network. The network of an IPv6 address is its /64, since one
+    subscriber has all 2^64 addresses of it.
+    """
     if ":" not in address:
         return address
     try:
@@ -98,4 +138,4 @@ def network_of(address: str) -> str:
         return address
     if parsed.ipv4_mapped is not None:
         return str(parsed.ipv4_mapped)
-    return str(ipaddress.IPv6Network((parsed, _NETWORK), strict=False))
+    return str(ipaddress.IPv6Network((parsed, _IPV6_PREFIX_BITS), strict=False))

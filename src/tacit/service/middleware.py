@@ -1,4 +1,4 @@
-"""What happens to every request before and after the resource that it is for.
+"""The way of every request to its resource and back.
 
 Bounded reading, strict JSON, who asks, how often, how long it may take, one line of log. Nothing
 of the request's content passes into a log, a metric or an error.
@@ -16,18 +16,19 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from tacit.errors import TacitError
-from tacit.service import access, http_bodies, problems
-from tacit.service.access import Operation
-from tacit.service.commits import UNTIL
-from tacit.service.deployment import Service
+from tacit.service import problems
+from tacit.service.commits import REQUEST_DEADLINE
+from tacit.service.event_log import EventLog
+from tacit.service.http_bodies import read_body
 from tacit.service.keys import Caller
-from tacit.service.limits import Limits
-from tacit.service.monitoring import Logger, Metrics
-from tacit.service.problems import Invalid, Problem
+from tacit.service.limits import RateLimits
+from tacit.service.metrics import Metrics
+from tacit.service.operations import Operation, find_operation
+from tacit.service.problems import InvalidRequest, Problem
+from tacit.service.service import Service
 
-ALWAYS = "/healthz"
-"""Answered however many wait: who asks whether the process lives must not hear that it is dead
-because it is busy."""
+LIVENESS_PATH = "/healthz"
+"""Answered however many requests wait: a monitor must not take a busy process for a dead one."""
 HEADERS = {
     "cache-control": "no-store",
     "content-security-policy": (
@@ -41,152 +42,180 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
-"""Of every answer that does not say otherwise."""
-_ENCODED = [(name.encode(), text.encode()) for name, text in HEADERS.items()]
+"""Headers of every answer that does not set them itself."""
+_RAW_HEADERS = [(name.encode(), text.encode()) for name, text in HEADERS.items()]
 
 
 class Middleware:
-    """What is served, as an application of ASGI. names: what a problem may call wrong."""
+    """The ASGI application that answers HTTP requests.
+
+    Args:
+        operations: All operations; the first that fits an address answers it.
+        service: The service.
+        metrics: Where answers are counted.
+        log: Where answers and faults are written.
+        documented_names: Names in the OpenAPI document, which problems may repeat.
+    """
 
     def __init__(
         self,
         operations: Sequence[Operation],
         service: Service,
         metrics: Metrics,
-        log: Logger,
-        names: Collection[str],
+        log: EventLog,
+        documented_names: Collection[str],
     ) -> None:
         self._operations = operations
-        self._keys, self._metrics, self._log, self._names = service.keys, metrics, log, names
-        self.settings = settings = service.settings
-        self._limits = Limits(settings.per_second, settings.burst)
-        self.room = asyncio.Semaphore(settings.threads)
-        self.in_hand: set[asyncio.Future[Response]] = set()
-        """What was begun and is not done."""
+        self._keys = service.keys
+        self._metrics = metrics
+        self._log = log
+        self._documented_names = documented_names
+        self.settings = service.settings
+        self._rate_limits = RateLimits(self.settings.per_second, self.settings.burst)
+        self.places = asyncio.Semaphore(self.settings.threads)
+        """One place for each operation that may run at a time."""
+        self.running: set[asyncio.Future[Response]] = set()
+        """The operations that were started and have not ended."""
         self._waiting = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        began, request_id, status = time.perf_counter(), secrets.token_hex(8), 0
-        bodiless, grid = scope["method"] == "HEAD", self.settings.grid
-        if bodiless:  # the server's own scope stays: its answer has no body
+        """Answer one request, and write one line of log about it."""
+        started = time.perf_counter()
+        request_id = secrets.token_hex(8)
+        status = 0
+        is_head = scope["method"] == "HEAD"
+        if is_head:  # the server's own scope stays: its answer has no body
             scope = {**scope, "method": "GET"}
         try:
-            response = await self._response(self._answered(scope, receive), request_id)
+            response = await self._answer_or_problem(self._answer(scope, receive), request_id)
+            grid = self.settings.grid
             if grid:  # how long the work took shows in these steps only
-                await asyncio.sleep(grid - (time.perf_counter() - began) % grid)
-            status, headers = response.status_code, _headers_of(response, request_id)
+                await asyncio.sleep(grid - (time.perf_counter() - started) % grid)
+            status = response.status_code
+            headers = _all_headers(response, request_id)
             await send({"type": "http.response.start", "status": status, "headers": headers})
-            body = b"" if bodiless else response.body
+            body = b"" if is_head else response.body
             await send({"type": "http.response.body", "body": body})
         finally:
             # The route as it is written in the code, never the address that was sent.
-            route, seconds = scope.get("route"), time.perf_counter() - began
+            route = scope.get("route")
             operation = f"{scope['method']} {route.path}" if route else "none"
+            seconds = time.perf_counter() - started
             self._metrics.observe(operation, status, seconds)
-            self._log.request(request_id, operation, status, seconds)
+            self._log.write_request(request_id, operation, status, seconds)
 
-    async def _response(self, answered: Awaitable[Response], request_id: str) -> Response:
-        """What an operation answers, or a problem: nothing else may leave, with the data in it."""
+    async def _answer_or_problem(self, answer: Awaitable[Response], request_id: str) -> Response:
+        """An operation's answer, or a problem: nothing else may leave, with the data in it."""
         try:
-            return await answered
+            return await answer
         except Problem as problem:
-            return problems.response_of(problem)
-        except Invalid as invalid:
-            detail = problems.where(invalid.errors, self._names)
-            return problems.response_of(Problem(422, detail))
+            return problems.problem_response(problem)
+        except InvalidRequest as invalid:
+            detail = problems.describe_invalid(invalid.errors, self._documented_names)
+            return problems.problem_response(Problem(422, detail))
         except Exception as error:
-            refused = problems.of_error(error)
-            if refused.status == 500:
-                self._log.fault(request_id, error)
-            return problems.response_of(refused)
+            refusal = problems.problem_of_error(error)
+            if refusal.status == 500:
+                self._log.write_fault(request_id, error)
+            return problems.problem_response(refusal)
 
-    async def _answered(self, scope: Scope, receive: Receive) -> Response:
-        caller = self._admitted(scope)
-        octets, value = await http_bodies.body_of(scope, receive, self.settings.most_body)
-        operation = access.find(self._operations, scope)
+    async def _answer(self, scope: Scope, receive: Receive) -> Response:
+        """Admit a request, read it, and run its operation."""
+        caller = self._admit(scope)
+        octets, value = await read_body(scope, receive, self.settings.most_body)
+        operation = find_operation(self._operations, scope)
         operation.check_role(caller)
-        asked = {"caller": caller, "octets": octets, "value": value, "place": self.room}
-        scope.setdefault("state", {}).update(asked)
-        return await self._within(operation, Request(scope))
+        state = scope.setdefault("state", {})
+        state["caller"] = caller
+        state["octets"] = octets
+        state["value"] = value
+        state["places"] = self.places
+        return await self._run(operation, Request(scope))
 
-    def _admitted(self, scope: Scope) -> Caller:
+    def _admit(self, scope: Scope) -> Caller:
+        """Find who sends a request, and count it."""
         try:
-            caller = self._keys.caller(_key(scope))
+            caller = self._keys.find_caller(_read_key(scope))
         except (TacitError, OSError):  # the file is being edited by hand
             raise Problem(503, "Keys cannot be checked now: tell the operator.") from None
-        if scope["path"] != ALWAYS:
-            self._limits.take(_counted(scope, caller))
+        if scope["path"] != LIVENESS_PATH:
+            self._rate_limits.take(_bucket_name(scope, caller))
             if self._waiting >= self.settings.most_waiting:
-                raise problems.not_now(problems.BUSY)
+                raise problems.retry_later(problems.BUSY)
         if caller is None:
             raise Problem(401, "Nobody is known by this key.")
         return caller
 
-    async def _within(self, operation: Operation, request: Request) -> Response:
-        """The operation's answer, or 503 when it takes too long. What has not begun by then does
-        not begin. What a thread already does it does to its end, and its answer is stored for the
-        retry."""
+    async def _run(self, operation: Operation, request: Request) -> Response:
+        """Run an operation, or answer 503 when it takes too long.
+
+        What has not started by then does not start. What a thread already does it does to its end,
+        and its answer is stored for the retry.
+        """
         loop = asyncio.get_running_loop()
-        end = loop.time() + self.settings.answer_within
+        deadline = loop.time() + self.settings.answer_within
         call = operation.prepare(request)
-        if operation.at_once:
-            return operation.response(call())
-        await self._place(end)
-        UNTIL.set(end)
-        work = operation.begin(request, call)
-        self.in_hand.add(work)  # the loop itself forgets what nobody waits for
-        work.add_done_callback(self._left)
-        done, _ = await asyncio.wait({work}, timeout=end - loop.time())
+        if operation.runs_on_loop:
+            return operation.make_response(call())
+        await self._acquire_place(deadline)
+        REQUEST_DEADLINE.set(deadline)
+        work = operation.start(request, call)
+        self.running.add(work)  # the loop itself forgets what nobody waits for
+        work.add_done_callback(self._leave_place)
+        done, _ = await asyncio.wait({work}, timeout=deadline - loop.time())
         if done:
             return work.result()
-        work.add_done_callback(self._late)
-        raise problems.not_now(problems.LATE)
+        work.add_done_callback(self._log_late_fault)
+        raise problems.retry_later(problems.LATE)
 
-    async def _place(self, end: float) -> None:
-        """One of those that may run at a time; Problem 503 where none is free in time."""
-        if not self.room.locked():
-            await self.room.acquire()
+    async def _acquire_place(self, deadline: float) -> None:
+        """Wait for one of the places; Problem 503 where none is free in time."""
+        if not self.places.locked():
+            await self.places.acquire()
             return
         if self._waiting >= self.settings.most_waiting:
-            raise problems.not_now(problems.BUSY)
+            raise problems.retry_later(problems.BUSY)
         self._waiting += 1
         try:
-            async with asyncio.timeout_at(end):
-                await self.room.acquire()
+            async with asyncio.timeout_at(deadline):
+                await self.places.acquire()
         except TimeoutError:
-            raise problems.not_now(problems.BUSY) from None
+            raise problems.retry_later(problems.BUSY) from None
         finally:
             self._waiting -= 1
 
-    def _left(self, work: asyncio.Future[Response]) -> None:
-        self.in_hand.discard(work)
-        self.room.release()
+    def _leave_place(self, work: asyncio.Future[Response]) -> None:
+        self.running.discard(work)
+        self.places.release()
 
-    def _late(self, work: asyncio.Future[Response]) -> None:
+    def _log_late_fault(self, work: asyncio.Future[Response]) -> None:
         error = None if work.cancelled() else work.exception()
         if error is not None and not isinstance(error, Problem | TacitError):
-            self._log.fault("late", error)  # the others are answered to a retry
+            self._log.write_fault("late", error)  # the others are answered to a retry
 
 
-def _headers_of(response: Response, request_id: str) -> list[tuple[bytes, bytes]]:
-    own = response.raw_headers
-    present = {name for name, _ in own}
-    more = [header for header in _ENCODED if header[0] not in present]
-    return [*own, *more, (b"x-request-id", request_id.encode())]
+def _all_headers(response: Response, request_id: str) -> list[tuple[bytes, bytes]]:
+    """The response's own headers, and those of every answer that it does not set."""
+    headers = list(response.raw_headers)
+    present = {name for name, _ in headers}
+    headers += [header for header in _RAW_HEADERS if header[0] not in present]
+    headers.append((b"x-request-id", request_id.encode()))
+    return headers
 
 
-def _key(scope: Scope) -> str | None:
-    given: list[bytes] = [value for name, value in scope["headers"] if name == b"authorization"]
-    if not given:
+def _read_key(scope: Scope) -> str | None:
+    """The key in the header Authorization; None where there is none."""
+    sent: list[bytes] = [value for name, value in scope["headers"] if name == b"authorization"]
+    if not sent:
         return None
-    kind, _, key = given[0].decode("latin-1").partition(" ")
-    if len(given) > 1 or kind.lower() != "bearer":
+    scheme, _, key = sent[0].decode("latin-1").partition(" ")
+    if len(sent) > 1 or scheme.lower() != "bearer":
         raise Problem(401, "A key is given once, as  Authorization: Bearer KEY.")
     return key
 
 
-def _counted(scope: Scope, caller: Caller | None) -> str:
-    """Whose requests are counted together: a key's, or those of an address without one."""
+def _bucket_name(scope: Scope, caller: Caller | None) -> str:
+    """Whose requests are counted together: those of a key, or of an address without one."""
     if caller is not None and caller.name:
         return f"{caller.role}/{caller.name}"
     client = scope.get("client")

@@ -10,28 +10,29 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from pydantic import BaseModel
 from starlette.responses import Response
 
 from tacit import ledger
 from tacit.errors import ConfigError, DataError, PrivacyError, TacitError
+from tacit.service.schemas import AnswerModel
 
 MEDIA_TYPE = "application/problem+json"
 ADDRESS = "/api/problems"
-"""Where all kinds are listed; a problem's `type` is this with the kind's name behind a #."""
+"""Address of the list of all kinds. A problem's `type` is this, a # and the kind's name."""
 
 
-class KindBody(BaseModel):
+class KindBody(AnswerModel):
     """One kind of problem."""
 
     type: str
+    """The address of this kind: what a problem's `type` holds."""
     status: int
     title: str
     do: str
+    """What the sender of the request can do about it."""
 
 
 def _kind(name: str, status: int, title: str, do: str) -> KindBody:
-    """do: what who asked can do about it."""
     return KindBody(type=f"{ADDRESS}#{name}", status=status, title=title, do=do)
 
 
@@ -60,10 +61,15 @@ TITLES = {kind.status: kind.title for kind in reversed(KINDS)}
 
 
 class Problem(Exception):
-    """Raised by a resource; `detail` is a fixed sentence.
+    """A refusal, raised by a resource and answered as a problem response.
 
-    kind: a name in KINDS, by default the first of the status. last: the connection ends with it,
-    since the rest of the request is not read.
+    Args:
+        status: HTTP status, 400 or higher.
+        detail: A fixed sentence, without anything of the request.
+        kind: Name of a kind in KINDS; by default the first kind of the status.
+        retry_after: Seconds after which the request may be sent again.
+        closes: Whether the connection ends with this answer, because the rest of the request is
+            not read.
     """
 
     def __init__(
@@ -73,7 +79,7 @@ class Problem(Exception):
         *,
         kind: str | None = None,
         retry_after: int | None = None,
-        last: bool = False,
+        closes: bool = False,
     ) -> None:
         super().__init__(detail)
         self.status = status
@@ -84,39 +90,54 @@ class Problem(Exception):
             self.headers["Retry-After"] = str(retry_after)
         if status == 401:
             self.headers["WWW-Authenticate"] = "Bearer"
-        if last:
+        if closes:
             self.headers["Connection"] = "close"
 
 
-class Invalid(Exception):
-    """Parameters or a body that do not fit. errors: as pydantic gives them, with their places."""
+class InvalidRequest(Exception):
+    """Parameters or a body that do not fit the document; answered as a problem of status 422.
+
+    Args:
+        errors: pydantic's errors, each with its location.
+    """
 
     def __init__(self, errors: Iterable[Mapping[str, Any]]) -> None:
         super().__init__()
         self.errors = tuple(errors)
 
 
-class ProblemBody(BaseModel):
-    """The body of every answer from 400 up."""
+class ProblemBody(AnswerModel):
+    """The body of every answer whose status is 400 or higher."""
 
     type: str
+    """The kind of the problem: see /api/problems."""
     title: str
     status: int
     detail: str
+    """A sentence: what went wrong, and what to do. It repeats nothing of the request."""
 
 
-def body(status: int, detail: str, kind: str | None = None) -> dict[str, Any]:
+def problem_body(status: int, detail: str, kind: str | None = None) -> dict[str, Any]:
+    """The JSON object of a problem.
+
+    Args:
+        status: HTTP status, 400 or higher.
+        detail: A fixed sentence.
+        kind: Name of a kind in KINDS; by default the first kind of the status.
+    """
     known = _BY_STATUS[status] if kind is None else _BY_TYPE[f"{ADDRESS}#{kind}"]
     return {"type": known.type, "title": known.title, "status": status, "detail": detail}
 
 
-def response_of(problem: Problem) -> Response:
-    content = json.dumps(body(problem.status, problem.detail, problem.kind), separators=(",", ":"))
+def problem_response(problem: Problem) -> Response:
+    """The HTTP response of a problem."""
+    body = problem_body(problem.status, problem.detail, problem.kind)
+    content = json.dumps(body, separators=(",", ":"))
     return Response(content, problem.status, problem.headers, MEDIA_TYPE)
 
 
-def not_now(detail: str) -> Problem:
-    """503, to be asked again in a second."""
+def retry_later(detail: str) -> Problem:
+    """A problem of status 503: the same request may be sent again after a second."""
     return Problem(503, detail, retry_after=1)
 
 
@@ -124,29 +145,31 @@ UNAVAILABLE = (
     "The record of budgets cannot be reached now. Nothing was released. Ask again with the same "
     "Idempotency-Key."
 )
-BUSY = "Too much is asked here now. Nothing was done. Ask again."
+BUSY = "The service has too many requests now. Nothing was done. Send this one again."
 LATE = (
     "This was not done in time. It may be done and charged all the same, once: ask again with the "
     "same Idempotency-Key."
 )
 
 
-def of_error(error: Exception) -> Problem:
-    """What an error becomes, of the library or not; its own sentence may name things and stays
-    inside."""
+def problem_of_error(error: Exception) -> Problem:
+    """The problem that answers an error of the library, or any other.
+
+    The error's own sentence may name people or values, so it stays here.
+    """
     if isinstance(error, ledger.LedgerUnavailable) and not isinstance(error, ledger.LedgerFailed):
-        return not_now(UNAVAILABLE)
-    for known, status, detail, kind in _ERRORS:
-        if isinstance(error, known):
+        return retry_later(UNAVAILABLE)
+    for error_class, status, detail, kind in _PROBLEMS_OF_ERRORS:
+        if isinstance(error, error_class):
             return Problem(status, detail, kind=kind)
     return Problem(500, "Something broke here. It was recorded without your data.")
 
 
-_ERRORS: tuple[tuple[type[TacitError], int, str, str | None], ...] = (
+_PROBLEMS_OF_ERRORS: tuple[tuple[type[TacitError], int, str, str | None], ...] = (
     (
         ledger.LedgerRefused,
         503,
-        "The record of budgets is not used any more: tell the operator.",
+        "The record of budgets is closed after a fault: tell the operator.",
         None,
     ),
     (
@@ -177,25 +200,50 @@ _ERRORS: tuple[tuple[type[TacitError], int, str, str | None], ...] = (
 )
 
 
-def where(errors: Iterable[Mapping[str, Any]], names: Collection[str]) -> str:
-    """Which fields are wrong, by the names they have in the OpenAPI document. A place may also hold
-    what the sender made up, such as a key of an object: not repeated."""
-    places = set()
-    for one in errors:
-        named = [part for part in one["loc"][1:] if isinstance(part, str) and part in names]
-        unknown = one["type"] == "extra_forbidden"
-        places.add("a field that is not known" if unknown else next(iter(named), "the body"))
-    return f"Wrong or missing: {', '.join(sorted(places))}. See /api/openapi.json."
+def describe_invalid(errors: Iterable[Mapping[str, Any]], names: Collection[str]) -> str:
+    """The sentence that names which fields of a request are wrong.
+
+    Args:
+        errors: pydantic's errors. A location may hold what the sender made up, such as a key of an
+            object: that is not repeated.
+        names: The names in the OpenAPI document.
+    """
+    fields = set()
+    for error in errors:
+        if error["type"] == "extra_forbidden":
+            fields.add("an unknown field")
+        else:
+            fields.add(_documented_field(error["loc"][1:], names))
+    return f"Wrong or missing: {', '.join(sorted(fields))}. See /api/openapi.json."
 
 
-def names_of(part: Any) -> frozenset[str]:
-    """All parameters and fields of the OpenAPI document, or of a part of it: what an error may
-    repeat of a request, since we made it up."""
+def _documented_field(location: Iterable[Any], names: Collection[str]) -> str:
+    for part in location:
+        if isinstance(part, str) and part in names:
+            return part
+    return "the body"
+
+
+def documented_names(part: Any) -> frozenset[str]:
+    """All names of parameters and fields in the OpenAPI document, or in a part of it.
+
+    A problem may repeat these, since they are ours and not the sender's.
+    """
     if isinstance(part, list):
-        return frozenset().union(*map(names_of, part))
+        return _union(part)
     if not isinstance(part, dict):
         return frozenset()
-    parameter = {part["name"]} if "in" in part and "name" in part else set()
+    names = set(_union(part.values()))
+    if "in" in part and "name" in part:
+        names.add(part["name"])
     fields = part.get("properties")
-    own = parameter.union(fields) if isinstance(fields, dict) else parameter
-    return frozenset(own).union(*map(names_of, part.values()))
+    if isinstance(fields, dict):
+        names.update(fields)
+    return frozenset(names)
+
+
+def _union(parts: Iterable[Any]) -> frozenset[str]:
+    names: set[str] = set()
+    for part in parts:
+        names |= documented_names(part)
+    return frozenset(names)

@@ -1,4 +1,4 @@
-"""How a service runs: files, address and limits. What it serves stands in its folder's tacit.toml.
+"""How a service runs: its files, its address and its limits.
 
 A setting comes from the command's flag, or else from the environment (TACIT_PER_SECOND), or else
 from the section [service] of tacit.toml, or else it has its default.
@@ -6,64 +6,51 @@ from the section [service] of tacit.toml, or else it has its default.
 
 from __future__ import annotations
 
-import os
-import tomllib
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Self
 
 from tacit.errors import ConfigError
-from tacit.ledger.opening import address
+from tacit.ledger.addresses import parse_address
+from tacit.service.setting_tables import (
+    NOT_OF_TYPE,
+    TOML,
+    check_table,
+    read_toml,
+    setting,
+    setting_types,
+)
 
-FILE = "tacit.toml"
 SECTION = "service"
-PREFIX = "TACIT_"
-PINNED = "TACIT_PINNED"
-"""In the environment of a service's workers: a folder with tacit.toml as it was at the start. One
-that takes another's place goes on with it, whatever was edited since."""
+ENVIRONMENT_PREFIX = "TACIT_"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-_SWITCH = {
-    **dict.fromkeys(("1", "true", "yes", "on"), True),
-    **dict.fromkeys(("0", "false", "no", "off"), False),
+_BOOLEANS = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
 }
-
-
-def setting(
-    meaning: str,
-    default: Any = MISSING,
-    *,
-    unit: str = "",
-    above: float | None = None,
-    refused: str = "",
-    default_text: str = "",
-    table: type[Any] | None = None,
-) -> Any:
-    """A field that stands in tacit.toml, with its line in docs/settings.md.
-
-    unit: of a number. above: it has to be larger. refused: what else is, in words. default_text:
-    the default in words, where the field's is None. table: the class of the tables below it.
-    """
-    described = {"meaning": meaning, "unit": unit, "above": above, "refused": refused}
-    shown = {"default_text": default_text, "table": table}
-    return field(default=default, metadata=described | shown)
+"""How the environment spells true and false."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that is the operator's to choose.
-
-    folder: holds tacit.toml, and by default the keys, the secret and the ledger.
-    """
+    """Everything that the operator chooses."""
 
     folder: Path
+    """Holds tacit.toml, and by default the keys, the secret and the ledger."""
     database: str | None = setting(
         "the ledger: a file, or `postgresql://HOST/DATABASE`",
         None,
         default_text="`budgets.db` in the folder",
     )
     second: str | None = setting(
-        "the second place of the ledger's head: a file, or `postgresql://HOST/DATABASE`",
+        "where a copy of the ledger's latest hash is kept: a file, or `postgresql://HOST/DATABASE`",
         None,
         default_text="`budgets.db.head` beside the ledger",
         refused="none for PostgreSQL",
@@ -112,7 +99,7 @@ class Settings:
     )
     burst: int = setting("how many of them may come at once", 200, unit="requests", above=0)
     most_waiting: int = setting(
-        "requests that one worker has in hand; more get 503", 512, unit="requests", above=0
+        "requests of one worker that wait for a thread; more get 503", 512, unit="requests", above=0
     )
     answer_within: float = setting(
         "the time after which a response is abandoned with 503; the ledger waits for five sixths "
@@ -133,38 +120,51 @@ class Settings:
     def __post_init__(self) -> None:
         if not self.folder.is_dir():
             raise ConfigError(f"{self.folder}: is no folder. `tacit serve --demo` needs none.")
-        for one in fields(self):
-            above = one.metadata.get("above")
-            if above is not None and not getattr(self, one.name) > above:
-                raise ConfigError(f"The setting {one.name} is above {above}.")
+        values = asdict(self)
+        for one_field in fields(self):
+            above = one_field.metadata.get("above")
+            if above is not None and not values[one_field.name] > above:
+                raise ConfigError(f"The setting {one_field.name} is above {above}.")
         if not 0 <= self.grid < self.answer_within:
             raise ConfigError("The setting grid is from 0 to below answer_within.")
         if not 0 <= self.port < 65536:
             raise ConfigError("The setting port is from 0 to 65535.")
-        if self.workers > 1 and self.store is not None:
+        if self.workers > 1 and self.ledger_file is not None:
             raise ConfigError(
                 "Several workers need a ledger in PostgreSQL, because a ledger in a file has one "
                 "writer. Name one with --database postgresql://HOST/DATABASE, or take --workers 1."
             )
 
     @classmethod
-    def gather(cls, folder: Path, given: Mapping[str, Any], environment: Mapping[str, str]) -> Self:
-        """From flags (`given`; None is not given), the environment, tacit.toml and defaults.
-        ConfigError for a value of the wrong kind or a setting that does not exist."""
-        flags = {name: value for name, value in given.items() if value is not None}
+    def gather(cls, folder: Path, flags: Mapping[str, Any], environment: Mapping[str, str]) -> Self:
+        """Gather settings from flags, the environment, tacit.toml and defaults, in this order.
+
+        Args:
+            folder: The service's folder.
+            flags: Settings by name; None where a flag was left out.
+            environment: Variables by name.
+
+        Raises:
+            ConfigError: A setting is unknown, of another type, or refused.
+        """
         if not folder.is_dir():
-            return cls(folder)
-        return cls(folder, **{**_in_file(folder), **_in_environment(environment), **flags})
+            return cls(folder)  # which refuses it
+        settings = _read_service_section(folder)
+        settings.update(_read_environment(environment))
+        for name, value in flags.items():
+            if value is not None:
+                settings[name] = value
+        return cls(folder, **settings)
 
     @property
     def ledger(self) -> str:
-        """Where the ledger is."""
+        """The ledger's place: a file, or the address of a database."""
         return self.database or str(self.folder / "budgets.db")
 
     @property
-    def store(self) -> Path | None:
+    def ledger_file(self) -> Path | None:
         """The ledger's file, which one process owns; None where it is in a server."""
-        return address(self.ledger)[1]
+        return parse_address(self.ledger)[1]
 
     @property
     def keys(self) -> Path:
@@ -173,97 +173,42 @@ class Settings:
 
     @property
     def secret(self) -> Path:
-        """The service's own secret: people's keys hang on it. All workers share it."""
+        """The file of the secret from which people's keys are made. All workers share it."""
         return self.folder / "service.secret"
 
     @property
-    def open_to_others(self) -> bool:
-        """Whether keys would travel in the clear beyond this machine."""
+    def sends_keys_in_clear(self) -> bool:
+        """Whether keys would travel unencrypted beyond this machine."""
         return self.host not in LOOPBACK and not self.behind_tls
 
 
-def kinds_of(settings: type[Any]) -> dict[str, type]:
-    """The kind of each line of a class of settings, by name; an optional one's without None."""
-    hints = get_type_hints(settings)
-    kinds = {}
-    for one in fields(settings):
-        if "meaning" in one.metadata:
-            parts = (hints[one.name], *get_args(hints[one.name]))
-            origins = (get_origin(part) or part for part in parts)
-            kinds[one.name] = next(kind for kind in origins if kind in _WRONG)
-    return kinds
-
-
-_WRONG = {
-    str: "no text",
-    bool: "not true or false",
-    float: "no number",
-    int: "no whole number",
-    list: "no list",
-    dict: "no table",
-}
-_KINDS = kinds_of(Settings)
-
-T = TypeVar("T")
-
-
-def read(settings: type[T], where: str, values: Mapping[str, Any]) -> T:
-    """A table of tacit.toml as its class of settings. ConfigError for a setting that does not
-    exist, one that is missing, and a value of another kind."""
-    needed = [one.name for one in fields(settings) if one.default is MISSING]  # type: ignore[arg-type]
-    return settings(**_checked(settings, where, {**dict.fromkeys(needed), **values}))
-
-
-def _checked(settings: type[Any], where: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    kinds = kinds_of(settings)
-    if unknown := sorted(set(values) - set(kinds)):
-        raise ConfigError(
-            f"{FILE}: {where} has no setting '{unknown[0]}'. There are: {', '.join(sorted(kinds))}."
-        )
-    checked = {}
-    for name, value in values.items():
-        kind = kinds[name]
-        checked[name] = float(value) if kind is float and type(value) is int else value
-        if type(checked[name]) is not kind or (isinstance(value, int) and value < 0):
-            raise ConfigError(f"{FILE}: {where}.{name} is missing or is {_WRONG[kind]}.")
-    return checked
-
-
-def content_of(folder: Path) -> dict[str, Any]:
-    """The folder's tacit.toml; ConfigError in a sentence where there is none."""
-    path = Path(os.environ.get(PINNED, folder)) / FILE
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise ConfigError(
-            f"{path}: is missing. It says what is served;  tacit serve --demo {folder.name}-demo  "
-            "writes one to start from."
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: is not TOML ({error}).") from None
-
-
-def _in_file(folder: Path) -> dict[str, Any]:
-    section = content_of(folder).get(SECTION, {})
+def _read_service_section(folder: Path) -> dict[str, Any]:
+    section = read_toml(folder).get(SECTION, {})
     if not isinstance(section, dict):
-        raise ConfigError(f"{FILE}: [{SECTION}] is a section of settings.")
-    values = _checked(Settings, SECTION, section)
+        raise ConfigError(f"{TOML}: [{SECTION}] is a section of settings.")
+    settings = check_table(Settings, SECTION, section)
     for name in ("database", "second"):
-        if "://" not in values.get(name, "://"):
-            values[name] = str(folder / values[name])
-    return values
+        if name in settings and "://" not in settings[name]:
+            settings[name] = str(folder / settings[name])
+    return settings
 
 
-def _in_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for name, kind in _KINDS.items():
-        text = environment.get(PREFIX + name.upper())
+def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    for name, setting_type in setting_types(Settings).items():
+        variable = ENVIRONMENT_PREFIX + name.upper()
+        text = environment.get(variable)
         if text is None:
             continue
         try:
-            values[name] = _SWITCH[text.lower()] if kind is bool else kind(text)
+            settings[name] = _parse_variable(text, setting_type)
         except (KeyError, ValueError):
-            raise ConfigError(
-                f"{PREFIX}{name.upper()} in the environment is {_WRONG[kind]}."
-            ) from None
-    return values
+            wrong = NOT_OF_TYPE[setting_type]
+            raise ConfigError(f"{variable} in the environment is {wrong}.") from None
+    return settings
+
+
+def _parse_variable(text: str, setting_type: type) -> Any:
+    if setting_type is bool:
+        return _BOOLEANS[text.lower()]
+    return setting_type(text)

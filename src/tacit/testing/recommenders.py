@@ -24,7 +24,7 @@ from tacit.data.synthetic import generate
 from tacit.errors import ConfigError, DataError, NotFittedError, TacitError
 from tacit.privacy import Guarantee
 from tacit.recommenders.base import Recommendations
-from tacit.recommenders.inputs import load_model
+from tacit.recommenders.model_files import load_model
 
 UNKNOWN = 10**9
 """An id that no generated person or item has."""

@@ -15,10 +15,10 @@ from tacit.designs.pdap import joint as joint_module
 from tacit.designs.pdap.joint import Joint, JointSetting
 from tacit.designs.pdap.joint_sums import CHANCE, GRAIN, Observation, covariance_of, posterior
 from tacit.designs.pdap.policy import MOST_CELLS, Grid, slices_for
+from tacit.designs.pdap.unanswered import KEPT
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.mechanisms import samplers
 from tacit.randomness import replay, simulation
-from tacit.recommenders.base import KEPT
 
 
 @pytest.fixture(autouse=True)

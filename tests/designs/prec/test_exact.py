@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.designs.prec import planner, theory
-from tacit.engine.prec_chain_compiled import worst, worst_with_credits
+from tacit.engine.prec_chain_compiled import largest_loss, largest_loss_with_credits
 from tacit.errors import ConfigError
 
 # The table: (m, T, P, n), without a gate on a promise, and under a gate
@@ -112,11 +112,11 @@ def twin(m, T, least, most, sign, promise):
 )
 def test_kernel_equals_a_slow_twin(m, T, least, most, promise):
     """Both directions, few rounds and many, down to floors that no setting allows."""
-    limited = worst(math.log(T), theory.gamma(m, T, 0), m, least, most, T, promise)
+    limited = largest_loss(math.log(T), theory.gamma(m, T, 0), m, least, most, T, promise)
     slow = [twin(m, T, least, most, sign, promise) for sign in (1, -1)]
     assert limited == pytest.approx(slow, abs=1e-10)
     assert min(slow) > 0
-    unlimited = worst(math.log(T), theory.gamma(m, T, 0), m, least, most, 0, promise)
+    unlimited = largest_loss(math.log(T), theory.gamma(m, T, 0), m, least, most, 0, promise)
     assert np.all(unlimited >= limited - 1e-12)
 
 
@@ -172,7 +172,7 @@ def extremes(patterns, m, T, peers, voters, promise, seed):
 
 def both_sides(m, T, peers, voters, promise):
     least = peers if promise else peers - 1
-    high, low = worst(math.log(T), theory.gamma(m, T, 0), m, least, voters - 1, T, promise)
+    high, low = largest_loss(math.log(T), theory.gamma(m, T, 0), m, least, voters - 1, T, promise)
     return high, -low
 
 
@@ -275,7 +275,7 @@ def test_credited_kernel_equals_a_slow_twin(D, R):
     """Three others with the paper's own two credits each; each of 10 rounds costs one at least."""
     T, most, floor = 30, 3, 6
     r = T / (R + 1)
-    fast = worst_with_credits(math.log(r), theory.gamma(2, T, R), floor, most, R == 0)
+    fast = largest_loss_with_credits(math.log(r), theory.gamma(2, T, R), floor, most, R == 0)
     slow = [credited_twin(2, r, D, R, floor, most, 10, sign) for sign in (1, -1)]
     assert fast == pytest.approx(slow, abs=1e-10)
 

@@ -44,7 +44,7 @@ def test_two_fits_cost_what_their_events_cost(world, tmp_path):
     path = tmp_path / "m.tacit"
     second.save(path)
     assert load_model(path).guarantees()[0].epsilon == card.epsilon
-    assert Private(0.5, previous=path).fit(world).standing_.fits == 3
+    assert Private(0.5, previous=path).fit(world).budget_status_.fits == 3
 
 
 def test_a_fit_after_one_without_noise_has_no_epsilon(world):
@@ -56,15 +56,17 @@ def test_a_fit_after_one_without_noise_has_no_epsilon(world):
 def test_a_lifetime_refuses_before_anything_is_drawn(world, monkeypatch):
     """The next fit would pass it: PrivacyError, and no sum is asked for."""
     first = Private(1.0, lifetime=1.2).fit(world)
-    assert first.standing_.further == 0
-    monkeypatch.setattr("tacit.profile_sums.fitted.release_lists", lambda *_: pytest.fail("drawn"))
+    assert first.budget_status_.further == 0
+    monkeypatch.setattr(
+        "tacit.profile_sums.fitted_lists.release_lists", lambda *_: pytest.fail("drawn")
+    )
     with pytest.raises(PrivacyError, match=r"lifetime allows 1\.2"):
         Private(1.0, previous=first).fit(world)
 
 
 def test_a_lifetime_of_one_fit_allows_that_fit(world):
     """epsilon equal to the lifetime fits exactly once."""
-    stood = Private(1.0, lifetime=1.0).fit(world).standing_
+    stood = Private(1.0, lifetime=1.0).fit(world).budget_status_
     assert (stood.fits, stood.further) == (1, 0)
 
 
@@ -73,10 +75,10 @@ def test_a_lifetime_of_one_fit_allows_that_fit(world):
 def test_a_schedule_is_what_the_ledger_grants(times, lifetime):
     """So many equal fits fit into the cap in whole steps, and leave less than 4 % of it."""
     each = plan_releases(1000, 100, lifetime, releases=times).epsilon
-    cost = Fit.new(Settings(each)).steps
+    cost = Fit.with_random_name(Settings(each)).steps
     most = refits.largest_rho(lifetime, 1e-6) * 10**6
     assert 0.96 * most <= times * cost <= most
-    assert total_epsilon([Fit.new(Settings(each))] * times, 1e-6) <= lifetime
+    assert total_epsilon([Fit.with_random_name(Settings(each))] * times, 1e-6) <= lifetime
 
 
 def test_the_ledger_pays_for_every_fit(world, ledger):
@@ -98,8 +100,8 @@ def test_the_same_fit_asked_for_again_draws_no_new_noise(world, ledger):
     first = Private(1.0, lifetime=3.0).fit(world, account=account)
     once = spent(ledger)
     again = Private(1.0, lifetime=3.0).fit(world, account=account)
-    assert again.standing_.repeated
-    assert not first.standing_.repeated
+    assert again.budget_status_.repeated
+    assert not first.budget_status_.repeated
     assert again.released_.means.tolist() == first.released_.means.tolist()
     assert spent(ledger) == once
 
@@ -130,7 +132,7 @@ def test_the_ledger_knows_more_than_previous_says(world, ledger):
     other = Private(1.0).fit(world)
     third = Private(1.0, previous=other, lifetime=5.0).fit(world, account=account)
     assert set(second.releases_) | set(other.releases_) < set(third.releases_)
-    assert third.standing_.fits == 4
+    assert third.budget_status_.fits == 4
 
 
 def test_a_budget_spent_by_others_refuses(world, ledger):
@@ -164,7 +166,7 @@ def test_a_cap_is_for_life(world, ledger):
 def test_a_budget_opened_by_rho_gives_its_epsilon(world, ledger):
     """`tacit ledger open-budget --rho`: the lifetime is that of the exact curve."""
     ledger.open_budget(Holder.dataset("tacit", "ratings"), Cap.zcdp("0.1"))
-    stood = Private(1.0).fit(world, account=Account(ledger)).standing_
+    stood = Private(1.0).fit(world, account=Account(ledger)).budget_status_
     assert 1.5 < stood.lifetime < 2.2
     assert stood.further == 2
 
@@ -180,7 +182,7 @@ def test_the_ledger_keeps_no_digest_of_the_ratings(world, two_domains, ledger):
     first = Private(1.0, lifetime=3.0).fit(world, account=Account(ledger))
     other = world.where(world.users != 0)
     again = Private(1.0, lifetime=3.0).fit(other, account=Account(ledger))
-    assert again.standing_.repeated
+    assert again.budget_status_.repeated
     assert again.released_.means.tolist() == first.released_.means.tolist()
 
 
@@ -216,21 +218,21 @@ def test_a_charged_fit_that_fails_can_be_asked_for_again(world, ledger, monkeypa
     first = Private(0.5, lifetime=3.0).fit(world, account=account)
     once = ledger.balance(holder).spent
     with monkeypatch.context() as broken:
-        broken.setattr("tacit.profile_sums.fitted.release_lists", stops_after_the_counts)
+        broken.setattr("tacit.profile_sums.fitted_lists.release_lists", stops_after_the_counts)
         with pytest.raises(PrivacyError, match="stays charged"):
             Private(0.5, previous=first).fit(world, account=account)
     assert ledger.balance(holder).spent == 2 * once
     second = Private(0.5, previous=first).fit(world, account=account)
     assert ledger.balance(holder).spent == 3 * once
-    assert second.standing_.fits == 3
-    assert not second.standing_.repeated
+    assert second.budget_status_.fits == 3
+    assert not second.budget_status_.repeated
     repeated = Private(0.5, previous=first).fit(world, account=account)
-    assert repeated.standing_.repeated
+    assert repeated.budget_status_.repeated
     assert repeated.releases_ == second.releases_
     assert ledger.balance(holder).spent == 3 * once
     third = Private(0.5, previous=second).fit(world, account=account)
     again = Private(0.5, previous=second).fit(world, account=account)
-    assert again.standing_.repeated
+    assert again.budget_status_.repeated
     assert again.released_.means.tolist() == third.released_.means.tolist()
     assert ledger.balance(holder).spent == 4 * once
     with pytest.raises(ConfigError, match="another fit after this one"):
@@ -241,15 +243,15 @@ def test_the_first_fit_may_fail_twice_and_is_found_again(world, ledger, monkeypa
     """Each failure is charged; the file that was made at last is given to whoever asks again."""
     account, holder = Account(ledger), Holder.dataset("tacit", "ratings")
     with monkeypatch.context() as broken:
-        broken.setattr("tacit.profile_sums.fitted.release_lists", stops_after_the_counts)
+        broken.setattr("tacit.profile_sums.fitted_lists.release_lists", stops_after_the_counts)
         for _ in range(2):
             with pytest.raises(PrivacyError, match="stays charged"):
                 Private(0.5, lifetime=3.0).fit(world, account=account)
     made = Private(0.5, lifetime=3.0).fit(world, account=account)
     again = Private(0.5, lifetime=3.0).fit(world, account=account)
-    assert again.standing_.repeated
+    assert again.budget_status_.repeated
     assert again.releases_ == made.releases_
-    assert made.standing_.fits == 3
+    assert made.budget_status_.fits == 3
     assert ledger.balance(holder).spent == sum(fit.steps for fit in made.releases_)
 
 
@@ -262,13 +264,13 @@ def test_an_interrupt_after_the_first_sum_stays_charged(world, ledger, monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as broken:
-        broken.setattr("tacit.profile_sums.fitted.release_lists", interrupted)
+        broken.setattr("tacit.profile_sums.fitted_lists.release_lists", interrupted)
         with pytest.raises(KeyboardInterrupt):
             Private(0.5, lifetime=3.0).fit(world, account=account)
     once = ledger.balance(holder).spent
     assert once > 0
     assert [fit.failed for fit in account.fits()] == [True]
-    assert Private(0.5, lifetime=3.0).fit(world, account=account).standing_.fits == 2
+    assert Private(0.5, lifetime=3.0).fit(world, account=account).budget_status_.fits == 2
     assert ledger.balance(holder).spent == 2 * once
 
 
@@ -291,11 +293,11 @@ def test_what_fails_before_the_first_sum_is_not_charged(world, ledger, monkeypat
         raise MemoryError
 
     with monkeypatch.context() as broken:
-        broken.setattr("tacit.profile_sums.fitted.read_people", stops)
+        broken.setattr("tacit.profile_sums.fitted_lists.read_people", stops)
         with pytest.raises(MemoryError):
             Private(0.5, previous=first).fit(world, account=account)
     assert ledger.balance(holder).spent == once
-    assert Private(0.5, previous=first).fit(world, account=account).standing_.fits == 2
+    assert Private(0.5, previous=first).fit(world, account=account).budget_status_.fits == 2
     assert ledger.balance(holder).spent == 2 * once
 
 
@@ -322,7 +324,7 @@ def test_a_file_that_claims_more_noise_is_refused(world, tmp_path):
 def test_one_object_fitted_twice_counts_both_fits(world):
     """With a lifetime, `fit` called again is a further release and not the first one again."""
     model = Private(1.0, lifetime=1.6).fit(world)
-    assert model.fit(world).standing_.fits == 2
+    assert model.fit(world).budget_status_.fits == 2
     with pytest.raises(PrivacyError, match="3 fits together"):
         model.fit(world)
 
@@ -342,7 +344,7 @@ def test_a_fitted_object_counts_what_came_before_it_and_its_own_fits(world):
     """`previous` of an object that is fitted already is not passed over."""
     first = Private(0.3, lifetime=1.0).fit(world)
     second = Private(0.3, previous=first).fit(world)
-    assert first.set_params(previous=second).fit(world).standing_.fits == 3
+    assert first.set_params(previous=second).fit(world).budget_status_.fits == 3
 
 
 def test_a_lifetime_is_not_inherited_at_a_larger_delta(world):
@@ -368,7 +370,7 @@ def test_a_fit_that_stops_leaves_the_model_as_it_was(world, monkeypatch):
     def stops(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tacit.profile_sums.fitted.release_stars", stops)
+    monkeypatch.setattr("tacit.profile_sums.fitted_lists.release_stars", stops)
     with pytest.raises(KeyboardInterrupt):
         model.fit(world)
     assert (model.released_, model.releases_) == before

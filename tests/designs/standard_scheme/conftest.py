@@ -10,7 +10,8 @@ import pytest
 from tacit.designs.standard_scheme.disclosure import CAP, RELEASES
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.tables import Tables, to_message
+from tacit.designs.standard_scheme.training.tables import Tables
+from tacit.designs.standard_scheme.training.tables import make_disclosure as disclosure_from
 
 ITEMS = 6
 TENTH = MICRO // 10
@@ -39,7 +40,7 @@ def disclosure_of(tables, rule, *, minimum=1.0, step=1.0, levels=5, **others):
     """A disclosure of these tables for items "item 0", "item 1", ..."""
     first = next(iter(tables.values()))
     items = tuple(f"item {number}" for number in range(len(first.item_means)))
-    return to_message(
+    return disclosure_from(
         tables, rule, minimum=minimum, step=step, levels=levels, items=items, **others
     )
 

@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.designs.standard_scheme.account import Account, checked
-from tacit.designs.standard_scheme.disclosure import RELEASES, Refused
-from tacit.designs.standard_scheme.drawing import calendar, moment, start
+from tacit.designs.standard_scheme.account import Account, check_log
+from tacit.designs.standard_scheme.disclosure import RELEASES, RefusalError
+from tacit.designs.standard_scheme.epochs import calendar_epoch, epoch_start, speaking_moment
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import DAY, WEEK, Release
 
 CREATED = 1_700_000_000
-FIRST = calendar(CREATED, WEEK)
+FIRST = calendar_epoch(CREATED, WEEK)
 SECRET = bytes(32)
 HISTORY = {f"item {number}": float(1 + number % 5) for number in range(6)}
-LETTER = start(FIRST + 1, WEEK) + DAY
+LETTER = epoch_start(FIRST + 1, WEEK) + DAY
 """A second at which the first week's letter is due."""
 
 
@@ -86,17 +86,17 @@ def test_a_device_speaks_though_nothing_is_new(person):
 
 def test_nothing_leaves_before_its_moment(person):
     """The second before the account's own moment there is no letter, and then there is."""
-    due = moment(FIRST, CREATED, WEEK, SECRET)
+    due = speaking_moment(FIRST, CREATED, WEEK, SECRET)
     assert person.speak(due - 1) is None
     assert person.speak(due).epoch == FIRST
 
 
 def test_items_wait_for_the_end_of_their_epoch(person):
     """An item entered after the end of the epoch is decided with the next letter."""
-    entered = dict.fromkeys(HISTORY, CREATED) | {"item 0": start(FIRST + 1, WEEK)}
+    entered = dict.fromkeys(HISTORY, CREATED) | {"item 0": epoch_start(FIRST + 1, WEEK)}
     person.speak(LETTER, entered=entered)
     assert set(person.state.records) == set(HISTORY) - {"item 0"}
-    assert person.state.arrivals == {"item 0": start(FIRST + 1, WEEK)}
+    assert person.state.arrivals == {"item 0": epoch_start(FIRST + 1, WEEK)}
     person.speak(LETTER + WEEK, entered=entered)
     assert person.state.records["item 0"].epoch == FIRST + 1
     assert person.state.arrivals == {}
@@ -260,9 +260,9 @@ def test_logs_that_are_not_followed(log, reason):
     class Shown:
         digest = "d"
 
-    with pytest.raises(Refused, match=reason):
-        checked(log, (), Shown, 7)
-    assert checked(((5, "x"), (6, "d"), (9, "x")), ((5, "x"),), Shown, 7)
+    with pytest.raises(RefusalError, match=reason):
+        check_log(log, (), Shown, 7)
+    assert check_log(((5, "x"), (6, "d"), (9, "x")), ((5, "x"),), Shown, 7)
 
 
 @pytest.mark.parametrize("stars", [9.0, 0.0, 3.5, float("nan")])
@@ -299,7 +299,7 @@ def test_another_epoch_length_does_not_set_the_calendar(person, trusted):
         spoken.setdefault(letter and letter.epoch, now)
     assert set(spoken) == {None, FIRST, FIRST + 1, FIRST + 2, FIRST + 3}
     for epoch in (FIRST + 1, FIRST + 2):
-        due = moment(epoch, CREATED, WEEK, SECRET)
+        due = speaking_moment(epoch, CREATED, WEEK, SECRET)
         assert due <= spoken[epoch] < due + 3600
     assert letter.ratings == before.ratings
 

@@ -10,9 +10,9 @@ import pytest
 from tacit import generate
 from tacit.designs.standard_scheme.disclosure import CAP, RELEASES
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.people import consenting
-from tacit.designs.standard_scheme.training.population import over_epochs
-from tacit.designs.standard_scheme.training.tables import estimate
+from tacit.designs.standard_scheme.training.people import find_consenting_people
+from tacit.designs.standard_scheme.training.population import simulate_epochs
+from tacit.designs.standard_scheme.training.tables import estimate_all_tables
 from tacit.randomness import replay, simulation
 
 PEOPLE, EPOCHS, KNOWN = 2_000, 8, 10
@@ -23,13 +23,13 @@ RULE = RELEASES["scheme+selection+rounding"]
 def crowd():
     """2,000 people and four fits to others, each without a tenth of them."""
     data = generate(users=PEOPLE + 800, items=100, ratings=100_000, seed=5)
-    people, _ = consenting(data, ["gender"])
+    people, _ = find_consenting_people(data, ["gender"])
     chance = np.random.default_rng(5)
     fits = []
     for _ in range(4):
         some = np.sort(chance.choice(np.arange(PEOPLE, PEOPLE + 800), 720, replace=False))
         of_some = replace(people, levels=people.levels[some], labels=people.labels[some])
-        fits.append(estimate(of_some)["gender"])
+        fits.append(estimate_all_tables(of_some)["gender"])
     return people.levels[:PEOPLE], people.labels[:PEOPLE], fits
 
 
@@ -55,7 +55,7 @@ def lives(crowd, epochs, refits, rule=RULE, change=lambda table: table):
     levels, labels, fits = crowd
     tables = {e: [change(fits[e * (refits + 1) // EPOCHS])] for e in range(EPOCHS)}
     with simulation():
-        released, order = over_epochs(
+        released, order = simulate_epochs(
             levels, labels, tables, epochs, rule, n_levels=5, source=replay("certain")
         )
     return released, order, {epoch: made[0] for epoch, made in tables.items()}

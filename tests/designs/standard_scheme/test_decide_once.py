@@ -10,7 +10,7 @@ import pytest
 from scripted_dice import always, never, seeded
 
 from tacit.designs.standard_scheme.device import Device
-from tacit.designs.standard_scheme.disclosure import Refused
+from tacit.designs.standard_scheme.disclosure import RefusalError
 from tacit.designs.standard_scheme.memory import Record, State
 from tacit.designs.standard_scheme.messages import MICRO
 
@@ -151,5 +151,5 @@ def test_frozen_items_are_neither_decided_nor_sent(disclose, state):
 def test_a_closed_memory_decides_nothing(disclose, state):
     """Another memory of the account exists."""
     state.closed = True
-    with pytest.raises(Refused, match="another memory of this account"):
+    with pytest.raises(RefusalError, match="another memory of this account"):
         Device(disclose(), OWN, state, never)

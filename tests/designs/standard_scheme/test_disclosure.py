@@ -17,11 +17,11 @@ from tacit.designs.standard_scheme.training.estimates import (
     estimate_offsets,
     estimate_shown,
 )
-from tacit.designs.standard_scheme.training.people import Statistics, collect
+from tacit.designs.standard_scheme.training.people import Statistics, sum_statistics
 from tacit.designs.standard_scheme.training.tables import (
     FEWEST,
     estimate_tables,
-    within_bounds,
+    shrink_to_bounds,
 )
 
 LEVELS = 5
@@ -47,7 +47,7 @@ class World:
         self.values = values
 
     def statistics(self):
-        return collect(
+        return sum_statistics(
             self.levels,
             self.labels,
             self.parts,
@@ -77,7 +77,7 @@ def test_shrunk_offsets_predict_other_people(seed):
     """On people who were not asked, shrunk offsets leave a smaller squared error than raw gaps."""
     world = World(seed)
     asked = np.arange(400) < 200
-    statistics = collect(
+    statistics = sum_statistics(
         world.levels[asked],
         world.labels[asked],
         world.parts[asked],
@@ -209,7 +209,7 @@ def test_items_with_few_raters_are_left_out():
     few[FEWEST - 1 :, 0] = 0
     rows, columns = np.nonzero(few)
     some = sparse.csr_array((few[rows, columns], (rows, columns)), shape=few.shape)
-    statistics = collect(some, world.labels, world.parts, n_values=2, n_levels=5, n_parts=8)
+    statistics = sum_statistics(some, world.labels, world.parts, n_values=2, n_levels=5, n_parts=8)
     assert statistics.counts.sum(axis=(0, 1)).tolist() == [FEWEST - 1, FEWEST]
     made = estimate_tables(("F", "M"), statistics, statistics.counts.sum(axis=(0, 1)))
     assert made.keep[:, 0].tolist() == [0, 0]
@@ -250,14 +250,16 @@ def test_offsets_end_at_half_a_level(tables):
     """Over all attributes an item's offsets add up to half a level at most, and keep their sign."""
     made = {"gender": tables(1), "age": tables(2, values=("a", "b", "c"))}
     made = {name: replace(table, offsets=7 * table.offsets) for name, table in made.items()}
-    bounded = within_bounds(made)
+    bounded = shrink_to_bounds(made)
     largest = sum(np.abs(table.offsets).max(axis=0) for table in bounded.values())
     assert largest.max() <= MOST_OFFSET
     assert largest.max() > MOST_OFFSET - 5
     for name, table in bounded.items():
         assert (np.sign(table.offsets) * np.sign(made[name].offsets) >= 0).all()
     small = {"gender": tables(1)}
-    np.testing.assert_array_equal(within_bounds(small)["gender"].offsets, small["gender"].offsets)
+    np.testing.assert_array_equal(
+        shrink_to_bounds(small)["gender"].offsets, small["gender"].offsets
+    )
 
 
 @pytest.mark.parametrize("release", ["scheme+selection+rounding", "coupling+selection"])
@@ -265,7 +267,7 @@ def test_offsets_end_at_half_a_level(tables):
 def test_devices_follow_what_is_estimated(disclose, release, values):
     """The estimated tables pass a device's own checks, for rare items and strong gaps as well."""
     world = World(14, values=values, gap=0.6, which=1.5)
-    made = within_bounds({"group": tables_of(world, coupling=True)})
+    made = shrink_to_bounds({"group": tables_of(world, coupling=True)})
     Device(disclose(release, made), {"group": "a"}, State(created=0), bytes(32))
 
 
@@ -300,7 +302,9 @@ def test_items_that_nobody_rated(disclose):
     empty = sparse.csr_array(
         (world.levels.data, world.levels.indices, world.levels.indptr), shape=(400, 31)
     )
-    statistics = collect(empty, world.labels, world.parts, n_values=2, n_levels=LEVELS, n_parts=8)
+    statistics = sum_statistics(
+        empty, world.labels, world.parts, n_values=2, n_levels=LEVELS, n_parts=8
+    )
     made = estimate_tables(
         ("F", "M"), statistics, statistics.counts.sum(axis=(0, 1)), coupling=True
     )

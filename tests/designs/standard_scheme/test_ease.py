@@ -7,9 +7,13 @@ import pytest
 from scipy import sparse
 
 from tacit.designs.standard_scheme.messages import LIKED, SHOWN, liked_levels
-from tacit.designs.standard_scheme.server import UNIT, Ease, weigh
+from tacit.designs.standard_scheme.server import UNIT, Ease, weigh_levels
 from tacit.designs.standard_scheme.training import item_weights as module
-from tacit.designs.standard_scheme.training.item_weights import choose_penalty, ease, fit_ease
+from tacit.designs.standard_scheme.training.item_weights import (
+    choose_penalty,
+    fit_ease,
+    fit_ease_at_penalty,
+)
 from tacit.engine import ridge as engine
 from tacit.engine.ridge import gram
 
@@ -53,13 +57,13 @@ def stars_of(levels):
 def test_textbook(penalty):
     """The stored weights are those of one ridge regression an item, to half a unit."""
     levels = some_levels()
-    stored = ease(levels, 5, penalty).weights.toarray()
+    stored = fit_ease_at_penalty(levels, 5, penalty).weights.toarray()
     assert np.abs(stored - UNIT * textbook(levels, penalty)).max() <= 0.5 + 1e-6
 
 
 def test_blocks(monkeypatch):
     """X'X is the same whatever the size of the blocks it is made in."""
-    weights = weigh(some_levels(), 5)
+    weights = weigh_levels(some_levels(), 5)
     whole = gram(weights)
     monkeypatch.setattr(engine, "_BLOCK", 7)
     assert np.array_equal(gram(weights), whole)
@@ -79,9 +83,9 @@ def test_few_raters_are_left_out():
     for item, raters in ((3, 9), (4, 1), (5, 10)):
         levels[:, item] = 0
         levels[:raters, item] = 4
-    made = ease(sparse.csr_array(levels), 5, 50)
-    assert not made.inside[[3, 4]].any()
-    assert made.inside[5]
+    made = fit_ease_at_penalty(sparse.csr_array(levels), 5, 50)
+    assert not made.has_weights[[3, 4]].any()
+    assert made.has_weights[5]
     assert not made.weights.toarray()[[3, 4]].any()
 
 
@@ -92,7 +96,7 @@ def test_sole_raters_profile():
         levels = some_levels(people=60).tolil()
         levels[:, 4] = 0
         levels[rater, 4] = 4
-        made = ease(sparse.csr_array(levels), 5, 50)
+        made = fit_ease_at_penalty(sparse.csr_array(levels), 5, 50)
         asked = sparse.csr_array((np.array([4.0]), ([0], [4])), shape=(1, 40))
         rest = np.delete(np.arange(40), 4)
         answers.append(made.preferences(asked, stars_of(asked))[0, rest])
@@ -103,7 +107,7 @@ def test_largest_weights_are_stored(monkeypatch):
     """Only the largest weights of a column are kept, by their size without the sign."""
     monkeypatch.setattr(module, "LARGEST_COLUMN", 3)
     levels = some_levels()
-    stored = ease(levels, 5, 50).weights.toarray()
+    stored = fit_ease_at_penalty(levels, 5, 50).weights.toarray()
     exact = np.abs(textbook(levels, 50))
     for item in range(40):
         assert set(np.flatnonzero(stored[:, item])) <= set(np.argsort(-exact[:, item])[:4])
@@ -115,7 +119,7 @@ def test_most_items(monkeypatch):
     monkeypatch.setattr(module, "MOST_ITEMS", 10)
     levels = some_levels()
     likes = np.bincount(levels.indices, levels.data >= 3)
-    inside = ease(levels, 5, 50).inside
+    inside = fit_ease_at_penalty(levels, 5, 50).has_weights
     assert inside.sum() == 10
     assert likes[inside].min() >= likes[~inside].max()
 
@@ -134,7 +138,7 @@ def test_left_out_come_last_by_stars():
     """Items without weights stand below all others, in the order of their predicted stars."""
     levels = some_levels(people=60).tolil()
     levels[:, [3, 7, 9]] = 0
-    made = ease(sparse.csr_array(levels), 5, 50)
+    made = fit_ease_at_penalty(sparse.csr_array(levels), 5, 50)
     stars = np.zeros((1, 40))
     stars[0, [3, 7, 9]] = 1.0, 3.0, 1.0
     asked = sparse.csr_array((np.array([4.0]), ([0], [0])), shape=(1, 40))
@@ -146,7 +150,7 @@ def test_nobody_known():
     """Somebody who shows nothing gets the most liked items first, by likes in fives."""
     levels = some_levels()
     nothing = sparse.csr_array((1, 40))
-    made = ease(levels, 5, 50)
+    made = fit_ease_at_penalty(levels, 5, 50)
     likes = 5 * np.round(np.bincount(levels.indices, levels.data >= 3) / 5)
     order = np.argsort(-made.preferences(nothing, stars_of(nothing))[0])
     assert (np.diff(likes[order]) <= 0).all()
@@ -157,7 +161,7 @@ def test_no_item_has_enough_raters():
     levels = some_levels(people=8)
     made = fit_ease(levels, 5, as_released)
     stars = np.random.default_rng(0).normal(size=(8, 40))
-    assert not made.inside.any()
+    assert not made.has_weights.any()
     found = np.argsort(-made.preferences(levels, stars), axis=1)
     assert np.array_equal(found, np.argsort(-stars, axis=1))
 

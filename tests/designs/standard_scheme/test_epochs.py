@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.designs.standard_scheme.drawing import (
+from tacit.designs.standard_scheme.epochs import (
     FIRST_END,
-    calendar,
-    due,
-    end,
-    latest_ended,
-    moment,
-    start,
+    calendar_epoch,
+    due_epoch,
+    epoch_end,
+    epoch_start,
+    latest_ended_epoch,
+    speaking_moment,
 )
 from tacit.designs.standard_scheme.messages import DAY, WEEK
 
@@ -32,8 +32,8 @@ lengths = st.integers(DAY, 10 * WEEK)
 def test_weeks_begin_on_monday(text, number):
     """Epoch k of a week's length begins on Monday, 00:00 UTC, k weeks after 1970-01-05."""
     time = int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
-    assert calendar(time, WEEK) == number
-    first = datetime.fromtimestamp(start(number, WEEK), UTC)
+    assert calendar_epoch(time, WEEK) == number
+    first = datetime.fromtimestamp(epoch_start(number, WEEK), UTC)
     assert (first.weekday(), first.hour, first.minute) == (0, 0, 0)
 
 
@@ -46,36 +46,41 @@ def test_a_cold_start():
         (DAY - 1, 0),
         (DAY, 1),
     ):
-        assert latest_ended(CREATED, CREATED + seconds, WEEK) == label
-        assert due(CREATED, -1, CREATED + seconds, WEEK, SECRET) == label
-    assert (end(0, CREATED, WEEK), end(1, CREATED, WEEK)) == (CREATED + FIRST_END, CREATED + DAY)
+        assert latest_ended_epoch(CREATED, CREATED + seconds, WEEK) == label
+        assert due_epoch(CREATED, -1, CREATED + seconds, WEEK, SECRET) == label
+    assert (epoch_end(0, CREATED, WEEK), epoch_end(1, CREATED, WEEK)) == (
+        CREATED + FIRST_END,
+        CREATED + DAY,
+    )
 
 
 @given(times, lengths)
 def test_labels_never_go_back(now, length):
     """As time goes on labels only grow; each one's epoch has ended."""
-    before, after = (latest_ended(CREATED, time, length) for time in (now, now + 1))
+    before, after = (latest_ended_epoch(CREATED, time, length) for time in (now, now + 1))
     order = [-1 if label is None else label for label in (before, after)]
     assert order == sorted(order)
     if before is not None:
-        assert end(before, CREATED, length) <= now
+        assert epoch_end(before, CREATED, length) <= now
 
 
 @given(times, lengths)
 def test_no_second_is_in_two_epochs(now, length):
     """An epoch of the calendar ends where the next begins; the first ones end in their order."""
-    label = calendar(now, length)
-    assert end(label, CREATED, length) == start(label + 1, length)
-    assert start(label, length) <= now < start(label + 1, length)
+    label = calendar_epoch(now, length)
+    assert epoch_end(label, CREATED, length) == epoch_start(label + 1, length)
+    assert epoch_start(label, length) <= now < epoch_start(label + 1, length)
 
 
 @given(times, lengths, st.binary(min_size=32, max_size=40))
 def test_letters_leave_within_a_day(now, length, secret):
     """A letter is due within the day after its epoch's end, at the account's own moment."""
-    label = calendar(now, length)
-    after = moment(label, CREATED, length, secret) - end(label, CREATED, length)
+    label = calendar_epoch(now, length)
+    after = speaking_moment(label, CREATED, length, secret) - epoch_end(label, CREATED, length)
     assert 0 <= after < DAY
-    assert moment(label, CREATED + 7, length, secret) == moment(label, CREATED, length, secret)
+    assert speaking_moment(label, CREATED + 7, length, secret) == speaking_moment(
+        label, CREATED, length, secret
+    )
 
 
 def test_moments_are_spread_over_the_day():
@@ -84,7 +89,9 @@ def test_moments_are_spread_over_the_day():
     Each quarter of the day has 1,000 in the mean, with standard deviation 27.
     """
     for secret in (bytes(32), bytes([1]) * 32):
-        after = [moment(k, 0, WEEK, secret) - end(k, 0, WEEK) for k in range(1000, 5000)]
+        after = [
+            speaking_moment(k, 0, WEEK, secret) - epoch_end(k, 0, WEEK) for k in range(1000, 5000)
+        ]
         quarters = [sum(q <= 4 * each // DAY < q + 1 for each in after) for q in range(4)]
         assert all(abs(count - 1000) < 140 for count in quarters)
 
@@ -92,16 +99,16 @@ def test_moments_are_spread_over_the_day():
 def test_one_letter_an_epoch():
     """What was spoken is not due again, and of several missed epochs the latest is due."""
     now = CREATED + 5 * WEEK
-    label = latest_ended(CREATED, now, WEEK)
-    later = moment(label, CREATED, WEEK, SECRET)
-    assert due(CREATED, 0, later - 1, WEEK, SECRET) is None
-    assert due(CREATED, 0, later, WEEK, SECRET) == label
-    assert due(CREATED, label, later, WEEK, SECRET) is None
+    label = latest_ended_epoch(CREATED, now, WEEK)
+    later = speaking_moment(label, CREATED, WEEK, SECRET)
+    assert due_epoch(CREATED, 0, later - 1, WEEK, SECRET) is None
+    assert due_epoch(CREATED, 0, later, WEEK, SECRET) == label
+    assert due_epoch(CREATED, label, later, WEEK, SECRET) is None
 
 
 def test_a_clock_at_its_beginning():
     """A device whose clock stands at 1970 has no calendar's letter before the cold start's."""
-    assert [latest_ended(0, time, WEEK) for time in (0, FIRST_END, DAY, 2 * WEEK)] == [
+    assert [latest_ended_epoch(0, time, WEEK) for time in (0, FIRST_END, DAY, 2 * WEEK)] == [
         None,
         0,
         1,

@@ -9,7 +9,7 @@ from tacit import StandardScheme, load_model
 from tacit import generate as generated
 from tacit.designs.standard_scheme import files
 from tacit.designs.standard_scheme.messages import MICRO, ItemTable, Release
-from tacit.designs.standard_scheme.training.people import consenting
+from tacit.designs.standard_scheme.training.people import find_consenting_people
 from tacit.errors import ConfigError, DataError, ModelFileError, PrivacyError
 
 SMALL = {"factors": 3, "service_sees_items": False}
@@ -73,7 +73,7 @@ def test_at_home_and_at_device_agree(model, history):
 
 def test_nobody_known_gets_the_popular(model, ratings):
     """Without a history the most liked items come first, by likes in fives."""
-    people, _ = consenting(ratings, ["gender"])
+    people, _ = find_consenting_people(ratings, ["gender"])
     likes = np.bincount(people.levels.indices, people.levels.data >= 3, minlength=60)
     likes = 5 * np.round(likes / 5)
     listed = [ratings.item_number(item) for item in model.recommend(n=40).item_ids]

@@ -7,10 +7,15 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from version_1 import migrated
 
-from tacit.designs.standard_scheme.drawing import latest_ended
-from tacit.designs.standard_scheme.memory import Record, State, forgotten, lost, opened
+from tacit.designs.standard_scheme.epochs import latest_ended_epoch
+from tacit.designs.standard_scheme.memory import (
+    Record,
+    State,
+    open_state,
+    state_after_forgetting,
+    state_after_loss,
+)
 from tacit.designs.standard_scheme.messages import DAY, MICRO, WEEK, MessageError
 
 NOW = 1_700_000_000
@@ -92,22 +97,22 @@ def test_no_star_and_no_die_is_kept():
 
 def test_a_fresh_secret_begins_anew():
     """A secret made here that never spoke has nothing to lose."""
-    state = opened(None, -1, ["a"], NOW, WEEK)
+    state = open_state(None, -1, ["a"], NOW, WEEK)
     assert state == State(created=NOW)
 
 
 @pytest.mark.parametrize("spoken", [None, 5, 2810])
 def test_a_lost_memory_freezes_what_is_rated(spoken):
     """A secret that spoke and has no memory decides later items only, one of elsewhere nothing."""
-    state = opened(None, spoken, ["a", 7], NOW, WEEK)
+    state = open_state(None, spoken, ["a", 7], NOW, WEEK)
     assert state.frozen == {"a", 7}
-    assert not state.undecided("a")
-    assert state.undecided("b")
+    assert not state.is_undecided("a")
+    assert state.is_undecided("b")
     assert state.records == {}
     assert state.closed == (spoken is None)
     assert state.letter is None
     assert state.spoken == (-1 if spoken is None else spoken)
-    assert state.last_epoch == max(latest_ended(NOW - DAY, NOW, WEEK), state.spoken)
+    assert state.last_epoch == max(latest_ended_epoch(NOW - DAY, NOW, WEEK), state.spoken)
 
 
 def test_a_backup_freezes_what_was_rated_since():
@@ -121,11 +126,11 @@ def test_a_backup_freezes_what_was_rated_since():
         spoken=2700,
     )
     backup.aliases = (("old a", "a"), ("old e", "e"))
-    state = opened(backup, 2801, ["old a", "b", "d", "old e"], NOW, WEEK)
+    state = open_state(backup, 2801, ["old a", "b", "d", "old e"], NOW, WEEK)
     assert state.frozen == {"c", "d", "e"}
     assert set(state.records) == {"a", "b"}
     assert (state.letter, state.arrivals, state.spoken) == (None, {}, 2801)
-    assert state.last_epoch == latest_ended(NOW - 9 * WEEK, NOW, WEEK) >= 2801
+    assert state.last_epoch == latest_ended_epoch(NOW - 9 * WEEK, NOW, WEEK) >= 2801
 
 
 @pytest.mark.parametrize("spoken", [None, -1, 2700])
@@ -133,7 +138,7 @@ def test_a_present_memory_is_not_lost(spoken):
     """A memory that knows the last letter goes on as it is."""
     state = State(created=NOW, arrivals={"c": NOW}, last_epoch=2700, spoken=2700)
     before = state.encode()
-    assert opened(state, spoken, ["a"], NOW, WEEK).encode() == before
+    assert open_state(state, spoken, ["a"], NOW, WEEK).encode() == before
 
 
 def test_forget_me_keeps_ids_alone():
@@ -150,10 +155,10 @@ def test_forget_me_keeps_ids_alone():
         log=((1, "x"),),
         aliases=(("old d", "d"),),
     )
-    after = forgotten(state, ["old d"], NOW)
+    after = state_after_forgetting(state, ["old d"], NOW)
     frozen = {"a", "b", "c", "d", "f"}
     assert after == State(created=NOW, frozen=frozen, log=((1, "x"),), aliases=(("old d", "d"),))
-    assert after.shown() == {}
+    assert after.shown_levels() == {}
 
 
 def test_aliases_move_everything():
@@ -175,49 +180,4 @@ def test_aliases_move_everything():
 
 def test_lost_at_the_beginning_of_time():
     """A clock near 1970 makes no negative second."""
-    assert lost([], 5, WEEK).created == 0
-
-
-def version_1(keep=((500_000, 900_000), (1_000_000, 1_000_000)), bounds=((3,), (1,))):
-    """The bytes of a disclosure of version 1, whose chances are those of the stratum."""
-    table = {
-        "name": "gender",
-        "values": ["F", "M"],
-        "bounds": bounds,
-        "keep": [[[own[0]] * 2, [own[1]] * 2] for own in keep],
-        "offsets": [[0, 0], [0, 0]],
-    }
-    return json.dumps({"version": 1, "items": ["a", "b"], "attributes": [table]}).encode()
-
-
-@pytest.mark.parametrize(
-    ("die", "records", "value", "shown"),
-    [
-        (499_999, 2, "F", True),
-        (500_000, 2, "F", False),
-        (500_000, 3, "F", True),
-        (899_999, 3, "F", True),
-        (900_000, 3, "F", False),
-        (999_999, 1, "M", True),
-        (0, 2, "X", False),
-    ],
-)
-def test_what_version_1_showed_last_stays_shown(die, records, value, shown):
-    """By its last disclosure and the number of its records; everything else is held back."""
-    more = {f"more {n}": (0, None, (0,), "x") for n in range(records - 1)}
-    entries = {"a": (MICRO, 2 * MICRO, (die,), "x")} | more
-    state = migrated(entries, version_1(), {"gender": value}, NOW, WEEK)
-    assert state.records["a"].level == (2 * MICRO if shown else None)
-    assert set(state.records) == set(entries)
-    assert all(state.records[item].level is None for item in more)
-
-
-def test_without_its_last_disclosure_all_is_held_back():
-    """Neither are items shown that were never released, or that the disclosure does not have."""
-    entries = {"a": (0, 0, (), "x"), "b": (0, None, (0,), "x"), "z": (0, 0, (), "x")}
-    known = migrated(entries, version_1(), {"gender": "M"}, NOW, WEEK)
-    assert known.shown() == {"a": 0}
-    gone = migrated(entries, None, {"gender": "M"}, NOW, WEEK)
-    assert gone.shown() == {}
-    assert set(gone.records) == set(entries)
-    assert gone.last_epoch >= 1
+    assert state_after_loss([], 5, WEEK).created == 0

@@ -14,14 +14,14 @@ from tacit.designs.standard_scheme.disclosure import (
     RELEASES,
     AttributeTable,
     Disclosure,
-    Refused,
+    RefusalError,
 )
-from tacit.designs.standard_scheme.drawing import calendar, start
+from tacit.designs.standard_scheme.epochs import calendar_epoch, epoch_start
 from tacit.designs.standard_scheme.memory import Record, State
 from tacit.designs.standard_scheme.messages import DAY, MICRO, WEEK, Release
 
 CREATED = 1_700_000_000
-FIRST = calendar(CREATED, WEEK)
+FIRST = calendar_epoch(CREATED, WEEK)
 RULE = RELEASES["scheme+selection+rounding"]
 SECRET = bytes(range(32))
 
@@ -50,7 +50,7 @@ class Person:
         account = Account(
             self.state, disclosure, self.log, {"gender": "F"}, self.secret, str, self.heard.append
         )
-        data = account.speak(history, dict.fromkeys(history, 0), start(epoch, WEEK) + DAY)
+        data = account.speak(history, dict.fromkeys(history, 0), epoch_start(epoch, WEEK) + DAY)
         return None if data is None else Release.decode(data)
 
 
@@ -96,7 +96,7 @@ def test_device_alone_refuses_too():
     state = State(created=0, records={1: Record(0, "", 0)})
     state.follow(((1, 2),))
     before = state.encode()
-    with pytest.raises(Refused, match="contradict"):
+    with pytest.raises(RefusalError, match="contradict"):
         state.follow(((1, 3),))
     assert state.encode() == before
 

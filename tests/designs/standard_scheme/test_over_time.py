@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from tacit import generate
 from tacit.designs.standard_scheme.account import Account
 from tacit.designs.standard_scheme.disclosure import RELEASES, Disclosure
-from tacit.designs.standard_scheme.drawing import calendar, end
-from tacit.designs.standard_scheme.memory import State, opened
+from tacit.designs.standard_scheme.epochs import calendar_epoch, epoch_end
+from tacit.designs.standard_scheme.memory import State, open_state
 from tacit.designs.standard_scheme.messages import DAY, MICRO, WEEK, Release
-from tacit.designs.standard_scheme.training.people import consenting
-from tacit.designs.standard_scheme.training.tables import estimate
+from tacit.designs.standard_scheme.training.people import find_consenting_people
+from tacit.designs.standard_scheme.training.tables import estimate_all_tables
 
 PEOPLE, ITEMS = 400, 60
 CREATED = 1_700_000_000
@@ -35,14 +35,14 @@ def people():
 @pytest.fixture(scope="module")
 def disclosures(people, make_disclosure):
     """Four fits to consenting people of whom a tenth leave and others come; and their log."""
-    crowd, _ = consenting(people, ["gender"])
+    crowd, _ = find_consenting_people(people, ["gender"])
     found = []
     for number in range(len(REFITS)):
         some = np.arange(PEOPLE + 60 * number, PEOPLE + 60 * number + 400)
         of_some = replace(crowd, levels=crowd.levels[some], labels=crowd.labels[some])
-        tables = estimate(of_some, seed=number)
+        tables = estimate_all_tables(of_some, seed=number)
         found.append(make_disclosure(tables, RELEASES["scheme+selection+rounding"]))
-    first = calendar(CREATED, WEEK)
+    first = calendar_epoch(CREATED, WEEK)
     log = tuple((first + week, one.digest) for week, one in zip(REFITS, found, strict=True))
     return found, log
 
@@ -50,7 +50,7 @@ def disclosures(people, make_disclosure):
 def shown_at(disclosures, now):
     """The disclosure that counts, and the log as it stands."""
     found, log = disclosures
-    count = sum(epoch <= calendar(now, WEEK) for epoch, _ in log)
+    count = sum(epoch <= calendar_epoch(now, WEEK) for epoch, _ in log)
     return found[count - 1], log[:count]
 
 
@@ -129,7 +129,7 @@ def test_nothing_is_lost_changed_or_late(people, disclosures):
         letters = by_epoch(lived(history, value, secret, disclosures, schedule(number)))
         eligible, known = [], set()
         for letter in letters:
-            over = end(letter.epoch, CREATED, WEEK)
+            over = epoch_end(letter.epoch, CREATED, WEEK)
             known = known | decidable(found[letter.disclosure], history, over)
             eligible.append(known)
         totals += faults([dict(letter.ratings) for letter in letters], eligible)
@@ -211,7 +211,7 @@ def test_a_second_device_says_nothing(people, disclosures):
     """A device with the secret of another one and without its memory sends nothing at all."""
     for number in range(40):
         history, begin = history_of(people, number), CREATED + 3 * WEEK
-        state = opened(None, None, {}, begin, WEEK)
+        state = open_state(None, None, {}, begin, WEEK)
         moments = [now for now in schedule(number) if now > begin]
         letters = lived(history, "F", number.to_bytes(32, "big"), disclosures, moments, state)
         assert not any(letters)
@@ -223,7 +223,7 @@ def test_a_lost_memory_says_nothing_about_what_was_rated(people, disclosures):
     for number in range(40):
         history, begin = history_of(people, number), CREATED + 3 * WEEK
         before = {item for item, (_, at) in history.items() if at <= begin}
-        state = opened(None, 2810, before, begin, WEEK)
+        state = open_state(None, 2810, before, begin, WEEK)
         moments = [now for now in schedule(number) if now > begin]
         letters = lived(history, "F", number.to_bytes(32, "big"), disclosures, moments, state)
         shown = {item for letter in letters if letter for item, _ in letter.ratings}

@@ -16,7 +16,7 @@ from tacit.designs.standard_scheme.device import Device
 from tacit.designs.standard_scheme.disclosure import RELEASES
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.population import over_epochs, release
+from tacit.designs.standard_scheme.training.population import simulate_epochs, simulate_release
 
 OWN = {"gender": "F"}
 
@@ -72,7 +72,7 @@ def test_equals_the_simulation(make_tables, make_disclosure, seed, name, several
         drawn["rounding"] = some()
     if mixed:
         drawn["mix"] = some()
-    simulated = release(
+    simulated = simulate_release(
         levels,
         labels,
         list(tables.values()),
@@ -115,7 +115,7 @@ def test_equals_the_simulation_on_a_continuous_scale(tables, disclose, name):
     drawn = np.random.default_rng(3).integers(0, MICRO, 6)
     words = Words([drawn] if RELEASES[name].selection else [])
     whole = sparse.csr_array((stars, np.arange(6), np.array([0, 6])), shape=(1, 6))
-    expected = release(
+    expected = simulate_release(
         whole, np.zeros((1, 1), int), [table], RELEASES[name], n_levels=0, source=words
     )
     disclosure = disclose(name, {"gender": table}, minimum=0.0, levels=0)
@@ -166,7 +166,7 @@ def test_equals_the_simulation_over_epochs(make_tables, make_disclosure, seed):
         now = waiting & (epochs <= epoch) & (keep > 0)
         source.asked += [dice[0][now], dice[1][now]]
         waiting &= ~now
-    released, labelled = over_epochs(
+    released, labelled = simulate_epochs(
         levels, labels, tables_of, epochs, rule, n_levels=5, source=source
     )
 

@@ -7,7 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.designs.standard_scheme.disclosure import CAP, FLOOR, MOST_OFFSET, Refused, refuse_unsafe
+from tacit.designs.standard_scheme.disclosure import (
+    CAP,
+    FLOOR,
+    MOST_OFFSET,
+    RefusalError,
+    refuse_unsafe,
+)
 from tacit.designs.standard_scheme.messages import DAY, MICRO
 
 
@@ -39,7 +45,7 @@ def test_other_chances_are_refused(disclose, tables, own, other):
     keep = np.full((2, 6), CAP)
     keep[:, 3] = own, other
     disclosure = disclose(tables={"gender": replace(tables(), keep=keep)})
-    with pytest.raises(Refused, match="chances to show an item"):
+    with pytest.raises(RefusalError, match="chances to show an item"):
         refuse_unsafe(disclosure)
     refuse_unsafe(disclose("scheme+rounding", {"gender": replace(tables(), keep=keep)}))
 
@@ -50,7 +56,7 @@ def test_large_offsets_are_refused(disclose, tables, value, offset):
     """Half a level is the most, for any value: the refusal does not depend on the owner's."""
     offsets = np.zeros((2, 6), dtype=int)
     offsets[value, 2] = offset
-    with pytest.raises(Refused, match="more than half a level"):
+    with pytest.raises(RefusalError, match="more than half a level"):
         refuse_unsafe(disclose(tables={"gender": replace(tables(), offsets=offsets)}))
     offsets[value, 2] = np.sign(offset) * MOST_OFFSET
     refuse_unsafe(disclose(tables={"gender": replace(tables(), offsets=offsets)}))
@@ -63,7 +69,7 @@ def test_offsets_of_several_attributes_add_up(disclose, tables):
         "gender": replace(tables(), offsets=np.full((2, 6), 300_000)),
         "age": replace(ages, offsets=np.array([[0] * 6, [0] * 6, [-200_001] * 6])),
     }
-    with pytest.raises(Refused, match="half a level"):
+    with pytest.raises(RefusalError, match="half a level"):
         refuse_unsafe(disclose(tables=made))
 
 
@@ -84,25 +90,25 @@ def test_couplings_reach_the_same_levels(disclose, tables):
         if safe:
             refuse_unsafe(disclosure)
         else:
-            with pytest.raises(Refused, match="only one value can give"):
+            with pytest.raises(RefusalError, match="only one value can give"):
                 refuse_unsafe(disclosure)
     ends = [[MICRO] * 5] * 4 + [even[0]]  # from a lower level the lowest, from the top any
     first = {"gender": replace(tables(), coupling=coupled(lower, lower))}
     second = {"more": replace(tables(), coupling=coupled(ends, even))}
-    with pytest.raises(Refused, match="only one value can give"):
+    with pytest.raises(RefusalError, match="only one value can give"):
         refuse_unsafe(disclose("coupling", first | second))
 
 
 def test_more_than_a_message_a_day(disclose):
     """Epochs shorter than a day are refused."""
     refuse_unsafe(disclose(epoch_length=DAY))
-    with pytest.raises(Refused, match="more than one message a day"):
+    with pytest.raises(RefusalError, match="more than one message a day"):
         refuse_unsafe(disclose(epoch_length=DAY - 1))
 
 
 @pytest.mark.parametrize("levels", [12, 101])
 def test_fine_scales_are_refused(disclose, levels):
     """On a scale of 0 to 100 people give round numbers: a 69 shows the sign of its offset."""
-    with pytest.raises(Refused, match="levels"):
+    with pytest.raises(RefusalError, match="levels"):
         refuse_unsafe(replace(disclose(), levels=levels))
     refuse_unsafe(replace(disclose(), levels=11))

@@ -12,10 +12,10 @@ from scipy import sparse
 from scipy.stats import chisquare
 
 from tacit.designs.standard_scheme.training.people import (
-    Consenting,
-    collect,
+    ConsentingPeople,
+    add_noise,
     limit_contributions,
-    private,
+    sum_statistics,
 )
 from tacit.designs.standard_scheme.training.tables import estimate_privately
 from tacit.errors import ConfigError
@@ -33,7 +33,7 @@ def random_levels(generator, people, density=0.6):
 
 
 def summed(levels, labels, parts):
-    return collect(levels, labels, parts, n_values=2, n_levels=LEVELS, n_parts=3)
+    return sum_statistics(levels, labels, parts, n_values=2, n_levels=LEVELS, n_parts=3)
 
 
 def flat(statistics):
@@ -46,7 +46,7 @@ def test_sums_by_hand():
     levels = sparse.csr_array(
         (np.array([4.0, 0.0, 3.0]), (np.array([0, 1, 2]), np.array([1, 1, 0]))), shape=(3, 2)
     )
-    got = collect(
+    got = sum_statistics(
         levels,
         np.array([0, 1, 1]),
         np.array([0, 0, 1]),
@@ -75,7 +75,7 @@ def test_histogram_holds_the_counts_and_sums(seed):
 def test_weights_and_spread():
     """A rating shown with chance 1/2 as one of two levels counts half, a quarter on each."""
     levels = sparse.csr_array(np.array([[4.0]]))
-    got = collect(
+    got = sum_statistics(
         levels,
         np.array([0]),
         np.array([0]),
@@ -149,7 +149,7 @@ def exact():
 
 def test_large_epsilon_is_exact(exact):
     """At epsilon 1e9 the private statistics are the exact ones."""
-    got = private(exact, epsilon=1e9, contributions=8)
+    got = add_noise(exact, epsilon=1e9, contributions=8)
     np.testing.assert_array_equal(flat(got), flat(exact))
     np.testing.assert_allclose(got.counts, exact.counts)
     np.testing.assert_allclose(got.sums, exact.sums)
@@ -162,14 +162,14 @@ def test_noise_has_the_stated_size(exact, epsilon):
     Over 246 numbers the relative standard error is 6.4 %, so the false-alarm rate is below 1e-5; an
     epsilon wrong by a factor of 2 is caught.
     """
-    noise = np.abs(flat(private(exact, epsilon=epsilon, contributions=8)) - flat(exact))
+    noise = np.abs(flat(add_noise(exact, epsilon=epsilon, contributions=8)) - flat(exact))
     t = math.exp(-epsilon / 9)
     assert noise.mean() == pytest.approx(2 * t / (1 - t * t), rel=0.3)
 
 
 def test_private_counts_are_counts():
     """Counts stay above 0 and hold together whatever the noise; somebody is in every group."""
-    got = private(
+    got = add_noise(
         summed(sparse.csr_array((2, ITEMS)), np.array([0, 1]), np.array([0, 1])),
         epsilon=0.1,
         contributions=5,
@@ -185,7 +185,7 @@ def test_shape_tells_nothing():
     for people in (2, 50):
         levels = random_levels(np.random.default_rng(4), people)
         labels = (np.arange(people) % 2)[:, None]
-        crowd = Consenting(levels, labels, ("gender",), (("F", "M"),), LEVELS)
+        crowd = ConsentingPeople(levels, labels, ("gender",), (("F", "M"),), LEVELS)
         for _ in range(8):  # with two people, half of the parts would be missing half of the time
             made = estimate_privately(crowd, secure(), epsilon=1.0, contributions=3)["gender"]
             shapes.add(tuple(getattr(made, name).shape for name in ("offsets", "keep", "means")))
@@ -195,6 +195,8 @@ def test_shape_tells_nothing():
 def test_continuous_scale_is_refused():
     """A private disclosure counts whole stars."""
     levels = sparse.csr_array(np.array([[0.5]]))
-    real = collect(levels, np.zeros(1, int), np.zeros(1, int), n_values=2, n_levels=0, n_parts=1)
+    real = sum_statistics(
+        levels, np.zeros(1, int), np.zeros(1, int), n_values=2, n_levels=0, n_parts=1
+    )
     with pytest.raises(ConfigError, match="whole stars"):
-        private(real, epsilon=1.0, contributions=1)
+        add_noise(real, epsilon=1.0, contributions=1)

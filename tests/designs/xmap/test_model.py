@@ -12,6 +12,7 @@ import pytest
 from tacit import Private, XMap, load_model
 from tacit.data.domains import on_catalogue
 from tacit.data.ratings import Ratings
+from tacit.design import usefulness
 from tacit.designs.private.device import DeviceLists
 from tacit.engine import Engine
 from tacit.errors import ConfigError, DataError, PrivacyError
@@ -378,3 +379,96 @@ def test_a_pickle_of_the_published_variant_holds_no_person(world, model):
     users = nx_map(recommender="user-based").fit(world)
     with pytest.raises(PrivacyError, match="everybody's profile"):
         copy.deepcopy(users)
+
+
+def at_times(world, seed=6):
+    """The same ratings, each person's at moments of their own."""
+    moments = np.random.default_rng(seed).permutation(len(world)).astype(np.int64)
+    return replace(world, timestamps=moments)
+
+
+def moments_of(world, person):
+    """When a person rated each item."""
+    number = world.user_number(person)
+    rows = slice(world.offsets[number], world.offsets[number + 1])
+    items = world.item_ids[world.items[rows]].tolist()
+    return dict(zip(items, world.timestamps[rows].tolist(), strict=True))
+
+
+def test_a_history_with_times_is_weighed_as_the_ratings_fitted_to(world):
+    """Predictions for somebody's own history with its times are those for their id; without the
+    times, or with times in reverse, they are others."""
+    timed = at_times(world)
+    fitted = nx_map(alpha=0.7).fit(timed)
+    person = timed.user_ids[np.diff(timed.offsets).argmax()].item()
+    history, moments = timed.history(person), moments_of(timed, person)
+    items = timed.item_ids.tolist()
+    by_id = fitted.predict(items, person)
+    found = fitted.predict(items, history=history, history_times=moments)
+    np.testing.assert_array_equal(found, by_id)
+    backwards = {item: -moment for item, moment in moments.items()}
+    for other in (None, backwards):
+        weighed = fitted.predict(items, history=history, history_times=other)
+        assert np.nanmax(abs(weighed - by_id)) > 0.01
+
+
+def test_a_list_of_a_history_with_times_is_the_list_by_id(world):
+    """Where a list is ranked by stars times support, its scores hang on the times too."""
+    timed = at_times(world)
+    with simulation():
+        fitted = nx_map(alpha=0.7, epsilon=INF, epsilon_prime=1e9).fit(timed, draws=replay(3))
+    person = quiet(timed)
+    history, moments = timed.history(person), moments_of(timed, person)
+    by_id = [(row.item_id, row.score) for row in fitted.recommend(person, n=5).rows]
+    for times, same in ((moments, True), (None, False)):
+        made = fitted.recommend(history=history, n=5, history_times=times)
+        assert ([(row.item_id, row.score) for row in made.rows] == by_id) == same
+
+
+def test_alpha_is_kept_in_the_model_file(world, tmp_path):
+    """A loaded model weighs a history by its times as the fitted one does."""
+    timed = at_times(world)
+    fitted = nx_map(alpha=0.7).fit(timed)
+    fitted.save(tmp_path / "m.tacit")
+    loaded = load_model(tmp_path / "m.tacit")
+    assert loaded.settings_.alpha == 0.7
+    person = timed.user_ids[np.diff(timed.offsets).argmax()].item()
+    asked = {"history": timed.history(person), "history_times": moments_of(timed, person)}
+    items = timed.item_ids.tolist()
+    np.testing.assert_array_equal(loaded.predict(items, **asked), fitted.predict(items, **asked))
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        ({4: 10}, "the times are not those of the items in the history"),
+        ({4: 10, 6: 20, 8: 30}, "the times are not those of the items in the history"),
+        ({4: 10, 6: "noon"}, "the time of item 6 in the history is no whole number"),
+        ({4: 10, 6: True}, "the time of item 6 in the history is no whole number"),
+        ([10, 20], "times map items to seconds"),
+    ],
+)
+def test_times_that_do_not_fit_the_history_are_refused(model, times, said):
+    """One whole number of seconds for each rated item and for no other."""
+    with pytest.raises(DataError, match=said):
+        model.predict([5], history={4: 5.0, 6: 1.0}, history_times=times)
+
+
+def test_times_without_a_history_are_refused(model, world):
+    """They are those of the ratings fitted to, which are known."""
+    with pytest.raises(DataError, match="times are given without a history"):
+        model.predict([5], quiet(world), history_times={4: 10})
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "beat a list of popular items"),
+        ({"epsilon": 0.3, "epsilon_prime": 0.8}, "worse than a list of popular items"),
+    ],
+)
+def test_a_published_model_says_its_own_usefulness(world, settings, said):
+    """Not how many people the sound variant takes."""
+    sentence = usefulness(nx_map(**settings).fit(world))
+    assert said in sentence
+    assert "Works from" not in sentence

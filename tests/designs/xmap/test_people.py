@@ -10,6 +10,7 @@ from scipy import sparse
 
 from tacit.designs.xmap.boxes import PeopleNeighbours
 from tacit.designs.xmap.generator import Profiles
+from tacit.designs.xmap.recommender import PrivateNeighbours
 from tacit.randomness import secure
 
 STARS = [[5, 4, 1], [5, 5, 2], [4, 5, 1], [1, 1, 5]]
@@ -21,8 +22,9 @@ def profiles(rows):
     return Profiles(matrix, matrix.data - 3.0, None)
 
 
-def people(rows, *, k=9, budget=None):
-    return PeopleNeighbours(np.full(3, 3.0), profiles(rows), k, budget, secure())
+def people(rows, *, k=9, budget=None, reading="positive"):
+    pnsa = None if budget is None else PrivateNeighbours(k, budget, reading)
+    return PeopleNeighbours(np.full(3, 3.0), profiles(rows), k, pnsa, secure())
 
 
 def test_similarity():
@@ -70,6 +72,15 @@ def test_everybody_alike_may_be_drawn():
     chosen, similarities = people(STARS, k=4, budget=1.0).chosen(profiles([[5, 5, 1]]))
     assert sorted(chosen.tolist()) == [0, 1, 2]
     assert len(similarities) == 3
+
+
+def test_everybody_else_may_be_drawn_as_printed():
+    """As printed, who rates the other way round can be a neighbour too, with a similarity below 0;
+    the person themselves cannot."""
+    model = people([*STARS, [5, 5, 1]], k=4, budget=1e9, reading="printed")
+    chosen, similarities = model.chosen(profiles([[5, 5, 1]]))
+    assert sorted(chosen.tolist()) == [0, 1, 2, 3]
+    assert similarities[chosen == 3] < -0.5
 
 
 def test_drawn_people_are_as_alike_as_without_draws():

@@ -17,14 +17,22 @@ from tacit.designs.xmap.extender import baseline
 from tacit.designs.xmap.generator import Profiles
 from tacit.designs.xmap.recommender import (
     Candidates,
+    PrivateNeighbours,
+    admit,
     candidates,
     candidates_of,
-    drawn_neighbours,
-    published_neighbours,
+    draw_item_neighbours,
+    draw_neighbours,
+    longest_rating_vector,
 )
 from tacit.randomness import replay, secure, simulation
 
 DRAWS = 20_000
+
+
+def drawn_neighbours(lists, k, budget, source):
+    """Draw with |v| the number of candidates."""
+    return draw_neighbours(lists, PrivateNeighbours(k, budget, "counted"), 0, source)
 
 
 def neighbour_chances(exponents, k):
@@ -51,7 +59,7 @@ def profiles_of(rows):
     ).filter(lambda rows: all(sum(row) for row in rows))
 )
 def test_candidates_are_the_formulas(rows):
-    """Similarity and SS of every pair of positive similarity are those of the closed formulas."""
+    """Similarity and SS of every pair, of either sign, are those of the closed formulas."""
     table = baseline(sparse.csr_array(np.array(rows, dtype=float))).table
     values = table.values
     dense = np.full(values.shape, math.nan)
@@ -60,15 +68,12 @@ def test_candidates_are_the_formulas(rows):
     squares = np.nansum(dense**2, axis=0)
     raters = np.flatnonzero(~np.isnan(dense[:, 0]))
     found = candidates(raters, dense[raters, 0], values, squares, 0)
+    assert found.numbers.tolist() == [0, 1, 2, 3]
     for j in range(1, 4):
         s = theory.similarity(dense[:, 0], dense[:, j])
-        if s > 1e-9:
-            place = found.numbers.tolist().index(j)
-            assert found.similarities[place] == pytest.approx(s)
-            printed = theory.similarity_sensitivity(dense[:, 0], dense[:, j])
-            assert found.sensitivities[place] == pytest.approx(printed, rel=1e-6, abs=1e-9)
-        elif s < -1e-9:
-            assert j not in found.numbers
+        assert found.similarities[j] == pytest.approx(s, abs=1e-12)
+        printed = theory.similarity_sensitivity(dense[:, 0], dense[:, j])
+        assert found.sensitivities[j] == pytest.approx(printed, rel=1e-6, abs=1e-9)
 
 
 def test_draws_follow_their_chances():
@@ -79,7 +84,7 @@ def test_draws_follow_their_chances():
         np.array([0.9, 0.5, 0.3, 0.1]),
         np.array([0.05, 0.2, 0.1, 0.3]),
     )
-    exponents = theory.neighbour_exponents(one.similarities, one.sensitivities, 2, 2.0, 0.1)
+    exponents = theory.neighbour_exponents(one.similarities, one.sensitivities, 2, 2.0, 4, 0.1)
     expected = neighbour_chances(exponents, 2)
     with simulation():
         items, _ = drawn_neighbours([one] * DRAWS, 2, 2.0, replay(1))
@@ -99,7 +104,7 @@ def test_similarities_below_the_truncation_count_as_it(kept):
     weights = np.exp(epsilon * (raised - 0.9) / (4 * sensitivity))
     expected = weights / weights.sum()
     if kept == "theory":
-        exponents = theory.neighbour_exponents(similarities, np.full(5, sensitivity), 1, epsilon)
+        exponents = theory.neighbour_exponents(similarities, np.full(5, sensitivity), 1, epsilon, 5)
         found = {chosen[0]: p for chosen, p in neighbour_chances(exponents, 1).items()}
     else:
         one = Candidates(np.arange(5, dtype=np.int32), similarities, np.full(5, sensitivity))
@@ -141,15 +146,16 @@ def share_of_first(people, *, present, repeats):
     with simulation():
         for seed in range(repeats):
             draws = replay(f"{people} {present} {seed}")
-            model = published_neighbours(table, np.full(5, 3.0), 1, 0, 0.8, draws)
+            pnsa = PrivateNeighbours(1, 0.8, "positive")
+            model = draw_item_neighbours(table, np.full(5, 3.0), 0, pnsa, draws)
             chosen.append(model.items[0, 0] == 1)
     return np.mean(chosen)
 
 
 def test_one_person_is_seen_in_the_shipped_draw():
-    """60 mild people each: with one strong person t_1 is drawn once in 6,700 times, without her
-    every other time; the claim for this draw is .4 nats. By chance fewer than 40 of 150 draws
-    without her, or more than 3 with her, come up in one run of a billion."""
+    """60 mild people each, positive candidates: with one strong person t_1 is drawn once in 6,700
+    times, without her every other time; the claim for this draw is .4 nats. By chance fewer than
+    40 of 150 draws without her, or more than 3 with her, come up in one run of a billion."""
     assert share_of_first(60, present=False, repeats=150) > 40 / 150
     assert share_of_first(60, present=True, repeats=150) <= 3 / 150
 
@@ -173,8 +179,8 @@ def test_truncation_takes_the_largest_sensitivity():
         np.array([0.9, 0.6, 0.3, 0.1]),
         np.array([0.3, 0.2, 0.25, 0.1]),
     )
-    exponents = theory.neighbour_exponents(one.similarities, one.sensitivities, 1, 8.0, 0.1)
-    narrow = theory.neighbour_exponents(one.similarities, np.full(4, 0.1), 1, 8.0, 0.1)
+    exponents = theory.neighbour_exponents(one.similarities, one.sensitivities, 1, 8.0, 4, 0.1)
+    narrow = theory.neighbour_exponents(one.similarities, np.full(4, 0.1), 1, 8.0, 4, 0.1)
     assert narrow * 0.1 / one.sensitivities != pytest.approx(exponents)
     with simulation():
         items, _ = drawn_neighbours([one] * DRAWS, 1, 8.0, replay(1))
@@ -217,7 +223,51 @@ def test_few_who_rated_both_count_for_less():
     people, stars = np.arange(5), np.array([1.0, 2, 1, 3, 1])
     plain, fewer = (candidates(people, stars, columns, squares, least) for least in (0, 3))
     cosines = [4.0, 12 / math.sqrt(10), 3 / math.sqrt(5), 1.0]
-    assert plain.numbers.tolist() == fewer.numbers.tolist() == [0, 1, 2, 3]
-    assert plain.similarities == pytest.approx([cosine / 4 for cosine in cosines])
+    assert plain.similarities[:4] == pytest.approx([cosine / 4 for cosine in cosines])
     shares = [1, 1, 2 / 3, 1 / 3]
-    assert fewer.similarities == pytest.approx(plain.similarities * shares)
+    assert fewer.similarities[:4] == pytest.approx(plain.similarities[:4] * shares)
+
+
+def test_every_item_is_a_candidate_as_printed():
+    """The paper draws among all items: with an immense epsilon' and a wide |v| the three neighbours
+    of an item are its one positive item and two others; the restricted reading has the one."""
+    stars = sparse.csr_array(np.array([[5.0, 5, 1, 1], [5, 4, 1, 2], [4, 5, 2, 1]]))
+    table = baseline(stars).table
+    with simulation():
+        all_items, positive = (
+            draw_item_neighbours(
+                table, np.full(4, 3.0), 0, PrivateNeighbours(3, 1.0, reading), replay(1)
+            )
+            for reading in ("printed", "positive")
+        )
+    assert sorted(all_items.items[0].tolist()) == [1, 2, 3]
+    assert sorted(positive.items[0].tolist()) == [-1, -1, 1]
+
+
+@pytest.mark.parametrize(("reading", "length"), [("printed", 500), ("counted", 5)])
+def test_readings_of_v(reading, length):
+    """Chances of one neighbour of five, in closed form, with |v| the longest rating vector as
+    printed and the number of candidates as counted: w differs, and so does what is raised."""
+    similarities, sensitivity, epsilon = np.array([0.9, 0.88, 0.8, 0.3, 0.2]), 0.01, 2.0
+    one = Candidates(np.arange(5, dtype=np.int32), similarities, np.full(5, sensitivity))
+    pnsa = PrivateNeighbours(1, epsilon, reading)
+    drawn = distribution(lambda: int(draw_neighbours([one], pnsa, 500, secure())[0][0, 0]))
+    raised = np.maximum(similarities, 0.9 - 0.02 * math.log((length - 1) / 0.1))
+    weights = np.exp(epsilon * raised / (4 * sensitivity))
+    found = [float(drawn[place]) for place in range(5)]
+    assert found == pytest.approx((weights / weights.sum()).tolist(), rel=1e-6)
+
+
+def test_the_printed_length_is_the_longest_rating_vector():
+    """Ratings of the item that most people rated; a centred star of 0 is a rating."""
+    values = sparse.csr_array((np.array([0.0, 1, -1, 2]), ([0, 0, 1, 2], [0, 1, 0, 0])), (3, 2))
+    assert longest_rating_vector(values) == 3
+    assert longest_rating_vector(sparse.csr_array((3, 2))) == 0
+
+
+def test_only_the_restricted_reading_leaves_candidates_out():
+    """Negative and zero similarities stay, but for the reading named positive."""
+    found = Candidates(np.arange(3, dtype=np.int32), np.array([0.1, 0.0, -0.2]), np.ones(3))
+    assert admit(found, "printed").numbers.tolist() == [0, 1, 2]
+    assert admit(found, "counted").numbers.tolist() == [0, 1, 2]
+    assert admit(found, "positive").numbers.tolist() == [0]

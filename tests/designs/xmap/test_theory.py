@@ -117,9 +117,9 @@ def test_width_of_the_truncation(k, epsilon, candidates, width):
 
 
 def test_truncation_where_nothing_is_cut():
-    """No more candidates than places: the k-th similarity itself, not below 0."""
+    """|v| not above k: the k-th similarity itself, as printed also below 0."""
     assert theory.truncation(0.4, 5, 0.1, 1.0, 5, 0.1) == 0.4
-    assert theory.truncation(-0.4, 5, 0.1, 1.0, 5, 0.1) == 0
+    assert theory.truncation(-0.4, 5, 0.1, 1.0, 5, 0.1) == -0.4
 
 
 def test_nothing_is_similar_to_nothing():
@@ -134,11 +134,11 @@ def test_nothing_is_similar_to_nothing():
         (9.0, 1, 0.25, 1.0, 2, math.exp(-1), 1.0),
         (9.0, 2, 0.25, 2.0, 5, 6 / math.e, 1.0),
         (0.5, 2, 0.25, 2.0, 5, 6 / math.e, 0.5),
-        (-0.5, 2, 0.25, 2.0, 5, 6 / math.e, 0.0),
+        (-0.5, 2, 0.25, 2.0, 5, 6 / math.e, -0.5),
     ],
 )
 def test_width_by_hand(kth, k, sensitivity, epsilon, candidates, rho, w):
-    """4 k SS / epsilon' times a logarithm of 1, cut between 0 and the k-th similarity."""
+    """4 k SS / epsilon' times a logarithm of 1, cut at the k-th similarity, even below 0."""
     found = theory.truncation(kth, k, sensitivity, epsilon, candidates, rho)
     assert found == pytest.approx(w)
 
@@ -151,6 +151,7 @@ def test_exponents_by_hand():
         np.array([0.01, 0.02, 0.005, 0.01]),
         2,
         1.0,
+        4,
         4 * math.exp(-0.3125),
     )
     assert found == pytest.approx([0.75 / 0.08, 0.9 / 0.16, 0.8 / 0.04, 0.75 / 0.08])
@@ -158,5 +159,5 @@ def test_exponents_by_hand():
 
 def test_exponents_without_a_sensitivity():
     """0 is raised to a millionth; three places for two candidates cut nothing."""
-    found = theory.neighbour_exponents(np.array([0.5, 0.4]), np.zeros(2), 3, 1.0, 0.1)
+    found = theory.neighbour_exponents(np.array([0.5, 0.4]), np.zeros(2), 3, 1.0, 2, 0.1)
     assert found == pytest.approx([0.5 / 12e-6, 0.4 / 12e-6])

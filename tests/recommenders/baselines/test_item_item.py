@@ -13,14 +13,14 @@ from tacit.data import Ratings, generate
 from tacit.errors import ConfigError
 from tacit.evaluation.lists import judge_lists, list_trial
 from tacit.recommenders.baselines import ItemItem, ItemKNN, Popularity
-from tacit.recommenders.baselines.likes import bm25_weights, cosine_weights, nearest
+from tacit.recommenders.baselines.item_item import bm25_weights, cosine_weights, nearest_items
 
 LIKES = sparse.csr_array(np.array([[1.0, 1, 0, 0], [1, 1, 1, 0], [1, 0, 0, 1]]))
 
 
 def test_cosines() -> None:
     """The cosine of two columns of likes is their common people over the root of the product."""
-    found = nearest(cosine_weights(LIKES), 4).toarray()
+    found = nearest_items(cosine_weights(LIKES), 4).toarray()
     assert found[0, 1] == pytest.approx(2 / math.sqrt(3 * 2))
     assert found[1, 2] == pytest.approx(1 / math.sqrt(2))
     assert found[2, 3] == 0
@@ -42,7 +42,7 @@ def test_each_item_keeps_its_own_nearest() -> None:
     dense = generator.random((30, 700)) * (generator.random((30, 700)) < 0.4)
     products = dense.T @ dense
     np.fill_diagonal(products, 0)
-    found = nearest(sparse.csr_array(dense), 1)
+    found = nearest_items(sparse.csr_array(dense), 1)
     assert np.array_equal(np.diff(sparse.csc_array(found).indptr), np.ones(700))
     assert found.max(axis=0).toarray().ravel() == pytest.approx(products.max(axis=0))
 

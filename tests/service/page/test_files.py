@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.service.resources import about
+from tacit.service.resources import page
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -25,7 +25,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "page" / "assets" / "index-abc123_-.js").write_text("script")
     (tmp_path / "page" / ".built-from").write_text("stamp")
     (tmp_path / "secret.js").write_text("secret")
-    monkeypatch.setattr(about, "FOLDER", tmp_path / "page")
+    monkeypatch.setattr(page, "FOLDER", tmp_path / "page")
     return tmp_path / "page"
 
 
@@ -68,10 +68,10 @@ def test_no_name_leads_to_another_file(shared_shop, folder, name):
 
 def test_a_service_without_a_page_says_how_to_get_one(shared_shop, tmp_path, monkeypatch):
     """A sentence in plain text; the rest of the service is unchanged."""
-    monkeypatch.setattr(about, "FOLDER", tmp_path)
+    monkeypatch.setattr(page, "FOLDER", tmp_path)
     answer = shared_shop.get(None, "/")
     assert answer.status_code == 200
-    assert answer.text == about.NOT_BUILT
+    assert answer.text == page.NOT_BUILT
     assert shared_shop.get(None, "/healthz").status_code == 200
 
 

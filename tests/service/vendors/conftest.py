@@ -17,8 +17,8 @@ from starlette.testclient import TestClient
 from tacit.designs.pdap.joint import Joint
 from tacit.designs.pdap.serve import NAMES, ServedVendor, make_two
 from tacit.designs.pdap.serve.neighbours import Reach
-from tacit.service import Service, Settings, create_app
-from tacit.service.monitoring import Logger
+from tacit.service import Service, Settings, create_app, open_service
+from tacit.service.event_log import EventLog
 
 ADDRESSES = ("http://127.0.0.1:8001", "http://127.0.0.1:8002")
 
@@ -59,7 +59,7 @@ class One:
 
     @property
     def served(self) -> ServedVendor:
-        return self.service.deployment.all(ServedVendor)[self.name]
+        return self.service.deployment.find_all(ServedVendor)[self.name]
 
     def post(self, user: str | None, path: str, key: str | None = None, **given: Any) -> Any:
         """user: a person's name, or `operator`, or a whole key."""
@@ -100,8 +100,8 @@ def _opened(folders: tuple[Path, Path], keys: tuple[dict[str, str], dict[str, st
     ones = []
     for name, place, known in zip(NAMES, folders, keys, strict=True):
         log = io.StringIO()
-        service = Service.open(Settings(place, per_second=1e6, burst=10**6, answer_within=300))
-        app = create_app(service, log=Logger(log))
+        service = open_service(Settings(place, per_second=1e6, burst=10**6, answer_within=300))
+        app = create_app(service, log=EventLog(log))
         client = TestClient(app, raise_server_exceptions=False)
         ones.append(One(name, service, app, client, known, log))
     for one, two in (ones, ones[::-1]):

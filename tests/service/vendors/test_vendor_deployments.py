@@ -13,7 +13,7 @@ from tacit.designs.pdap.messages import Forward
 from tacit.designs.pdap.serve import NAMES, ServedVendor, make_two
 from tacit.designs.pdap.serve.signatures import new_vendor_key, sign
 from tacit.errors import ConfigError
-from tacit.service import Service, Settings, create_app
+from tacit.service import Settings, create_app, open_service
 
 RAW = (0.2, 0.7)
 LONG = "n" * 64
@@ -27,7 +27,7 @@ def twin(pair, tmp_path):
     for name in ("tacit.toml", "keys.json", "neighbour.key"):
         shutil.copy2(tmp_path / NAMES[1] / name, folder / name)
     new_vendor_key(folder / "vendor.pem")
-    service = Service.open(Settings(folder, answer_within=300))
+    service = open_service(Settings(folder, answer_within=300))
     with TestClient(create_app(service)) as client:
         yield client, service
 
@@ -49,7 +49,7 @@ def test_what_was_sent_to_one_deployment_is_none_for_another(pair, twin):
 def test_another_deployment_cannot_answer(pair, twin):
     """Even one that takes the message does not have the key that home expects of arthouse."""
     client, service = twin
-    own = service.deployment.all(ServedVendor)["arthouse"]
+    own = service.deployment.find_all(ServedVendor)["arthouse"]
 
     async def answers(request):
         body, path = request.content, request.url.path
@@ -93,7 +93,7 @@ def test_a_private_file_that_is_open_to_others_is_refused(tmp_path, name, mode):
     assert file.stat().st_mode & 0o777 == 0o600
     file.chmod(mode)
     with pytest.raises(ConfigError, match=f"chmod 600 .*{name}"):
-        Service.open(Settings(folders[0]))
+        open_service(Settings(folders[0]))
 
 
 @pytest.mark.parametrize("content", ["", "\n", "two words", "two\nlines", "é"])
@@ -103,7 +103,7 @@ def test_a_file_without_an_api_key_is_refused(tmp_path, content):
     make_two(folders, ("http://127.0.0.1:1", "http://127.0.0.1:2"))
     (folders[0] / "neighbour.key").write_text(content, "utf-8")
     with pytest.raises(ConfigError, match="holds no API key"):
-        Service.open(Settings(folders[0]))
+        open_service(Settings(folders[0]))
 
 
 def test_the_longest_names_are_served(tmp_path):
@@ -112,7 +112,7 @@ def test_the_longest_names_are_served(tmp_path):
     names = (LONG[:-1] + "a", LONG[:-1] + "b")
     sections = [f'[vendors.{name}]\nvideos = ["x", "y"]\nfeatures = 2\n' for name in names]
     (tmp_path / "tacit.toml").write_text("\n".join([f'tenant = "{LONG}"', *sections]))
-    service = Service.open(Settings(tmp_path, answer_within=300))
+    service = open_service(Settings(tmp_path, answer_within=300))
     headers = {"authorization": f"Bearer {service.keys.person_key('p' * 64)}"}
     with TestClient(create_app(service)) as client:
         for number, name in enumerate(names):
@@ -127,6 +127,6 @@ def test_the_longest_names_are_served(tmp_path):
 
 
 def _states(service):
-    found = service.deployment.all(ServedVendor).values()
+    found = service.deployment.find_all(ServedVendor).values()
     kept = [service.ledger.state(f"{vendor.tenant}/{vendor.state}") for vendor in found]
     return len([one for one in kept if one is not None])

@@ -23,7 +23,7 @@ from tacit.designs.pdap.serve.signatures import (
     sign,
 )
 from tacit.errors import ConfigError
-from tacit.service.keys import make_private
+from tacit.service.keys import create_private_file
 
 KEY, STRANGER = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
 BODY, NOW, NONCE = b"\x01\x02\x03", 1_700_000_000.0, "00112233445566778899aabbccddeeff"
@@ -190,7 +190,7 @@ def test_no_public_key_is_refused_in_a_sentence(text):
 
 def test_no_private_key_is_refused_in_a_sentence(tmp_path):
     """A file of something else."""
-    make_private(tmp_path / "k", b"nothing")
+    create_private_file(tmp_path / "k", b"nothing")
     with pytest.raises(ConfigError, match="no private key"):
         read_private_key(tmp_path / "k")
 

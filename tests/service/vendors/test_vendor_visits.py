@@ -23,7 +23,7 @@ from tacit.designs.pdap.serve.visits import ticket_of
 from tacit.errors import ConfigError
 from tacit.ledger import Holder
 from tacit.randomness import secure
-from tacit.service import Service, create_app
+from tacit.service import create_app, open_service
 from tacit.service.keys import Caller, Role
 
 RAW = (0.123456789, 0.987654321)
@@ -158,7 +158,7 @@ def test_a_spent_budget_is_served_and_not_learned(pairs):
 def test_what_was_paid_for_is_shown(pair):
     """Who changed for free as much as she may is still shown what her visit was charged for."""
     for _ in range(pair.home.service.settings.changes_per_day):
-        pair.home.service.changes.take("ann")
+        pair.home.service.free_changes.take("ann")
     shown = pair.home.visit()
     assert (shown.status_code, shown.json()["source"]) == (200, "neighbour")
     assert pair.home.reward(shown.json()).status_code == 429
@@ -258,9 +258,9 @@ def test_budgets_larger_than_the_card_says_are_refused(pairs):
         pair.home.service.close()
         path.write_text(told.replace("lifetime = 5.0", "lifetime = 3.0"))
         with pytest.raises(ConfigError, match="a budget is for life"):
-            Service.open(pair.home.service.settings)
+            open_service(pair.home.service.settings)
         path.write_text(told)
-        Service.open(pair.home.service.settings).close()
+        open_service(pair.home.service.settings).close()
 
 
 @pytest.mark.usefixtures("asking")
@@ -268,7 +268,7 @@ def test_visits_that_wait_for_a_neighbour_leave_others_their_place(pair):
     """All places of a service may wait for a slow neighbour, and it still answers."""
     settings = replace(pair.home.service.settings, threads=1)
     pair.home.service.close()
-    app = create_app(Service.open(settings))
+    app = create_app(open_service(settings))
     held = Event()
 
     async def slow(request):
@@ -276,7 +276,7 @@ def test_visits_that_wait_for_a_neighbour_leave_others_their_place(pair):
 
     pair.home.wire.answers = slow
     with TestClient(app) as client:
-        calls = app.state.service.deployment.all(ServedVendor)[pair.home.name].reach.calls
+        calls = app.state.service.deployment.find_all(ServedVendor)[pair.home.name].reach.calls
         calls.transports[pair.other.name] = pair.home.wire
         one = replace(pair.home, app=app, client=client, service=app.state.service)
         with ThreadPoolExecutor(1) as pool:

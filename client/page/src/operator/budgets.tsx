@@ -3,8 +3,8 @@
 import { useEffect, useState } from "preact/hooks";
 
 import { Trouble } from "../parts/draft";
-import { told } from "../service/asking";
-import { budgets, type HeldBudget } from "../service/operating";
+import { describeError } from "../service/requests";
+import { fetchBudgets, type HeldBudget } from "../service/operator";
 
 export function Budgets({ apiKey }: { apiKey: string }) {
   const [found, setFound] = useState<readonly HeldBudget[]>();
@@ -12,12 +12,12 @@ export function Budgets({ apiKey }: { apiKey: string }) {
   const [trouble, setTrouble] = useState<string>();
   const more = async (after: number) => {
     try {
-      const page = await budgets(apiKey, after);
+      const page = await fetchBudgets(apiKey, after);
       setFound((before) => [...(before ?? []), ...page.budgets]);
       setNext(page.next);
       setTrouble(undefined);
     } catch (error) {
-      setTrouble(told(error));
+      setTrouble(describeError(error));
     }
   };
   useEffect(() => void more(0), [apiKey]);

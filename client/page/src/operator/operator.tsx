@@ -2,13 +2,13 @@
 
 import { useRef, useState } from "preact/hooks";
 
-import { Drafted, Trouble, useDraft } from "../parts/draft";
+import { ShowPending, Trouble, usePending } from "../parts/draft";
 import { GuaranteeShown } from "../parts/guarantee";
-import { told } from "../service/asking";
-import { allGuarantees } from "../service/cards";
-import { budgets, log } from "../service/operating";
+import { describeError } from "../service/requests";
+import { fetchGuarantees } from "../service/cards";
+import { fetchBudgets, fetchLog } from "../service/operator";
 import { Budgets } from "./budgets";
-import { Ledger, Refusals, Runs, Spending, useOverview } from "./running";
+import { Ledger, Refusals, Runs, Spending, useOverview } from "./panels";
 
 export function Operator() {
   const [key, setKey] = useState<string>();
@@ -29,10 +29,10 @@ function Door({ onKey }: { onKey: (key: string) => void }) {
     setAsking(true);
     setTrouble(undefined);
     try {
-      await budgets(key, 0);
+      await fetchBudgets(key, 0);
       onKey(key);
     } catch (error) {
-      setTrouble(told(error));
+      setTrouble(describeError(error));
       field.current?.focus();
     } finally {
       setAsking(false);
@@ -60,8 +60,8 @@ function Door({ onKey }: { onKey: (key: string) => void }) {
 }
 
 function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) {
-  const promised = useDraft(allGuarantees, []);
-  const logged = useDraft(() => log(apiKey), [apiKey]);
+  const promised = usePending(fetchGuarantees, []);
+  const logged = usePending(() => fetchLog(apiKey), [apiKey]);
   const running = useOverview(apiKey);
   return (
     <section aria-labelledby="operate">
@@ -82,7 +82,7 @@ function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) 
         <p>
           Amounts of epsilon are in nats. A sum over people measures use: no one's loss is that large.
         </p>
-        <Drafted draft={running}>{(found) => <Spending found={found} />}</Drafted>
+        <ShowPending draft={running}>{(found) => <Spending found={found} />}</ShowPending>
       </section>
       <section class="panel" aria-labelledby="refused">
         <h2 id="refused">Refused, and why</h2>
@@ -91,11 +91,11 @@ function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) 
       </section>
       <section class="panel" aria-labelledby="health">
         <h2 id="health">The ledger</h2>
-        <Drafted draft={running}>
+        <ShowPending draft={running}>
           {(found) => (
-            <Drafted draft={logged}>{(read) => <Ledger found={found} log={read} apiKey={apiKey} />}</Drafted>
+            <ShowPending draft={logged}>{(read) => <Ledger found={found} log={read} apiKey={apiKey} />}</ShowPending>
           )}
-        </Drafted>
+        </ShowPending>
       </section>
       <section class="panel" aria-labelledby="runs">
         <h2 id="runs">Rounds and campaigns</h2>
@@ -107,7 +107,7 @@ function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) 
       </section>
       <section class="panel" aria-labelledby="guarantees">
         <h2 id="guarantees">Guarantees</h2>
-        <Drafted draft={promised}>
+        <ShowPending draft={promised}>
           {(found) => (
             <ul class="guarantees">
               {found.map((each) => (
@@ -120,7 +120,7 @@ function Overview({ apiKey, onLeave }: { apiKey: string; onLeave: () => void }) 
               ))}
             </ul>
           )}
-        </Drafted>
+        </ShowPending>
       </section>
     </section>
   );

@@ -3,33 +3,33 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import { told } from "../service/asking";
+import { describeError } from "../service/requests";
 
-export interface Draft<T> {
+export interface Pending<T> {
   readonly value?: T;
   readonly trouble?: string;
 }
 
 /** Made again when what it depends on changes. keep: the earlier one is shown until it is there. */
-export function useDraft<T>(
+export function usePending<T>(
   make: () => Promise<T>,
   depends: readonly unknown[],
   keep = false,
-): Draft<T> {
-  const [draft, setDraft] = useState<Draft<T>>({});
+): Pending<T> {
+  const [draft, setDraft] = useState<Pending<T>>({});
   useEffect(() => {
     let wanted = true;
     if (!keep) setDraft({});
     make()
       .then((value) => wanted && setDraft({ value }))
-      .catch((error: unknown) => wanted && setDraft({ trouble: told(error) }));
+      .catch((error: unknown) => wanted && setDraft({ trouble: describeError(error) }));
     return () => void (wanted = false);
   }, depends);
   return draft;
 }
 
-export function Drafted<T>(given: {
-  draft: Draft<T>;
+export function ShowPending<T>(given: {
+  draft: Pending<T>;
   children: (value: T) => ComponentChildren;
 }) {
   const { value, trouble } = given.draft;

@@ -1,14 +1,14 @@
 /** A guarantee: its sentence, and the full card behind it. */
 
-import { guaranteeOf, type Card, type Guarantee } from "../service/cards";
-import { Drafted, useDraft } from "./draft";
+import { fetchGuarantee, type Card, type Guarantee } from "../service/cards";
+import { ShowPending, usePending } from "./draft";
 
 /** thing: for example `disclosures/films`. */
 export function GuaranteeOf({ thing }: { thing: string }) {
-  const draft = useDraft(() => guaranteeOf(thing), [thing]);
+  const draft = usePending(() => fetchGuarantee(thing), [thing]);
   return (
     <div class="guarantee">
-      <Drafted draft={draft}>{(found) => <GuaranteeShown guarantee={found} />}</Drafted>
+      <ShowPending draft={draft}>{(found) => <GuaranteeShown guarantee={found} />}</ShowPending>
     </div>
   );
 }

@@ -1,6 +1,6 @@
 /** Guarantee cards as the service gives them. */
 
-import { askJson } from "./asking";
+import { fetchJson } from "./requests";
 
 export interface Measurement {
   readonly attack: string;
@@ -48,10 +48,10 @@ export interface Guarantee {
 }
 
 /** thing: for example `disclosures/films`. */
-export function guaranteeOf(thing: string): Promise<Guarantee> {
-  return askJson(`/api/guarantees/${thing}`);
+export function fetchGuarantee(thing: string): Promise<Guarantee> {
+  return fetchJson(`/api/guarantees/${thing}`);
 }
 
-export async function allGuarantees(): Promise<readonly Guarantee[]> {
-  return (await askJson<{ guarantees: Guarantee[] }>("/api/guarantees")).guarantees;
+export async function fetchGuarantees(): Promise<readonly Guarantee[]> {
+  return (await fetchJson<{ guarantees: Guarantee[] }>("/api/guarantees")).guarantees;
 }

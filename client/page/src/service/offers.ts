@@ -3,11 +3,11 @@
 import type { ItemId } from "../../../src/items.js";
 import { DeviceLists } from "../../../src/private/lists.js";
 import { Campaign } from "../../../src/sketches/messages.js";
-import { shown } from "../../../src/sketches/spelling.js";
+import { printableId } from "../../../src/sketches/formatting.js";
 import type { Published } from "../../../src/standard-scheme/account.js";
 import { ItemTable } from "../../../src/standard-scheme/item-table.js";
 import { Disclosure } from "../../../src/standard-scheme/messages.js";
-import { askJson, askOctets } from "./asking";
+import { fetchJson, fetchOctets } from "./requests";
 
 export type Titles = (item: ItemId) => string;
 
@@ -31,12 +31,12 @@ export interface Question {
   readonly catalogue: readonly ItemId[];
   readonly titles: Titles;
   /** Whether it takes no more reports, and whether its clusters are there. */
-  readonly closed: boolean;
-  readonly clustered: boolean;
+  readonly isClosed: boolean;
+  readonly hasClusters: boolean;
 }
 
 /** A private model that was released: lists are made of it here, and nothing is sent for them. */
-export interface Released {
+export interface ReleasedModel {
   readonly name: string;
   readonly lists: DeviceLists;
   readonly titles: Titles;
@@ -44,7 +44,7 @@ export interface Released {
 
 /** released: the first model that this page can make lists of. */
 export interface Offers {
-  readonly released: Released | undefined;
+  readonly released: ReleasedModel | undefined;
   readonly offers: readonly Offer[];
   readonly questions: readonly Question[];
 }
@@ -57,16 +57,16 @@ interface Named {
   readonly name: string;
 }
 
-interface Disclosed extends Named {
+interface DisclosureEntry extends Named {
   readonly item_table: boolean;
 }
 
-interface Logged {
+interface LogRow {
   readonly epoch: number;
   readonly digest: string;
 }
 
-interface Listed extends Named {
+interface CampaignEntry extends Named {
   readonly closed: boolean;
   readonly clusters: boolean;
 }
@@ -79,10 +79,10 @@ interface ItemPage {
 type Catalogue = ReadonlyMap<string, string | null>;
 
 export async function fetchOffers(): Promise<Offers> {
-  const { models } = await askJson<{ models: readonly Model[] }>("/api/models");
+  const { models } = await fetchJson<{ models: readonly Model[] }>("/api/models");
   const catalogues = await fetchCatalogues(models);
   const [released, offers, questions] = await Promise.all([
-    fetchReleased(models, catalogues),
+    fetchReleasedModel(models, catalogues),
     fetchDisclosures(catalogues),
     fetchCampaigns(catalogues),
   ]);
@@ -90,14 +90,14 @@ export async function fetchOffers(): Promise<Offers> {
 }
 
 /** Without one that can be read, the other ways to a list are there all the same. */
-async function fetchReleased(
+async function fetchReleasedModel(
   models: readonly Model[],
   catalogues: readonly Catalogue[],
-): Promise<Released | undefined> {
+): Promise<ReleasedModel | undefined> {
   for (const { name, device } of models) {
     if (device === null) continue;
     try {
-      const lists = await DeviceLists.decode(await askOctets(`/api/models/${name}/device`));
+      const lists = await DeviceLists.decode(await fetchOctets(`/api/models/${name}/device`));
       if (lists.digest === device) return { name, lists, titles: titlesOf(lists.items, catalogues) };
     } catch {
       continue;
@@ -109,15 +109,15 @@ async function fetchReleased(
 /** The tables and the log as they are now: a page may be open for days. */
 export async function fetchPublished(name: string): Promise<Published> {
   const [bytes, { log }] = await Promise.all([
-    askOctets(`/api/disclosures/${name}`),
-    askJson<{ log: readonly Logged[] }>(`/api/disclosures/${name}/log`),
+    fetchOctets(`/api/disclosures/${name}`),
+    fetchJson<{ log: readonly LogRow[] }>(`/api/disclosures/${name}/log`),
   ]);
   const disclosure = Disclosure.decode(bytes);
   return { disclosure, log: log.map(({ epoch, digest }) => [epoch, digest] as const) };
 }
 
 async function fetchDisclosures(catalogues: readonly Catalogue[]): Promise<Offer[]> {
-  const { disclosures } = await askJson<{ disclosures: readonly Disclosed[] }>("/api/disclosures");
+  const { disclosures } = await fetchJson<{ disclosures: readonly DisclosureEntry[] }>("/api/disclosures");
   const found = await Promise.allSettled(disclosures.map((one) => fetchOffer(one, catalogues)));
   const offers = found.filter((one) => one.status === "fulfilled").map(({ value }) => value);
   const failed = found.find((one) => one.status === "rejected");
@@ -127,7 +127,7 @@ async function fetchDisclosures(catalogues: readonly Catalogue[]): Promise<Offer
 }
 
 async function fetchOffer(
-  { name, item_table }: Disclosed,
+  { name, item_table }: DisclosureEntry,
   catalogues: readonly Catalogue[],
 ): Promise<Offer> {
   const { disclosure, log } = await fetchPublished(name);
@@ -137,26 +137,26 @@ async function fetchOffer(
 }
 
 async function fetchTable(name: string, disclosure: Disclosure): Promise<ItemTable | undefined> {
-  const table = ItemTable.decode(await askOctets(`/api/disclosures/${name}/item-table`));
+  const table = ItemTable.decode(await fetchOctets(`/api/disclosures/${name}/item-table`));
   return table.disclosure === (await disclosure.digest()) ? table : undefined;
 }
 
 async function fetchPopular(name: string): Promise<readonly ItemId[]> {
-  const found = await askJson<{ items: readonly ItemId[] }>(`/api/disclosures/${name}/popular`);
+  const found = await fetchJson<{ items: readonly ItemId[] }>(`/api/disclosures/${name}/popular`);
   return found.items;
 }
 
 async function fetchCampaigns(catalogues: readonly Catalogue[]): Promise<Question[]> {
-  const { campaigns } = await askJson<{ campaigns: readonly Listed[] }>("/api/campaigns");
+  const { campaigns } = await fetchJson<{ campaigns: readonly CampaignEntry[] }>("/api/campaigns");
   return Promise.all(
-    campaigns.map(async ({ name, closed, clusters: clustered }) => {
+    campaigns.map(async ({ name, closed: isClosed, clusters: hasClusters }) => {
       const [bytes, { items }] = await Promise.all([
-        askOctets(`/api/campaigns/${name}`),
-        askJson<{ items: ItemId[] }>(`/api/campaigns/${name}/catalogue`),
+        fetchOctets(`/api/campaigns/${name}`),
+        fetchJson<{ items: ItemId[] }>(`/api/campaigns/${name}/catalogue`),
       ]);
       const titles = titlesOf(items, catalogues);
       const campaign = Campaign.decode(bytes);
-      return { name, campaign, catalogue: items, titles, closed, clustered };
+      return { name, campaign, catalogue: items, titles, isClosed, hasClusters };
     }),
   );
 }
@@ -164,7 +164,7 @@ async function fetchCampaigns(catalogues: readonly Catalogue[]): Promise<Questio
 /** Titles by the first catalogue that has all these items; by their ids where there is none. */
 function titlesOf(items: readonly ItemId[], catalogues: readonly Catalogue[]): Titles {
   const found = catalogues.find((one) => items.every((item) => one.has(String(item))));
-  return (item) => shown(found?.get(String(item)) ?? `Film ${item}`);
+  return (item) => printableId(found?.get(String(item)) ?? `Film ${item}`);
 }
 
 /** Whole catalogues, and not the titles of some items: which are asked for would tell something. */
@@ -174,7 +174,7 @@ async function fetchCatalogues(models: readonly Named[]): Promise<Catalogue[]> {
       const catalogue = new Map<string, string | null>();
       for (let after: string | null = ""; after !== null; ) {
         const place: string = after === "" ? "" : `&after=${encodeURIComponent(after)}`;
-        const page: ItemPage = await askJson(`/api/models/${name}/items?limit=500${place}`);
+        const page: ItemPage = await fetchJson(`/api/models/${name}/items?limit=500${place}`);
         for (const { item_id, title } of page.items) catalogue.set(item_id, title);
         after = page.next;
       }

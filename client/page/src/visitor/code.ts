@@ -4,10 +4,10 @@
  */
 
 import type { Bytes } from "../../../src/bytes.js";
-import { hmac, keyOf, newSecret } from "../../../src/randomness.js";
+import { hmac, importSecret, newSecret } from "../../../src/randomness.js";
 
-const KEPT_AS = "tacit.code";
-const ADOPTED = "tacit.adopted";
+const CODE_KEY = "tacit.code";
+const ADOPTED_KEY = "tacit.adopted";
 const WELL_FORMED = /^[A-Za-z0-9_-]{43}$/;
 
 export interface Identity {
@@ -21,22 +21,22 @@ export interface Identity {
 }
 
 /** This browser's visitor, made now if there is none. */
-export async function identity(): Promise<Identity> {
+export async function readIdentity(): Promise<Identity> {
   if (!isSecureContext) throw new Error(INSECURE);
-  const code = keptCode();
-  const key = await keyOf(fromBase64url(code));
+  const code = readCode();
+  const key = await importSecret(fromBase64url(code));
   const [token, schemeSecret, sketchSecret] = await Promise.all([
     hmac(key, "tacit page token"),
     hmac(key, "tacit page standard scheme"),
     hmac(key, "tacit page sketches"),
   ]);
-  const adopted = localStorage.getItem(ADOPTED) ?? "";
-  return { code, token: base64url(token), schemeSecret, sketchSecret, adopted };
+  const adopted = localStorage.getItem(ADOPTED_KEY) ?? "";
+  return { code, token: toBase64url(token), schemeSecret, sketchSecret, adopted };
 }
 
 /** Whether this browser is still that visitor: another tab may have taken another code. */
 export function isCurrent({ code }: Identity): boolean {
-  return localStorage.getItem(KEPT_AS) === code;
+  return localStorage.getItem(CODE_KEY) === code;
 }
 
 /** How this browser names what it keeps for a visitor. */
@@ -48,12 +48,12 @@ const INSECURE =
   "Browsers lend their cryptography only to pages that came over a secure connection. Ask for this " +
   "page over https, or as 127.0.0.1 on the machine that serves it.";
 
-function keptCode(): string {
+function readCode(): string {
   try {
-    const kept = localStorage.getItem(KEPT_AS);
-    if (kept !== null && WELL_FORMED.test(kept)) return kept;
-    const made = base64url(newSecret());
-    localStorage.setItem(KEPT_AS, made);
+    const code = localStorage.getItem(CODE_KEY);
+    if (code !== null && WELL_FORMED.test(code)) return code;
+    const made = toBase64url(newSecret());
+    localStorage.setItem(CODE_KEY, made);
     return made;
   } catch {
     throw new Error("This browser keeps nothing for this page. Allow it to, then load it again.");
@@ -61,17 +61,17 @@ function keptCode(): string {
 }
 
 /** Whether a text is a code; then this browser is that visitor from now on, with a memory of its own. */
-export function adopt(text: string): boolean {
+export function adoptCode(text: string): boolean {
   const code = text.trim();
-  const fits = WELL_FORMED.test(code) && base64url(fromBase64url(code)) === code;
-  if (fits && code !== localStorage.getItem(KEPT_AS)) {
-    localStorage.setItem(KEPT_AS, code);
-    localStorage.setItem(ADOPTED, new Date().toISOString());
+  const fits = WELL_FORMED.test(code) && toBase64url(fromBase64url(code)) === code;
+  if (fits && code !== localStorage.getItem(CODE_KEY)) {
+    localStorage.setItem(CODE_KEY, code);
+    localStorage.setItem(ADOPTED_KEY, new Date().toISOString());
   }
   return fits;
 }
 
-function base64url(bytes: Uint8Array): string {
+function toBase64url(bytes: Uint8Array): string {
   const plain = btoa(String.fromCharCode(...bytes));
   return plain.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }

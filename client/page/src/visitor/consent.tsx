@@ -2,23 +2,23 @@
 
 import { useState } from "preact/hooks";
 
-import { Drafted, Trouble, type Draft } from "../parts/draft";
+import { ShowPending, Trouble, type Pending } from "../parts/draft";
 import { GuaranteeShown } from "../parts/guarantee";
 import type { Guarantee } from "../service/cards";
-import { hiddenBy } from "./hide";
-import { when } from "./letter";
+import { hiddenAttributes } from "./hide";
+import { formatTime } from "./letter";
 import { releasePath } from "./letters";
 import type { Visit } from "./visit";
 
-export function Consent({ visit, guarantee }: { visit: Visit; guarantee: Draft<Guarantee> }) {
+export function Consent({ visit, guarantee }: { visit: Visit; guarantee: Pending<Guarantee> }) {
   const { name } = visit.offer;
-  const on = visit.speaking.allowed === name;
+  const on = visit.letters.allowedDisclosure === name;
   const [before] = useState(on);
   return (
     <div class="consent">
       <h3>What it costs, and what it promises</h3>
       {before && <Switch visit={visit} on={on} />}
-      <Drafted draft={guarantee}>
+      <ShowPending draft={guarantee}>
         {(found) => (
           <>
             <div class="guarantee">
@@ -34,7 +34,7 @@ export function Consent({ visit, guarantee }: { visit: Visit; guarantee: Draft<G
             </ul>
           </>
         )}
-      </Drafted>
+      </ShowPending>
       {!before && guarantee.value !== undefined && <Switch visit={visit} on={on} />}
     </div>
   );
@@ -42,12 +42,12 @@ export function Consent({ visit, guarantee }: { visit: Visit; guarantee: Draft<G
 
 /** Nothing is allowed before the card is there; what was allowed can be taken back without it. */
 function Switch({ visit, on }: { visit: Visit; on: boolean }) {
-  const { speaking } = visit;
+  const { letters: speaking } = visit;
   return (
     <>
       <p class="price">
         It costs <strong>what the letters show, for good and without a budget</strong>, and promises that
-        your {hiddenBy(visit.offer.disclosure)} is not sent and shows less in what is.
+        your {hiddenAttributes(visit.offer.disclosure)} is not sent and shows less in what is.
       </p>
       <label class="switch">
         <input
@@ -67,23 +67,23 @@ function Switch({ visit, on }: { visit: Visit; on: boolean }) {
 }
 
 function Schedule({ visit, on }: { visit: Visit; on: boolean }) {
-  const { offer, speaking, sent } = visit;
+  const { offer, letters: speaking, sent } = visit;
   const days = Math.round(offer.disclosure.epochLength / 86_400);
   const last = sent[releasePath(offer.name)];
   return (
     <>
       <p>
         <strong>{on ? "On." : "Off: nothing leaves."}</strong>{" "}
-        {on && speaking.next !== undefined && (
+        {on && speaking.nextSending !== undefined && (
           <>
-            The next letter leaves on <time>{when(speaking.next)}</time>, or when this page is next open
+            The next letter leaves on <time>{formatTime(speaking.nextSending)}</time>, or when this page is next open
             after that. Until then you can switch it off.
           </>
         )}
         {!on &&
-          (speaking.next === undefined
+          (speaking.nextSending === undefined
             ? "The first letter would leave half an hour after you allow it, the second after a day."
-            : `The next letter would leave on ${when(speaking.next)}, or when you allow it after that.`)}
+            : `The next letter would leave on ${formatTime(speaking.nextSending)}, or when you allow it after that.`)}
       </p>
       <p>
         Then one leaves every {days === 7 ? "week" : `${days} days`}, whether or not anything is new,
@@ -93,8 +93,8 @@ function Schedule({ visit, on }: { visit: Visit; on: boolean }) {
         {last === undefined
           ? "No letter has left."
           : last.refused
-            ? `The letter of ${when(last.at)} was not taken.`
-            : `The latest letter left on ${when(last.at)}: ${last.bytes} bytes.`}
+            ? `The letter of ${formatTime(last.at)} was not taken.`
+            : `The latest letter left on ${formatTime(last.at)}: ${last.bytes} bytes.`}
       </p>
     </>
   );

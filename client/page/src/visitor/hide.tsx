@@ -1,12 +1,12 @@
 /** Step 3: what the service must not learn, and the visitor's own answer, which stays here. */
 
 import type { ItemId } from "../../../src/items.js";
-import { shown } from "../../../src/sketches/spelling.js";
-import { numberOf, type Disclosure } from "../../../src/standard-scheme/messages.js";
+import { printableId } from "../../../src/sketches/formatting.js";
+import { toNumber, type Disclosure } from "../../../src/standard-scheme/messages.js";
 import { MICRO, type AttributeTable } from "../../../src/standard-scheme/tables.js";
 import { Lock } from "../parts/lock";
 import { releasePath } from "./letters";
-import { isAnswered, type Visit } from "./visit";
+import { hasAllValues, type Visit } from "./visit";
 
 export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
   const { offer, offers, values, setValues, choose } = visit;
@@ -20,7 +20,7 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
         <p>
           {offer.table !== undefined && "Only for letters to the service: your list does not need this. "}
           What people watch, and how they rate it, reveals a lot about them. Here it can be made harder to
-          read your {offers.offers.map(({ disclosure }) => hiddenBy(disclosure)).join(" or your ")} from your
+          read your {offers.offers.map(({ disclosure }) => hiddenAttributes(disclosure)).join(" or your ")} from your
           stars.
         </p>
       </div>
@@ -31,7 +31,7 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
             <Choice
               key={name}
               group="what"
-              label={hiddenBy(disclosure)}
+              label={hiddenAttributes(disclosure)}
               checked={name === offer.name}
               onChoose={() => choose(name)}
             />
@@ -40,12 +40,12 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
       )}
       {attributes.map((table) => (
         <fieldset key={table.name} class="choices">
-          <legend>My {shown(table.name)} is</legend>
+          <legend>My {printableId(table.name)} is</legend>
           {table.values.map((value) => (
             <Choice
               key={value}
               group={`own-${table.name}`}
-              label={valueText(value)}
+              label={formatValue(value)}
               checked={values[table.name] === value}
               onChoose={() => setValues({ ...values, [table.name]: value })}
             />
@@ -67,11 +67,11 @@ export function Hide({ visit, onNext }: { visit: Visit; onNext: () => void }) {
         </fieldset>
       ))}
       <div class="hold">
-        {isAnswered(visit) && attributes.map((table) => <Traces key={table.name} table={table} visit={visit} />)}
+        {hasAllValues(visit) && attributes.map((table) => <Traces key={table.name} table={table} visit={visit} />)}
       </div>
       <div class="bar">
-        <p role="status">{isAnswered(visit) ? "Kept here" : "Not answered yet"}</p>
-        <button type="button" disabled={!isAnswered(visit)} onClick={onNext}>
+        <p role="status">{hasAllValues(visit) ? "Kept here" : "Not answered yet"}</p>
+        <button type="button" disabled={!hasAllValues(visit)} onClick={onNext}>
           Next: what leaves
         </button>
       </div>
@@ -94,7 +94,7 @@ function Traces({ table, visit }: { table: AttributeTable; visit: Visit }) {
   const { itemNumber, step } = offer.disclosure;
   const own = table.offsets[table.values.indexOf(values[table.name] as string)] ?? [];
   const gap = (item: ItemId) =>
-    ((own[itemNumber.get(item) as number] ?? 0) / MICRO) * numberOf(step);
+    ((own[itemNumber.get(item) as number] ?? 0) / MICRO) * toNumber(step);
   const loudest = [...stars.keys()]
     .filter((item) => itemNumber.has(item))
     .sort((one, other) => Math.abs(gap(other)) - Math.abs(gap(one)))
@@ -121,11 +121,11 @@ function Traces({ table, visit }: { table: AttributeTable; visit: Visit }) {
 }
 
 /** What a disclosure hides, in words. */
-export function hiddenBy({ attributes }: Disclosure): string {
-  return attributes.map(({ name }) => shown(name)).join(" and ");
+export function hiddenAttributes({ attributes }: Disclosure): string {
+  return attributes.map(({ name }) => printableId(name)).join(" and ");
 }
 
 /** Codes of well-known data sets, written out. */
-function valueText(value: string): string {
-  return { F: "female", M: "male" }[value] ?? shown(value);
+function formatValue(value: string): string {
+  return { F: "female", M: "male" }[value] ?? printableId(value);
 }

@@ -1,9 +1,9 @@
 /** The bytes of a letter with what they mean, and the envelope around them. */
 
-import { hex } from "../../../src/bytes.js";
-import { useDraft } from "../parts/draft";
-import { headersOf } from "../service/asking";
-import type { Letter, Part } from "./letters";
+import { toHex } from "../../../src/bytes.js";
+import { usePending } from "../parts/draft";
+import { makeHeaders } from "../service/requests";
+import type { Letter, MessagePart } from "./letters";
 
 export function PartsShown({ letter }: { letter: Letter }) {
   return (
@@ -26,16 +26,16 @@ export function PartsShown({ letter }: { letter: Letter }) {
   );
 }
 
-function PartRow({ part }: { part: Part }) {
+function PartRow({ part }: { part: MessagePart }) {
   return (
     <tr>
       <td class="bytes">
-        <code class="hex">{spaced(hex(part.bytes))}</code>
+        <code class="hex">{spaceHex(toHex(part.bytes))}</code>
         {part.text !== undefined && <code class="text">{part.text}</code>}
       </td>
       <td>
         {part.meaning}
-        {part.here !== undefined && <span class="here">stays here: {part.here}</span>}
+        {part.staysHere !== undefined && <span class="here">stays here: {part.staysHere}</span>}
         {part.bits !== undefined && (
           <ul class="bits">
             {part.bits.map((bit, at) => (
@@ -52,7 +52,7 @@ function PartRow({ part }: { part: Part }) {
 
 /** What the page writes around the bytes, and what it asks for right before. */
 export function Envelope({ letter, token }: { letter: Letter; token: string }) {
-  const headers = useDraft(() => headersOf({ method: "POST", octets: letter.body }), [letter]);
+  const headers = usePending(() => makeHeaders({ method: "POST", octets: letter.body }), [letter]);
   return (
     <details class="envelope">
       <summary>The envelope around it</summary>
@@ -98,12 +98,12 @@ const MEANINGS: Record<string, string> = {
   "idempotency-key": "A digest of the bytes: a repetition is known as one",
 };
 
-function spaced(digits: string): string {
+function spaceHex(digits: string): string {
   return digits.replace(/(..)(?=.)/g, "$1 ");
 }
 
 /** A moment as a person reads it. */
-export function when(moment: string | number): string {
+export function formatTime(moment: string | number): string {
   const date = new Date(typeof moment === "number" ? moment * 1000 : moment);
   return date.toLocaleString(undefined, { dateStyle: "full", timeStyle: "short" });
 }

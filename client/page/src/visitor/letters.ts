@@ -1,23 +1,23 @@
 /** What would leave the device: bytes, what each part of them means, and where they would go. */
 
-import { equal, fromHex, hex, utf8, type Bytes } from "../../../src/bytes.js";
+import { equalBytes, fromHex, toHex, encodeUtf8, type Bytes } from "../../../src/bytes.js";
 import type { ItemId } from "../../../src/items.js";
-import { BrowserStore, PassingStore, type Store } from "../../../src/memory.js";
+import { BrowserStore, TemporaryStore, type Store } from "../../../src/stores.js";
 import { Device as Sketcher, type Answer } from "../../../src/sketches/device.js";
 import { explain } from "../../../src/sketches/explain.js";
-import { numberOf, type Disclosure, type Release } from "../../../src/standard-scheme/messages.js";
+import { toNumber, type Disclosure, type Release } from "../../../src/standard-scheme/messages.js";
 import { MICRO } from "../../../src/standard-scheme/tables.js";
 import type { Offer, Question } from "../service/offers";
 import { accountOf, type Identity } from "./code";
-import type { Stars } from "./kept";
+import type { Stars } from "./storage";
 
-export interface Part {
+export interface MessagePart {
   readonly bytes: Bytes;
   /** The bytes as text, where they are text. */
   readonly text?: string;
   readonly meaning: string;
   /** Known here alone, shown beside what leaves. */
-  readonly here?: string;
+  readonly staysHere?: string;
   /** One line for each bit. */
   readonly bits?: readonly string[];
 }
@@ -25,20 +25,20 @@ export interface Part {
 export interface Letter {
   readonly path: string;
   readonly body: Bytes;
-  readonly parts: readonly Part[];
+  readonly parts: readonly MessagePart[];
 }
 
 /** A letter that the visitor sends by its button. */
-export interface Report extends Letter {
-  /** Remembers what was drawn; before this, nothing of the draft is kept. */
+export interface ReportDraft extends Letter {
+  /** Remembers what was drawn; before this, nothing of the draft is storage. */
   readonly seal: () => Promise<void>;
 }
 
 /** A letter with disguised stars, with what each part of it means. */
-export function explained({ name, disclosure, titles }: Offer, release: Release, stars: Stars): Letter {
-  const text = (written: string, meaning: string, here?: string): Part => {
-    const part = { bytes: utf8(written), text: written, meaning };
-    return here === undefined ? part : { ...part, here };
+export function explainLetter({ name, disclosure, titles }: Offer, release: Release, stars: Stars): Letter {
+  const text = (written: string, meaning: string, staysHereText?: string): MessagePart => {
+    const part = { bytes: encodeUtf8(written), text: written, meaning };
+    return staysHereText === undefined ? part : { ...part, staysHere: staysHereText };
   };
   const last = release.ratings.length - 1;
   const films = release.ratings.map(([item, level], at) =>
@@ -57,7 +57,7 @@ export function explained({ name, disclosure, titles }: Offer, release: Release,
     text(`],"version":2}`, "which version of the message this is"),
   ];
   const body = release.encode();
-  return { path: releasePath(name), body, parts: whole(parts, body) };
+  return { path: releasePath(name), body, parts: checkWhole(parts, body) };
 }
 
 /** The answer to a campaign, drafted. */
@@ -65,37 +65,37 @@ export async function draftReport(
   { name, campaign, catalogue, titles }: Question,
   stars: Stars,
   identity: Identity,
-): Promise<Report> {
-  const kept = new BrowserStore<Answer>(`${accountOf(identity)} campaigns`);
+): Promise<ReportDraft> {
+  const reportStore = new BrowserStore<Answer>(`${accountOf(identity)} campaigns`);
   const draw = (memory: Store<Answer>) =>
     new Sketcher(identity.sketchSecret, memory).report(campaign, catalogue, stars);
-  const report = await draw(await copyOf(kept));
+  const report = await draw(await copyOf(reportStore));
   const body = report.encode();
   const rows = explain(campaign, report, catalogue.map(titles));
   const bits = rows.filter(([bytes]) => bytes.startsWith("bit ")).map(([, meaning]) => meaning);
   const parts = rows
     .filter(([bytes]) => !bytes.startsWith("bit "))
-    .map(([bytes, meaning], at): Part => {
+    .map(([bytes, meaning], at): MessagePart => {
       const part = { bytes: fromHex(bytes), meaning };
-      return at === ANSWERS ? { ...part, bits } : part;
+      return at === ANSWERS_PART ? { ...part, bits } : part;
     });
   return {
     path: `/api/campaigns/${name}/reports`,
     body,
-    parts: whole(parts, body),
-    seal: async () => same((await draw(kept)).encode(), body),
+    parts: checkWhole(parts, body),
+    seal: async () => checkSame((await draw(reportStore)).encode(), body),
   };
 }
 
 /** Which part of a report holds its bits. */
-const ANSWERS = 4;
+const ANSWERS_PART = 4;
 
 export function releasePath(name: string): string {
   return `/api/disclosures/${name}/letters`;
 }
 
 export function starsOf(disclosure: Disclosure, level: number): number {
-  return numberOf(disclosure.minimum) + (numberOf(disclosure.step) * level) / MICRO;
+  return toNumber(disclosure.minimum) + (toNumber(disclosure.step) * level) / MICRO;
 }
 
 export function starsText(stars: number): string {
@@ -104,7 +104,7 @@ export function starsText(stars: number): string {
 }
 
 /** The rated films of a disclosure that a letter does not hold, and those it holds with other stars. */
-export function compared(
+export function compareStars(
   release: Release,
   disclosure: Disclosure,
   stars: Stars,
@@ -122,20 +122,20 @@ function here(sent: number, given: number | undefined): string | undefined {
 }
 
 /** The parts, if they are the whole of the body: what cannot be explained is not sent. */
-function whole(parts: Part[], body: Bytes): Part[] {
-  const spelled = parts.map(({ bytes }) => hex(bytes)).join("");
-  if (spelled !== hex(body)) throw new Error("This page cannot explain these bytes, so it will not send them.");
+function checkWhole(parts: MessagePart[], body: Bytes): MessagePart[] {
+  const spelled = parts.map(({ bytes }) => toHex(bytes)).join("");
+  if (spelled !== toHex(body)) throw new Error("This page cannot explain these bytes, so it will not send them.");
   return parts;
 }
 
-function same(sealed: Bytes, drafted: Bytes): void {
-  if (!equal(sealed, drafted)) {
+function checkSame(sealed: Bytes, drafted: Bytes): void {
+  if (!equalBytes(sealed, drafted)) {
     throw new Error("Something changed since these bytes were shown. Look at them again before you send.");
   }
 }
 
-async function copyOf<V>(kept: Store<V>): Promise<Store<V>> {
-  const copy = new PassingStore<V>();
-  await copy.write(await kept.read());
+async function copyOf<V>(original: Store<V>): Promise<Store<V>> {
+  const copy = new TemporaryStore<V>();
+  await copy.write(await original.read());
   return copy;
 }

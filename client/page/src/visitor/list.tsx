@@ -2,36 +2,36 @@
 
 import { recommend } from "../../../src/sketches/device.js";
 import { Clusters } from "../../../src/sketches/messages.js";
-import { numberOf } from "../../../src/standard-scheme/messages.js";
-import { Drafted, useDraft } from "../parts/draft";
+import { toNumber } from "../../../src/standard-scheme/messages.js";
+import { ShowPending, usePending } from "../parts/draft";
 import { GuaranteeOf } from "../parts/guarantee";
 import { Lock } from "../parts/lock";
-import { askOctets } from "../service/asking";
-import type { Question, Released, Titles } from "../service/offers";
-import type { Ranked } from "./kept";
+import { fetchOctets } from "../service/requests";
+import type { Question, ReleasedModel, Titles } from "../service/offers";
+import type { RankedItem } from "./storage";
 import { Poster } from "./poster";
 import { starsOnScale } from "./rate";
 import { StarsShown } from "./stars";
 import type { Visit } from "./visit";
-import { Yours } from "./yours";
+import { OwnData } from "./own-data";
 
 const LENGTH = 10;
 
 export function List({ visit }: { visit: Visit }) {
-  const { offer, offers, speaking } = visit;
+  const { offer, offers, letters: speaking } = visit;
   const { released } = offers;
   const first = released === undefined;
   return (
     <>
       {released !== undefined && <ListOfTheReleasedModel visit={visit} released={released} />}
       {offer.table !== undefined && <ListMadeHere visit={visit} first={first} />}
-      {speaking.list !== undefined && <Below visit={visit} list={speaking.list} first={first} />}
+      {speaking.list !== undefined && <OtherLists visit={visit} list={speaking.list} first={first} />}
     </>
   );
 }
 
 /** What stands below the lists made here. */
-function Below({ visit, list, first }: { visit: Visit; list: readonly Ranked[]; first: boolean }) {
+function OtherLists({ visit, list, first }: { visit: Visit; list: readonly RankedItem[]; first: boolean }) {
   const { offer, offers } = visit;
   return (
     <>
@@ -41,21 +41,21 @@ function Below({ visit, list, first }: { visit: Visit; list: readonly Ranked[]; 
       {list.length === 0 && offer.table === undefined && (
         <ListOfTheMostLiked visit={visit} first={first} />
       )}
-      {offers.questions.filter(({ clustered }) => clustered).map((question) => (
+      {offers.questions.filter(({ hasClusters: clustered }) => clustered).map((question) => (
         <Groups key={question.name} visit={visit} question={question} />
       ))}
-      <Yours visit={visit} />
+      <OwnData visit={visit} />
     </>
   );
 }
 
 /** By a model that was released with differential privacy, from the true stars. */
-function ListOfTheReleasedModel({ visit, released }: { visit: Visit; released: Released }) {
+function ListOfTheReleasedModel({ visit, released }: { visit: Visit; released: ReleasedModel }) {
   const { lists, name, titles } = released;
   const [least, most] = lists.header["scale"] as [number, number];
   const own = new Map([...visit.stars].filter(([, given]) => least <= given && given <= most));
   const rated = lists.context.some((item) => own.has(item));
-  const films = lists.rank(own, { n: LENGTH }).map(([item]): Ranked => [item, null]);
+  const films = lists.rank(own, { n: LENGTH }).map(([item]): RankedItem => [item, null]);
   return (
     <section aria-labelledby="released">
       <div class="lead">
@@ -100,7 +100,7 @@ function ListMadeHere({ visit, first }: { visit: Visit; first: boolean }) {
           Give stars to a film first. <a href="#rate">Rate films</a>
         </p>
       ) : (
-        <Films visit={visit} heading={first ? "h2" : "h3"} films={madeHere(visit)} />
+        <Films visit={visit} heading={first ? "h2" : "h3"} films={rankByTable(visit)} />
       )}
       <p class="more-about">
         The table was made of the ratings of people who agreed that it is published.{" "}
@@ -115,16 +115,16 @@ function ListMadeHere({ visit, first }: { visit: Visit; first: boolean }) {
   );
 }
 
-function madeHere({ offer, stars }: Visit): Ranked[] {
+function rankByTable({ offer, stars }: Visit): RankedItem[] {
   const { items, minimum, step } = offer.disclosure;
-  const level = (given: number) => Math.round((given - numberOf(minimum)) / numberOf(step));
+  const level = (given: number) => Math.round((given - toNumber(minimum)) / toNumber(step));
   const levels = new Map([...stars].map(([item, given]) => [item, level(given)]));
   const ranked = offer.table?.rank(items, levels) ?? [];
-  return ranked.slice(0, LENGTH).map(([item]): Ranked => [item, null]);
+  return ranked.slice(0, LENGTH).map(([item]): RankedItem => [item, null]);
 }
 
 /** By the answer to the latest letter, which is kept here. */
-function ListByLetter(given: { visit: Visit; list: readonly Ranked[]; first: boolean }) {
+function ListByLetter(given: { visit: Visit; list: readonly RankedItem[]; first: boolean }) {
   const { visit, list, first } = given;
   const Heading = first ? "h1" : "h2";
   const unseen = list.filter(([item]) => !visit.stars.has(item)).slice(0, LENGTH);
@@ -147,8 +147,8 @@ function ListByLetter(given: { visit: Visit; list: readonly Ranked[]; first: boo
 /** Before the first answer, the same list for everybody. */
 function ListOfTheMostLiked({ visit, first }: { visit: Visit; first: boolean }) {
   const Heading = first ? "h1" : "h2";
-  const { offer, speaking, stars } = visit;
-  const on = speaking.allowed === offer.name;
+  const { offer, letters: speaking, stars } = visit;
+  const on = speaking.allowedDisclosure === offer.name;
   const unseen = offer.popular.filter((item) => !stars.has(item)).slice(0, LENGTH);
   return (
     <section aria-labelledby="most-liked">
@@ -178,7 +178,7 @@ function ListOfTheMostLiked({ visit, first }: { visit: Visit; first: boolean }) 
 function Films(given: {
   visit: Visit;
   heading: "h2" | "h3";
-  films: readonly Ranked[];
+  films: readonly RankedItem[];
   titles?: Titles;
 }) {
   const { visit, heading: Heading, films } = given;
@@ -208,8 +208,8 @@ function Films(given: {
 /** A list by groups of films, where a campaign has made them. */
 function Groups({ visit, question }: { visit: Visit; question: Question }) {
   const { name, campaign, catalogue, titles } = question;
-  const draft = useDraft(async () => {
-    const bytes = await askOctets(`/api/campaigns/${name}/clusters`);
+  const draft = usePending(async () => {
+    const bytes = await fetchOctets(`/api/campaigns/${name}/clusters`);
     const likedFrom = campaign.likedFrom / 1000;
     return recommend(Clusters.decode(bytes), catalogue, visit.stars, { likedFrom, n: LENGTH });
   }, [question]);
@@ -220,7 +220,7 @@ function Groups({ visit, question }: { visit: Visit; question: Question }) {
         The groups were made of everybody's answers by coin toss. Your device fetched all of them and
         chose by itself.
       </p>
-      <Drafted draft={draft}>
+      <ShowPending draft={draft}>
         {(found) => (
           <ol class="short">
             {found.map((item) => (
@@ -228,7 +228,7 @@ function Groups({ visit, question }: { visit: Visit; question: Question }) {
             ))}
           </ol>
         )}
-      </Drafted>
+      </ShowPending>
     </section>
   );
 }

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 
-import { CONTINUOUS_LEVELS, numberOf, type Disclosure } from "../../../src/standard-scheme/messages.js";
+import { CONTINUOUS_LEVELS, toNumber, type Disclosure } from "../../../src/standard-scheme/messages.js";
 import { Poster } from "./poster";
 import { StarRating } from "./stars";
 import type { Visit } from "./visit";
@@ -69,5 +69,5 @@ export function Rate({ visit, onNext }: { visit: Visit; onNext: () => void }) {
 /** The stars that a person may give; of a continuous scale, its whole levels. */
 export function starsOnScale({ minimum, step, levels }: Disclosure): number[] {
   const count = levels > 0 ? levels : CONTINUOUS_LEVELS + 1;
-  return Array.from({ length: count }, (_, level) => numberOf(minimum) + numberOf(step) * level);
+  return Array.from({ length: count }, (_, level) => toNumber(minimum) + toNumber(step) * level);
 }

@@ -2,9 +2,9 @@
 
 import { useEffect, useRef } from "preact/hooks";
 
-import type { Begun } from "./visit";
+import type { VisitState } from "./visit";
 
-export function Receipt({ over: { service, frozen, used } }: { over: NonNullable<Begun["over"]> }) {
+export function Receipt({ over: { service, frozen, used } }: { over: NonNullable<VisitState["ended"]> }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
   const bounds = service?.bounded_by ?? [];

@@ -2,28 +2,28 @@
 
 import { useState } from "preact/hooks";
 
-import { hex } from "../../../src/bytes.js";
-import { limitsOf } from "../../../src/sketches/limits.js";
+import { toHex } from "../../../src/bytes.js";
+import { completeLimits } from "../../../src/sketches/limits.js";
 import { MICRO } from "../../../src/sketches/messages.js";
 import { sha256 } from "../../../src/randomness.js";
-import { Drafted, Trouble, useDraft } from "../parts/draft";
+import { ShowPending, Trouble, usePending } from "../parts/draft";
 import { GuaranteeShown } from "../parts/guarantee";
 import { shareOf } from "../parts/share";
-import { told } from "../service/asking";
-import { guaranteeOf, type Guarantee } from "../service/cards";
+import { describeError } from "../service/requests";
+import { fetchGuarantee, type Guarantee } from "../service/cards";
 import type { Question } from "../service/offers";
-import { Envelope, PartsShown, when } from "./letter";
-import { draftReport, type Report } from "./letters";
+import { Envelope, PartsShown, formatTime } from "./letter";
+import { draftReport, type ReportDraft } from "./letters";
 import type { Visit } from "./visit";
 
 export function ReportLetter({ visit, question }: { visit: Visit; question: Question }) {
   const { stars, identity } = visit;
-  const draft = useDraft<Report>(() => draftReport(question, stars, identity), [question, stars]);
-  const guarantee = useDraft(() => guaranteeOf(`campaigns/${question.name}`), [question.name]);
+  const draft = usePending<ReportDraft>(() => draftReport(question, stars, identity), [question, stars]);
+  const guarantee = usePending(() => fetchGuarantee(`campaigns/${question.name}`), [question.name]);
   const id = `report-${question.name}`;
   const { questions, epsilon } = question.campaign;
   const answers = questions === 1 ? "1 answer" : `${questions} answers`;
-  const share = shareOf(epsilon / MICRO, limitsOf({}).lifetime);
+  const share = shareOf(epsilon / MICRO, completeLimits({}).lifetime);
   return (
     <article class="letter" aria-labelledby={id}>
       <h2 id={id}>A few answers, by coin toss</h2>
@@ -32,7 +32,7 @@ export function ReportLetter({ visit, question }: { visit: Visit; question: Ques
         questions; your device answers the opposite of the truth now and then, and no one can tell
         when. No list needs this letter. It has the same size whatever you rated.
       </p>
-      <Drafted draft={draft}>
+      <ShowPending draft={draft}>
         {(report) => (
           <>
             <details class="whole">
@@ -40,7 +40,7 @@ export function ReportLetter({ visit, question }: { visit: Visit; question: Ques
               <PartsShown letter={report} />
             </details>
             <Envelope letter={report} token={identity.token} />
-            <Drafted draft={guarantee}>
+            <ShowPending draft={guarantee}>
               {(found) => (
                 <>
                   <Price share={share} guarantee={found} />
@@ -50,10 +50,10 @@ export function ReportLetter({ visit, question }: { visit: Visit; question: Ques
                   </div>
                 </>
               )}
-            </Drafted>
+            </ShowPending>
           </>
         )}
-      </Drafted>
+      </ShowPending>
     </article>
   );
 }
@@ -68,11 +68,11 @@ function Price({ share, guarantee: { cards, sentence } }: { share: string; guara
   );
 }
 
-function Sending({ visit, report }: { visit: Visit; report: Report }) {
+function Sending({ visit, report }: { visit: Visit; report: ReportDraft }) {
   const [sending, setSending] = useState(false);
   const [trouble, setTrouble] = useState<string>();
   const sent = visit.sent[report.path];
-  const digest = useDraft(async () => hex(await sha256(report.body)), [report]);
+  const digest = usePending(async () => toHex(await sha256(report.body)), [report]);
   const again = sent !== undefined && sent.digest === digest.value;
   const send = async () => {
     setSending(true);
@@ -80,7 +80,7 @@ function Sending({ visit, report }: { visit: Visit; report: Report }) {
     try {
       await visit.sendReport(report);
     } catch (error) {
-      setTrouble(told(error));
+      setTrouble(describeError(error));
     }
     setSending(false);
   };
@@ -92,7 +92,7 @@ function Sending({ visit, report }: { visit: Visit; report: Report }) {
           : "They leave when you press the button, and not before."}
       </p>
       <div class="bar">
-        <p role="status">{sent === undefined ? "Not sent" : `Sent on ${when(sent.at)}`}</p>
+        <p role="status">{sent === undefined ? "Not sent" : `Sent on ${formatTime(sent.at)}`}</p>
         <button
           type="button"
           aria-disabled={sending} // not disabled: it would lose the focus

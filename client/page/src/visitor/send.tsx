@@ -1,21 +1,21 @@
 /** Step 4: what would leave, when, at what price, and the switch that allows it. */
 
-import { Drafted, Trouble, useDraft, type Draft } from "../parts/draft";
+import { ShowPending, Trouble, usePending, type Pending } from "../parts/draft";
 import { Lock } from "../parts/lock";
 import type { Release } from "../../../src/standard-scheme/messages.js";
-import { guaranteeOf, type Guarantee } from "../service/cards";
+import { fetchGuarantee, type Guarantee } from "../service/cards";
 import { Consent } from "./consent";
-import { Measured } from "./measured";
-import { hiddenBy } from "./hide";
+import { MeasurementText } from "./measurement";
+import { hiddenAttributes } from "./hide";
 import { Envelope, PartsShown } from "./letter";
-import { compared, explained, type Letter } from "./letters";
-import { accountFor, seconds } from "./release";
+import { compareStars, explainLetter, type Letter } from "./letters";
+import { openAccount, currentSecond } from "./account";
 import { ReportLetter } from "./report";
-import { isAnswered, type Visit } from "./visit";
+import { hasAllValues, type Visit } from "./visit";
 
 export function Send({ visit }: { visit: Visit }) {
   const { offer, offers } = visit;
-  const questions = offers.questions.filter(({ closed }) => !closed);
+  const questions = offers.questions.filter(({ isClosed: closed }) => !closed);
   return (
     <section aria-labelledby="send">
       <div class="lead">
@@ -31,7 +31,7 @@ export function Send({ visit }: { visit: Visit }) {
       </div>
       <article class="letter" aria-labelledby="stars-letter">
         <h2 id="stars-letter">Your stars, disguised</h2>
-        {isAnswered(visit) ? (
+        {hasAllValues(visit) ? (
           <StarsLetter visit={visit} />
         ) : (
           <p>
@@ -56,26 +56,26 @@ interface Drawn {
 }
 
 function StarsLetter({ visit }: { visit: Visit }) {
-  const { offer, stars, values, identity, speaking } = visit;
-  const guarantee = useDraft(() => guaranteeOf(`disclosures/${offer.name}`), [offer.name]);
+  const { offer, stars, values, identity, letters: speaking } = visit;
+  const guarantee = usePending(() => fetchGuarantee(`disclosures/${offer.name}`), [offer.name]);
   const draw = async (): Promise<Drawn> => {
-    const account = accountFor(identity);
+    const account = openAccount(identity);
     const rated = { history: stars, entered: new Map() };
-    const { release, silence } = await account.draft(offer, values, rated, seconds());
-    const frozen = [...((await account.state())?.frozen ?? [])].filter((item) => stars.has(item));
-    const letter = release === null ? undefined : explained(offer, release, stars);
+    const { release, notice: silence } = await account.draft(offer, values, rated, currentSecond());
+    const frozen = [...((await account.readState())?.frozen ?? [])].filter((item) => stars.has(item));
+    const letter = release === null ? undefined : explainLetter(offer, release, stars);
     return { release, silence, letter, frozen: frozen.length };
   };
-  const draft = useDraft(draw, [offer, values, stars, speaking.turn], true);
+  const draft = usePending(draw, [offer, values, stars, speaking.changes], true);
   return (
     <>
       <p>
         Your taste is meant to be seen, so most stars leave as you gave them. Some films are held back
-        for good and some stars moved by chance, so that your {hiddenBy(offer.disclosure)} shows less
+        for good and some stars moved by chance, so that your {hiddenAttributes(offer.disclosure)} shows less
         in what is left. Each film is decided once, for ever.
       </p>
       {identity.adopted === "" && <Consent visit={visit} guarantee={guarantee} />}
-      <Drafted draft={draft}>
+      <ShowPending draft={draft}>
         {({ release, letter, silence, frozen }) => (
           <>
             {frozen > 0 && release !== null && (
@@ -99,14 +99,14 @@ function StarsLetter({ visit }: { visit: Visit }) {
             )}
           </>
         )}
-      </Drafted>
+      </ShowPending>
     </>
   );
 }
 
 /** "6 films, 1 star changed, 2 held back". */
 function counted(release: Release, { offer, stars }: Visit): string {
-  const { home, changed } = compared(release, offer.disclosure, stars);
+  const { home, changed } = compareStars(release, offer.disclosure, stars);
   const moved = changed === 1 ? "1 star changed" : `${changed === 0 ? "no" : changed} stars changed`;
   return `${films(release.ratings.length)}, ${moved}, ${home.length} held back`;
 }
@@ -115,16 +115,16 @@ function films(count: number): string {
   return count === 1 ? "1 film" : `${count} films`;
 }
 
-function Summary(given: { release: Release; visit: Visit; guarantee: Draft<Guarantee> }) {
+function Summary(given: { release: Release; visit: Visit; guarantee: Pending<Guarantee> }) {
   const { release, visit } = given;
   const { offer, stars } = visit;
-  const { home, changed } = compared(release, offer.disclosure, stars);
+  const { home, changed } = compareStars(release, offer.disclosure, stars);
   const count = release.ratings.length;
   return (
     <>
-      <Drafted draft={given.guarantee}>
-        {({ cards }) => <Measured card={cards[0]} hidden={hiddenBy(offer.disclosure)} />}
-      </Drafted>
+      <ShowPending draft={given.guarantee}>
+        {({ cards }) => <MeasurementText card={cards[0]} hidden={hiddenAttributes(offer.disclosure)} />}
+      </ShowPending>
     <div class="balance">
       <div>
         <h3>Leaves</h3>
@@ -146,7 +146,7 @@ function Summary(given: { release: Release; visit: Visit; guarantee: Draft<Guara
           <Lock /> Stays here
         </h3>
         <ul>
-          <li>your {hiddenBy(offer.disclosure)}</li>
+          <li>your {hiddenAttributes(offer.disclosure)}</li>
           <li>which stars are as you gave them, and which are not</li>
           {home.length > 0 && (
             <li>

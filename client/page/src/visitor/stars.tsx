@@ -1,6 +1,6 @@
 /** Stars of one film: a group of radio buttons, for mouse, finger, keyboard and screen reader. */
 
-interface Given {
+interface StarRatingProps {
   readonly name: string;
   readonly title: string;
   readonly choices: readonly number[];
@@ -8,7 +8,7 @@ interface Given {
   readonly onChange: (stars: number | undefined) => void;
 }
 
-export function StarRating({ name, title, choices, value, onChange }: Given) {
+export function StarRating({ name, title, choices, value, onChange }: StarRatingProps) {
   const most = choices.at(-1);
   return (
     <div class="rating">

@@ -1,13 +1,13 @@
 /** The four steps of a visit, in their order; every one can be gone back to. */
 
 import { Trouble } from "../parts/draft";
-import { go, STEPS, type Step } from "../route";
+import { goTo, STEPS, type Step } from "../route";
 import { Hide } from "./hide";
 import { List } from "./list";
 import { Rate } from "./rate";
 import { Receipt } from "./receipt";
 import { Send } from "./send";
-import { isAnswered, type Begun, type Visit } from "./visit";
+import { hasAllValues, type VisitState, type Visit } from "./visit";
 
 const NAMES: Record<Step, string> = {
   rate: "Rate",
@@ -16,8 +16,8 @@ const NAMES: Record<Step, string> = {
   send: "What leaves",
 };
 
-export function VisitorSteps({ step, begun }: { step: Step; begun: Begun }) {
-  const { visit, trouble, over } = begun;
+export function VisitorSteps({ step, state }: { step: Step; state: VisitState }) {
+  const { visit, trouble, ended: over } = state;
   if (over !== undefined) return <Receipt over={over} />;
   if (trouble !== undefined) {
     return (
@@ -41,9 +41,9 @@ export function VisitorSteps({ step, begun }: { step: Step; begun: Begun }) {
   return (
     <>
       <Progress step={step} visit={visit} />
-      {step === "rate" && <Rate visit={visit} onNext={() => go("list")} />}
+      {step === "rate" && <Rate visit={visit} onNext={() => goTo("list")} />}
       {step === "list" && <List visit={visit} />}
-      {step === "hide" && <Hide visit={visit} onNext={() => go("send")} />}
+      {step === "hide" && <Hide visit={visit} onNext={() => goTo("send")} />}
       {step === "send" && <Send visit={visit} />}
     </>
   );
@@ -53,8 +53,8 @@ function Progress({ step, visit }: { step: Step; visit: Visit }) {
   const done: Record<Step, boolean> = {
     rate: visit.stars.size > 0,
     list: false,
-    hide: isAnswered(visit),
-    send: visit.speaking.allowed !== "",
+    hide: hasAllValues(visit),
+    send: visit.letters.allowedDisclosure !== "",
   };
   return (
     <nav class="progress" aria-label="Steps of the visit">

@@ -28,7 +28,7 @@ from scipy import sparse
 from scipy.optimize import minimize_scalar
 
 from tacit.auditing.attacks.base import Floats, Labels, Learner, item_means, with_data
-from tacit.engine.ridge import alternating_ridge, fitted, solve
+from tacit.engine.ridge import alternating_ridge, fitted_values, solve
 
 FOLDS = 5
 SHRINKAGES = np.geomspace(0.5, 2000.0, 40)
@@ -49,7 +49,7 @@ class LinearModel:
         """(n_users,) LLR by the identity of this module's text."""
         errors = with_data(ratings, ratings.data - self.centres[ratings.indices])
         tastes = solve(errors, self.profiles, self.variances.kappa)
-        unexplained = errors.data - fitted(errors, tastes, self.profiles)
+        unexplained = errors.data - fitted_values(errors, tastes, self.profiles)
         explained_by_group = with_data(ratings, unexplained * self.gaps[ratings.indices])
         sums: Floats = explained_by_group @ np.ones(ratings.shape[1])
         return self.prior_odds + 2.0 / self.variances.noise * sums

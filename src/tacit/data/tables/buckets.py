@@ -21,9 +21,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tacit.data.domains import none_rated
+from tacit.data.domains import item_without_ratings
 from tacit.data.ratings import Ratings
-from tacit.data.stored import MOST_VALUES, Block, Public, Rows, StoredRatings, columns_among
+from tacit.data.stored_ratings import (
+    MOST_VALUES,
+    Block,
+    PublicInputs,
+    Rows,
+    StoredRatings,
+    columns_among,
+)
 from tacit.data.tables import Role
 from tacit.data.tables.cleaning import parts_of
 from tacit.data.tables.folder import is_folder
@@ -44,7 +51,7 @@ class Buckets(StoredRatings):
         self.catalogue = catalogue
         rated = [self._sort(place) for place in sorted(home.iterdir())]
         if not sum(rated):
-            raise none_rated()
+            raise item_without_ratings()
         self._blocks = sorted(home.iterdir())
 
     def _sort(self, place: Path) -> int:
@@ -56,7 +63,7 @@ class Buckets(StoredRatings):
             _numbers_in(frame["item"], items),
             frame["rating"].to_numpy() if "rating" in frame.columns else np.ones(len(frame)),
             frame["time"].to_numpy() if "time" in frame.columns else None,
-        ).block(len(items), ordered=True)
+        ).to_block(len(items), ordered=True)
         np.savez(place.with_suffix(".npz"), **vars(block))
         shutil.rmtree(place)
         return len(block.items)
@@ -67,14 +74,14 @@ class Buckets(StoredRatings):
         for file in self._blocks:
             with np.load(file) as arrays:
                 block = Block(**arrays)
-            total = total + add(block.ratings(self.catalogue.n_items, self.catalogue.scale))
+            total = total + add(block.to_ratings(self.catalogue.n_items, self.catalogue.scale))
             self.advance(1 / len(self._blocks))
         return np.asarray(total)
 
 
 @contextmanager
 def open_parquet(
-    path: Path, asked: Mapping[Role, str | None], public: Public, memory: int, *, events: bool
+    path: Path, asked: Mapping[Role, str | None], public: PublicInputs, memory: int, *, events: bool
 ) -> Iterator[Buckets]:
     """A file or a folder of Parquet files, read once. memory: bytes, all of the process."""
     if memory < LEAST_MEMORY:
@@ -132,7 +139,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _parted(
-    home: Path, files: list[Path], used: Mapping[Role, str], public: Public, memory: int
+    home: Path, files: list[Path], used: Mapping[Role, str], public: PublicInputs, memory: int
 ) -> Ratings:
     """Read the files once: everybody's rows go to their buckets, in their order. The catalogue."""
     sizes = [int(_read(file, pl.len()).item()) for file in files]
@@ -169,7 +176,7 @@ def _parted(
             place = home / str(bucket)
             place.mkdir(exist_ok=True)
             rows.drop("bucket").write_ipc(place / f"{number:06}.arrow")
-    return public.known(items.to_list, stars.to_numpy() if "rating" in used else None)
+    return public.make_catalogue(items.to_list, stars.to_numpy() if "rating" in used else None)
 
 
 def _with(seen: pl.Series, column: pl.Series) -> pl.Series:

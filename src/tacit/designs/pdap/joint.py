@@ -22,10 +22,10 @@ from tacit.accounting import Event
 from tacit.designs.pdap import joint_sums
 from tacit.designs.pdap.joint_sums import PARTS, EpochSums, Floats, Ints, Observation, SumNoise
 from tacit.designs.pdap.policy import Choice, Grid, Phase, Policy, checked_reward, slices_for
+from tacit.designs.pdap.unanswered import Unanswered
 from tacit.errors import ConfigError
 from tacit.mechanisms.checks import check_epsilon, check_whole
 from tacit.randomness import Source, integers_below
-from tacit.recommenders.base import Unanswered
 
 
 @dataclass(frozen=True, kw_only=True)

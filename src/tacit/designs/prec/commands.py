@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.design import Command, Run, option
 from tacit.errors import ConfigError
-from tacit.evaluation import Interval, Result, Table, made_with
+from tacit.evaluation import Interval, Result, Table, describe_run
 
 if TYPE_CHECKING:
     from tacit.data.votes import Likes, VoteRounds
@@ -107,7 +107,7 @@ def plan(settings: PlanSettings, run: Run) -> Result:
     if settings.report is not None:
         curve = planner.loss_curve(**settings.sizes, mode=mode)
         planned["curve"] = [asdict(point) for point in curve]
-        write_curve(planned, curve, settings.report, made_with(run.command, asdict(settings)))
+        write_curve(planned, curve, settings.report, describe_run(run.command, asdict(settings)))
     if planned["epsilon_exact_reason"] is not None:
         shown.append(planned["epsilon_exact_reason"])
     return Result(planned, shown, "docs/prec-theory.md  says how these numbers are found.")
@@ -182,7 +182,8 @@ def write_curve(
     planned: Mapping[str, Any], curve: Sequence[LossPlan], file: Path, manifest: dict[str, Any]
 ) -> None:
     """Write a page with epsilon against loss: the step of p-REC, and the lower bounds."""
-    from tacit.evaluation.page import Figure, Line, Mark, Page, Section
+    from tacit.evaluation.lines import Line
+    from tacit.evaluation.page import Figure, Mark, Page, Section
     from tacit.evaluation.plots import steps
 
     upper: dict[float | None, Interval | None] = {}
@@ -326,7 +327,7 @@ def _shown(server: PRec, recorded: VoteRounds, wanted: Likes) -> Result:
             "never" if one["gate_closed"] is None else str(one["gate_closed"])
         ),
     }
-    shown: list[Table | str] = [Table.of("", columns, clients), guarantees[0].sentence]
+    shown: list[Table | str] = [Table.from_rows("", columns, clients), guarantees[0].sentence]
     if not recorded.listed:
         shown.append(
             "The candidates were read off the votes, which the guarantee does not cover: add a row "

@@ -20,7 +20,7 @@ from tacit.designs.prec.settings import PRecSettings
 from tacit.designs.prec.voters import Column, Id, candidate_index, column, plain_id
 from tacit.engine.votes import CLIENTS, Credits, Votes, no_credits
 from tacit.errors import ModelFileError, TacitError
-from tacit.recommenders.inputs import shaped
+from tacit.recommenders.headers import read_array
 
 KIND = "p-rec"
 PLANES = ("alive", "both", "radius")
@@ -160,7 +160,7 @@ def _read_parts(header: Mapping[str, Any], arrays: Arrays) -> RunState:
     open_round = _whole_number(header["round"])
     present = _read_bits(arrays, "present")
     named = header["voters"]
-    voters = column(shaped(arrays, "voters", None) if named is None else named)
+    voters = column(read_array(arrays, "voters", None) if named is None else named)
     require(len(voters) == len(present), "its voters do not fit their state")
     electorate = _read_bits(arrays, "electorate")
     rows = len(electorate)
@@ -168,7 +168,7 @@ def _read_parts(header: Mapping[str, Any], arrays: Arrays) -> RunState:
     if open_round:
         index = candidate_index(header["candidates"], settings.objects)
         candidates = tuple(index.ids.tolist())
-    votes = shaped(arrays, "votes", rows)
+    votes = read_array(arrays, "votes", rows)
     require(votes.dtype == np.int32, "its votes are no places")
     are_placed = ((votes >= 0) & (votes < len(candidates))).all()
     fits = rows <= len(present) and are_placed
@@ -199,7 +199,7 @@ def _read_parts(header: Mapping[str, Any], arrays: Arrays) -> RunState:
 def _read_block(settings: PRecSettings, arrays: Arrays, number: int, rows: int) -> Credits:
     credit = no_credits(rows, diversity=settings.diversity, radius=settings.radius)
     for name, plane in zip(PLANES, _planes(credit), strict=True):
-        values = shaped(arrays, f"{number}.{name}", *plane.shape)
+        values = read_array(arrays, f"{number}.{name}", *plane.shape)
         require(values.dtype == np.int64, f"'{number}.{name}' is of another type")
         plane[:] = values.view(np.uint64)
     return credit
@@ -251,7 +251,7 @@ def _check_entries(
 
 
 def _read_bits(arrays: Arrays, name: str) -> Bits:
-    values = shaped(arrays, name, None)
+    values = read_array(arrays, name, None)
     is_bits = values.dtype == np.uint8 and (values <= 1).all()
     require(is_bits, f"'{name}' does not say yes or no")
     return values.astype(bool)

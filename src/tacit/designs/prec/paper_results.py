@@ -15,7 +15,7 @@ PAPER_RESULTS = (
         "bound",
         f"tacit plan prec {_SIZES} --loss 8 --json",
         "the main result: the least epsilon that p-REC is proven to have for a loss, which is a "
-        "step at its own loss bound, beside what nobody can go below; --report draws the curve",
+        "step at its own loss bound, beside the lower bounds; --report draws the curve",
         shows=("epsilon", "mode", "bounds[].epsilon", "decides", "gap", "loss_bound"),
     ),
     PaperResult(

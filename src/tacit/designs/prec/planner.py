@@ -76,10 +76,10 @@ def cached_epsilon(
         return _whole_voters(mode, m, T, n, P)
     floor = theory.credit(D, R) * P if mode == "floor" else theory.credit_floor(D, R, P)
     if m == 2 and D + R == 1 and n <= EXACT_CREDITED:
-        from tacit.engine.prec_chain_compiled import worst_with_credits
+        from tacit.engine.prec_chain_compiled import largest_loss_with_credits
 
         log_ratio, gamma = math.log(theory.ratio(T, R)), theory.gamma(m, T, R)
-        value = float(worst_with_credits(log_ratio, gamma, floor, n - 1, R == 0).max())
+        value = float(largest_loss_with_credits(log_ratio, gamma, floor, n - 1, R == 0).max())
         certain = mode == "floor" and _leaking_rounds(12, 3 * n, floor) <= T
         return value + _ROUNDING, "exact" if certain else "bound"  # a promise keeps more
     chain = theory.eps_chain(m, T, D, R, n, floor, P)
@@ -89,12 +89,14 @@ def cached_epsilon(
 
 def _whole_voters(mode: Mode, m: int, T: int, n: int, P: int) -> tuple[float, Basis]:
     """Exact up to so many voters; rounds with more survivors than that by the chain bound."""
-    from tacit.engine.prec_chain_compiled import worst
+    from tacit.engine.prec_chain_compiled import largest_loss
 
     most = min(n, EXACT_VOTERS[m])
     least = P if mode == "promise" else P - 1
     limit = T if _leaking_rounds(2 * m, most, P) > T else 0
-    sums = worst(math.log(T), theory.gamma(m, T, 0), m, least, most - 1, limit, mode == "promise")
+    sums = largest_loss(
+        math.log(T), theory.gamma(m, T, 0), m, least, most - 1, limit, mode == "promise"
+    )
     value = float(sums.max()) + _ROUNDING
     if most == n:
         return value, "exact"

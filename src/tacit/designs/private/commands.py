@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tacit.design import Command, ExecutionOptions, Run, card_summary, option, private_fit_summary
 from tacit.errors import ConfigError
 from tacit.evaluation import OUT, SEED, WORKERS, Result, manifest
-from tacit.evaluation.any_design import lists
+from tacit.evaluation.any_design import table_of_lists
 from tacit.profile_sums.options import FEATURES_HELP, STARS_HELP
 from tacit.profile_sums.settings import (
     DEFAULT_DELTA,
@@ -87,7 +87,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     What was released, and whether lists are useful, is printed and stated on the card. Of people
     who were fitted before, give --previous: the card states the total of all fits.
     """
-    from tacit.data.stored import watched
+    from tacit.data.stored_ratings import show_progress
 
     refuse_filter(settings.epsilon, per_item=run.per_item, per_user=run.per_user)
     model = _unfitted_model(settings)
@@ -96,7 +96,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     with ExitStack() as stack:
         opened = run.open(settings, catalogue=settings.catalogue, domains=across)
         ratings = stack.enter_context(opened)
-        stack.enter_context(watched(ratings, run.progress, passes))
+        stack.enter_context(show_progress(ratings, run.progress, passes))
         account = None
         if settings.ledger is not None:
             from tacit.designs.private.refits import Account
@@ -117,12 +117,12 @@ def fit(settings: FitSettings, run: Run) -> Result:
         "missing": usefulness.missing,
         "epsilon": card.epsilon,
         "delta": card.delta,
-        "standing": asdict(model.standing_),
+        "standing": asdict(model.budget_status_),
         **card_summary(card),
     }
     sentence = f"Fitted private lists of {items:,} items. {card.first_line} {card.sentence}"
     after = f"tacit recommend {settings.out} --history my_ratings.csv --at-device"
-    return Result(data, (sentence, *_describe_standing(model, card.delta)), after)
+    return Result(data, (sentence, *_describe_budget(model, card.delta)), after)
 
 
 def _unfitted_model(settings: FitSettings) -> Private:
@@ -145,21 +145,21 @@ def _unfitted_model(settings: FitSettings) -> Private:
     return model
 
 
-def _describe_standing(model: Private, delta: float | None) -> list[str]:
+def _describe_budget(model: Private, delta: float | None) -> list[str]:
     """Say what was spent on these people, and what is left."""
-    standing, sentences = model.standing_, []
-    if standing.repeated:
+    status, sentences = model.budget_status_, []
+    if status.repeated:
         sentences.append(
             "The ledger had this fit already: its stored model was written, nothing was charged. "
             "For a new fit give the newest model as --previous."
         )
-    if standing.fits > 1 or standing.lifetime is not None:
-        limit = "" if standing.lifetime is None else f" of {standing.lifetime:g} allowed"
+    if status.fits > 1 or status.lifetime is not None:
+        limit = "" if status.lifetime is None else f" of {status.lifetime:g} allowed"
         sentences.append(
-            f"Fit {standing.fits} of these people: epsilon {standing.epsilon:.4g} alone, "
-            f"{standing.total:.4g}{limit} in total, delta {delta:g}."
+            f"Fit {status.fits} of these people: epsilon {status.epsilon:.4g} alone, "
+            f"{status.total:.4g}{limit} in total, delta {delta:g}."
         )
-    if standing.further == 0:
+    if status.further == 0:
         sentences.append(
             "Warning: another fit like this one would pass the lifetime, and will be refused."
         )
@@ -232,7 +232,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         shown.append(values)
     return Result(
         {"rows": shown, "manifest": made_with},
-        (lists(rows),),
+        (table_of_lists(rows),),
         "tacit plan private --help  says how many people it takes.",
     )
 

@@ -60,7 +60,7 @@ class TopItems:
 
 @dataclass(frozen=True)
 class DeviceLists:
-    """What a device needs to make lists.
+    """Everything that a device needs to make lists.
 
     items: ids that lists hold. context: ids that a history is read for. scale: least and most
     stars. liked_from: the fewest stars of a like; low: what another rating counts for. means: of
@@ -123,7 +123,7 @@ class DeviceLists:
         return [(self.items[place], scores[place]) for place in order[:n]]
 
     def scores(self, history: Mapping[ItemId, float]) -> Floats:
-        """Of every item, for a person with this history."""
+        """Score every item for a person with this history."""
         low, high = self.scale
         if not all(low <= stars <= high for stars in history.values()):
             raise ConfigError(f"Stars lie between {low:g} and {high:g}.")
@@ -189,7 +189,7 @@ def _by_top_items(
 
 
 def _dot(one: Sequence[float], other: Sequence[float]) -> float:
-    """From left to right; `sum` and `math.sumprod` round otherwise."""
+    """Add up products from left to right; `sum` and `math.sumprod` round otherwise."""
     total = 0.0
     for left, right in zip(one, other, strict=True):
         total += left * right

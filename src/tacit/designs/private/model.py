@@ -9,15 +9,15 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from tacit import container
-from tacit.data.stored import Given
+from tacit.data.stored_ratings import RatingsSource
 from tacit.designs.private.refits import (
     Account,
+    BudgetStatus,
     FitRequest,
-    Standing,
     check_lifetime,
+    compute_budget_status,
     earlier_fits,
     merge_fits,
-    standing_after,
 )
 from tacit.profile_sums.files import (
     choices_to_header,
@@ -26,7 +26,7 @@ from tacit.profile_sums.files import (
     settings_to_header,
 )
 from tacit.profile_sums.fits import Fit
-from tacit.profile_sums.fitted import FittedLists, PreparedFit, fit_lists, prepare_fit
+from tacit.profile_sums.fitted_lists import FittedLists, PreparedFit, fit_lists, prepare_fit
 from tacit.profile_sums.model import PrivateLists
 from tacit.profile_sums.settings import DEFAULT_DELTA, DEFAULT_EPSILON, Mode
 
@@ -49,14 +49,14 @@ class Private(PrivateLists):
         lifetime: Epsilon of all fits together, at delta; None: that of `previous`, if any.
 
     Attributes:
-        standing_: What was spent on these people, and what is left.
+        budget_status_: What was spent on these people, and what is left.
         releases_: All fits of these people, this one last.
         lifetime_: Epsilon that all fits may cost together; None without a limit.
 
     The others are those of `PrivateLists`.
     """
 
-    standing_: Standing
+    budget_status_: BudgetStatus
     releases_: tuple[Fit, ...]
     lifetime_: float | None
 
@@ -89,13 +89,15 @@ class Private(PrivateLists):
         self.previous = previous
         self.lifetime = lifetime
 
-    def fit(self, ratings: Given, y: None = None, *, account: Account | None = None) -> Self:
+    def fit(
+        self, ratings: RatingsSource, y: None = None, *, account: Account | None = None
+    ) -> Self:
         """Learn from everybody.
 
         Args:
             ratings: In memory, in buckets on disk or on a cluster; the sums are the same.
             y: Not used, as scikit-learn has it.
-            account: A ledger's budget that pays; `standing_` says what is left.
+            account: A ledger's budget that pays; `budget_status_` says what is left.
 
         Raises:
             DataError: the ratings or the catalogue cannot be used.
@@ -109,12 +111,12 @@ class Private(PrivateLists):
             earlier = merge_fits(self.releases_, earlier)  # this object's own fits count, too
         if account is None:
             check_lifetime(earlier, settings, lifetime)
-            new_fit = Fit.new(settings, prepared.assumed_public)
+            new_fit = Fit.with_random_name(settings, prepared.assumed_public)
             fitted, repeated = fit_lists(prepared, (*earlier, new_fit), lifetime), False
         else:
             fitted, repeated = _fit_on_account(prepared, earlier, lifetime, account)
         self._hold(fitted, prepared.catalogue)
-        self.standing_ = standing_after(
+        self.budget_status_ = compute_budget_status(
             fitted.fits, settings.delta, fitted.lifetime, repeated=repeated
         )
         return self

@@ -16,7 +16,7 @@ from tacit.profile_sums.usefulness import people_needed
 
 @dataclass(frozen=True)
 class Plan:
-    """What to expect of one release, or of several that share epsilon."""
+    """Expectations of one release, or of several that share epsilon."""
 
     users: int
     """Number of people."""

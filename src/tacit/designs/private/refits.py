@@ -28,7 +28,7 @@ from tacit.errors import ConfigError, PrivacyError
 from tacit.profile_sums.events import event_of_sum
 from tacit.profile_sums.fits import MICRO_RHO, Fit, total_epsilon
 from tacit.profile_sums.settings import Settings
-from tacit.recommenders.inputs import load_model
+from tacit.recommenders.model_files import load_model
 
 if TYPE_CHECKING:
     from tacit.ledger import Cap, Holder, Ledger
@@ -38,8 +38,8 @@ _LARGEST_LIFETIME = 1e5
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Where a data set stands after a fit."""
+class BudgetStatus:
+    """Costs of the fits of a data set so far, and what is left."""
 
     fits: int
     """Number of fits."""
@@ -55,9 +55,9 @@ class Standing:
     """Whether the fit had been made before, so that nothing was charged."""
 
 
-def standing_after(
+def compute_budget_status(
     fits: Sequence[Fit], delta: float, lifetime: float | None, *, repeated: bool
-) -> Standing:
+) -> BudgetStatus:
     """Compute what fits cost, and how many more like the last one are allowed."""
     further = None
     if lifetime is not None:
@@ -65,7 +65,7 @@ def standing_after(
         by_rho = (rho - sum(fit.rho for fit in fits)) // fits[-1].rho
         steps_left = math.ceil(rho * MICRO_RHO) - sum(fit.steps for fit in fits)
         further = max(0, min(by_rho, steps_left // fits[-1].steps))
-    return Standing(
+    return BudgetStatus(
         fits=len(fits),
         epsilon=total_epsilon(fits[-1:], delta),
         total=total_epsilon(fits, delta),
@@ -130,7 +130,7 @@ def check_lifetime(earlier: Sequence[Fit], settings: Settings, lifetime: float |
     if lifetime is None:
         return
     _check_noise(earlier, settings)
-    fits = (*earlier, Fit.new(settings))
+    fits = (*earlier, Fit.with_random_name(settings))
     epsilon = total_epsilon(fits, settings.delta)
     if epsilon > lifetime:
         raise PrivacyError(
@@ -246,7 +246,7 @@ class Account:
         last, is_repeat = _find_place(request.earlier, charged_fits)
         if not is_repeat:
             check_lifetime((*uncharged, *charged_fits), settings, lifetime)
-        new_fit = Fit.new(settings, request.assumed_public)
+        new_fit = Fit.with_random_name(settings, request.assumed_public)
         interrupts: list[BaseException] = []
 
         def draw(_: Any, state: bytes | None) -> tuple[bytes, bytes]:

@@ -1,4 +1,4 @@
-"""What the service's demonstration shows of private lists, made from generated ratings.
+"""Private lists in the service's demonstration, on generated ratings.
 
 Lists of films, for devices to make.
 """
@@ -11,7 +11,7 @@ from tacit.data.domains import on_catalogue
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
 from tacit.designs.private.model import Private
-from tacit.service.demo import film_titles
+from tacit.service.demo_data import film_titles
 
 PEOPLE, FILMS, RATINGS_PER_PERSON, GENRES = 3000, 200, 40, 8
 EPSILON = 1.0

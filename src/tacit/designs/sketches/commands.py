@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tacit.data.synthetic_worlds import Blocks, example
 from tacit.design import Command, Run, option
 from tacit.errors import ConfigError
-from tacit.evaluation import SEED, WORKERS, Result, Table, grouped, manifest, mean_interval
+from tacit.evaluation import SEED, WORKERS, Result, Table, group_by, manifest, mean_interval
 from tacit.evaluation.runner import Runner
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def plan(settings: PlanSettings, _: Run) -> Result:
         ),
     }
     shown: list[Table | str] = [
-        Table.of("", columns, planned.methods),
+        Table.from_rows("", columns, planned.methods),
         advice(planned),
         NEEDED,
         conditions_table(planned),
@@ -290,7 +290,7 @@ def simulate(settings: SimulateSettings, run: Run) -> Result:
     }
     return Result(
         {"rows": rows, "points": points},
-        (Table.of("", columns, points), "Means over seeds; --json prints every one."),
+        (Table.from_rows("", columns, points), "Means over seeds; --json prints every one."),
         "tacit plan sketches  says how many people it takes.",
     )
 
@@ -299,7 +299,7 @@ def means_over_seeds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """One point for each setting: accuracy and ari as [mean, low, high], 95 % intervals."""
     names = ("method", "items", "rated", "epsilon", "users")
     points = []
-    for setting, same in grouped(rows, itemgetter(*names)).items():
+    for setting, same in group_by(rows, itemgetter(*names)).items():
         point: dict[str, Any] = dict(zip(names, setting, strict=True))
         for name, low in (("accuracy", 0.0), ("ari", -1.0)):
             point[name] = [*mean_interval([row[name] for row in same], bounds=(low, 1.0))]
@@ -355,7 +355,7 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     ratings = run.read()
     with run.progress("Evaluating", settings.seeds * len(settings.epsilon)) as advance:
         found = evaluate_ratings(ratings, **asked, progress=advance)
-    made_with = manifest(ratings, seed=settings.seed, command=run.command, **asked)
+    describe_run = manifest(ratings, seed=settings.seed, command=run.command, **asked)
     columns = {
         "method": lambda point: point["method"],
         "epsilon": lambda point: None if point["epsilon"] is None else f"{point['epsilon']:g}",
@@ -365,8 +365,8 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
         "recall@10": lambda point: point["recall_at_10"][0],
     }
     return Result(
-        found | {"manifest": made_with},
-        (Table.of("", columns, found["points"]), *found["sentences"]),
+        found | {"manifest": describe_run},
+        (Table.from_rows("", columns, found["points"]), *found["sentences"]),
         "tacit plan sketches  says what theory asks for;  --json has every row.",
     )
 

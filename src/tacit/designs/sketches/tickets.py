@@ -44,13 +44,13 @@ class TicketSet:
         homes = (tickets >> _SHIFT).astype(np.uint8)
         order = np.argsort(homes, kind="stable")
         ends = np.cumsum(np.bincount(homes, minlength=_TABLES)).tolist()
-        grouped, found = tickets[order], np.empty(len(tickets), dtype=np.bool_)
+        group_by, found = tickets[order], np.empty(len(tickets), dtype=np.bool_)
         start = 0
         for home, end in enumerate(ends):
             if start < end:
                 table = self._with_room(home, end - start)
                 self._used[home] = remember(
-                    table, self._used[home], grouped[start:end], self._key, found[start:end]
+                    table, self._used[home], group_by[start:end], self._key, found[start:end]
                 )
             start = end
         new = np.empty(len(tickets), dtype=np.bool_)

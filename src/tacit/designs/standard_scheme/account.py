@@ -13,10 +13,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tacit.designs.standard_scheme.device import Device, History, renamed, standing
-from tacit.designs.standard_scheme.disclosure import Disclosure, Refused, refuse_unsafe
-from tacit.designs.standard_scheme.drawing import calendar, due, end, latest_ended
-from tacit.designs.standard_scheme.memory import Log, State, spelled
+from tacit.designs.standard_scheme.device import Device, History, current_release, follow_aliases
+from tacit.designs.standard_scheme.disclosure import Disclosure, RefusalError, refuse_unsafe
+from tacit.designs.standard_scheme.epochs import (
+    calendar_epoch,
+    due_epoch,
+    epoch_end,
+    latest_ended_epoch,
+)
+from tacit.designs.standard_scheme.memory import Log, State, item_json
 from tacit.designs.standard_scheme.messages import ItemId, Release
 
 
@@ -49,19 +54,19 @@ class Account:
         """
         state = self.state
         length = state.epoch_length or self.disclosure.epoch_length
-        distrust = self._distrust(calendar(now, length))
-        history, entered = renamed(history, state), renamed(entered, state)
-        self._note(history, entered, now)
-        if latest_ended(state.created, now, length) == state.last_epoch:
+        distrust = self._find_distrust(calendar_epoch(now, length))
+        history, entered = follow_aliases(history, state), follow_aliases(entered, state)
+        self._note_arrivals(history, entered, now)
+        if latest_ended_epoch(state.created, now, length) == state.last_epoch:
             return state.letter
-        epoch = due(state.created, state.last_epoch, now, length, self.secret)
+        epoch = due_epoch(state.created, state.last_epoch, now, length, self.secret)
         if epoch is None:
             return None
         if distrust is None:
             state.epoch_length = length
-            letter = self._letter(history, epoch)
+            letter = self._make_letter(history, epoch)
         else:
-            letter = self._again(history, epoch, distrust)
+            letter = self._repeat_letter(history, epoch, distrust)
         if letter is not None:
             state.letter, state.spoken = letter.encode(), epoch
         elif not state.closed:
@@ -70,43 +75,44 @@ class Account:
         self.keep(state)
         return state.letter
 
-    def _distrust(self, epoch: int) -> Refused | None:
-        """Why the disclosure is not to be followed, in anything."""
+    def _find_distrust(self, epoch: int) -> RefusalError | None:
+        """Say why the disclosure is not to be followed; None if it is."""
         try:
-            self.state.log = checked(self.log, self.state.log, self.disclosure, epoch)
+            self.state.log = check_log(self.log, self.state.log, self.disclosure, epoch)
             refuse_unsafe(self.disclosure)
             self.state.check_names(self.disclosure.aliases)
-        except Refused as refused:
+        except RefusalError as refused:
             return refused
         return None
 
-    def _note(self, history: History, entered: Mapping[ItemId, int], now: int) -> None:
-        """When each undecided item arrived; what was deleted before it was decided is forgotten."""
+    def _note_arrivals(self, history: History, entered: Mapping[ItemId, int], now: int) -> None:
+        """Note when each undecided item arrived; forget what was deleted before it was decided."""
         earlier = self.state.arrivals
         self.state.arrivals = {
             item: min(earlier.get(item, now), entered.get(item, now))
             for item in history
-            if self.state.undecided(item)
+            if self.state.is_undecided(item)
         }
 
-    def _letter(self, history: History, epoch: int) -> Release | None:
+    def _make_letter(self, history: History, epoch: int) -> Release | None:
+        """Decide what arrived before the epoch's end, and release all that is shown."""
         state, disclosure = self.state, self.disclosure
         self._follow(history)
-        over = end(epoch, state.created, state.epoch_length)
+        over = epoch_end(epoch, state.created, state.epoch_length)
         ended = {
             item: star
-            for item, star in renamed(history, disclosure).items()
+            for item, star in follow_aliases(history, disclosure).items()
             if state.arrivals.get(item, over - 1) < over
         }
         try:
             device = Device(disclosure, self.values, state, self.secret)
-        except Refused as refused:
+        except RefusalError as refused:
             mute = state.closed and state.letter is None
             self.tell(f"Nothing new is decided{' or sent' if mute else ''}: {refused}.")
-            return None if mute else standing(state, disclosure, epoch)
+            return None if mute else current_release(state, disclosure, epoch)
         off = {item: ended.pop(item) for item in device.off_scale(ended)}
         if off:
-            items = ", ".join(map(spelled, off))
+            items = ", ".join(map(item_json, off))
             self.tell(f"Not decided, because the stars lie off the scale: {items}.")
         return device.release(ended, epoch)
 
@@ -115,33 +121,37 @@ class Account:
         item does not come back because it is merged with a rated one. Where a rating stands under
         a new name already, its old name was not deleted."""
         state, aliases = self.state, self.disclosure.aliases
-        anew = (old for old, new in aliases if new in history and state.undecided(new))
+        anew = (old for old, new in aliases if new in history and state.is_undecided(new))
         state.withdraw({*history, *anew})
         state.follow(aliases)
 
-    def _again(self, history: History, epoch: int, distrust: Refused) -> Release | None:
-        """The last letter's set, less what its owner deleted, for the disclosure of that letter."""
+    def _repeat_letter(
+        self, history: History, epoch: int, distrust: RefusalError
+    ) -> Release | None:
+        """Release the last letter's set, less what its owner deleted, for its disclosure."""
         state = self.state
         self.tell(f"Nothing new is decided: {distrust}.")
         state.withdraw(history)
         if state.letter is None:
             return None
-        last, shown = Release.decode(state.letter), state.shown()
+        last, shown = Release.decode(state.letter), state.shown_levels()
         ratings = tuple((item, level) for item, level in last.ratings if item in shown)
         return Release(last.disclosure, epoch, ratings)
 
 
-def checked(log: Log, seen: Log, disclosure: Disclosure, epoch: int) -> Log:
-    """The log, if it may be followed in this calendar epoch; Refused otherwise.
+def check_log(log: Log, seen: Log, disclosure: Disclosure, epoch: int) -> Log:
+    """Return the log if it may be followed in this calendar epoch; RefusalError otherwise.
 
     It goes on from what was seen, holds one digest an epoch at most, and the latest one up to now
     is the disclosure's.
     """
     if log[: len(seen)] != seen:
-        raise Refused("the service's log of disclosures is not the one it showed before")
+        raise RefusalError("the service's log of disclosures is not the one it showed before")
     if any(later <= earlier for (earlier, _), (later, _) in pairwise(log)):
-        raise Refused("the service's log has two disclosures in one epoch")
+        raise RefusalError("the service's log has two disclosures in one epoch")
     counting = [digest for number, digest in log if number <= epoch]
     if not counting or counting[-1] != disclosure.digest:
-        raise Refused("the service shows a disclosure that its log does not have for this epoch")
+        raise RefusalError(
+            "the service shows a disclosure that its log does not have for this epoch"
+        )
     return log

@@ -14,7 +14,7 @@ from tacit.auditing.bugs import MechanismBug
 from tacit.auditing.claims import AuditPlan
 from tacit.auditing.pairs import AuditedMechanism, Pair, claim_makers
 from tacit.auditing.shipped_noise import laplace_pair
-from tacit.designs.standard_scheme.training.people import Statistics, collect, private
+from tacit.designs.standard_scheme.training.people import Statistics, add_noise, sum_statistics
 
 EPSILON, ITEMS, LEVELS, CONTRIBUTIONS = 1.0, 3, 2, 3
 _OTHERS = 80  # in every cell: no noise takes a count below 0, where it would be cut off
@@ -23,9 +23,9 @@ _HEADS = 2  # of a vector: people with either value
 Numbers = NDArray[np.float64]
 
 
-def sums(ratings: int) -> Numbers:
+def sum_vector(ratings: int) -> Numbers:
     """Head counts and histogram of many people, and of one with so many ratings; 0: not there."""
-    person = collect(
+    person = sum_statistics(
         sparse.csr_array(np.ones((1, ITEMS)) * (np.arange(ITEMS) < ratings)),
         np.array([1]),
         np.array([0]),
@@ -38,12 +38,12 @@ def sums(ratings: int) -> Numbers:
     return np.asarray(own * (ratings > 0) + _OTHERS)
 
 
-def released(vector: Numbers, contributions: int) -> Numbers:
+def release_noisily(vector: Numbers, contributions: int) -> Numbers:
     histogram = vector[_HEADS:].reshape(1, _HEADS, ITEMS, LEVELS)
     people, stars = vector[:_HEADS].reshape(1, _HEADS), histogram @ np.arange(LEVELS)
     given = Statistics(people, histogram.sum(axis=-1), stars, histogram)
     with np.errstate(invalid="ignore"):  # the grey box spoils numbers
-        noisy = private(given, epsilon=EPSILON, contributions=contributions)
+        noisy = add_noise(given, epsilon=EPSILON, contributions=contributions)
     assert noisy.histogram is not None
     return np.concatenate([noisy.people.ravel(), noisy.histogram.ravel()])
 
@@ -52,9 +52,9 @@ def pair(ratings: int, contributions: int = CONTRIBUTIONS) -> Pair:
     """A training person with so many ratings comes or goes."""
     return laplace_pair(
         f"a person with {ratings} ratings",
-        lambda vector: released(vector, contributions),
-        list(sums(ratings)),
-        list(sums(0)),
+        lambda vector: release_noisily(vector, contributions),
+        list(sum_vector(ratings)),
+        list(sum_vector(0)),
         distance=CONTRIBUTIONS + 1,
         share=4 if ratings == CONTRIBUTIONS else 100,
     )
@@ -67,11 +67,11 @@ def disclosure() -> AuditedMechanism:
     )
 
 
-def _planted(bug: bool) -> Pair:
+def plant_bug(bug: bool) -> Pair:
     return pair(CONTRIBUTIONS, CONTRIBUTIONS - bug)
 
 
-BUGS = (MechanismBug("the head count left out of the sensitivity", _planted, EPSILON),)
+BUGS = (MechanismBug("the head count left out of the sensitivity", plant_bug, EPSILON),)
 
 
 def audit() -> AuditPlan:

@@ -19,8 +19,8 @@ from tacit.design import (
     option,
     usefulness,
 )
-from tacit.designs.standard_scheme.experiment import DEFAULT_RELEASE
 from tacit.designs.standard_scheme.experiment import commands as experiment
+from tacit.designs.standard_scheme.experiment.setup import DEFAULT_RELEASE
 from tacit.designs.standard_scheme.messages import MICRO
 from tacit.errors import ConfigError, TacitError
 from tacit.evaluation import OUT, Result, Table
@@ -43,7 +43,7 @@ AGAINST = "the service that gets the releases"
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitSettings(experiment.Trained):
+class FitSettings(experiment.TrainingOptions):
     out: Path = option(OUT, flag="--out -o", writes=True)
     attribute: tuple[str, ...] = option(
         "User attributes to hide, with commas.", default=("gender",)
@@ -110,7 +110,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     if settings.measure and len(settings.attribute) == 1:
         # As `tacit evaluate` with the same panel, folds and seed, so that figures are equal.
         releases = ("none", model.release)
-        table = experiment.attacked(settings, run, ratings, model.attributes[0], releases)
+        table = experiment.run_attacks(settings, run, ratings, model.attributes[0], releases)
         people = f"{table.people:,} training people in {settings.folds} folds"
         model.add_measurements(table.measurements(model.release, people))
     model.save(settings.out)
@@ -135,7 +135,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
     )
     shown: list[Table | str] = [first]
     if table is not None:
-        panel = experiment.plain(experiment.attackers(table))
+        panel = experiment.plain_table(experiment.attackers_table(table))
         shown += [f"How well attackers guess {hidden} of these people:", data["figure"], panel]
     name, values = next(iter(data["values"].items()))
     how = "--at-device" if model.item_table else f"--about {name}={values[0]}"
@@ -146,7 +146,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
 def _previous(named: Path | None, out: Path) -> StandardScheme | None:
     """The named model, or what is to be replaced if that is such a model."""
     from tacit.designs.standard_scheme import StandardScheme
-    from tacit.recommenders.inputs import load_model
+    from tacit.recommenders.model_files import load_model
 
     try:
         model = load_model(named or out)

@@ -19,17 +19,17 @@ def cards(settings: CardSettings) -> tuple[Guarantee, ...]:
     """The card of the person who hides an attribute, and that of those who consented."""
     from tacit.designs.standard_scheme import guarantees
     from tacit.designs.standard_scheme.settings import Settings
-    from tacit.recommenders.inputs import TAKEN
+    from tacit.recommenders.public_facts import PUBLIC_FACTS
 
     chosen = Settings(variant=settings.variant, release=settings.release)  # type: ignore[arg-type]  # checked there
-    return guarantees.cards(chosen, (), tuple(TAKEN))
+    return guarantees.cards(chosen, (), tuple(PUBLIC_FACTS))
 
 
 LEAST_PEOPLE = 600
 """Who train it, from whom on lists were measured to beat popularity: docs/results.md."""
 
 
-def useful(model: Any) -> str:
+def describe_usefulness(model: Any) -> str:
     """Whether lists are expected to beat popularity, by the number of consenting people.
 
     Where devices can show few items, their number is said instead: nothing was measured there.
@@ -223,7 +223,7 @@ DESIGN = Design(
         "tour": "commands:tour",
         "compare": "commands:contenders",
         "reproduce": "design:PRINTED",
-        "useful": "design:useful",
+        "useful": "design:describe_usefulness",
     },
     "Works from about 600 people who agree to train it: lists beat popular items on "
     "MovieLens with 631 and 943 people. Hiding needs more of them: the card's attacks say "

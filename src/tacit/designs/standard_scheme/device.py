@@ -26,17 +26,18 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import TypeVar
 
-from tacit.designs.standard_scheme.disclosure import Disclosure, Refused, refuse_unsafe
-from tacit.designs.standard_scheme.drawing import Dice, Draw, secret_dice
+from tacit.designs.standard_scheme.dice import Dice, Draw, secret_dice
+from tacit.designs.standard_scheme.disclosure import Disclosure, RefusalError, refuse_unsafe
 from tacit.designs.standard_scheme.memory import Record, State
 from tacit.designs.standard_scheme.messages import (
-    CONTINUOUS_LEVELS,
     MICRO,
     ItemId,
     Release,
     Scores,
     encode,
 )
+from tacit.designs.standard_scheme.rounding import highest_level, round_level
+from tacit.designs.standard_scheme.selection import can_decide, is_shown
 
 T = TypeVar("T")
 History = Mapping[ItemId, float]
@@ -46,11 +47,17 @@ History = Mapping[ItemId, float]
 class Device:
     """One person's device.
 
-    values: the person's value of each disclosed attribute, which never leaves this object.
-    state: what was decided before; keep it durably before a release leaves. It is bound to the
-    rule, the scale and the person's values: Refused under others.
-    dice: the account's secret, or where draws come from.
-    reproduce: follow even a disclosure that tells the attribute; for experiments on the paper.
+    Args:
+        disclosure: the public tables that it follows.
+        values: the person's value of each disclosed attribute, which never leaves this object.
+        state: what was decided before; store it durably before a release leaves. It is bound to
+            the rule, the scale and the person's values.
+        dice: the account's secret, or where draws come from.
+        reproduce: follow even a disclosure that tells the attribute; for experiments on the paper.
+
+    Raises:
+        RefusalError: the disclosure would tell the attribute, the state was made under another
+            rule, scale or value, or another memory of the account exists.
     """
 
     def __init__(
@@ -65,26 +72,29 @@ class Device:
         if not reproduce:
             refuse_unsafe(disclosure)
         self._disclosure = disclosure
-        self._own = [_own_row(table.name, table.values, values) for table in disclosure.attributes]
+        self._own = [own_row(table.name, table.values, values) for table in disclosure.attributes]
         self._state = state
         self._dice = secret_dice(dice) if isinstance(dice, bytes) else dice
         if state.closed:
-            raise Refused("another memory of this account exists, and may have decided anything")
-        bound_to = _binding(disclosure, values)
+            raise RefusalError(
+                "another memory of this account exists, and may have decided anything"
+            )
+        bound_to = binding_digest(disclosure, values)
         if state.binding not in ("", bound_to):
-            raise Refused(
+            raise RefusalError(
                 "this memory was made under another rule, scale, epoch or attribute value; "
                 "deciding more here could tell the attribute"
             )
         state.binding = bound_to
 
     def release(self, history: History, epoch: int) -> Release:
-        """Decide the items of a history that are undecided; then all that is shown.
+        """Decide the items of a history that are undecided; then release all that is shown.
 
-        ValueError for an undecided item with stars off the scale; nothing was decided then.
+        Raises:
+            ValueError: an undecided item has stars off the scale; nothing was decided then.
         """
         self._state.follow(self._disclosure.aliases)
-        rated = renamed(history, self._disclosure)
+        rated = follow_aliases(history, self._disclosure)
         for item in self.off_scale(rated):
             raise ValueError(f"the stars given to item {item!r} lie off the scale")
         levels = {item: level for item, level in self._levels(rated).items() if level is not None}
@@ -94,7 +104,7 @@ class Device:
             self._state.records[item] = Record(released, self._disclosure.digest, epoch)
             self._state.arrivals.pop(item, None)
         self._state.withdraw(rated)
-        return standing(self._state, self._disclosure, epoch)
+        return current_release(self._state, self._disclosure, epoch)
 
     def off_scale(self, history: History) -> list[ItemId]:
         """The undecided items whose stars `release` refuses."""
@@ -114,41 +124,40 @@ class Device:
         return completed
 
     def _levels(self, rated: History) -> dict[ItemId, int | None]:
-        """What is to be decided: micro-levels of each item, None for stars off the scale."""
+        """Micro-levels of the items to decide; None for stars off the scale."""
         return {
             item: self._level(rated[item])
             for number, item in enumerate(self._disclosure.items)
-            if item in rated and self._state.undecided(item) and self._decidable(number)
+            if item in rated and self._state.is_undecided(item) and self._is_decidable(number)
         }
 
     def _level(self, stars: float) -> int | None:
-        """On a scale of whole stars, only whole levels are on it."""
+        """Micro-level of some stars; None off the scale, and between its levels."""
         level = (stars - self._disclosure.minimum) / self._disclosure.step
         whole = self._disclosure.levels
-        highest = whole - 1 if whole else CONTINUOUS_LEVELS
+        highest = highest_level(whole)
         inside = -1e-6 <= level <= highest + 1e-6
         if not inside or (whole and abs(level - round(level)) > 1e-6):
             return None
         return round(level) * MICRO if whole else round(level * MICRO)
 
-    def _decidable(self, number: int) -> bool:
-        """Whether the tables have a chance for this item; otherwise it waits for others."""
-        return not self._disclosure.rule.selection or all(self._chances(number))
+    def _is_decidable(self, number: int) -> bool:
+        return not self._disclosure.rule.selection or can_decide(self._chances(number))
 
     def _decide(self, number: int, level: int, draw: Draw) -> int | None:
-        """The released level, None for held back. Draws come in a fixed order: one die for each
-        attribute, all of them whatever the first one shows; then those of the level."""
+        """Draw the released level, None for held back.
+
+        Draws come in a fixed order: one die for each attribute, then those of the level.
+        """
         rule = self._disclosure.rule
         if rule.mix < MICRO and draw(MICRO) >= rule.mix:
             return level
-        if rule.selection:
-            dice = [draw(MICRO) for _ in self._own]
-            if not all(
-                die < chance for die, chance in zip(dice, self._chances(number), strict=True)
-            ):
-                return None
+        if rule.selection and not is_shown(self._chances(number), draw):
+            return None
         level = self._transform(number, level, draw)
-        return self._round(level, draw) if rule.rounding else level
+        if not rule.rounding:
+            return level
+        return round_level(level, self._disclosure.levels, draw)
 
     def _transform(self, number: int, level: int, draw: Draw) -> int:
         transform = self._disclosure.rule.transform
@@ -170,13 +179,6 @@ class Device:
             step = bisect_right(table.coupling[own][number][step], draw(MICRO))
         return step * MICRO
 
-    def _round(self, level: int, draw: Draw) -> int:
-        """A whole level with the given mean: k + 1 with chance level - k; clipped to the scale."""
-        whole, rest = divmod(level, MICRO)
-        whole += draw(MICRO) < rest
-        highest = self._disclosure.levels - 1 if self._disclosure.levels else CONTINUOUS_LEVELS
-        return min(max(whole, 0), highest) * MICRO
-
     def _chances(self, number: int) -> list[int]:
         """The owner's chance to show an item, by each attribute's table."""
         tables = zip(self._disclosure.attributes, self._own, strict=True)
@@ -187,28 +189,29 @@ class Device:
         return [table.offsets[own][number] for table, own in tables]
 
 
-def standing(state: State, disclosure: Disclosure, epoch: int) -> Release:
-    """All that is shown and in the catalogue, decided or not: no owner and no dice are needed."""
-    shown = state.shown()
+def current_release(state: State, disclosure: Disclosure, epoch: int) -> Release:
+    """Release all that is shown and in the catalogue; no owner and no dice are needed."""
+    shown = state.shown_levels()
     ratings = tuple((item, shown[item]) for item in disclosure.items if item in shown)
     return Release(disclosure.digest, epoch, ratings)
 
 
-def renamed(by_item: Mapping[ItemId, T], named: Disclosure | State) -> dict[ItemId, T]:
-    """The same under new ids; what stands under the new id itself counts before an old id's."""
+def follow_aliases(by_item: Mapping[ItemId, T], named: Disclosure | State) -> dict[ItemId, T]:
+    """Move entries from old ids to new ones; an entry under the new id itself wins."""
     moved = {new: by_item[old] for old, new in named.aliases if old in by_item}
     old = {pair[0] for pair in named.aliases}
     return moved | {item: value for item, value in by_item.items() if item not in old}
 
 
-def _own_row(name: str, known: tuple[str, ...], values: Mapping[str, str]) -> int:
+def own_row(name: str, known: tuple[str, ...], values: Mapping[str, str]) -> int:
+    """Row of the owner's value in an attribute's tables; RefusalError for another value."""
     if values.get(name) not in known:
-        raise Refused(f"attribute {name!r} has to be one of: {', '.join(known)}")
+        raise RefusalError(f"attribute {name!r} has to be one of: {', '.join(known)}")
     return known.index(values[name])
 
 
-def _binding(disclosure: Disclosure, values: Mapping[str, str]) -> str:
-    """Names the rule, the scale, the epochs and the person's values; it never leaves the device."""
+def binding_digest(disclosure: Disclosure, values: Mapping[str, str]) -> str:
+    """Digest that names rule, scale, epochs and the person's values; it never leaves the device."""
     content = {
         "epoch_length": disclosure.epoch_length,
         "owner": [[table.name, values[table.name]] for table in disclosure.attributes],

@@ -75,11 +75,11 @@ RELEASES = {
     "scheme+selection": Rule("scheme", selection=True, rounding=False),
     "scheme+selection+rounding": Rule("scheme", selection=True, rounding=True),
     "movie-average": Rule("movie-average", selection=False, rounding=False),
-    "movie-average+selection": Rule("movie-average", selection=True, rounding=False),
     "attribute-average": Rule("attribute-average", selection=False, rounding=False),
-    "attribute-average+selection": Rule("attribute-average", selection=True, rounding=False),
     "coupling": Rule("coupling", selection=False, rounding=False),
     "coupling+selection": Rule("coupling", selection=True, rounding=False),
+    "movie-average+selection": Rule("movie-average", selection=True, rounding=False),
+    "attribute-average+selection": Rule("attribute-average", selection=True, rounding=False),
 }
 """The releases by the names used in tables and on the command line."""
 
@@ -219,7 +219,7 @@ class Disclosure(Message):
         return {item: number for number, item in enumerate(self.items)}
 
 
-class Refused(ValueError):
+class RefusalError(ValueError):
     """The device will not take part: what was asked of it would tell the attribute."""
 
 
@@ -227,12 +227,12 @@ def refuse_unsafe(disclosure: Disclosure) -> None:
     """Refused unless a device may follow this disclosure."""
     _check_rule(disclosure.rule)
     if disclosure.rule.transform == "scheme" and disclosure.levels > MOST_LEVELS:
-        raise Refused(
+        raise RefusalError(
             f"the scale has {disclosure.levels} levels, and on more than {MOST_LEVELS} a released "
             "star beside the round number that people give shows the attribute"
         )
     if disclosure.epoch_length < DAY:
-        raise Refused("the disclosure asks for more than one message a day")
+        raise RefusalError("the disclosure asks for more than one message a day")
     if disclosure.rule.transform == "scheme":
         _check_offsets(disclosure)
     if disclosure.rule.selection:
@@ -243,13 +243,13 @@ def refuse_unsafe(disclosure: Disclosure) -> None:
 
 def _check_rule(rule: Rule) -> None:
     if rule.transform == "scheme" and not rule.rounding:
-        raise Refused(
+        raise RefusalError(
             "unrounded releases tell the attribute exactly: the stars people give end after a "
             "digit or two, and the released value plus or minus the public offset does for the "
             "true value only"
         )
     if rule.transform == "none" or rule.mix < MICRO:
-        raise Refused("the disclosure asks for true stars")
+        raise RefusalError("the disclosure asks for true stars")
 
 
 def _check_offsets(disclosure: Disclosure) -> None:
@@ -258,7 +258,7 @@ def _check_offsets(disclosure: Disclosure) -> None:
         for table in disclosure.attributes
     )
     if any(sum(item) > MOST_OFFSET for item in zip(*largest, strict=True)):
-        raise Refused("the disclosure would move a star by more than half a level")
+        raise RefusalError("the disclosure would move a star by more than half a level")
 
 
 def _check_chances(disclosure: Disclosure) -> None:
@@ -266,7 +266,7 @@ def _check_chances(disclosure: Disclosure) -> None:
         for chances in zip(*table.keep, strict=True):
             decided = max(chances) == CAP and min(chances) >= FLOOR
             if any(chances) and not decided:
-                raise Refused(
+                raise RefusalError(
                     "the disclosure's chances to show an item are not those of the rule: the "
                     f"largest is {CAP} and none is below {FLOOR}, or all are 0"
                 )
@@ -277,15 +277,15 @@ def _check_couplings(disclosure: Disclosure) -> None:
     for number in range(len(disclosure.items)):
         reached = set(range(disclosure.levels))
         for table in disclosure.attributes:
-            by_value = [_released(item[number], reached) for item in table.coupling]
+            by_value = [reachable_levels(item[number], reached) for item in table.coupling]
             if any(levels != by_value[0] for levels in by_value):
-                raise Refused(
+                raise RefusalError(
                     "the disclosure's couplings release levels that only one value can give"
                 )
             reached = by_value[0]
 
 
-def _released(coupling: Table, own: set[int]) -> set[int]:
+def reachable_levels(coupling: Table, own: set[int]) -> set[int]:
     """The levels of positive chance, from these own ones."""
     return {
         level

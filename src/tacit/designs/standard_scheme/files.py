@@ -17,10 +17,10 @@ from tacit.data.ratings import RatingScale
 from tacit.designs.standard_scheme.server import UNIT, Ease, Profiles
 from tacit.designs.standard_scheme.settings import Settings
 from tacit.designs.standard_scheme.training.fitting import Fitted
-from tacit.designs.standard_scheme.training.people import People
+from tacit.designs.standard_scheme.training.people import PeopleHashes
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.privacy import Measurement
-from tacit.recommenders import inputs
+from tacit.recommenders import headers, public_facts
 
 FORMAT = 3
 """Of the tables in a model file."""
@@ -40,7 +40,7 @@ def header_of(settings: Settings, fitted: Fitted) -> dict[str, Any]:
         "recommender": "standard-scheme",
         "format": FORMAT,
         "settings": settings_to_header(settings),
-        **inputs.items_to_header(fitted.item_ids, fitted.titles),
+        **headers.items_to_header(fitted.item_ids, fitted.titles),
         "scale": [fitted.scale.minimum, fitted.scale.maximum, fitted.scale.step],
         "values": {name: list(table.values) for name, table in fitted.tables.items()},
         "ridge": fitted.profiles.ridge,
@@ -49,7 +49,7 @@ def header_of(settings: Settings, fitted: Fitted) -> dict[str, Any]:
         "key": "" if fitted.people is None else fitted.people.key.hex(),
         "people": fitted.n_consenting,
         "rated_enough": fitted.n_rated_enough,
-        "taken": list(fitted.taken),
+        "taken": list(fitted.assumed_public),
         "measurements": [asdict(measured) for measured in fitted.measurements],
     }
 
@@ -111,14 +111,14 @@ def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> 
     Raises:
         ValueError or KeyError: something is missing or has another shape.
     """
-    items = inputs.ids_from_header(header["items"])
+    items = headers.ids_from_header(header["items"])
     people = None
     if header["key"]:
-        hashes = inputs.shaped(dict(arrays), "hashes", header["people"]).view(np.uint64)
-        people = People(bytes.fromhex(header["key"]), hashes)
+        hashes = headers.read_array(dict(arrays), "hashes", header["people"]).view(np.uint64)
+        people = PeopleHashes(bytes.fromhex(header["key"]), hashes)
     return Fitted(
         item_ids=items,
-        titles=inputs.titles_from_header(header),
+        titles=headers.titles_from_header(header),
         scale=RatingScale(*header["scale"]),
         n_consenting=header["people"],
         people=people,
@@ -127,21 +127,21 @@ def read_fitted(header: Header, arrays: Arrays, attributes: tuple[str, ...]) -> 
             for position, name in enumerate(attributes)
         },
         profiles=Profiles(
-            inputs.shaped(arrays, "intercepts", len(items)),
-            inputs.shaped(arrays, "factors", len(items), None),
+            headers.read_array(arrays, "intercepts", len(items)),
+            headers.read_array(arrays, "factors", len(items), None),
             header["ridge"],
         ),
         ease=read_ease(arrays, len(items), header["levels"]),
         n_rated_enough=header["rated_enough"],
-        taken=tuple(name for name in inputs.TAKEN if name in header["taken"]),
+        assumed_public=tuple(name for name in public_facts.PUBLIC_FACTS if name in header["taken"]),
         measurements=tuple(Measurement(**entry) for entry in header["measurements"]),
     )
 
 
 def read_tables(arrays: Arrays, prefix: str, values: list[str], n_items: int) -> Tables:
     """One attribute's public tables, whose arrays have this prefix."""
-    inputs.shaped(arrays, f"{prefix}item_means", n_items)
-    inputs.shaped(arrays, f"{prefix}means", len(values), n_items)
+    headers.read_array(arrays, f"{prefix}item_means", n_items)
+    headers.read_array(arrays, f"{prefix}means", len(values), n_items)
     return Tables(
         values=tuple(values),
         offsets=arrays[f"{prefix}offsets"],
@@ -156,12 +156,12 @@ def read_ease(arrays: Arrays, n_items: int, n_levels: int) -> Ease:
     """Item-item weights, checked to be a matrix of the items."""
     weights = sparse.csc_array(
         (
-            inputs.shaped(arrays, "weights", None).astype(np.int64),
-            inputs.shaped(arrays, "rows", None),
-            inputs.shaped(arrays, "columns", n_items + 1),
+            headers.read_array(arrays, "weights", None).astype(np.int64),
+            headers.read_array(arrays, "rows", None),
+            headers.read_array(arrays, "columns", n_items + 1),
         ),
         shape=(n_items, n_items),
         copy=True,
     )
     weights.check_format(full_check=True)
-    return Ease(weights, inputs.shaped(arrays, "popularity", n_items), n_levels)
+    return Ease(weights, headers.read_array(arrays, "popularity", n_items), n_levels)

@@ -1,10 +1,10 @@
-"""What the standard scheme promises, to whom, and on what evidence."""
+"""Guarantee cards of the standard scheme: for the person who hides, and for those who train it."""
 
 from __future__ import annotations
 
 from tacit.designs.standard_scheme.settings import Settings
 from tacit.privacy import Adjacency, Basis, Claim, Guarantee, Measurement, Trust, attack_summary
-from tacit.recommenders.inputs import assumed, condition
+from tacit.recommenders.public_facts import describe_assumptions, describe_condition
 
 _SOURCES = (
     "US patent application 'Privacy protection against curious recommenders', Theorem 1, eqs. 1-7",
@@ -96,21 +96,21 @@ _PUBLISHED_CLAIMS = (
 
 
 def cards(
-    settings: Settings, measurements: tuple[Measurement, ...], taken: tuple[str, ...]
+    settings: Settings, measurements: tuple[Measurement, ...], assumed_public: tuple[str, ...]
 ) -> tuple[Guarantee, ...]:
     """The card of the person who hides an attribute, and that of those who consented to training.
 
     Args:
         settings: of the model.
         measurements: of attacks on its releases; none if none were made.
-        taken: what was read off the ratings and is taken for public, as names in `inputs.TAKEN`.
+        assumed_public: what was read off the ratings, as names in `PUBLIC_FACTS`.
     """
-    if settings.published:
+    if settings.is_published:
         person = card_of_published_release(settings, measurements)
     else:
         person = card_of_sound_release(settings, measurements)
     if settings.has_private_disclosure:
-        return person, card_of_private_disclosure(settings, taken)
+        return person, card_of_private_disclosure(settings, assumed_public)
     return person, card_of_exact_disclosure(settings)
 
 
@@ -182,20 +182,21 @@ def describe_attacks(hidden: str, measurements: tuple[Measurement, ...]) -> str:
     )
 
 
-def card_of_private_disclosure(settings: Settings, taken: tuple[str, ...]) -> Guarantee:
+def card_of_private_disclosure(settings: Settings, assumed_public: tuple[str, ...]) -> Guarantee:
     """The card of consenting people whose public tables are differentially private."""
     return Guarantee(
         name=_OF_CONSENTING,
         sentence=(
             "All that devices get to know about items is "
             f"{settings.disclosure_epsilon:g}-differentially private for each person whose ratings "
-            "trained it; the recommender's own item profiles are not." + condition(taken)
+            "trained it; the recommender's own item profiles are not."
+            + describe_condition(assumed_public)
         ),
         protects=_PROTECTS_CONSENTING,
         adjacency=Adjacency("user", "add or remove"),
         against=_AGAINST_READERS,
         trust=Trust.PLATFORM,
-        basis=Basis.CONDITIONAL if taken else Basis.PROVED,
+        basis=Basis.CONDITIONAL if assumed_public else Basis.PROVED,
         epsilon=settings.disclosure_epsilon,
         delta=0.0,
         lifetime=_PER_DISCLOSURE,
@@ -205,7 +206,9 @@ def card_of_private_disclosure(settings: Settings, taken: tuple[str, ...]) -> Gu
                 "one histogram release: L1 sensitivity contributions + 1, discrete Laplace "
                 "noise from the operating system's generator, by an exact integer sampler"
             ),
-            *assumed("the scale of stars, the items and the attribute's values", taken),
+            *describe_assumptions(
+                "the scale of stars, the items and the attribute's values", assumed_public
+            ),
         ),
         not_covered=_NOT_COVERED_CONSENTING,
         sources=_SOURCES_OF_NOISE,
@@ -243,7 +246,7 @@ def card_of_exact_disclosure(settings: Settings) -> Guarantee:
 
 
 def list_assumptions(hidden: str, release: str) -> tuple[str, ...]:
-    """What has to hold for a release to tell nothing about the attribute."""
+    """List what has to hold for a release to tell nothing about the attribute."""
     stated = []
     if release.startswith("coupling"):
         stated.append(

@@ -1,4 +1,4 @@
-"""What a device remembers: one record for each item it decided, no true star and no die.
+"""Memory of a device: one record for each item it decided, no true star and no die.
 
 It stays on the device: its canonical bytes are those of a message that is never sent. Whatever
 changes a state has to be kept durably before a letter leaves. Standard library only.
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, Self, TypeVar
 
-from tacit.designs.standard_scheme.disclosure import Refused
-from tacit.designs.standard_scheme.drawing import latest_ended
+from tacit.designs.standard_scheme.disclosure import RefusalError
+from tacit.designs.standard_scheme.epochs import latest_ended_epoch
 from tacit.designs.standard_scheme.messages import DAY, ItemId, Message, is_id, is_integer, require
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ Aliases = tuple[tuple[ItemId, ItemId], ...]
 
 @dataclass(frozen=True)
 class Record:
-    """What was decided about one item, for ever.
+    """Decision about one item, for ever.
 
     level       the released micro-levels; None: held back
     digest      of the disclosure that decided
@@ -87,12 +87,12 @@ class State(Message):
         settled = is_integer(self.epoch_length, 0) and type(self.closed) is bool
         require(settled, "the length of an epoch, and whether the memory is closed")
 
-    def undecided(self, item: ItemId) -> bool:
+    def is_undecided(self, item: ItemId) -> bool:
         """Whether nothing was or may have been decided about it."""
         return item not in self.records and item not in self.frozen
 
-    def named(self, items: Iterable[ItemId]) -> set[ItemId]:
-        """Under the names that are followed."""
+    def follow_names(self, items: Iterable[ItemId]) -> set[ItemId]:
+        """Ids of items under the names that are followed."""
         now = dict(self.aliases)
         return {now.get(item, item) for item in items}
 
@@ -101,7 +101,9 @@ class State(Message):
         a second time."""
         now = dict(aliases)
         if any(now.get(old) != now.get(new, new) for old, new in self.aliases):
-            raise Refused("the disclosure's names of items contradict those that it gave before")
+            raise RefusalError(
+                "the disclosure's names of items contradict those that it gave before"
+            )
 
     def follow(self, aliases: Aliases) -> None:
         """Move what is known about an old id to its new one; Refused as by `check_names`.
@@ -126,7 +128,9 @@ class State(Message):
             self.arrivals[new] = min(second, self.arrivals.get(new, second))
         records = [self.records.pop(item) for item in (new, old) if item in self.records]
         if records:
-            self.records[new] = min(map(_settled, records), key=lambda record: record.level is None)
+            self.records[new] = min(
+                map(_moved_record, records), key=lambda record: record.level is None
+            )
 
     def withdraw(self, rated: Collection[ItemId]) -> None:
         """Mark the shown items whose rating was deleted, and unmark those rated again."""
@@ -134,7 +138,7 @@ class State(Message):
             if record.level is not None:
                 self.records[item] = replace(record, withdrawn=item not in rated)
 
-    def shown(self) -> dict[ItemId, int]:
+    def shown_levels(self) -> dict[ItemId, int]:
         """Released micro-levels of the items that letters hold."""
         return {
             item: record.level
@@ -145,11 +149,11 @@ class State(Message):
     def _content(self) -> dict[str, Any]:
         return super()._content() | {
             "records": [
-                [item, *vars(self.records[item]).values()]
-                for item in sorted(self.records, key=_by_bytes)
+                _record_row(item, self.records[item])
+                for item in sorted(self.records, key=item_bytes)
             ],
-            "frozen": sorted(self.frozen, key=_by_bytes),
-            "arrivals": sorted(self.arrivals.items(), key=lambda row: _by_bytes(row[0])),
+            "frozen": sorted(self.frozen, key=item_bytes),
+            "arrivals": sorted(self.arrivals.items(), key=lambda row: item_bytes(row[0])),
             "letter": None if self.letter is None else self.letter.decode(),
         }
 
@@ -165,65 +169,86 @@ class State(Message):
         return super()._from_content(content | collections)
 
 
-def lost(history: Collection[ItemId], now: int, length: int, spoken: int = -1) -> State:
-    """The state of an account whose memory is lost: what is rated by now is never decided.
-    length: the disclosure's epoch length. spoken: as the file of the secret says."""
+def state_after_loss(history: Collection[ItemId], now: int, length: int, spoken: int = -1) -> State:
+    """Make the state of an account whose memory is lost: what is rated by now is never decided.
+
+    Args:
+        history: items that are rated.
+        now: second of the loss.
+        length: the disclosure's epoch length, in seconds.
+        spoken: the last epoch of a letter, as the file of the secret says.
+    """
     state = State(created=max(0, now - DAY), frozen=set(history), spoken=spoken)
-    _close(state, now, length)
+    _close_past_epochs(state, now, length)
     return state
 
 
-def restored(state: State, history: Collection[ItemId], now: int, length: int, spoken: int) -> None:
+def restore_old_copy(
+    state: State, history: Collection[ItemId], now: int, length: int, spoken: int
+) -> None:
     """Take an older copy of the memory as lost for everything that it has no record of."""
-    state.frozen |= {*state.named(history), *state.arrivals} - state.records.keys()
+    state.frozen |= {*state.follow_names(history), *state.arrivals} - state.records.keys()
     state.arrivals.clear()
     state.letter, state.spoken = None, spoken
-    _close(state, now, length)
+    _close_past_epochs(state, now, length)
 
 
-def forgotten(state: State, history: Collection[ItemId], now: int) -> State:
-    """The state for a new account, with a new secret, after "forget me": every item that the old
-    account may have decided stays frozen; no star is kept."""
+def state_after_forgetting(state: State, history: Collection[ItemId], now: int) -> State:
+    """Make the state for a new account after "forget me".
+
+    Every item that the old account may have decided stays frozen; no star is kept.
+    """
     return State(
         created=now,
-        frozen={*state.frozen, *state.records, *state.arrivals, *state.named(history)},
+        frozen={*state.frozen, *state.records, *state.arrivals, *state.follow_names(history)},
         log=state.log,
         aliases=state.aliases,
     )
 
 
-def opened(
+def open_state(
     state: State | None, spoken: int | None, history: Collection[ItemId], now: int, length: int
 ) -> State:
-    """The state to go on with, when a device starts.
+    """Choose the state to go on with, when a device starts.
 
-    spoken: what the file of the secret says; None where this device did not make the secret. A
-    secret that spoke and has no memory, or an older one, may have decided anything rated since.
+    A secret that spoke and has no memory, or an older one, may have decided anything rated since.
     One that was made elsewhere may still decide there, so that nothing is ever decided here.
+
+    Args:
+        state: the memory that was found; None if there is none.
+        spoken: the last epoch of a letter, as the file of the secret says; None where this device
+            did not make the secret.
+        history: items that are rated.
+        now: the present second.
+        length: the disclosure's epoch length, in seconds.
     """
     if state is None and spoken == -1:
         return State(created=now)
     if state is None:
-        state = lost(history, now, length, -1 if spoken is None else spoken)
+        state = state_after_loss(history, now, length, -1 if spoken is None else spoken)
         state.closed = spoken is None
     elif spoken is not None and spoken > state.spoken and not state.closed:
-        restored(state, history, now, length, spoken)
+        restore_old_copy(state, history, now, length, spoken)
     return state
 
 
-def _close(state: State, now: int, length: int) -> None:
-    """What ended before now is over: another letter of those epochs may have left."""
-    ended = latest_ended(state.created, now, state.epoch_length or length)
+def _close_past_epochs(state: State, now: int, length: int) -> None:
+    """Close the epochs that ended before now: another letter of those may have left."""
+    ended = latest_ended_epoch(state.created, now, state.epoch_length or length)
     state.last_epoch = max(state.last_epoch, state.spoken, -1 if ended is None else ended)
 
 
-def _settled(record: Record) -> Record:
-    """As it is under another name."""
+def _moved_record(record: Record) -> Record:
+    """Make the record that an item has under another name."""
     return replace(record, level=None, withdrawn=False) if record.withdrawn else record
 
 
-def identified(rated: Mapping[Any, T]) -> tuple[dict[ItemId, T], str]:
-    """Under ids that a message can hold, whole numbers and texts; and the other ids, in words."""
+def split_wire_ids(rated: Mapping[Any, T]) -> tuple[dict[ItemId, T], str]:
+    """Split entries by whether a message can hold their id: whole numbers and texts.
+
+    Returns:
+        The entries that it can hold, and the other ids in words.
+    """
     named: dict[ItemId, T] = {}
     odd = []
     for item, value in rated.items():
@@ -236,13 +261,17 @@ def identified(rated: Mapping[Any, T]) -> tuple[dict[ItemId, T], str]:
     return named, ", ".join(odd)
 
 
-def spelled(item: ItemId) -> str:
+def item_json(item: ItemId) -> str:
     """The item's JSON."""
     return json.dumps(item, ensure_ascii=False)
 
 
-def _by_bytes(item: ItemId) -> bytes:
-    return spelled(item).encode()
+def item_bytes(item: ItemId) -> bytes:
+    return item_json(item).encode()
+
+
+def _record_row(item: ItemId, record: Record) -> list[Any]:
+    return [item, record.level, record.digest, record.epoch, record.withdrawn]
 
 
 def _is_record(record: Record) -> bool:

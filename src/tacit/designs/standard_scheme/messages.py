@@ -1,4 +1,4 @@
-"""What crosses between a device and the recommender, and the one spelling of it.
+"""Messages between a device and the recommender, and their one spelling.
 
 Disclosure   recommender -> device   public numbers about items: see `disclosure.py`
 Release      device -> recommender   obfuscated stars of all items the device has shown so far
@@ -132,7 +132,7 @@ def is_table(value: Any, shape: tuple[int, ...], lowest: int, highest: int) -> b
 
 @dataclass(frozen=True)
 class Release(Message):
-    """What left the device: (item, released micro-levels), in the disclosure's item order.
+    """Message that leaves the device: (item, released micro-levels), in the disclosure's order.
 
     epoch: the latest epoch that had ended when it was made.
     No user id, no attribute, no count of what was held back, no second.
@@ -175,14 +175,14 @@ def _check_rows(disclosure: str, rows: tuple[tuple[ItemId, *tuple[int, ...]], ..
 
 
 def liked_levels(levels: int) -> tuple[int, ...]:
-    """What each whole level of a scale of this many counts for."""
+    """(levels,) what each whole level of a scale counts for, in tenths."""
     top = max(1, 2 * levels // 5)
     return (SHOWN,) * (levels - top) + (LIKED,) * top
 
 
 @dataclass(frozen=True)
 class ItemTable(Message):
-    """Which items go together: what a device needs to rank by its owner's true stars.
+    """Items that go together: what a device needs to rank by its owner's true stars.
 
     Fitted in `training/item_weights.py`. It goes out with the consent of the people whose ratings
     it was fitted to, and protects none of them. A preference is a sum of products of whole numbers,

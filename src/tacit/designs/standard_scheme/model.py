@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings
 from tacit.designs.standard_scheme import files, guarantees
-from tacit.designs.standard_scheme.device import Device, renamed
+from tacit.designs.standard_scheme.device import Device, follow_aliases
+from tacit.designs.standard_scheme.dice import Dice
 from tacit.designs.standard_scheme.disclosure import Disclosure
-from tacit.designs.standard_scheme.drawing import Dice
 from tacit.designs.standard_scheme.memory import State
 from tacit.designs.standard_scheme.messages import LARGEST, WEEK, ItemTable, Release, Scores
-from tacit.designs.standard_scheme.server import AT_HOME, SERVED, Server, one_person
+from tacit.designs.standard_scheme.server import AT_HOME, SERVED, Server, levels_to_row
 from tacit.designs.standard_scheme.settings import Settings, Variant
 from tacit.designs.standard_scheme.training import fitting
 from tacit.designs.standard_scheme.training.attributes import bin_of
-from tacit.designs.standard_scheme.training.people import unit
+from tacit.designs.standard_scheme.training.people import level_size
 from tacit.designs.standard_scheme.training.profiles import ProfileKind
-from tacit.designs.standard_scheme.training.tables import to_message
+from tacit.designs.standard_scheme.training.tables import make_disclosure
 from tacit.errors import DataError, NotFittedError, PrivacyError
 from tacit.privacy import Guarantee, Measurement
 from tacit.recommenders import inputs
@@ -155,7 +155,7 @@ class StandardScheme:
         memory = State(created=0) if memory is None else memory
         dice = secrets.token_bytes(32) if dice is None else dice
         values = {name: self._value_of(name, value) for name, value in attributes.items()}
-        reproduce = self.settings.published
+        reproduce = self.settings.is_published
         try:
             return Device(self.disclosure_, values, memory, dice, reproduce=reproduce)
         except ValueError as error:
@@ -181,14 +181,14 @@ class StandardScheme:
             raise DataError(str(error), expected=f"stars on {self.scale_}") from None
         release = Release.decode(sent)
         scores = Scores.decode(self.server_.score(release).encode())
-        return Exchange(release, scores, self.ranked(scores, history, **wanted))
+        return Exchange(release, scores, self.rank(scores, history, **wanted))
 
-    def ranked(self, scores: Scores, history: History, **wanted: Any) -> Recommendations:
+    def rank(self, scores: Scores, history: History, **wanted: Any) -> Recommendations:
         """The list that a device makes of the scores of its last letter. wanted: as for
         `recommend`."""
         known = {item: preference for item, _, preference in scores.scores}
         preferences = np.array([known.get(item, -LARGEST) for item in self.disclosure_.items])
-        return self._listed(preferences, history, **wanted)
+        return self._make_list(preferences, history, **wanted)
 
     def recommend(
         self,
@@ -215,10 +215,10 @@ class StandardScheme:
         levels = self._levels(own)
         if self.item_table and levels:
             return self.recommend_at_device(own, **wanted)
-        shown = one_person(levels, len(self.item_ids_))
-        stars = self.fitted_.profiles.of_everything(shown)
+        shown = levels_to_row(levels, len(self.item_ids_))
+        stars = self.fitted_.profiles.predict_levels(shown)
         preferences = self.fitted_.ease.preferences(shown, stars)[0]
-        return self._listed(preferences, own, **wanted)
+        return self._make_list(preferences, own, **wanted)
 
     def recommend_at_device(
         self,
@@ -245,11 +245,11 @@ class StandardScheme:
             Recommendation(user, item, preference / AT_HOME, rank)
             for rank, (item, preference) in enumerate(islice(ranked, n), 1)
         )
-        return Recommendations(tuple(rows)).named(self.titles_)
+        return Recommendations(tuple(rows)).with_titles(self.titles_)
 
     @property
     def item_table_(self) -> ItemTable | None:
-        """What devices may fetch to make lists from true stars; None without the consent to it."""
+        """Table for lists from true stars on devices; None without consent to it."""
         self._require_fit()
         return self.fitted_.ease.table(self.disclosure_.digest) if self.item_table else None
 
@@ -258,18 +258,20 @@ class StandardScheme:
     ) -> Floats:
         """(len(items),) predicted stars on the device, from true stars; NaN for an unknown item."""
         self._require_fit()
-        rated = one_person(self._levels({} if history is None else history), len(self.item_ids_))
-        levels = self.fitted_.profiles.of_everything(rated)[0]
+        rated = levels_to_row(self._levels({} if history is None else history), len(self.item_ids_))
+        levels = self.fitted_.profiles.predict_levels(rated)[0]
         return pick(
-            self.scale_.minimum + unit(self.scale_) * levels,
+            self.scale_.minimum + level_size(self.scale_) * levels,
             self.item_ids_,
             items,
         )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """What is claimed for the people who obfuscate, and for those whose ratings train."""
+        """Cards of the people who obfuscate, and of those whose ratings train."""
         self._require_fit()
-        return guarantees.cards(self.settings, self.fitted_.measurements, self.fitted_.taken)
+        return guarantees.cards(
+            self.settings, self.fitted_.measurements, self.fitted_.assumed_public
+        )
 
     def add_measurements(self, measurements: Sequence[Measurement]) -> None:
         """Put measured attacks on the card."""
@@ -293,11 +295,11 @@ class StandardScheme:
         settings = self.settings
         self.fitted_: fitting.Fitted = fitted
         self.item_ids_, self.titles_, self.scale_ = fitted.item_ids, fitted.titles, fitted.scale
-        self.disclosure_: Disclosure = to_message(
+        self.disclosure_: Disclosure = make_disclosure(
             dict(fitted.tables),
             settings.rule_on(fitted.scale),
             minimum=fitted.scale.minimum,
-            step=unit(fitted.scale),
+            step=level_size(fitted.scale),
             levels=fitted.scale.levels,
             items=tuple(fitted.item_ids.tolist()),
             epoch_length=settings.epoch_length,
@@ -305,7 +307,7 @@ class StandardScheme:
         )
         self.server_ = Server(self.disclosure_, fitted.profiles, fitted.ease)
 
-    def _listed(
+    def _make_list(
         self,
         preferences: NDArray[np.int64],
         history: History,
@@ -314,16 +316,16 @@ class StandardScheme:
     ) -> Recommendations:
         wanted = {"n": 10, "user": None, "candidates": None} | wanted
         wanted["left_out"] = {*history, *inputs.checked_ids(exclude, "exclude")}
-        return top_n(preferences / SERVED, self.item_ids_, **wanted).named(self.titles_)
+        return top_n(preferences / SERVED, self.item_ids_, **wanted).with_titles(self.titles_)
 
     def _levels(self, history: History) -> dict[int, float]:
         """True levels by number of the item; DataError for stars off the scale."""
-        rated = renamed(inputs.checked_history(history, self.item_ids_), self.disclosure_)
+        rated = follow_aliases(inputs.checked_history(history, self.item_ids_), self.disclosure_)
         numbers = [n for n, item in enumerate(self.disclosure_.items) if item in rated]
         stars = np.array([rated[self.disclosure_.items[n]] for n in numbers], dtype=float)
         if not self.scale_.holds(stars).all():
             raise DataError("a rating in the history lies off the scale", expected=str(self.scale_))
-        levels = (stars - self.scale_.minimum) / unit(self.scale_)
+        levels = (stars - self.scale_.minimum) / level_size(self.scale_)
         return dict(zip(numbers, levels.tolist(), strict=True))
 
     def _value_of(self, name: str, value: str) -> str:

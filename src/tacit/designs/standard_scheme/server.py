@@ -42,10 +42,11 @@ AT_HOME, SERVED = LIKED * UNIT, 1000
 
 @dataclass(frozen=True)
 class Profiles:
-    """What the recommender knows about items, in levels.
+    """Item profiles, by which the recommender predicts stars, in levels.
 
     intercepts   (items,) level of an item for a person about whom nothing is known
-    factors      (items, d) item profiles; ridge: penalty of a person's estimate, in levels
+    factors      (items, d) item profiles
+    ridge        penalty of a person's estimate
     """
 
     intercepts: Floats
@@ -58,7 +59,7 @@ class Profiles:
         centred.data -= self.intercepts[released.indices]
         return solve(centred, self.factors, self.ridge)
 
-    def of_everything(self, released: sparse.csr_array) -> Floats:
+    def predict_levels(self, released: sparse.csr_array) -> Floats:
         """(people, items) predicted levels of all items."""
         return self.intercepts + self.estimate(released) @ self.factors.T
 
@@ -77,7 +78,7 @@ class Ease:
     n_levels: int
 
     @property
-    def inside(self) -> NDArray[np.bool_]:
+    def has_weights(self) -> NDArray[np.bool_]:
         """(items,) which items are ranked by weights."""
         return np.asarray(np.diff(self.weights.indptr) > 0)
 
@@ -87,13 +88,13 @@ class Ease:
         stars: (people, items) predicted levels. They order the items left out, below all others.
         Where a person shows no item that has weights, items are ordered by popularity.
         """
-        inside = self.inside
-        shown = weigh(levels, self.n_levels)
+        has_weights = self.has_weights
+        shown = weigh_levels(levels, self.n_levels)
         sums = (shown @ self._rows).toarray()
         preferences: Ints = (sums + AT_HOME // SERVED // 2) // (AT_HOME // SERVED)
-        preferences[shown @ inside.astype(np.int64) == 0] = -self.popularity
-        rest = np.flatnonzero(~inside)
-        lowest = preferences[:, inside].min(axis=1, initial=0)
+        preferences[shown @ has_weights.astype(np.int64) == 0] = -self.popularity
+        rest = np.flatnonzero(~has_weights)
+        lowest = preferences[:, has_weights].min(axis=1, initial=0)
         order = np.argsort(-stars[:, rest], axis=1, kind="stable")
         preferences[:, rest] = lowest[:, None] - 1 - np.argsort(order, axis=1)
         return preferences
@@ -104,7 +105,7 @@ class Ease:
         return sparse.csr_array(self.weights)
 
     def table(self, disclosure: str) -> ItemTable:
-        """What devices rank with, for the disclosure with this digest."""
+        """Item table that devices rank with, for the disclosure with this digest."""
         rows, weights = self.weights.indices.tolist(), self.weights.data.tolist()
         columns = tuple(
             (tuple(rows[start:end]), tuple(weights[start:end]))
@@ -113,13 +114,13 @@ class Ease:
         return ItemTable(disclosure, liked_levels(self.n_levels), columns)
 
 
-def one_person(levels: Mapping[int, float], n_items: int) -> sparse.csr_array:
+def levels_to_row(levels: Mapping[int, float], n_items: int) -> sparse.csr_array:
     """(1, n_items) CSR float64 of levels by number of the item."""
     columns = (np.zeros(len(levels), dtype=np.int32), np.array([*levels], dtype=np.int32))
     return sparse.csr_array((np.array([*levels.values()], float), columns), (1, n_items))
 
 
-def weigh(levels: sparse.csr_array, n_levels: int) -> sparse.csr_array:
+def weigh_levels(levels: sparse.csr_array, n_levels: int) -> sparse.csr_array:
     """CSR int64 of what each level counts for, in tenths; released levels count as the nearest."""
     whole = np.clip(np.floor(levels.data + 0.5), 0, n_levels - 1).astype(np.int64)
     counts = np.array(liked_levels(n_levels))[whole]
@@ -146,8 +147,8 @@ class Server:
             if item not in number:
                 raise ValueError(f"item {item!r} is none that the disclosure has")
         shown = {number[item]: level / MICRO for item, level in release.ratings}
-        released = one_person(shown, len(items))
-        levels = self._profiles.of_everything(released)
+        released = levels_to_row(shown, len(items))
+        levels = self._profiles.predict_levels(released)
         preferences = self._ease.preferences(released, levels)[0].tolist()
         micro = np.round(levels[0] * MICRO).astype(np.int64).tolist()
         return Scores(digest, tuple(zip(items, micro, preferences, strict=True)))

@@ -54,14 +54,14 @@ class Settings:
         self._check_attributes()
         self._check_numbers()
         self._check_private_disclosure()
-        if not self.published and RELEASES[self.release].transform == "none":
+        if not self.is_published and RELEASES[self.release].transform == "none":
             raise PrivacyError(
                 f"'{self.release}' sends true stars. Use 'scheme+selection+rounding', or "
                 "variant='published' to measure what true stars give away."
             )
 
     @property
-    def published(self) -> bool:
+    def is_published(self) -> bool:
         """Whether the model is the paper's, as printed."""
         return self.variant == "published"
 
@@ -100,7 +100,7 @@ class Settings:
     def _check_private_disclosure(self) -> None:
         if not self.has_private_disclosure:
             return
-        if self.published or len(self.attributes) > 1:
+        if self.is_published or len(self.attributes) > 1:
             raise ConfigError("A private disclosure needs the sound variant and one attribute.")
         if self.item_table:
             raise ConfigError(
@@ -117,14 +117,14 @@ class Settings:
 
     def check_service(self) -> None:
         """Raise PrivacyError unless it is stated that the service learns of no item otherwise."""
-        if not self.published and self.service_sees_items is not False:
+        if not self.is_published and self.service_sees_items is not False:
             raise PrivacyError(
                 f"{WHO_MAY_USE_IT} Say service_sees_items=False (--service-sees-items no) if it "
                 "does not."
             )
 
     def rule_on(self, scale: RatingScale) -> Rule:
-        """What devices are asked to do with stars on this scale.
+        """Rule that devices are asked to follow with stars on this scale.
 
         Raises:
             ConfigError: the release needs whole stars.
@@ -136,7 +136,7 @@ class Settings:
                 f"'{self.release}' needs a scale of whole stars; this one is {scale}. "
                 "Use 'scheme+selection+rounding', which rounds to quarters of the scale."
             )
-        if self.published or rule.transform != "scheme":
+        if self.is_published or rule.transform != "scheme":
             return rule
         if not rule.rounding:
             raise PrivacyError(

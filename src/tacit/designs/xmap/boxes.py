@@ -18,29 +18,33 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.stored import Given, StoredRatings, in_memory, known_of
+from tacit.data.stored_ratings import RatingsSource, StoredRatings, catalogue_of, require_in_memory
 from tacit.designs.xmap import guarantees
 from tacit.designs.xmap.extender import Baseline, centred, extend, means_of_people
 from tacit.designs.xmap.generator import Profiles, alter_egos, drawn_as_published, images
 from tacit.designs.xmap.recommender import (
     ItemNeighbours,
+    PrivateNeighbours,
     RatedTogether,
+    admit,
     candidates,
-    drawn_neighbours,
+    draw_item_neighbours,
+    draw_neighbours,
     item_neighbours,
     liked,
     pattern,
-    published_neighbours,
     rated_together,
 )
 from tacit.designs.xmap.settings import Catalogue
 from tacit.engine import Engine, Numbers, Table
-from tacit.engine.item_item import TiledTable
+from tacit.engine.item_item_tiles import TiledTable
 from tacit.errors import DataError
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
-from tacit.recommenders.base import History
-from tacit.recommenders.inputs import checked_history, finite, shaped
+from tacit.recommenders import inputs
+from tacit.recommenders.base import History, HistoryTimes
+from tacit.recommenders.headers import read_array, read_floats
+from tacit.recommenders.inputs import checked_history
 
 VERSION = 1  # of what a header says
 Arrays = Mapping[str, NDArray[Any]]
@@ -64,7 +68,7 @@ class PeopleNeighbours:
     means: Floats
     profiles: Profiles
     k: int
-    budget: float | None
+    pnsa: PrivateNeighbours | None
     source: Source
     _chosen: dict[bytes, tuple[Numbers, Floats]] = field(default_factory=dict)
 
@@ -93,13 +97,16 @@ class PeopleNeighbours:
         return self._chosen[key]
 
     def _choose(self, mine: Profiles) -> tuple[Numbers, Floats]:
-        """Of positive cosines: drawn, or the largest, ties by number."""
+        """Draw people by PNSA, or take those of the largest positive cosines, ties by number."""
         alike = candidates(mine.stars.indices, mine.deviations, self._columns, self._squares, 0)
-        alike = alike.only(~self._same(mine.stars)[alike.numbers])
-        if self.budget is None:
+        alike = alike.only(~self._same(mine.stars))
+        if self.pnsa is None:
+            alike = admit(alike, "positive")
             nearest = np.argsort(-alike.similarities, kind="stable")[: self.k]
             return alike.numbers[nearest], alike.similarities[nearest]
-        (people,), (similarities,) = drawn_neighbours([alike], self.k, self.budget, self.source)
+        longest = max(mine.stars.nnz, int(np.diff(self.profiles.stars.indptr).max(initial=0)))
+        admitted = admit(alike, self.pnsa.reading)
+        (people,), (similarities,) = draw_neighbours([admitted], self.pnsa, longest, self.source)
         there = people >= 0
         return people[there], similarities[there]
 
@@ -182,10 +189,24 @@ class Boxes:
         """Where each item stands; made once, because every list asks."""
         return {item: place for place, item in enumerate(self.ids.tolist())}
 
-    def own(self, user: Any, history: History | None) -> Own:
-        """One person's ratings: a history's, or of one of those fitted to. Ratings of unknown items
-        have no say. DataError off the scale."""
+    def own(
+        self, user: Any, history: History | None, history_times: HistoryTimes | None = None
+    ) -> Own:
+        """Collect one person's ratings: a history's, or those of a person fitted to.
+
+        Ratings of unknown items have no say.
+
+        Args:
+            user: Id of a person fitted to; without a history their ratings are used.
+            history: Item id to stars.
+            history_times: Item id to seconds, for each item of the history.
+
+        Raises:
+            DataError: Stars off the scale, or times that are not those of the history's items.
+        """
         people = self.people
+        if history is None and history_times is not None:
+            raise DataError("times are given without a history", fix="Give history= as well.")
         if history is None and people and (known := people.user_number(user)) is not None:
             rows = slice(people.offsets[known], people.offsets[known + 1])
             times = None if people.timestamps is None else people.timestamps[rows]
@@ -197,7 +218,11 @@ class Boxes:
             raise DataError("a rating in the history lies off the scale", expected=str(self.scale))
         places = np.array([place for place, _ in rated], dtype=np.int32)
         row = (stars, places, np.array([0, len(stars)]))
-        return Own(given, sparse.csr_array(row, shape=(1, len(self.ids))), None)
+        times = None
+        if history_times is not None:
+            moments = inputs.checked_times(history_times, given)
+            times = np.array([moments[item] for _, item in rated], dtype=np.int64)
+        return Own(given, sparse.csr_array(row, shape=(1, len(self.ids))), times)
 
     def everywhere(self, own: Own, what: str) -> Floats:
         """(n_items,) stars ("predict") or ranking scores ("scores"), NaN off the targets."""
@@ -225,9 +250,9 @@ class Boxes:
         return arrays
 
 
-def fitted(ratings: Given, catalogue: Catalogue, engine: Engine, draws: Source) -> Boxes:
+def fitted(ratings: RatingsSource, catalogue: Catalogue, engine: Engine, draws: Source) -> Boxes:
     """Each target, learned. An item that nobody rated has the mean of its domain."""
-    known = known_of(ratings)
+    known = catalogue_of(ratings)
     if isinstance(ratings, StoredRatings):
         sums, counts = ratings.total(_stars_of_items)
     else:
@@ -246,13 +271,13 @@ def fitted(ratings: Given, catalogue: Catalogue, engine: Engine, draws: Source) 
 
 
 def _bridge(
-    ratings: Given, catalogue: Catalogue, target: str, item_means: Floats,
+    ratings: RatingsSource, catalogue: Catalogue, target: str, item_means: Floats,
     raters: NDArray[np.int64], engine: Engine, draws: Source,
 ) -> Bridge:  # fmt: skip
     """Lists of who is rated together are only made without noise: their table has none."""
     settings = catalogue.settings
     if settings.user_based or not settings.noiseless:
-        in_memory(ratings)  # the model is everybody; a draw needs all candidates at once
+        require_in_memory(ratings)  # the model is everybody; a draw needs all candidates at once
     sources, targets = catalogue.sources(target), catalogue.targets(target)
     if not raters[targets].any():
         raise DataError("nobody rated anything in the target domain", found=target)
@@ -266,34 +291,36 @@ def _bridge(
     spread = ratings.spread if isinstance(ratings, StoredRatings) else map
     places[sources] = images(extension, sources, draw, engine, spread)
     egos = partial(alter_egos, item_means=item_means, images=places, targets=targets)
-    means, budget, lists = item_means[targets], settings.budget, None
-    k, significance = settings.k, settings.significance
+    means, lists = item_means[targets], None
+    k, significance, pnsa = settings.k, settings.significance, None
+    if settings.budget is not None:
+        pnsa = PrivateNeighbours(k, settings.budget, settings.pnsa)
     neighbours: ItemNeighbours | PeopleNeighbours
     if settings.user_based:
-        everybody = egos(stars(in_memory(ratings))[0], None)
-        neighbours = PeopleNeighbours(means, everybody, k, budget, draws)
+        everybody = egos(stars(require_in_memory(ratings))[0], None)
+        neighbours = PeopleNeighbours(means, everybody, k, pnsa, draws)
     else:
         table = _table(ratings, partial(stars, egos=egos), centred)
-        if budget is None:
+        if pnsa is None:
             neighbours = item_neighbours(table, means, k=k, **asked)
         else:
-            neighbours = published_neighbours(table, means, k, significance, budget, draws)
+            neighbours = draw_item_neighbours(table, means, significance, pnsa, draws)
     if settings.noiseless and not settings.user_based:
         among = np.flatnonzero(used).astype(np.int32)
         who = _table(ratings, stars, pattern, here)
         lists = rated_together(who, here, targets, among, engine)
-    lowest = known_of(ratings).scale.minimum
+    lowest = catalogue_of(ratings).scale.minimum
     return Bridge(targets, places, item_means, neighbours, settings.alpha, lowest, engine, lists)
 
 
 def _table(
-    ratings: Given, rows: Rows, make: Callable[[sparse.csr_array, Floats], Table],
+    ratings: RatingsSource, rows: Rows, make: Callable[[sparse.csr_array, Floats], Table],
     raters: NDArray[np.int64] | None = None,
 ) -> Table:  # fmt: skip
     """What `make` makes of everybody's rows, where they are."""
     if not isinstance(ratings, StoredRatings):
         return make(*rows(ratings))
-    return TiledTable.of(ratings, rows, make, raters)
+    return TiledTable.of_ratings(ratings, rows, make, raters)
 
 
 def _stars_of_items(block: Ratings) -> Floats:
@@ -324,13 +351,13 @@ def from_file(
     settings = catalogue.settings
     for place, target in enumerate(settings.target):
         targets = catalogue.targets(target)
-        size, means, lists = len(targets), finite(arrays, "item_means", len(ids)), None
+        size, means, lists = len(targets), read_floats(arrays, "item_means", len(ids)), None
         items = _numbers(arrays, f"{place}.neighbours", size, size, settings.k)
-        similar = finite(arrays, f"{place}.similarities", *items.shape)
+        similar = read_floats(arrays, f"{place}.similarities", *items.shape)
         if f"{place}.companions" in arrays:
             companions = _numbers(arrays, f"{place}.companions", len(ids), size, None)
-            weights = finite(arrays, f"{place}.weights", *companions.shape)
-            popularity = finite(arrays, f"{place}.popularity", size)
+            weights = read_floats(arrays, f"{place}.weights", *companions.shape)
+            popularity = read_floats(arrays, f"{place}.popularity", size)
             lists = RatedTogether(companions, weights, popularity, len(ids))
         bridges[target] = Bridge(
             targets, _numbers(arrays, f"{place}.images", size, len(ids)), means,
@@ -342,7 +369,7 @@ def from_file(
 
 def _numbers(arrays: Arrays, name: str, below: int, *shape: int | None) -> Numbers:
     """Numbers from -1 to below `below`; others would read what is not theirs."""
-    places = shaped(arrays, name, *shape)
+    places = read_array(arrays, name, *shape)
     if places.dtype != np.int32 or (places.size and not -1 <= places.min() <= places.max() < below):
         raise ValueError(f"'{name}' does not fit the list of items")
     return places

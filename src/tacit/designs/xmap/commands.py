@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit.design import (
     Command,
@@ -21,9 +22,15 @@ from tacit.design import (
 from tacit.designs.xmap.experiment import Grid
 from tacit.designs.xmap.experiment.judging import VARIANTS
 from tacit.errors import ConfigError, PrivacyError
-from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Result, manifest
+from tacit.evaluation import OUT, REPORT, SEED, WORKERS, Result, Table, manifest
 from tacit.profile_sums.options import FEATURES_HELP, STARS_HELP
 from tacit.profile_sums.settings import DEFAULT_DELTA, DELTA_HELP, EPSILON_HELP
+
+if TYPE_CHECKING:
+    from tacit.designs.xmap.experiment.theorems import SensitivityCount, TheoremCase
+
+MOST_NEIGHBOURS = 500
+"""Largest k of `tacit simulate xmap`: half of its candidates."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,15 @@ class FitSettings(ExecutionOptions):
     significance: int = option(
         "Co-raters below which a similarity is scaled down.", default=50, least=0
     )
+    alpha: float = option(
+        "Published only: how fast a person's old ratings lose weight, for each rank in time; 0: "
+        "not at all.",
+        default=0.0,
+        least=0,
+    )
+    pnsa: str = option(
+        "Published only: reading of PNSA, 'printed', 'counted' or 'positive'.", default="printed"
+    )
     features: tuple[str, ...] | None = option(FEATURES_HELP, default=None)
     stars: bool = option(STARS_HELP, default=False)
     catalogue: Path | None = option(
@@ -58,9 +74,9 @@ def fit(settings: FitSettings, run: Run) -> Result:
     """Recommend, privately, in a domain new to a person.
 
     The sound variant is the design private, from domain to domain; features and stars are for it.
-    k, extender-k and significance are for the variant published only.
+    k, extender-k, significance, alpha and pnsa are for the variant published only.
     """
-    from tacit.data.stored import watched
+    from tacit.data.stored_ratings import show_progress
     from tacit.designs.xmap.model import XMap
     from tacit.profile_sums.settings import refuse_filter
 
@@ -80,7 +96,7 @@ def fit(settings: FitSettings, run: Run) -> Result:
         passes = 1 + 7 * len(settings.to_domain)
     with ExitStack() as open_until:
         ratings = open_until.enter_context(run.open(settings, catalogue=settings.catalogue))
-        open_until.enter_context(watched(ratings, run.progress, passes))
+        open_until.enter_context(show_progress(ratings, run.progress, passes))
         model.fit(ratings).save(settings.out)
     card, useful = model.guarantees()[0], usefulness(model)
     data = private_fit_summary("x-map", settings.out, len(model.item_ids_))
@@ -209,6 +225,78 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
 
 
 EVALUATE = Command(EvaluateSettings, evaluate, ratings=True)
+
+
+@dataclass(frozen=True)
+class SimulateSettings:
+    """Options of `tacit simulate xmap`."""
+
+    ks: tuple[int, ...] = option(
+        "Numbers of neighbours, from 2 on; several with commas.", default=(5, 10, 50), flag="--k"
+    )
+    samples: int = option("Lists of neighbours drawn in each case.", default=1000, least=1)
+    pairs: int = option("Random pairs of items for Theorem 2.", default=2000, least=1)
+    seed: int = option(SEED, default=0, least=0)
+
+    def __post_init__(self) -> None:
+        if not self.ks or not all(2 <= k <= MOST_NEIGHBOURS for k in self.ks):
+            raise ConfigError(
+                f"--k takes whole numbers from 2 to {MOST_NEIGHBOURS}; got {self.ks}."
+            )
+
+
+def simulate(settings: SimulateSettings, run: Run) -> Result:
+    """Check Theorems 2 to 4 of the paper on small worlds.
+
+    Theorem 2: how often one person changes a similarity by more than SS. Theorems 3 and 4: how
+    often PNSA misses, where the proof holds and where what is printed departs from it.
+    """
+    from tacit.designs.xmap.experiment.theorems import (
+        CASES,
+        check_theorems,
+        count_exceeded_sensitivities,
+    )
+    from tacit.randomness import replay, simulation
+
+    cases: list[TheoremCase] = []
+    with run.progress("Simulating", len(settings.ks)) as advance, simulation():
+        draws = replay(settings.seed)
+        for k in settings.ks:
+            cases += check_theorems(k, settings.samples, draws)
+            advance(1)
+    counts = count_exceeded_sensitivities(settings.pairs, settings.seed)
+    theorem_2: dict[str, Callable[[SensitivityCount], object]] = {
+        "stars": lambda each: each.stars,
+        "who is left out": lambda each: each.removed,
+        "pairs": lambda each: f"{each.pairs:,}",
+        "SS exceeded": lambda each: f"{each.exceeded / each.pairs:.1%}",
+    }
+    theorems: dict[str, Callable[[TheoremCase], object]] = {
+        "theorem": lambda each: each.theorem,
+        "case": lambda each: each.case,
+        "k": lambda each: each.k,
+        "|v|": lambda each: each.length,
+        "w": lambda each: f"{each.width:.2g}",
+        "allowed": lambda each: f"{each.allowed:g}",
+        "chance of a miss": lambda each: f"{each.exact:.3f}",
+        "sampled": lambda each: f"{each.share:.3f} [{each.low:.3f}, {each.high:.3f}]",
+        "holds": lambda each: "yes" if each.holds else "no",
+    }
+    data = {
+        "theorem_2": [asdict(each) for each in counts],
+        "theorems": [asdict(each) | {"holds": each.holds} for each in cases],
+    }
+    shown: list[Table | str] = [
+        Table.from_rows(
+            "Theorem 2: one person changes a similarity by more than SS", theorem_2, counts
+        ),
+        Table.from_rows("Theorems 3 and 4: neighbours drawn by PNSA", theorems, cases),
+    ]
+    shown += [f"{name}: {meaning}." for name, meaning in CASES.items()]
+    return Result(data, shown, "tacit audit xmap  audits the claims of privacy.")
+
+
+SIMULATE = Command(SimulateSettings, simulate)
 
 
 def tour() -> Tour:

@@ -145,8 +145,19 @@ def _utility() -> Claim:
     )
     return Claim(
         "Theorems 3 and 4: neighbours are within w of the k-th similarity",
-        "says nothing with a constant sensitivity: w is above the largest similarity there is, 1",
-        (f"w at rho = 0.1: {bounds}",),
+        "true with one sensitivity for all candidates, w below the k-th similarity and |v| the "
+        "number of candidates; false as printed (tacit simulate xmap)",
+        (
+            (
+                f"w at rho = 0.1 before the minimum, with a sensitivity that holds: {bounds}. All "
+                "are above 1, the largest similarity, so the minimum cuts w at the k-th "
+                "similarity; then far items are drawn nearly always"
+            ),
+            (
+                "the same where |v| is the longest rating vector and shorter than the number of "
+                "candidates, or where each pair has its own sensitivity"
+            ),
+        ),
     )
 
 
@@ -166,7 +177,7 @@ def selection_loss(people: int, sensitivity: float | None = None) -> float:
             theory.similarity_sensitivity(i, other) if sensitivity is None else sensitivity
             for other in others
         ]
-        first, second = theory.neighbour_exponents(similarities, np.array(used), 1, _EXAMPLE)
+        first, second = theory.neighbour_exponents(similarities, np.array(used), 1, _EXAMPLE, 2)
         odds.append(float(second - first))
     return abs(float(np.logaddexp(0, odds[0]) - np.logaddexp(0, odds[1])))
 

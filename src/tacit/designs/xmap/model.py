@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from tacit import container
 from tacit.data.ratings import RatingScale
-from tacit.data.stored import Given, known_of
+from tacit.data.stored_ratings import RatingsSource, catalogue_of
 from tacit.designs.xmap.settings import (
     VERSION,
     Kind,
+    Pnsa,
     PrivateLists,
     Reason,
     Settings,
@@ -30,8 +31,8 @@ from tacit.designs.xmap.settings import (
 )
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Guarantee
-from tacit.recommenders import base, inputs
-from tacit.recommenders.base import Floats, History, Recommendations
+from tacit.recommenders import base, headers, inputs, public_facts
+from tacit.recommenders.base import Floats, History, HistoryTimes, Recommendations
 
 if TYPE_CHECKING:
     from tacit.designs.xmap.boxes import Boxes
@@ -52,11 +53,13 @@ class XMap(base.ItemRecommender):
     k                neighbours of the recommender; extender_k: of an item in each layer
     significance     co-raters below which a similarity is scaled down; 0 switches it off
     alpha            how fast old ratings of people lose weight, per rank in time; 0: not at all
+    pnsa             of the published recommender: who can be drawn as a neighbour, "printed",
+                     "counted" or "positive" (`settings.Pnsa`)
     engine           where similarities and paths are computed; None: the compiled one
     features, stars  of the sound variant, as `Private` has them: names of public item metadata, and
                      whether means of stars are released, too, for `predict`
 
-    k, extender_k, significance and alpha are of no effect on the sound variant.
+    k, extender_k, significance and alpha have no effect on the sound variant.
     Fitted: `sound_`, a `PrivateLists`, or `boxes_` of the published variant.
     """
 
@@ -78,6 +81,7 @@ class XMap(base.ItemRecommender):
         extender_k: int = 10,
         significance: int = 50,
         alpha: float = 0.0,
+        pnsa: Pnsa = "printed",
         engine: Engine | None = None,
         features: Sequence[str] | None = None,
         stars: bool = False,
@@ -87,6 +91,7 @@ class XMap(base.ItemRecommender):
         self.features, self.stars = features, stars
         self.epsilon, self.epsilon_prime, self.delta = epsilon, epsilon_prime, delta
         self.k, self.extender_k, self.significance, self.alpha = k, extender_k, significance, alpha
+        self.pnsa = pnsa
         _ = self.settings  # refuses bad ones
 
     @property
@@ -94,13 +99,19 @@ class XMap(base.ItemRecommender):
         """The parameters, checked; ConfigError for one that cannot be."""
         return Settings(**{each.name: getattr(self, each.name) for each in fields(Settings)})
 
-    def fit(self, ratings: Given, *, draws: Source | None = None) -> XMap:
+    @property
+    def weighs_by_time(self) -> bool:
+        """Whether the fitted model gives old ratings of a person less weight."""
+        self._require_fitted()
+        return self.boxes_ is not None and self.settings_.weighs_by_time
+
+    def fit(self, ratings: RatingsSource, *, draws: Source | None = None) -> XMap:
         """Learn from everybody. draws: where the published variant draws from; by default the
         operating system. Noise takes no seed."""
-        inputs.checked_ratings(known_of(ratings))
+        inputs.checked_ratings(catalogue_of(ratings))
         settings = self.settings
         chosen, domains = catalogue(ratings, settings)
-        known = known_of(chosen)
+        known = catalogue_of(chosen)
         self.sound_ = self.boxes_ = None
         self.__dict__.pop("item_ids_", None)
         if settings.variant == "sound":
@@ -113,7 +124,7 @@ class XMap(base.ItemRecommender):
             engine, source = self.engine or Engine(), draws or secure()
             self.boxes_ = fitted(chosen, domains, engine, source)
         self.catalogue_, self.people_, self.scale_ = domains, known, known.scale
-        self.titles_, self.taken_ = inputs.titles_of(known), inputs.taken_for_public(known)
+        self.titles_, self.taken_ = headers.titles_of(known), public_facts.facts_read_off(known)
         self.settings_, self.item_ids_ = settings, known.item_ids
         return self
 
@@ -126,10 +137,21 @@ class XMap(base.ItemRecommender):
         exclude: Collection[Any] = (),
         candidates: Collection[Any] | None = None,
         target: str | None = None,
+        history_times: HistoryTimes | None = None,
     ) -> Recommendations:
-        """The n best unseen items of all targets, or of `target`.
+        """Recommend the n best unseen items of all targets, or of `target`.
 
         A score is what the list is ranked by, not stars.
+
+        Args:
+            user: Id of a person fitted to; without a history their ratings are used.
+            history: The person's own ratings, item id to stars.
+            n: How many items.
+            exclude: Ids to leave out, beside the rated ones.
+            candidates: Only these ids; None: all items of the targets.
+            target: One target domain; None: all.
+            history_times: When each item of the history was rated, in seconds. The published
+                variant with an alpha above 0 weighs old ratings less; otherwise of no effect.
         """
         possible = self._listed(target)
         if candidates is not None:
@@ -138,22 +160,37 @@ class XMap(base.ItemRecommender):
             return self._sound().recommend(
                 user, history=history, n=n, exclude=exclude, candidates=possible
             )
-        own = self.boxes_.own(user, history)
+        own = self.boxes_.own(user, history, history_times)
         left_out = {*own.history, *inputs.checked_ids(exclude, "exclude")}
         scores, ids = self.boxes_.everywhere(own, "scores"), self.item_ids_
         made = base.top_n(scores, ids, n=n, user=user, left_out=left_out, candidates=possible)
-        return made.named(self.titles_)
+        return made.with_titles(self.titles_)
 
     def predict(
-        self, items: Sequence[Any], user: Any = None, *, history: History | None = None
+        self,
+        items: Sequence[Any],
+        user: Any = None,
+        *,
+        history: History | None = None,
+        history_times: HistoryTimes | None = None,
     ) -> Floats:
-        """(len(items),) predicted stars, not rounded; NaN for what is in no target domain.
+        """Predict stars, not rounded.
 
-        ConfigError if the sound variant was fitted without `stars`.
+        Args:
+            items: Ids of items.
+            user: Id of a person fitted to; without a history their ratings are used.
+            history: The person's own ratings, item id to stars.
+            history_times: When each item of the history was rated, in seconds; as in `recommend`.
+
+        Returns:
+            (len(items),) stars; NaN for what is in no target domain.
+
+        Raises:
+            ConfigError: The sound variant was fitted without `stars`.
         """
         listed = self._listed(None)
         if self.boxes_ is not None:
-            own = self.boxes_.own(user, history)
+            own = self.boxes_.own(user, history, history_times)
             return base.pick(self.boxes_.everywhere(own, "predict"), self.item_ids_, items)
         if self._sound().stars_ is None:
             raise ConfigError(
@@ -165,7 +202,7 @@ class XMap(base.ItemRecommender):
 
     def device_file(self) -> bytes:
         """As `Private.device_file`. ConfigError unless sound, with one target domain."""
-        self._fitted()
+        self._require_fitted()
         if self.sound_ is None or len(self.settings_.target) > 1:
             raise ConfigError("The sound variant with one target has a file for devices, no other.")
         return self.sound_.device_file()
@@ -182,7 +219,7 @@ class XMap(base.ItemRecommender):
 
     def guarantees(self) -> tuple[Guarantee, ...]:
         """One card: what other people get to see says this much about one person."""
-        self._fitted()
+        self._require_fitted()
         settings = self.settings_  # of the fit: parameters may have been set since
         if settings.noiseless:
             return (without_noise(settings.variant),)
@@ -208,7 +245,7 @@ class XMap(base.ItemRecommender):
 
     def save(self, path: str | Path) -> None:
         """Write what is known about items; PrivacyError for a user-based model."""
-        self._fitted()
+        self._require_fitted()
         self._check_items()
         header = {
             "recommender": "xmap",
@@ -218,7 +255,7 @@ class XMap(base.ItemRecommender):
             "domains": self.catalogue_.domains.tolist(),
             "scale": [self.scale_.minimum, self.scale_.maximum, self.scale_.step],
             "taken": list(self.taken_),
-            **inputs.items_to_header(self.item_ids_, self.titles_),
+            **headers.items_to_header(self.item_ids_, self.titles_),
         }
         if self.boxes_ is not None:
             from tacit.designs.xmap import boxes
@@ -237,11 +274,11 @@ class XMap(base.ItemRecommender):
         model = cls(**domains, **settings_from_header(header["settings"]))
         model.settings_ = model.settings
         model.catalogue_ = catalogue_from_header(header, model.settings_)
-        model.item_ids_ = inputs.ids_from_header(header["items"])
-        model.titles_ = inputs.titles_from_header(header)
+        model.item_ids_ = headers.ids_from_header(header["items"])
+        model.titles_ = headers.titles_from_header(header)
         model.scale_ = RatingScale(*header["scale"])
         model.taken_ = tuple(header["taken"])
-        if not set(model.taken_) <= set(inputs.TAKEN):
+        if not set(model.taken_) <= set(public_facts.PUBLIC_FACTS):
             raise ValueError("it takes something unknown for public")
         if model.variant == "sound":
             model.sound_ = sound_from_file(header, arrays, model.item_ids_, model.catalogue_)
@@ -259,10 +296,29 @@ class XMap(base.ItemRecommender):
 
     def _listed(self, target: str | None) -> set[Any]:
         """Ids of the items of all targets, or of one."""
-        self._fitted()
+        self._require_fitted()
         every = self.settings_.target
         names = every if target is None else (target,)
         if not set(names) <= set(every):
             raise ConfigError(f"This model has no target '{target}'. It has: {', '.join(every)}.")
         listed = [self.item_ids_[self.catalogue_.targets(name)] for name in names]
         return set(np.concatenate(listed).tolist())
+
+
+def describe_usefulness(model: XMap) -> str:
+    """Say whether a fitted model's lists are expected to beat popularity.
+
+    The sound variant says it from what was released; of the published one there are only the
+    figures measured on MovieLens (docs/results.md).
+    """
+    if model.sound_ is not None:
+        return model.sound_.summary()
+    if model.settings_.noiseless:
+        return (
+            "Without noise, lists of this method beat a list of popular items on MovieLens. They "
+            "protect nobody."
+        )
+    return (
+        "With the paper's noise, lists of this method are worse than a list of popular items on "
+        "MovieLens."
+    )

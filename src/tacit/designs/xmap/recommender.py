@@ -7,9 +7,12 @@ Deviations  neighbours have a positive similarity (an item unlike another says l
          its rank in the whole profile; predictions are not rounded.
 
 PNSA and PNCF as published: k neighbours drawn, and noise on their similarities
-Source   the X-Map technical report, Theorems 2 to 4. Misprints corrected: the truncated similarity
-         is max(Sim, Sim_k - w); the report's own code takes max(Sim, Sim - w), which does nothing.
-         Candidates are listed singly.
+Source   the X-Map technical report, Theorems 2 to 4. All other items are candidates, each by
+         itself. Misprint corrected: the truncated similarity is max(Sim, Sim_k - w); the report's
+         own code takes max(Sim, Sim - w), which does nothing.
+Readings |v| of w is printed as the longest rating vector ("printed"), while the proofs count
+         candidates with it ("counted"). "positive" is a deviation: candidates are only the
+         positively similar ones, and |v| is their number.
 Guarantee  none: SS is computed from the private data, and it is not even a bound of what one
          person can change.
 Sampler  draws in proportion to whole weights, noise from the exact discrete Laplace sampler.
@@ -31,9 +34,10 @@ from scipy import sparse
 
 from tacit.designs.xmap.extender import asked, means_of_people
 from tacit.designs.xmap.generator import Profiles
+from tacit.designs.xmap.settings import Pnsa
 from tacit.designs.xmap.theory import FLOOR, neighbour_exponents
 from tacit.engine import Engine, Neighbours, Numbers, Table, nearest
-from tacit.engine.item_item import empty
+from tacit.engine.item_item import no_neighbours
 from tacit.mechanisms.laplace import discrete_laplace
 from tacit.mechanisms.weights import draw_rows
 from tacit.randomness import Source
@@ -86,7 +90,7 @@ def _positive(
 ) -> Neighbours:
     """An engine ranks by |similarity|. So items with too few positive ones among the first are
     asked for again, with twice as many, until they have k or there are no more."""
-    found = empty(of, k)
+    found = no_neighbours(of, k)
     asked, width = np.arange(len(of)), min(2 * k, len(among))
     while asked.size:
         wide = engine.neighbours(
@@ -139,7 +143,7 @@ def recency(profiles: Profiles, alpha: float) -> Floats:
 
 
 class Candidates(NamedTuple):
-    """Of one item or person: numbers of those with a positive similarity, Sim and printed SS."""
+    """Candidates to be neighbours of one item or person: their numbers, Sim and printed SS."""
 
     numbers: Numbers
     similarities: Floats
@@ -152,10 +156,18 @@ class Candidates(NamedTuple):
 def candidates(
     places: Numbers, values: Floats, columns: sparse.csr_array, squares: Floats, significance: int
 ) -> Candidates:
-    """Similarity and SS of one column with all columns.
+    """Compute similarity and SS of one column with all columns.
 
-    places, values: its entries. columns: (rows, n) CSR; squares: (n,) squared norms. SS is
-    -inf where everybody who rated both leaves a norm of 0.
+    Args:
+        places: (entries,) rows of the column's entries.
+        values: (entries,) the entries, centred stars.
+        columns: (rows, n) CSR of all columns.
+        squares: (n,) squared norms of all columns.
+        significance: Raters of both below which a similarity is scaled down; 0: never.
+
+    Returns:
+        All n columns, the column itself among them. SS is -inf where nobody rated both, or where
+        everybody who did leaves a norm of 0.
     """
     counts = np.diff(columns.indptr)[places]
     entries = np.repeat(columns.indptr[places] - (np.cumsum(counts) - counts), counts)
@@ -174,21 +186,51 @@ def candidates(
     np.maximum.at(worst, of, np.maximum(a * v / norms, dots[of] / norms - s[of]))
     if significance:
         s = s * np.minimum(both, significance) / significance
-    numbers = np.flatnonzero(s > 0).astype(np.int32)
-    return Candidates(numbers, s[numbers], worst[numbers])
+    return Candidates(np.arange(n, dtype=np.int32), s, worst)
 
 
-def drawn_neighbours(
-    lists: list[Candidates], k: int, budget: float, source: Source
+class PrivateNeighbours(NamedTuple):
+    """PNSA and PNCF with their parameters.
+
+    k: neighbours of each item or person.
+    budget: epsilon', half of it to draw and half for noise.
+    reading: Which candidates there are, and |v| of w (`settings.Pnsa`).
+    """
+
+    k: int
+    budget: float
+    reading: Pnsa
+
+
+def admit(found: Candidates, reading: Pnsa) -> Candidates:
+    """Leave out the candidates that the reading of PNSA does not admit."""
+    return found.only(found.similarities > 0) if reading == "positive" else found
+
+
+def draw_neighbours(
+    lists: list[Candidates], pnsa: PrivateNeighbours, longest_vector: int, source: Source
 ) -> tuple[Numbers, Floats]:
-    """Both (len(lists), k): neighbours by PNSA, -1 where fewer, and similarities by PNCF."""
+    """Draw neighbours by PNSA, and their similarities by PNCF.
+
+    Args:
+        lists: The candidates of each item or person.
+        pnsa: Parameters of both mechanisms.
+        longest_vector: Ratings of the longest rating vector, |v| as it is printed.
+        source: Where draws come from.
+
+    Returns:
+        Numbers of neighbours, -1 where there are fewer, and noisy similarities; both
+        (len(lists), k).
+    """
+    k, budget = pnsa.k, pnsa.budget
     shape = (len(lists), max([k, *(len(found.numbers) for found in lists)]))
     exponents = np.full(shape, -np.inf)
     numbers = np.zeros(shape, dtype=np.int32)
     similarities, scales = np.zeros(shape), np.zeros(shape)
     for row, found in enumerate(lists):
         if size := len(found.numbers):
-            exponents[row, :size] = neighbour_exponents(*found[1:], k, budget)
+            length = longest_vector if pnsa.reading == "printed" else size
+            exponents[row, :size] = neighbour_exponents(*found[1:], k, budget, length)
             numbers[row, :size], similarities[row, :size] = found[:2]
             scales[row, :size] = np.maximum(found.sensitivities, FLOOR) / (budget / 2)
     chosen = _peeled(exponents, k, source)
@@ -215,26 +257,39 @@ def _peeled(exponents: Floats, k: int, source: Source) -> NDArray[np.int64]:
     return chosen
 
 
-def published_neighbours(
-    table: Table, means: Floats, k: int, significance: int, budget: float, source: Source
-) -> ItemNeighbours:
-    """Every target item's neighbours by PNSA with PNCF's similarities, drawn once for everybody.
+def longest_rating_vector(values: sparse.csr_array) -> int:
+    """Count the ratings of the item that most people rated: |v| as printed."""
+    return int(np.bincount(values.indices, minlength=1).max())
 
-    table: of centred profiles. What is drawn hangs on the order of the items.
+
+def draw_item_neighbours(
+    table: Table, means: Floats, significance: int, pnsa: PrivateNeighbours, source: Source
+) -> ItemNeighbours:
+    """Draw every target item's neighbours by PNSA with PNCF's similarities, once for everybody.
+
+    Args:
+        table: Centred target profiles of everybody, AlterEgos included.
+        means: (n_target,) mean stars of the target items.
+        significance: Raters of both below which a similarity is scaled down; 0: never.
+        pnsa: Parameters of both mechanisms.
+        source: Where draws come from. What is drawn depends on the order of the items.
     """
     m = len(means)
     every = np.arange(m, dtype=np.int32)
-    lists = candidates_of(table.values, every, significance)
-    items, similarities = np.empty((m, k), dtype=np.int32), np.empty((m, k))
+    longest = longest_rating_vector(table.values)
+    lists = (
+        admit(found, pnsa.reading) for found in candidates_of(table.values, every, significance)
+    )
+    items, similarities = np.empty((m, pnsa.k), dtype=np.int32), np.empty((m, pnsa.k))
     for start in range(0, m, _BLOCK):
         part = slice(start, start + _BLOCK)
-        some = [*islice(lists, _BLOCK)]
-        items[part], similarities[part] = drawn_neighbours(some, k, budget, source)
+        block = [*islice(lists, _BLOCK)]
+        items[part], similarities[part] = draw_neighbours(block, pnsa, longest, source)
     return ItemNeighbours(means, items, similarities)
 
 
 def candidates_of(values: sparse.csr_array, of: Numbers, significance: int) -> Iterator[Candidates]:
-    """Of each item its candidates among the others. values: (people, items) centred stars."""
+    """Find the candidates of each item: all others. values: (people, items) centred stars."""
     width = values.shape[1]
     squares: Floats = np.bincount(values.indices, values.data**2, minlength=width).astype(float)
     order = np.argsort(values.indices, kind="stable")

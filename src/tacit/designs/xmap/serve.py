@@ -10,7 +10,7 @@ from tacit.data.domains import on_catalogue
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic_worlds import generate_domains
 from tacit.designs.xmap.model import XMap
-from tacit.service.demo import book_titles, film_titles
+from tacit.service.demo_data import book_titles, film_titles
 
 PEOPLE, BOOKS, FILMS, EACH, GENRES = 2000, 100, 200, 30, 12
 EPSILON = 4.0

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column
-from tacit.data.stored import Given, known_of, within
+from tacit.data.stored_ratings import RatingsSource, catalogue_of, keep_items
 from tacit.errors import ConfigError, DataError, PrivacyError
 from tacit.privacy import Adjacency, Guarantee
 from tacit.profile_sums import guarantees
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 Variant = Literal["sound", "published"]
 Kind = Literal["item-based", "user-based"]
+Pnsa = Literal["printed", "counted", "positive"]
+"""Readings of PNSA. printed: all items are candidates, |v| is the longest rating vector; counted:
+all items, |v| is their number; positive: only positively similar items, |v| is their number."""
 _NUMBERS: tuple[tuple[Any, Any, str, tuple[str, ...]], ...] = (
     (Integral, int, "a whole number", ("k", "extender_k", "significance")),
     (Real, float, "a number", ("epsilon", "epsilon_prime", "delta", "alpha")),
@@ -56,6 +59,7 @@ class Settings:
     extender_k: int
     significance: int
     alpha: float
+    pnsa: Pnsa = "printed"
     features: Sequence[str] | None = None
     stars: bool = False
 
@@ -92,6 +96,10 @@ class Settings:
              f"The variant is 'sound' or 'published'; got {self.variant!r}."),
             (self.recommender not in get_args(Kind),
              f"The recommender is 'item-based' or 'user-based'; got {self.recommender!r}."),
+            (self.pnsa not in get_args(Pnsa),
+             f"pnsa is 'printed', 'counted' or 'positive'; got {self.pnsa!r}."),
+            (sound and self.pnsa != "printed",
+             "pnsa is a reading of the published variant; the sound one draws no neighbours."),
             (min(self.k, self.extender_k) < 1 or self.significance < 0,
              "k and extender_k are 1 or more, significance 0 or more."),
             (not 0 <= self.alpha < math.inf,
@@ -131,6 +139,11 @@ class Settings:
     @property
     def noiseless(self) -> bool:
         return math.isinf(self.epsilon) and (self.variant == "sound" or self.budget is None)
+
+    @property
+    def weighs_by_time(self) -> bool:
+        """Whether old ratings lose weight: the item-based published recommender with an alpha."""
+        return self.variant == "published" and not self.user_based and self.alpha > 0
 
     def to_header(self) -> dict[str, Any]:
         """JSON values but the domains; infinity is written as the text "inf"."""
@@ -176,16 +189,16 @@ class Catalogue:
         return np.flatnonzero(self.domains == target).astype(np.int32)
 
 
-def catalogue(ratings: Given, settings: Settings) -> tuple[Given, Catalogue]:
+def catalogue(ratings: RatingsSource, settings: Settings) -> tuple[RatingsSource, Catalogue]:
     """The ratings of the domains in question, their items renumbered, and those items' domains."""
     column, used = settings.domain, {*settings.source, *settings.target}
-    domains = item_domains(known_of(ratings), column, (*settings.source, *settings.target))
+    domains = item_domains(catalogue_of(ratings), column, (*settings.source, *settings.target))
     if not settings.source:
         used = {name for name in domains.tolist() if isinstance(name, str)}
     if used <= set(settings.target) and len(used) < 2:
         raise DataError("there is only one domain", column=column, found=settings.target[0])
     member = np.array([name in used for name in domains.tolist()], dtype=bool)
-    return within(ratings, member), Catalogue(domains[member], settings)
+    return keep_items(ratings, member), Catalogue(domains[member], settings)
 
 
 def catalogue_from_header(header: Mapping[str, Any], settings: Settings) -> Catalogue:
@@ -270,10 +283,3 @@ def sound_from_file(
     if not (set(listed.tolist()) <= set(lists.item_ids_.tolist()) <= set(ids.tolist())):
         raise ValueError("the lists do not fit the list of items")
     return lists
-
-
-def useful(model: Any) -> str:
-    """Of the sound variant, by released numbers alone."""
-    from tacit.designs.xmap.design import DESIGN
-
-    return DESIGN.works_from if model.sound_ is None else str(model.sound_.summary())

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tacit.accounting.zcdp import epsilon_of_rho as epsilon_of
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 SPREAD = 2.0
 """GS: a similarity in [-1, 1] cannot change by more. Attained in the limit, so there is no less."""
@@ -66,36 +67,162 @@ def similarity_sensitivity(r_i: Floats, r_j: Floats) -> float:
     return worst
 
 
-def largest_change(r_i: Floats, r_j: Floats) -> float:
-    """What leaving out one person really changes the similarity by, at most."""
+def largest_change(r_i: Floats, r_j: Floats, people: Mask | None = None) -> float:
+    """Compute the most by which leaving out one person really changes the similarity.
+
+    Args:
+        r_i: (people,) centred stars of one item, NaN = unrated.
+        r_j: (people,) of the other.
+        people: (people,) who may be left out; None: anyone.
+    """
     s = similarity(r_i, r_j)
-    without = (similarity(np.delete(r_i, x), np.delete(r_j, x)) for x in range(len(r_i)))
+    places = range(len(r_i)) if people is None else np.flatnonzero(people)
+    without = [similarity(np.delete(r_i, x), np.delete(r_j, x)) for x in places]
     return max((abs(s - other) for other in without), default=0.0)
 
 
-def truncation(
-    kth: float, k: int, sensitivity: float, epsilon: float, candidates: int, rho: float = RHO
+def uncut_truncation(
+    k: int, sensitivity: float, epsilon: float, length: int, rho: float = RHO
 ) -> float:
-    """w of Theorems 3 and 4: min(Sim_k, 4 k SS / epsilon' ln(k (|v| - k) / rho)), not below 0.
+    """Right operand of the minimum in w: 4 k SS / epsilon' ln(k (|v| - k) / rho).
 
-    kth: the k-th largest similarity. Where there are no more than k candidates nothing is cut.
+    Args:
+        k: Number of neighbours.
+        sensitivity: SS, the largest over all candidates.
+        epsilon: epsilon', the budget of one list of neighbours.
+        length: |v|.
+        rho: Chance with which PNSA may miss its bound.
+
+    Returns:
+        The operand; infinity where |v| is at most k and the logarithm does not exist.
     """
-    if candidates <= k:
-        return max(0.0, kth)
-    wide = 4 * k * sensitivity / epsilon * math.log(k * (candidates - k) / rho)
-    return max(0.0, min(kth, wide))
+    if length <= k:
+        return math.inf
+    return 4 * k * sensitivity / epsilon * math.log(k * (length - k) / rho)
+
+
+def truncation(
+    kth: float, k: int, sensitivity: float, epsilon: float, length: int, rho: float = RHO
+) -> float:
+    """w of Theorems 3 and 4: min(Sim_k, 4 k SS / epsilon' ln(k (|v| - k) / rho)).
+
+    Args:
+        kth: Sim_k, the k-th largest similarity. Below 0 it is w itself, as printed.
+        k: Number of neighbours.
+        sensitivity: SS, the largest over all candidates.
+        epsilon: epsilon', the budget of one list of neighbours.
+        length: |v|.
+        rho: Chance with which PNSA may miss its bound.
+    """
+    return min(kth, uncut_truncation(k, sensitivity, epsilon, length, rho))
+
+
+def kth_largest(similarities: Floats, k: int) -> float:
+    """Sim_k: the k-th largest similarity, or the least of fewer than k."""
+    place = len(similarities) - min(k, len(similarities))
+    return float(np.partition(similarities, place)[place])
 
 
 def neighbour_exponents(
-    similarities: Floats, sensitivities: Floats, k: int, epsilon: float, rho: float = RHO
+    similarities: Floats,
+    sensitivities: Floats,
+    k: int,
+    epsilon: float,
+    length: int,
+    rho: float = RHO,
 ) -> Floats:
-    """(n,) PNSA: epsilon' max(Sim, Sim_k - w) / (4 k SS), what chances are the exponential of.
+    """PNSA: epsilon' max(Sim, Sim_k - w) / (4 k SS), the logarithm of a candidate's weight.
 
-    sensitivities: (n,) SS, raised to 1e-6.
+    Args:
+        similarities: (n,) Sim of each candidate.
+        sensitivities: (n,) SS of each candidate; raised to 1e-6.
+        k: Number of neighbours.
+        epsilon: epsilon', the budget of one list of neighbours.
+        length: |v| of w.
+        rho: Chance with which PNSA may miss its bound.
+
+    Returns:
+        (n,) exponents.
     """
     sensitivities = np.maximum(sensitivities, FLOOR)
-    place = len(similarities) - min(k, len(similarities))
-    kth = float(np.partition(similarities, place)[place])
-    w = truncation(kth, k, float(sensitivities.max()), epsilon, len(similarities), rho)
+    kth = kth_largest(similarities, k)
+    w = truncation(kth, k, float(sensitivities.max()), epsilon, length, rho)
     exponents: Floats = epsilon * np.maximum(similarities, kth - w) / (4 * k * sensitivities)
     return exponents
+
+
+# Neighbours that are drawn one after the other, in proportion to weights and without repetition,
+# come in the order in which independent exponential clocks of these rates ring. So a chance about
+# the first k of them is an integral over the time at which one clock rings.
+_TIMES = 4000
+"""Points of the integral: its error is below the largest step of the distribution, some 1/200."""
+
+
+def chance_of_any(exponents: Floats, marked: Mask, k: int) -> float:
+    """Compute the chance that any marked candidate is among k drawn by PNSA.
+
+    Args:
+        exponents: (n,) logarithms of the candidates' weights.
+        marked: (n,) the candidates in question.
+        k: How many are drawn, without repetition.
+    """
+    if not marked.any():
+        return 0.0
+    if (~marked).sum() < k:
+        return 1.0
+    weights = np.exp(exponents - exponents.max())
+    first = float(weights[marked].sum())
+    if first == 0:
+        return 0.0
+    times = _times_around(first)
+    rung = -np.expm1(-first * times)  # the first marked clock rings by then
+    enough = 1 - _chance_of_fewer(weights[~marked], times, k)
+    return 1 - _integrate(enough, rung)
+
+
+def chance_of_a_gap(exponents: Floats, marked: Mask, k: int) -> float:
+    """Compute the chance that not all marked candidates are among k drawn by PNSA.
+
+    Args:
+        exponents: (n,) logarithms of the candidates' weights.
+        marked: (n,) the candidates in question.
+        k: How many are drawn, without repetition.
+    """
+    if not marked.any() or len(marked) <= k:
+        return 0.0
+    if marked.sum() > k:
+        return 1.0
+    weights = np.exp(exponents - exponents.max())
+    slowest = float(weights[marked].min())
+    if slowest == 0:
+        return 1.0
+    times = _times_around(slowest)
+    rung = np.prod(-np.expm1(-np.outer(weights[marked], times)), axis=0)  # all marked, by then
+    others = k - int(marked.sum())
+    return 1 - _integrate(_chance_of_fewer(weights[~marked], times, others + 1), rung)
+
+
+def _times_around(rate: float) -> Floats:
+    """(times,) moments that part the distribution of one clock, or of a few, into small steps."""
+    shares = np.linspace(0, 1, _TIMES // 2, endpoint=False)
+    times = np.concatenate([-np.log1p(-shares), np.geomspace(1e-9, 60, _TIMES // 2)])
+    return np.unique(times) / rate
+
+
+def _chance_of_fewer(rates: Floats, times: Floats, count: int) -> Floats:
+    """(times,) chance that fewer than `count` of the clocks ring by each time."""
+    exactly = np.zeros((count, len(times)))
+    exactly[0] = 1.0
+    for rate in rates:
+        ringing = -np.expm1(-rate * times)
+        exactly[1:] += (exactly[:-1] - exactly[1:]) * ringing
+        exactly[0] *= 1 - ringing
+    fewer: Floats = exactly.sum(axis=0)
+    return fewer
+
+
+def _integrate(values: Floats, distribution: Floats) -> float:
+    """Integrate values over a distribution function, both at the same times, by trapezoids."""
+    steps = np.diff(distribution, prepend=0.0, append=1.0)
+    means = np.concatenate([values[:1], (values[1:] + values[:-1]) / 2, values[-1:]])
+    return min(1.0, max(0.0, float(steps @ means)))

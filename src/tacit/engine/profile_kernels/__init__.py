@@ -1,4 +1,4 @@
-"""What each person adds to the sums over profiles, compiled, one person after the other.
+"""Contributions to the sums over profiles, compiled, one person after the other.
 
 Every number of a person is made from that person's rows and from public or released arrays, in a
 fixed order, so it is the same bit for bit alone or among others, and equal to the readable

@@ -1,4 +1,4 @@
-"""What the kernels of profile sums read: people's profiles, features, and released arrays."""
+"""Arrays that the kernels of profile sums read: profiles, features, released maps."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Tables that a cluster's tasks make, added up or joined: each task's once, which is checked.
 
-Where items are joined, strips of people's rows meet in tiles. `strips`, `tiled`, `one_line` and
-`arrays` run at workers, which see raw ratings; a tile refuses a person who is in it twice.
+Where items are joined, strips of people's rows meet in tiles. `cut_strips`, `work_on_tile`,
+`merge_line` and `compute_arrays` run at workers, which see raw ratings; a tile refuses a person who
+is in it twice.
 """
 
 from __future__ import annotations
@@ -21,10 +22,26 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.data.ratings import Ratings
-from tacit.data.stored import Arrays, Block, Cut, Lines, Merge, StoredRatings, Tiles, Work
-from tacit.engine.item_item import NOT_ONCE
+from tacit.data.stored_ratings import (
+    Arrays,
+    Block,
+    CutBlock,
+    Lines,
+    Merge,
+    StoredRatings,
+    Tiles,
+    Work,
+)
+from tacit.engine.item_item_tiles import LOST
 from tacit.engine.spark import workers
-from tacit.engine.spark.workers import ToRatings, batch_of, each_block, flat, ids_in, streamed
+from tacit.engine.spark.workers import (
+    ToRatings,
+    flatten_column,
+    make_batch,
+    pack_ids,
+    read_blocks,
+    read_streams,
+)
 from tacit.errors import ClusterError, DataError
 
 STRIPS = "tile long, counts binary, items binary, stars binary, numbers binary, people binary"
@@ -35,12 +52,18 @@ _STRIP = {"counts": np.int64, "items": np.int32, "stars": np.float64, "numbers":
 class SparkRatings(StoredRatings):
     """Ratings that a cluster reads, as `open_spark` makes them; a context that closes its session.
 
-    blocks: of `workers.BLOCKS`. tasks: in how many the people are parted.
+    Args:
+        session: Of the cluster.
+        blocks: Frame with the columns of `workers.BLOCKS`.
+        catalogue: Items and scale, without people.
+        tasks: Number of Spark tasks that hold the people.
     """
 
     def __init__(self, session: Any, blocks: Any, catalogue: Ratings, tasks: int) -> None:
         self.catalogue, self.tasks = catalogue, tasks
-        self._to_ratings = partial(Block.ratings, n_items=catalogue.n_items, scale=catalogue.scale)
+        self._to_ratings = partial(
+            Block.to_ratings, n_items=catalogue.n_items, scale=catalogue.scale
+        )
         self._session, self._blocks = session, blocks
         self._seen: NDArray[np.int64] | None = None
 
@@ -51,40 +74,41 @@ class SparkRatings(StoredRatings):
         close(self._blocks.unpersist, self._session.stop)
 
     def total(self, add: Callable[[Ratings], NDArray[Any]]) -> NDArray[Any]:
-        """The sum, of add's shape, in one pass over the cluster's blocks; pieces of it are merged
-        there."""
-        work = partial(workers.summed, add=add, to_ratings=self._to_ratings)
-        total, seen = gathered(self._blocks, work, add(self._to_ratings(Block.empty())), self.tasks)
+        """Sum `add(block)` in one pass over the cluster's blocks; pieces are merged there."""
+        work = partial(workers.sum_blocks, add=add, to_ratings=self._to_ratings)
+        total, seen = gather_total(
+            self._blocks, work, add(self._to_ratings(Block.without_people())), self.tasks
+        )
         if self._seen is not None and not np.array_equal(seen, self._seen):
-            raise ClusterError(_NOT_ONCE)
+            raise ClusterError(_LOST)
         self._seen = seen
         self.advance(1.0)
         return total
 
-    def joined(self, cut: Cut, tiles: Tiles, work: Work, merge: Merge) -> Lines:
-        """Strips of all blocks meet in their tile, and answers in their line."""
-        width = cut(self._to_ratings(Block.empty()))[0].shape[1]
-        with answering():
-            in_strips = partial(strips, cut=cut, tiles=tiles, to_ratings=self._to_ratings)
-            of_tiles = partial(tiled, work=work, width=width)
+    def join_tiles(self, cut: CutBlock, tiles: Tiles, work: Work, merge: Merge) -> Lines:
+        """Bring the strips of all blocks together in their tile, and answers in their line."""
+        width = cut(self._to_ratings(Block.without_people()))[0].shape[1]
+        with described_errors():
+            in_strips = partial(cut_strips, cut=cut, tiles=tiles, to_ratings=self._to_ratings)
+            of_tiles = partial(work_on_tile, work=work, width=width)
             made = self._blocks.mapInArrow(in_strips, STRIPS)
-            made = _meeting(made, "tile", of_tiles, len(tiles))
-            merged = _meeting(made, "line", partial(one_line, merge=merge), len(tiles))
+            made = _apply_by_key(made, "tile", of_tiles, len(tiles))
+            merged = _apply_by_key(made, "line", partial(merge_line, merge=merge), len(tiles))
             rows = merged.toArrow()
         self.advance(1.0)
-        return _by_line(rows)
+        return _answers_by_line(rows)
 
     def spread(self, work: Callable[[slice], NDArray[Any]], parts: list[slice]) -> Arrays:
-        """The arrays of all parts, some at a time for this machine's memory; or ClusterError."""
+        """Compute the arrays of all parts, some at a time for this machine's memory."""
         for start in range(0, len(parts), _AT_ONCE):
             some = parts[start : start + _AT_ONCE]
-            with answering():
+            with described_errors():
                 numbers = self._session.range(0, len(some), 1, len(some))
-                own = partial(arrays, work=partial(_of_part, work=work, parts=some))
+                own = partial(compute_arrays, work=partial(_work_on_part, work=work, parts=some))
                 rows = numbers.mapInArrow(own, LINES).toArrow()
-            found = _by_line(rows)
+            found = _answers_by_line(rows)
             if len(found) < len(some):
-                raise ClusterError(_NOT_ONCE)
+                raise ClusterError(_LOST)
             for number in range(len(some)):
                 yield np.load(BytesIO(found[number][1]), allow_pickle=False)
 
@@ -92,18 +116,27 @@ class SparkRatings(StoredRatings):
 _AT_ONCE = 16
 
 
-def gathered(
+def gather_total(
     frame: Any, work: Callable[..., Any], zero: NDArray[Any], tasks: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The sum of the tables that `work` makes of each task, and of what the tasks have seen.
+    """Add up the tables that `work` makes of each task.
 
-    zero: zeros in the shape of the sum. Pieces of the same number are added on the cluster first.
-    ClusterError unless each hash was in one task, and all blocks of a task were there. Seen: (3,
-    hashes) tasks, people and those that the tasks began with.
+    Args:
+        frame: Rows of the tasks.
+        work: From a task's batches to pieces of a table; pieces are added on the cluster first.
+        zero: Zeros in the shape of the sum.
+        tasks: Number of Spark tasks that hold the people.
+
+    Returns:
+        The sum; and (3, hashes) tasks that had each hash, people, and people that the tasks began
+        with.
+
+    Raises:
+        ClusterError: a hash was in several tasks, or a block of a task was missing.
     """
-    merge = partial(workers.merged, kind=zero.dtype.str)
+    merge = partial(workers.merge_pieces, kind=zero.dtype.str)
     merging = max(1, min(tasks, zero.size // workers.PIECE))
-    with answering():
+    with described_errors():
         parts = frame.mapInArrow(work, workers.PIECES).repartition(merging, "piece")
         rows = parts.mapInArrow(merge, workers.PIECES).toArrow()
     cells, seen = zero.ravel(), np.zeros((3, workers.HASHES), np.int64)
@@ -114,37 +147,37 @@ def gathered(
             found, start = np.frombuffer(raw, zero.dtype), number * workers.PIECE
             cells[start : start + len(found)] += found
     if not seen.any() or seen[0].max() > 1 or not np.array_equal(seen[1], seen[2]):
-        raise ClusterError(_NOT_ONCE)
+        raise ClusterError(_LOST)
     return cells.reshape(zero.shape), seen
 
 
-def _of_part(
+def _work_on_part(
     number: int, *, work: Callable[[slice], NDArray[Any]], parts: list[slice]
 ) -> NDArray[Any]:
     return work(parts[number])
 
 
-def _by_line(rows: Any) -> Lines:
+def _answers_by_line(rows: Any) -> Lines:
     columns = [column.to_pylist() for column in rows.columns]
     return {line: (count, cells) for line, count, cells in zip(*columns, strict=True)}
 
 
-def _meeting(frame: Any, key: str, work: Callable[[Any], Any], tasks: int) -> Any:
-    """What `work` makes of all rows of each key."""
+def _apply_by_key(frame: Any, key: str, work: Callable[[Any], Any], tasks: int) -> Any:
+    """Apply `work` to all rows of each key."""
 
-    def alone(table: Any) -> Any:  # pyspark counts the parameters, those of a partial, too
+    def work_on_group(table: Any) -> Any:  # pyspark counts the parameters, those of a partial, too
         return work(table)
 
-    return frame.repartition(tasks, key).groupBy(key).applyInArrow(alone, LINES)
+    return frame.repartition(tasks, key).groupBy(key).applyInArrow(work_on_group, LINES)
 
 
-def strips(
-    batches: Iterable[Any], *, cut: Cut, tiles: Tiles, to_ratings: ToRatings
+def cut_strips(
+    batches: Iterable[Any], *, cut: CutBlock, tiles: Tiles, to_ratings: ToRatings
 ) -> Iterator[Any]:
-    """Of each tile the people and ratings that a task's blocks have."""
-    for block, row in each_block(batches):
+    """Cut from a task's blocks the people and ratings of each tile."""
+    for block, row in read_blocks(batches):
         stars, numbers = cut(to_ratings(block))
-        users = flat(streamed([row["people"].as_buffer()])["id"])
+        users = flatten_column(read_streams([row["people"].as_buffer()])["id"])
         rows = np.repeat(np.arange(stars.shape[0]), np.diff(stars.indptr))
         for tile, members in enumerate(tiles):
             mask = np.zeros(stars.shape[1], np.bool_)
@@ -155,58 +188,64 @@ def strips(
             if there.size:
                 items = stars.indices[inside].astype(np.int32, copy=False)
                 cells = (counts[there], items, stars.data[inside], numbers[there])
-                whose = ids_in(users.take(pa.array(there)))
-                yield batch_of(STRIPS, tile, *(each.tobytes() for each in cells), whose)
+                whose = pack_ids(users.take(pa.array(there)))
+                packed = [column.tobytes() for column in cells]
+                yield make_batch(STRIPS, tile, *packed, whose)
 
 
-def tiled(table: Any, *, work: Work, width: int) -> Any:
-    """Lines of a tile, made of its strips, with the people in the order of their ids."""
-    users = flat(streamed(table["people"].to_pylist())["id"])
+def work_on_tile(table: Any, *, work: Work, width: int) -> Any:
+    """Join the strips of a tile, people in the order of their ids, and work on it."""
+    users = flatten_column(read_streams(table["people"].to_pylist())["id"])
     order = pc.sort_indices(users).to_numpy()
     if len(users.unique()) < len(users):
-        raise ClusterError(NOT_ONCE)
-    counts, items, stars, numbers = (
-        np.concatenate([np.frombuffer(raw, kind) for raw in table[name].to_pylist()])
-        for name, kind in _STRIP.items()
-    )
+        raise ClusterError(LOST)
+    counts, items, stars, numbers = (_join_strips(table, name) for name in _STRIP)
     starts, sizes = (np.cumsum(counts) - counts)[order], counts[order]
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     places = np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])
     rows = sparse.csr_array((stars[places], items[places], offsets), shape=(len(users), width))
     tile = int(table["tile"][0].as_py())
     del table, places, stars, items  # the kernel needs room
-    return lines([(line, tile, cells) for line, cells in work(tile, rows, numbers[order])])
+    return lines_to_arrow([(line, tile, cells) for line, cells in work(tile, rows, numbers[order])])
 
 
-def one_line(table: Any, *, merge: Merge) -> Any:
-    """The answers of all tiles to one line, and how many they are."""
+def _join_strips(table: Any, name: str) -> NDArray[Any]:
+    """Concatenate one column of a tile's strips."""
+    strips = [np.frombuffer(raw, _STRIP[name]) for raw in table[name].to_pylist()]
+    return np.concatenate(strips)
+
+
+def merge_line(table: Any, *, merge: Merge) -> Any:
+    """Merge the answers of all tiles to one line, and count them."""
     if len(table["tile"].unique()) < len(table):
-        raise ClusterError(NOT_ONCE)
+        raise ClusterError(LOST)
     cells = merge(table["cells"].to_pylist())
-    return lines([(table["line"][0].as_py(), len(table), cells)])
+    return lines_to_arrow([(table["line"][0].as_py(), len(table), cells)])
 
 
-def arrays(batches: Iterable[Any], *, work: Callable[[int], NDArray[Any]]) -> Iterator[Any]:
-    """Of each number in the batches the array that `work` gives."""
+def compute_arrays(batches: Iterable[Any], *, work: Callable[[int], NDArray[Any]]) -> Iterator[Any]:
+    """Compute the array of each number in the batches."""
     for batch in batches:
         for number in batch.column(0).to_pylist():
             file = BytesIO()
             np.save(file, work(number), allow_pickle=False)
-            yield batch_of(LINES, number, 1, file.getvalue())
+            yield make_batch(LINES, number, 1, file.getvalue())
 
 
-def lines(rows: Sequence[tuple[int, int, bytes]]) -> Any:
-    """A table of lines, numbers and cells, as Arrow carries it."""
+def lines_to_arrow(rows: Sequence[tuple[int, int, bytes]]) -> Any:
+    """Make an Arrow table of lines, numbers and cells."""
     columns = zip(*rows, strict=True) if rows else ((), (), ())
     kinds = (pa.int64(), pa.int64(), pa.binary())
-    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
-    return pa.table(arrays, ["line", "tile", "cells"])
+    compute_arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.table(compute_arrays, ["line", "tile", "cells"])
 
 
-def persisted(session: Any, frame: Any) -> Any:
-    """The frame, which later jobs do not make again, if the engine can keep it: persisted, or as a
-    checkpoint of the engine's own (pysail), if it has a place for them."""
-    probe = session.range(0, 1, 1, 1).mapInArrow(workers.token, "token string").persist()
+def persist_frame(session: Any, frame: Any) -> Any:
+    """Keep the frame, so that later jobs do not make it again, if the engine can.
+
+    It is persisted, or a checkpoint of the engine's own (pysail), if it has a place for them.
+    """
+    probe = session.range(0, 1, 1, 1).mapInArrow(workers.make_token, "token string").persist()
     first, second = (probe.toArrow() for _ in range(2))
     close(probe.unpersist)
     if first == second:
@@ -220,13 +259,13 @@ def persisted(session: Any, frame: Any) -> Any:
 
 
 def close(*actions: Callable[[], object]) -> None:
-    """All of them, whatever fails: a cluster that is gone must not hide what it broke off."""
+    """Call all actions, whatever fails: a cluster that is gone must not hide an earlier error."""
     for action in actions:
         with suppress(Exception):
             action()
 
 
-_NOT_ONCE = (
+_LOST = (
     "The cluster did not hand over each person once: a clipped sum of its answer would not be "
     "private. Nothing was released."
 )
@@ -234,7 +273,7 @@ NOT_THERE = "The cluster does not find the ratings: give a path that its workers
 
 
 _SIGNS = {
-    re.escape(NOT_ONCE): _NOT_ONCE,
+    re.escape(LOST): _LOST,
     "No module named '(tacit|numba|numpy|scipy|polars|pyarrow)": (
         "A package is missing on the workers: install tacit-rec, the version of this machine, "
         "for the Python of every worker."
@@ -246,22 +285,27 @@ _SIGNS = {
     ),
     "OutOfMemory|out of memory": "A worker ran out of memory: give it more, or --tasks.",
 }
-"""In a message of the cluster, what goes wrong often, and what to say of it."""
+"""By a pattern in a message of the cluster, the sentence for what goes wrong often."""
 
 
 @contextmanager
-def answering() -> Iterator[None]:
-    """Errors of the cluster in a sentence, without what they say: it may hold a person's row. But
-    what is wrong with a row was said without it."""
+def described_errors() -> Iterator[None]:
+    """Turn errors of the cluster into a sentence of our own: theirs may hold a person's row.
+
+    Raises:
+        DataError: a row was refused; a worker wrote the reason without the row.
+        ClusterError: the cluster refused or failed.
+    """
     try:
         yield
     except Exception as error:
-        of_engine = type(error).__module__.split(".")[0]
-        if of_engine not in ("pyspark", "grpc"):
+        package = type(error).__module__.split(".")[0]
+        if package not in ("pyspark", "grpc"):
             raise
-        if refused := re.search(rf"{workers.REFUSED}([0-9a-f]+)\.", str(error)):
+        refused = re.search(rf"{workers.REFUSED}([0-9a-f]+)\.", str(error))
+        if refused is not None:
             raise DataError(**json.loads(bytes.fromhex(refused[1]))) from None
-        signs = (says for pattern, says in _SIGNS.items() if re.search(pattern, str(error)))
+        signs = (text for pattern, text in _SIGNS.items() if re.search(pattern, str(error)))
         raise ClusterError(
             f"The cluster refused or failed ({type(error).__name__}). "
             + next(signs, "Its own log says why; it is not repeated here, for it may hold ratings.")

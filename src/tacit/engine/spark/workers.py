@@ -1,4 +1,4 @@
-"""What a cluster's workers do with their part of the ratings: blocks of whole people, and sums.
+"""Work of a cluster's workers on their part of the ratings: blocks of whole people, and sums.
 
 Runs at    workers, which have this package, NumPy, Numba and Arrow, and see raw ratings.
 Sees       all rows of some people, the public catalogue, and what was released before.
@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Column, Ratings, RatingScale
-from tacit.data.stored import Block, Rows
+from tacit.data.stored_ratings import Block, Rows
 from tacit.data.tables import Role
 from tacit.data.tables.cleaning import arrow_of
 from tacit.errors import ClusterError, DataError
@@ -32,33 +32,54 @@ HASHES = 4096
 PIECE = 1 << 16
 """Cells of a table that travel together."""
 SEEN = -1
-"""The number of the piece that counts, for each hash, in how many tasks it was; and of blocks, how
-many people were there and how many the task began with."""
-BLOCK_ROWS = AT_ONCE = 1_000_000
+"""Number of the piece that counts, for each hash, in how many tasks it was; and of blocks, how many
+people were there and how many the task began with."""
+BLOCK_ROWS = 1_000_000
+"""Rows of a block of people."""
+AT_ONCE = 1_000_000
+"""Rows that are cleaned at once."""
 ROWS = "bucket int, rows binary"
 BLOCKS = "seen binary, offsets binary, items binary, values binary, people binary"
 PIECES = "piece long, cells binary"
-_FOLDED = 1 << 18  # reports counted at once
+_REPORTS_AT_ONCE = 1 << 18
 REFUSED = "tacit refuses "
-"""Before what is wrong with a row."""
+"""Begins the message about a row that is refused."""
 KINDS = {"large_string": "string", "int64": "bigint", "double": "double"}
 """Arrow's types of what is read, and Spark's."""
 
 
-def _cleaned(
+def _clean_rows(
     batches: Iterable[Any], used: Mapping[Role, str], scale: RatingScale | None
 ) -> Iterator[Any]:
-    """A task's rows, many at a time: an engine's batches may be small. What is wrong with one is
-    said in hexadecimal digits, which no engine writes in another way: no cell stands in that."""
-    for table in _many(batches):
+    """Clean a task's rows, many at a time: an engine's batches may be small.
+
+    Raises:
+        ClusterError: a row is refused. The reason is written in hexadecimal digits, which no engine
+            changes, and holds no cell of the row.
+    """
+    for table in _join_batches(batches):
         try:
             yield arrow_of(table, used, scale)
         except DataError as error:
-            said = json.dumps(vars(error)).encode().hex()
-            raise ClusterError(f"{REFUSED}{said}.") from None
+            reason = json.dumps(_arguments_of(error)).encode().hex()
+            raise ClusterError(f"{REFUSED}{reason}.") from None
 
 
-def _many(batches: Iterable[Any]) -> Iterator[Any]:
+def _arguments_of(error: DataError) -> dict[str, Any]:
+    """Arguments that make the same error again, which `sums.described_errors` does."""
+    return {
+        "what": error.what,
+        "path": error.path,
+        "row": error.row,
+        "column": error.column,
+        "found": error.found,
+        "expected": error.expected,
+        "fix": error.fix,
+    }
+
+
+def _join_batches(batches: Iterable[Any]) -> Iterator[Any]:
+    """Join small batches to tables of at least `AT_ONCE` rows, but for the last."""
     held, rows = [], 0
     for batch in batches:
         held.append(batch)
@@ -70,17 +91,17 @@ def _many(batches: Iterable[Any]) -> Iterator[Any]:
         yield pa.Table.from_batches(held)
 
 
-def read(
+def read_rows(
     batches: Iterable[Any], *, used: Mapping[Role, str], scale: RatingScale | None
 ) -> Iterator[Any]:
-    """A task's rows, cleaned."""
-    for table in _cleaned(batches, used, scale):
+    """Read a task's rows, cleaned."""
+    for table in _clean_rows(batches, used, scale):
         for part in table.to_batches():
-            columns = [_short(part.column(role)) for role in used]
+            columns = [_shorten_text(part.column(role)) for role in used]
             yield pa.RecordBatch.from_arrays(columns, names=[*used])
 
 
-def packed(
+def pack_rows(
     batches: Iterable[Any],
     *,
     used: Mapping[Role, str],
@@ -88,23 +109,32 @@ def packed(
     ids: Column,
     buckets: int,
 ) -> Iterator[Any]:
-    """The same, items by their numbers, for each bucket of people together: few large rows are
-    shuffled instead of many small ones."""
-    for table in _cleaned(batches, used, scale):
-        items = pa.array(numbers_in(flat(table["item"]), ids))
+    """Clean a task's rows, and pack those of each bucket of people together.
+
+    Items become their numbers. So few large rows are shuffled instead of many small ones.
+    """
+    for table in _clean_rows(batches, used, scale):
+        items = pa.array(item_numbers(flatten_column(table["item"]), ids))
         made = table.set_column(table.schema.get_field_index("item"), "item", items)
-        yield _by_bucket(made, hashes_of(flat(table["user"])), buckets)
+        yield _by_bucket(made, hashes_of(flatten_column(table["user"])), buckets)
 
 
-def packed_reports(
-    batches: Iterable[Any], *, ticket: tuple[int, int], buckets: int
-) -> Iterator[Any]:
-    """Reports, those of equal tickets in the same bucket. ticket: where it begins and ends."""
-    for table in _many(batches):
-        yield _by_bucket(table, hashes_of(pc.binary_slice(flat(table[0]), *ticket)), buckets)
+def pack_reports(batches: Iterable[Any], *, ticket: tuple[int, int], buckets: int) -> Iterator[Any]:
+    """Pack reports, those of equal tickets in the same bucket.
+
+    Args:
+        batches: Tables with one column of reports.
+        ticket: Where a report's ticket begins and ends.
+        buckets: How many buckets there are.
+    """
+    for table in _join_batches(batches):
+        yield _by_bucket(
+            table, hashes_of(pc.binary_slice(flatten_column(table[0]), *ticket)), buckets
+        )
 
 
 def _by_bucket(table: Any, hashes: NDArray[np.uint64], buckets: int) -> Any:
+    """Pack the rows of each bucket into one cell; a row's bucket is decided by its hash."""
     numbers = (marks(hashes) % buckets).astype(np.uint16)
     order = np.argsort(numbers, kind="stable")
     (rows,) = table.take(pa.array(order)).combine_chunks().to_batches()
@@ -117,6 +147,7 @@ def _by_bucket(table: Any, hashes: NDArray[np.uint64], buckets: int) -> Any:
 
 
 def _stream(rows: Any) -> bytes:
+    """Write one batch as an Arrow stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as stream:
         stream.write_batch(rows)
@@ -124,36 +155,41 @@ def _stream(rows: Any) -> bytes:
     return found
 
 
-def streamed(cells: Iterable[Any]) -> Any:
-    """The table whose parts these are."""
+def read_streams(cells: Iterable[Any]) -> Any:
+    """Read the table whose parts these are."""
     return pa.concat_tables([pa.ipc.open_stream(raw).read_all() for raw in cells])
 
 
-def _unpacked(batches: Iterable[Any]) -> Any:
-    """A task's rows; None if it has none."""
+def _unpack_rows(batches: Iterable[Any]) -> Any:
+    """Unpack a task's rows; None if it has none."""
     cells = [raw for batch in batches for raw in batch.column("rows").to_pylist()]
-    return streamed(cells) if cells else None
+    return read_streams(cells) if cells else None
 
 
-def prepared(batches: Iterable[Any], *, width: int, used: Mapping[Role, str]) -> Iterator[Any]:
-    """A task's rows as blocks of whole people, and their ids. Beside each, by hash: how many people
-    it has; and beside the first, which there are in the task, and how many."""
-    table = _unpacked(batches)
+def prepare_blocks(
+    batches: Iterable[Any], *, width: int, used: Mapping[Role, str]
+) -> Iterator[Any]:
+    """Make blocks of whole people from a task's rows, with their ids.
+
+    Each block is counted beside it: how many people it has by their hash. Beside the first stands
+    which hashes there are in the task, and how many people.
+    """
+    table = _unpack_rows(batches)
     if table is None:
         return
     rows, users = _rows(table, used)
     hashes = marks(hashes_of(users))
     whole = np.bincount(hashes, minlength=HASHES)
     seen, start = np.stack([whole > 0, whole, whole]).astype(np.int64), 0
-    for block in rows.block(width, ordered=False).parts(BLOCK_ROWS):
+    for block in rows.to_block(width, ordered=False).parts(BLOCK_ROWS):
         stop = start + len(block.offsets) - 1
         seen[1] = np.bincount(hashes[start:stop], minlength=HASHES)
-        cells = [part.tobytes() for part in vars(block).values()]
-        yield batch_of(BLOCKS, seen.tobytes(), *cells, ids_in(users[start:stop]))
+        cells = [block.offsets.tobytes(), block.items.tobytes(), block.values.tobytes()]
+        yield make_batch(BLOCKS, seen.tobytes(), *cells, pack_ids(users[start:stop]))
         seen[:], start = 0, stop
 
 
-def listed(
+def make_lists(
     batches: Iterable[Any],
     *,
     make: Callable[[Ratings], Any],
@@ -162,14 +198,14 @@ def listed(
     scale: RatingScale,
     used: Mapping[Role, str],
 ) -> Iterator[Any]:
-    """Lists of a task's people, as `make` gives them by numbers of people and items."""
-    table = _unpacked(batches)
+    """Make the lists of a task's people; `make` gives them by numbers of people and items."""
+    table = _unpack_rows(batches)
     if table is None:
         return
     rows, users = _rows(table, used)
-    users, named, start = _short(users), pa.array(of_lists.tolist()), 0
-    for block in rows.block(width, ordered=False).parts(BLOCK_ROWS):
-        found = make(block.ratings(width, scale))
+    users, named, start = _shorten_text(users), pa.array(of_lists.tolist()), 0
+    for block in rows.to_block(width, ordered=False).parts(BLOCK_ROWS):
+        found = make(block.to_ratings(width, scale))
         columns = {
             "user": users.take(pa.array(start + found.people)),
             "rank": pa.array(found.ranks.astype(np.int32)),
@@ -180,17 +216,17 @@ def listed(
         start += len(block.offsets) - 1
 
 
-def rated(block: Ratings) -> NDArray[np.int64]:
-    """How many ratings of items of the catalogue there are."""
+def count_ratings(block: Ratings) -> NDArray[np.int64]:
+    """Count the ratings of items of the catalogue."""
     return np.array([len(block)])
 
 
-def summed(
+def sum_blocks(
     batches: Iterable[Any], *, add: Callable[[Ratings], NDArray[Any]], to_ratings: ToRatings
 ) -> Iterator[Any]:
-    """A task's table in pieces; pieces of zeros stay away."""
+    """Sum a task's blocks, and give the table in pieces; pieces of zeros are left out."""
     seen, total = np.zeros(3 * HASHES, np.int64), None
-    for block, row in each_block(batches):
+    for block, row in read_blocks(batches):
         made = add(to_ratings(block))
         total = made if total is None else total + made
         seen += np.frombuffer(row["seen"].as_buffer(), np.int64)
@@ -199,8 +235,8 @@ def summed(
     yield from _pieces(total, seen)
 
 
-def each_block(batches: Iterable[Any]) -> Iterator[tuple[Block, dict[str, Any]]]:
-    """Each, and its row."""
+def read_blocks(batches: Iterable[Any]) -> Iterator[tuple[Block, dict[str, Any]]]:
+    """Read each block, and its row."""
     kinds = {"offsets": np.int64, "items": np.int32, "values": np.float64}
     for batch in batches:
         for at in range(batch.num_rows):
@@ -209,13 +245,17 @@ def each_block(batches: Iterable[Any]) -> Iterator[tuple[Block, dict[str, Any]]]
             yield Block(*parts), row
 
 
-def folded(
+def fold_reports_of_task(
     batches: Iterable[Any], *, ticket: tuple[int, int], fold: Callable[[list[bytes]], Any]
 ) -> Iterator[Any]:
-    """What `fold` makes of a task's reports, in pieces; those of equal tickets in the order of
-    their bytes, so that the same one counts if the task is done again."""
-    if (table := _unpacked(batches)) is not None:
-        reports = flat(table[0])
+    """Fold a task's reports, and give the table in pieces.
+
+    Reports of equal tickets are folded in the order of their bytes, so that the same one counts if
+    the task is done again.
+    """
+    table = _unpack_rows(batches)
+    if table is not None:
+        reports = flatten_column(table[0])
         del table
         hashes = hashes_of(pc.binary_slice(reports, *ticket))
         seen = np.zeros((3, HASHES), np.int64)
@@ -224,7 +264,10 @@ def folded(
         same = np.diff(hashes[order]) == 0
         several = np.append(same, False) | np.insert(same, 0, False)
         alone = order[~several]
-        parts = [alone[start : start + _FOLDED] for start in range(0, len(alone), _FOLDED)]
+        parts = [
+            alone[start : start + _REPORTS_AT_ONCE]
+            for start in range(0, len(alone), _REPORTS_AT_ONCE)
+        ]
         total = fold(sorted(reports.take(pa.array(order[several])).to_pylist()))
         for part in parts:
             total = total + fold(reports.take(pa.array(part)).to_pylist())
@@ -232,39 +275,45 @@ def folded(
 
 
 def _pieces(total: NDArray[Any], seen: NDArray[np.int64]) -> Iterator[Any]:
-    yield batch_of(PIECES, SEEN, seen.tobytes())
+    """Cut a table into pieces, after the one that counts what was seen."""
+    yield make_batch(PIECES, SEEN, seen.tobytes())
     cells = total.ravel()
     for number in range(math.ceil(len(cells) / PIECE)):
         piece = cells[number * PIECE : (number + 1) * PIECE]
         if piece.any():
-            yield batch_of(PIECES, number, piece.tobytes())
+            yield make_batch(PIECES, number, piece.tobytes())
 
 
-def merged(batches: Iterable[Any], *, kind: str) -> Iterator[Any]:
-    """Pieces of the same number added up."""
+def merge_pieces(batches: Iterable[Any], *, kind: str) -> Iterator[Any]:
+    """Add up the pieces of the same number."""
     found: dict[int, NDArray[Any]] = {}
     for batch in batches:
         for number, raw in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             cells = np.frombuffer(raw, np.int64 if number == SEEN else kind)
             found[number] = found[number] + cells if number in found else cells
     for number, cells in found.items():
-        yield batch_of(PIECES, number, cells.tobytes())
+        yield make_batch(PIECES, number, cells.tobytes())
 
 
 def versions(batches: Iterable[Any]) -> Iterator[Any]:
-    """What a worker has installed."""
+    """Report which version a worker has installed."""
     for _ in batches:
-        yield batch_of("tacit string", version("tacit-rec"))
+        yield make_batch("tacit string", version("tacit-rec"))
 
 
-def token(batches: Iterable[Any]) -> Iterator[Any]:
-    """Another text whenever it is made."""
+def make_token(batches: Iterable[Any]) -> Iterator[Any]:
+    """Make a text that is another one each time."""
     for _ in batches:
-        yield batch_of("token string", os.urandom(8).hex())
+        yield make_batch("token string", os.urandom(8).hex())
 
 
-def batch_of(schema: str, *values: Any) -> Any:
-    """One row."""
+def make_batch(schema: str, *values: Any) -> Any:
+    """Make a batch of one row.
+
+    Args:
+        schema: Names and kinds of the columns, as Spark writes them.
+        *values: One for each column.
+    """
     kinds = {"long": pa.int64(), "binary": pa.binary(), "string": pa.string()}
     fields = [part.split() for part in schema.split(", ")]
     columns = [
@@ -273,31 +322,32 @@ def batch_of(schema: str, *values: Any) -> Any:
     return pa.RecordBatch.from_arrays(columns, names=[name for name, _ in fields])
 
 
-def ids_in(users: Any) -> bytes:
+def pack_ids(users: Any) -> bytes:
+    """Pack a column of people's ids; `read_streams` reads them."""
     return _stream(pa.RecordBatch.from_arrays([users], ["id"]))
 
 
 def _rows(table: Any, used: Mapping[Role, str]) -> tuple[Rows, Any]:
-    """A task's rows, and the ids of its people."""
-    coded = flat(table["user"]).dictionary_encode()
+    """Number a task's people; give its rows, and the ids of its people."""
+    coded = flatten_column(table["user"]).dictionary_encode()
     people = coded.indices.to_numpy()
     values = table["rating"].to_numpy() if "rating" in used else np.ones(len(people))
     when = table["time"].to_numpy() if "time" in used else None
     return Rows(people, table["item"].to_numpy(), values, when), coded.dictionary
 
 
-def flat(column: Any) -> Any:
-    """One array, of text or bytes that may be long."""
+def flatten_column(column: Any) -> Any:
+    """Make one array of a column, of text or bytes that may be long."""
     wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
     return pa.concat_arrays(column.cast(wide.get(column.type, column.type)).chunks)
 
 
-def _short(column: Any) -> Any:
+def _shorten_text(column: Any) -> Any:
     return column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
 
 
-def numbers_in(items: Any, ids: Column) -> NDArray[np.int32]:
-    """Where each id stands in the catalogue, compared as they are written; -1: nowhere."""
+def item_numbers(items: Any, ids: Column) -> NDArray[np.int32]:
+    """Find each id's place in the catalogue, compared as they are written; -1: nowhere."""
     whole = ids.dtype != object and pa.types.is_integer(items.type)
     kind = pa.int64() if whole else pa.large_string()
     known = pa.array(ids if whole else [str(key) for key in ids.tolist()], kind)
@@ -306,25 +356,27 @@ def numbers_in(items: Any, ids: Column) -> NDArray[np.int32]:
 
 
 def hashes_of(keys: Any) -> NDArray[np.uint64]:
-    """64 bits of each integer, text or bytes of an Arrow array, the same on every machine. It only
-    decides the task of a row."""
+    """Hash each integer, text or bytes of an Arrow array to 64 bits, the same on every machine.
+
+    The hash only decides the task of a row.
+    """
     if pa.types.is_integer(keys.type):
-        return _mixed(keys.to_numpy().astype(np.uint64))
+        return _mix_bits(keys.to_numpy().astype(np.uint64))
     raw = keys.cast(pa.large_binary())
     _, places, cells = raw.buffers()
     ends = np.frombuffer(places, np.int64)[raw.offset : raw.offset + len(raw) + 1]
-    return _mixed(_of_bytes(ends, np.frombuffer(cells or b"", np.uint8)))
+    return _mix_bits(_hash_bytes(ends, np.frombuffer(cells or b"", np.uint8)))
 
 
 def marks(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Their highest bits, below HASHES."""
+    """Take the highest bits of hashes: numbers below HASHES."""
     found: NDArray[np.int64] = (hashes >> np.uint64(52)).astype(np.int64)
     return found
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator, unused-ignore]
-def _of_bytes(ends: Any, data: Any) -> Any:
-    """FNV-1a."""
+def _hash_bytes(ends: Any, data: Any) -> Any:
+    """Hash each slice data[ends[row] : ends[row + 1]] by FNV-1a."""
     found = np.empty(len(ends) - 1, np.uint64)
     for row in range(len(found)):
         word = np.uint64(0xCBF29CE484222325)
@@ -334,8 +386,8 @@ def _of_bytes(ends: Any, data: Any) -> Any:
     return found
 
 
-def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """As MurmurHash3 ends, so that all bits hang on all."""
+def _mix_bits(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Mix all bits with all others, by the last step of MurmurHash3."""
     for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
         words = (words ^ (words >> np.uint64(33))) * np.uint64(factor)
     return words

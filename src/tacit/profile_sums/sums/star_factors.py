@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings
-from tacit.data.stored import Given
+from tacit.data.stored_ratings import RatingsSource
 from tacit.engine.profile_kernels.star_factors import StarTable, add_star_factors
 from tacit.mechanisms.sums import SumRelease
 from tacit.profile_sums.people import total_over_ratings
@@ -64,7 +64,7 @@ def sum_star_factors(
 
 
 def release_star_factors(
-    ratings: Given, items: Ints, means: StarMeans, head: StarHead, noise: float
+    ratings: RatingsSource, items: Ints, means: StarMeans, head: StarHead, noise: float
 ) -> StarFactors:
     """Release the sum of stars times tastes, with tastes told by stars of the head.
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.ratings import Ratings
-from tacit.data.stored import Given
+from tacit.data.stored_ratings import RatingsSource
 from tacit.engine.profile_kernels.star_factors import StarRows
 from tacit.mechanisms.gram import GramRelease
 from tacit.profile_sums.people import PEOPLE_PER_BLOCK, total_over_ratings
@@ -96,7 +96,9 @@ def sum_star_heads(
     return mechanism.total(contributed_head_rows(rows, head, len(items), share))
 
 
-def release_star_head(ratings: Given, items: Ints, means: StarMeans, noise: float) -> StarHead:
+def release_star_head(
+    ratings: RatingsSource, items: Ints, means: StarMeans, noise: float
+) -> StarHead:
     """Release the Gram matrix of the head and make loadings from it.
 
     A factor counts where it stands out of the noise, and of the chance correlations of people.

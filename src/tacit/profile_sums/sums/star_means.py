@@ -56,7 +56,7 @@ _CAREFUL_PRIOR = _EffectPrior(item=0.02, feature=0.05)
 
 @dataclass(frozen=True, eq=False)
 class StarMeans:
-    """What is known of stars from released tables of means, in stars of five."""
+    """Means and effects that released tables of means show, in stars of five."""
 
     mean: float
     """Mean of people's means, from the middle of the scale."""

@@ -1,4 +1,4 @@
-"""In place of sums 2a, 2b and 3: products of the most popular items alone.
+"""Products of the most popular items alone, in place of sums 2a, 2b and 3.
 
 For data without metadata, or few or very many people.
 

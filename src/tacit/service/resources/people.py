@@ -1,49 +1,50 @@
-"""People: their keys, the ratings they gave, and how they are forgotten."""
+"""The keys of people and of visitors."""
 
 from __future__ import annotations
 
-import hashlib
 from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, Field
+from fastapi import APIRouter, Request
+from pydantic import Field
 
-from tacit.ledger import canonical
-from tacit.randomness import Source
-from tacit.service.access import Asking, Here, IdempotencyKey, Name, Operation, allow, named, own
-from tacit.service.idempotency import Kept, Reply, Step, refusal, reply, step
+from tacit.service.access import NAME_PATTERN, NOT_FOUND, CurrentService, allow
 from tacit.service.keys import Role
-from tacit.service.models import MOST, Feedback, ServedModel, feedback_state, forget_feedback
+from tacit.service.operations import Operation
 from tacit.service.problems import Problem
-from tacit.service.resources.models import PATTERN, ItemId, Stars, check_ratings
-from tacit.service.resources.privacy import Bound, bounds_of
+from tacit.service.schemas import AnswerModel, RequestModel
 
 router = APIRouter(route_class=Operation, tags=["people"])
 
-VISITOR = "visitor-"  # how the names of people begin who asked for a key themselves
+VISITOR_PREFIX = "visitor-"
+"""How the names of people begin who asked for a key themselves."""
 
 
-class Person(BaseModel, extra="forbid", strict=True):
+class Person(RequestModel):
+    """The person whose key is asked for."""
+
     name: Annotated[
         str,
         Field(
-            pattern=PATTERN,
+            pattern=NAME_PATTERN,
             description="A pseudonym: it stands in logs. Names that begin with 'visitor-' are "
             "those of visitors, and are refused.",
-            json_schema_extra={"not": {"pattern": f"^{VISITOR}"}},
+            json_schema_extra={"not": {"pattern": f"^{VISITOR_PREFIX}"}},
         ),
     ]
 
 
-class PersonKey(BaseModel):
-    """key: for  Authorization: Bearer KEY. The same for one name, as long as the service's secret
-    is; it is kept nowhere."""
+class PersonKey(AnswerModel):
+    """A person's key."""
 
     name: str
     key: str
+    """For the header  Authorization: Bearer KEY. It stays the same for one name, as long as the
+    service's secret does, and is stored nowhere."""
 
 
-class Visitor(BaseModel, extra="forbid", strict=True):
+class Visitor(RequestModel):
+    """A visitor, who asks for a key of their own."""
+
     token: Annotated[
         str,
         Field(
@@ -54,171 +55,20 @@ class Visitor(BaseModel, extra="forbid", strict=True):
 
 
 @router.post("/api/people", **allow(Role.OPERATOR))
-def person(service: Here, person: Person) -> PersonKey:
-    """The key of a person. It changes nothing: a key is made from the name and a secret."""
-    if person.name.startswith(VISITOR):
-        raise Problem(422, f"Names that begin with {VISITOR} are those of visitors.")
+def person(service: CurrentService, person: Person) -> PersonKey:
+    """Make the key of a person. It changes nothing: a key is made from the name and a secret."""
+    if person.name.startswith(VISITOR_PREFIX):
+        raise Problem(422, f"Names that begin with {VISITOR_PREFIX} are those of visitors.")
     return PersonKey(name=person.name, key=service.keys.person_key(person.name))
 
 
 @router.post("/api/visitors", **allow(Role.ANONYMOUS))
-def visitor(service: Here, request: Request, visitor: Visitor) -> PersonKey:
-    """A name and a key for a visitor: the same for the same token."""
+def visitor(service: CurrentService, request: Request, visitor: Visitor) -> PersonKey:
+    """Make a name and a key for a visitor, which stay the same for one token."""
     if not service.settings.visitors:
-        raise Problem(404, "There is nothing at this address.")
-    name = VISITOR + service.keys.digest("visitor", visitor.token.encode()).hex()[:40]
-    service.newcomers.admit(request.client.host if request.client else "", name)
+        raise Problem(404, NOT_FOUND)
+    digest = service.keys.digest("visitor", visitor.token.encode()).hex()
+    name = VISITOR_PREFIX + digest[:40]
+    address = request.client.host if request.client else ""
+    service.visitors.admit(address, name)
     return PersonKey(name=name, key=service.keys.person_key(name))
-
-
-feedback_router = APIRouter(route_class=Operation, tags=["feedback"])
-
-
-class Rating(BaseModel, extra="forbid", strict=True):
-    """stars: null takes a rating back."""
-
-    model: Annotated[str, Field(pattern=PATTERN)]
-    item: ItemId
-    stars: Stars | None
-
-
-class Done(BaseModel):
-    """The same whatever was kept before: answers are stored, and forgetting must reach all."""
-
-    done: bool
-
-
-class KeptRating(BaseModel):
-    """title: null where the item has none, or is not served any more."""
-
-    model: str
-    item_id: str
-    title: str | None
-    stars: float
-
-
-class KeptRatings(BaseModel):
-    """most: how many ratings of one person are kept."""
-
-    ratings: list[KeptRating]
-    most: int
-
-
-@feedback_router.post("/api/feedback", response_model=Done, **allow(Role.SUBJECT))
-async def rate(service: Here, caller: Asking, key: IdempotencyKey, rating: Rating) -> Response:
-    """Keep one rating of one's own, change it, or take it back."""
-    served = named(service, ServedModel, rating.model)
-    if rating.stars is not None:
-        check_ratings(served, {rating.item: rating.stars})
-
-    def take(source: Source, state: bytes | None) -> tuple[Reply, bytes | None]:
-        before = Feedback.decode(state)
-        if rating.stars is None:
-            after: Feedback | None = before.taken_back(rating.model, rating.item)
-        else:
-            after = before.rated(rating.model, rating.item, rating.stars)
-        if after is None:
-            full = f"At most {MOST} ratings of one person are kept. Take one back first."
-            return refusal(409, full), None
-        return reply({"done": True}), after.encode(source)
-
-    asked = (service, caller, "feedback", key, canonical(rating.model_dump()))
-    return await step(*asked, state=feedback_state(caller.name), take=take)
-
-
-@feedback_router.get("/api/feedback", **allow(Role.SUBJECT))
-def kept(service: Here, caller: Asking) -> KeptRatings:
-    """Everything that the service keeps of what one rated."""
-    models = service.deployment.all(ServedModel)
-    return KeptRatings(
-        ratings=[
-            KeptRating(
-                model=model,
-                item_id=item,
-                title=models[model].title(item) if model in models else None,
-                stars=stars,
-            )
-            for model, ratings in sorted(Feedback.of_user(service, caller.name).of.items())
-            for item, stars in sorted(ratings.items())
-        ],
-        most=MOST,
-    )
-
-
-@feedback_router.delete("/api/feedback", name="forget", response_model=Done, **allow(Role.SUBJECT))
-async def forget_ratings(service: Here, caller: Asking, key: IdempotencyKey) -> Response:
-    """Forget all ratings that one gave; `DELETE /api/users/{user}` forgets everything else too."""
-    ratings = forget_feedback(caller.name)
-    asked = (service, caller, "forget feedback", key, b"all")
-    return await step(*asked, state=ratings.state, take=_without(ratings))
-
-
-users_router = APIRouter(route_class=Operation, tags=["users"])
-
-OPERATION = "forget a person"
-
-STAYS = (
-    (
-        "your pseudonym, in the log of what was spent, because budgets are for life: with the name "
-        "of each operation, its cost and SHA-256 hashes, and nothing that you said"
-    ),
-    "answers that were stored, so that a request that is repeated is answered with the same bytes",
-    "what was spent of budgets: nothing is ever refunded",
-)
-COPIES = (
-    "copies of the database that its operator made before now, and pages of its file that were not "
-    "written over yet: they hold what was kept until they remove them"
-)
-
-
-class Receipt(BaseModel):
-    """The same whether there was anything of theirs or not, so that it may be kept for ever."""
-
-    user: str
-    gone: list[str]
-    cannot_be_recalled: list[str]
-    bounded_by: list[Bound]
-    kept: list[str]
-
-
-@users_router.delete(
-    "/api/users/{user}", response_model=Receipt, **allow(Role.SUBJECT, Role.OPERATOR)
-)
-async def forget(service: Here, caller: Asking, user: Name, key: IdempotencyKey) -> Response:
-    """Forget a person: everything of theirs that is kept. Their key still works, and finds nothing.
-
-    Every part is taken out in a transaction of its own. If one fails, the same request again goes
-    on where it stopped; the receipt comes last.
-    """
-    own(caller, user)
-    asked = service, caller
-    payload = canonical({"user": user})
-    # First of all: a key that was used for another person is refused before anything is gone.
-    begun = f"{OPERATION}: begun"
-    await step(*asked, begun, key, payload, take=lambda *_: (reply({}), None), apart=True)
-    served = service.deployment.served.values()
-    keeping = [thing for thing in served if hasattr(thing, "forget")]
-    parts = [forget_feedback(user), *(part for one in keeping for part in one.forget(user))]
-    for part in parts:  # once for this key: a late retry must not take out what they gave since
-        which = hashlib.sha256(part.state.encode()).hexdigest()[:16]
-        await step(
-            *(*asked, f"{OPERATION}: {which}", key),
-            canonical({"user": user, "state": part.state}),
-            state=part.state,
-            take=_without(part),
-            apart=True,
-        )
-    gone = [str(thing.released()) for thing in served if hasattr(thing, "released")]
-    receipt = Receipt(
-        user=user,
-        gone=list(dict.fromkeys(part.what for part in parts)),
-        cannot_be_recalled=[*gone, COPIES],
-        bounded_by=list(bounds_of(service.deployment)),
-        kept=list(STAYS),
-    )
-    answer = reply(receipt.model_dump()), None
-    return await step(*asked, OPERATION, key, payload, take=lambda *_: answer, apart=True)
-
-
-def _without(part: Kept) -> Step:
-    return lambda source, state: (reply({"done": True}), part.without(source, state))

@@ -8,7 +8,7 @@ from tacit.auditing.audits import audit_claim
 from tacit.auditing.bugs import examine
 from tacit.auditing.replays import replays
 from tacit.designs.private.audit.bench import LINES, WORLDS
-from tacit.profile_sums.audit.planted import BUGS
+from tacit.profile_sums.audit.planted_bugs import BUGS
 from tacit.profile_sums.audit.worlds import (
     PERSONS,
     answer_sampler,

@@ -13,9 +13,9 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from tacit.designs.standard_scheme.experiment import entries_at
+from tacit.designs.standard_scheme.experiment.setup import read_entries
 from tacit.designs.standard_scheme.training import estimates
-from tacit.designs.standard_scheme.training.people import collect
+from tacit.designs.standard_scheme.training.people import sum_statistics
 
 PEOPLE_PER_STRATUM, MOST_STRATA, PARTS = 50, 8, 8
 ITEMS_PER_PRIOR = 400
@@ -71,7 +71,7 @@ def _posterior_shares(counts, people):
 
 def _offsets(levels, labels):
     parts = np.random.default_rng(0).integers(0, PARTS, len(labels))
-    statistics = collect(levels, labels, parts, n_values=2, n_levels=5, n_parts=PARTS)
+    statistics = sum_statistics(levels, labels, parts, n_values=2, n_levels=5, n_parts=PARTS)
     return estimates.estimate_offsets(statistics)
 
 
@@ -132,7 +132,7 @@ def vanished(letters, log_keep):
     events, scores = np.zeros(people, dtype=np.int64), np.zeros(people)
     for before, after in pairwise(letters):
         rows = np.repeat(np.arange(people), np.diff(before.indptr))
-        gone = entries_at(after, rows, before.indices) != before.data
+        gone = read_entries(after, rows, before.indices) != before.data
         events += np.bincount(rows[gone], minlength=people)
         signs = np.sign(log_keep[before.indices[gone]])
         scores -= np.bincount(rows[gone], signs, minlength=people)

@@ -13,10 +13,10 @@ import rule_of_strata as old
 
 from tacit.auditing.attacks import Panel, Public, Releases, simultaneous, stacked
 from tacit.data import load
-from tacit.designs.standard_scheme.experiment import at_entries, order_of
+from tacit.designs.standard_scheme.experiment.evaluation import evaluate_hiding
 from tacit.designs.standard_scheme.experiment.fold import KnownCount
-from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding
-from tacit.designs.standard_scheme.training.people import consenting
+from tacit.designs.standard_scheme.experiment.setup import match_entries, rating_order
+from tacit.designs.standard_scheme.training.people import find_consenting_people
 
 pytestmark = [
     pytest.mark.long,
@@ -33,10 +33,10 @@ def ratings():
 @pytest.fixture(scope="module")
 def crowd(ratings):
     """(levels, labels, order of rating, folds) of everybody."""
-    people, numbers = consenting(ratings, ["gender"])
+    people, numbers = find_consenting_people(ratings, ["gender"])
     labels = people.labels[:, 0]
     fold_of = np.random.default_rng(0).permutation(len(labels)) % FOLDS
-    return people.levels, labels, order_of(ratings, 0)[numbers], fold_of
+    return people.levels, labels, rating_order(ratings, 0)[numbers], fold_of
 
 
 def watched(crowd, fold):
@@ -77,7 +77,7 @@ def moments(letters, order, tables, labels):
         at = tables.bounds[labels, stratum]
         late = after.copy()
         rows = np.repeat(np.arange(len(labels)), np.diff(after.indptr))
-        late.data = np.where(at_entries(after, order).data < at[rows], after.data, np.nan)
+        late.data = np.where(match_entries(after, order).data < at[rows], after.data, np.nan)
         events = old.vanished([before, after], np.zeros(before.shape[1]))[0]
         events = events + came_late(late, before)
         speaks = [np.isin(at, tables.bounds[value]).astype(int) for value in (0, 1)]

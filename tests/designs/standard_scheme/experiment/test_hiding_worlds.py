@@ -10,7 +10,7 @@ from tacit.auditing.attacks import FULL, Panel, Public, Releases, pooled_ranks, 
 from tacit.designs.standard_scheme.disclosure import CAP, RELEASES
 from tacit.designs.standard_scheme.experiment.fold import KnownCount
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.population import over_epochs
+from tacit.designs.standard_scheme.training.population import simulate_epochs
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.randomness import replay, simulation
 
@@ -44,7 +44,7 @@ def crowd():
     """(seen with epochs, labels, tables, rated counts, folds)."""
     levels, labels, tables, epochs = world(11)
     with simulation():
-        released, decided = over_epochs(
+        released, decided = simulate_epochs(
             levels,
             labels[:, None],
             {epoch: [tables] for epoch in range(EPOCHS)},

@@ -57,7 +57,8 @@ def test_samples_follow_the_chances():
 def test_strong_person_refutes_the_selection(people):
     """Enumerated from whole fits, the loss is that of the formulas: 0.86 and 8.11 of 0.4."""
     tables = strong_among_mild(people)
-    settings = {"significance": 0, "k": 1, "epsilon": math.inf, "epsilon_prime": 0.8}
+    budgets = {"epsilon": math.inf, "epsilon_prime": 0.8}
+    settings = {"significance": 0, "k": 1, "pnsa": "positive"} | budgets
     drawer, one = xmap_draws.Drawer(settings, 0), (xmap_draws.place(tables, "one"),)
     chances = [
         {each.result: each.chance for each in drawer.every_execution(table)}[one]

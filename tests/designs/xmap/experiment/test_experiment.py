@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from tacit import XMap
 from tacit.data.domains import cross_domain_split, items_in, with_domains
 from tacit.data.ratings import Ratings
 from tacit.data.synthetic import generate
@@ -20,7 +23,7 @@ from tacit.designs.xmap.experiment.judging import (
 )
 from tacit.errors import ConfigError, DataError
 from tacit.recommenders.base import ItemRecommender
-from tacit.terminal import plain
+from tacit.terminal import to_json_types
 
 CHEAP = ("item-average", "popularity", "mf")
 
@@ -172,7 +175,7 @@ def test_rows_are_the_machine_output(table):
         *("method", "variant", "epsilon", "delta", "k", "seed", "mae", "ndcg_at_10", "n_test"),
         *("overlap", "profile_size"),
     }
-    result = json.loads(json.dumps(plain(table.to_dict()), allow_nan=False))
+    result = json.loads(json.dumps(to_json_types(table.to_dict()), allow_nan=False))
     assert all(promised <= set(row) for row in result["rows"])
     assert {row["epsilon"] for row in result["rows"]} == {None}  # infinite: no privacy
 
@@ -343,6 +346,38 @@ def test_alpha_moves_the_papers_item_based_methods_alone(ratings):
     errors = {row["alpha"]: row["mae"] for row in table.rows if row["method"] == "nx-map-ib"}
     assert (found.method, found.against, found.alpha) == ("nx-map-ib", "nx-map-ib", 0.5)
     assert found.difference == pytest.approx(errors[0.5] - errors[0.0])
+
+
+def test_alpha_is_in_the_figure(ratings):
+    """The error of a row with an alpha is that of an XMap fitted with it, on the same split;
+    without the alpha it is another."""
+    moments = np.random.default_rng(2).permutation(len(ratings)).astype(np.int64)
+    timed = replace(ratings, timestamps=moments)
+    table = evaluate_cross_domain(
+        timed, "books", "films", methods=("nx-map-ib",), ks=(5,), alphas=(0.0, 0.5), seeds=1,
+        workers=1,
+    )  # fmt: skip
+    split = split_of(timed)
+    for row in table.rows:
+        settings = {"variant": "published", "epsilon": math.inf, "k": 5, "alpha": row["alpha"]}
+        fitted = XMap(source="books", target="films", **settings).fit(split.train)
+        assert judge_target(fitted, split, is_target(timed), stars=True).mae == row["mae"]
+    first, second = (row["mae"] for row in table.rows)
+    assert abs(first - second) > 1e-3
+
+
+def test_readings_of_pnsa_are_judged_beside_each_other(ratings):
+    """Each under its name, at the paper's budgets, and each compared with the baseline."""
+    readings = ("printed", "counted", "positive")
+    table = evaluate_cross_domain(
+        ratings, "books", "films", methods=("x-map-ib", "item-average"), variants=("published",),
+        readings=readings, ks=(5,), seeds=1, workers=1,
+    )  # fmt: skip
+    rows = {row["pnsa"]: row for row in table.rows}
+    assert set(rows) == {*readings, None}
+    assert all(rows[name]["epsilon_prime"] == 0.8 for name in readings)
+    compared = [each.pnsa for each in table.comparisons if each.measure == "mae"]
+    assert compared == list(readings)
 
 
 def test_a_meta_path_joins_items_that_nobody_rated_together():

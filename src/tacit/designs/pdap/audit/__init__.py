@@ -37,9 +37,9 @@ from tacit.designs.pdap.local import Context, ContextSetting, Device, Report
 from tacit.designs.pdap.messages import Forward
 from tacit.designs.pdap.policy import Choice, Policy
 from tacit.designs.pdap.trust import TrustSettings
+from tacit.designs.pdap.unanswered import Unanswered
 from tacit.designs.pdap.vendor import Vendor
 from tacit.randomness import Source, secure
-from tacit.recommenders.base import Unanswered
 
 EPSILON = 1.0
 LEFT, RIGHT = np.array([0.1]), np.array([0.9])

@@ -18,7 +18,7 @@ from tacit.designs.pdap.experiment.run import simulate
 from tacit.designs.pdap.experiment.summary import regret_over_time, summaries
 from tacit.designs.pdap.experiment.world import World
 from tacit.errors import ConfigError
-from tacit.evaluation import REPORT, WORKERS, Result, made_with
+from tacit.evaluation import REPORT, WORKERS, Result, describe_run
 from tacit.evaluation.runner import Runner
 
 PACKAGES = ("tacit-rec", "numpy", "scipy", "opendp")
@@ -125,7 +125,7 @@ def _manifest(settings: SimulateSettings) -> dict[str, Any]:
     }
     del stated["report"], stated["workers"]  # no result depends on them
     data = {"generated": "clicks of tacit.data.clicks"}
-    return made_with("tacit simulate pdap", stated, PACKAGES) | {"data": data}
+    return describe_run("tacit simulate pdap", stated, PACKAGES) | {"data": data}
 
 
 SIMULATE = Command(SimulateSettings, _simulate)

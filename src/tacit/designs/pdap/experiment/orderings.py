@@ -10,7 +10,7 @@ from typing import Literal
 
 from tacit.designs.pdap.experiment.run import Protocol, Row
 from tacit.designs.pdap.experiment.summary import Column, last_training, tests
-from tacit.evaluation import Interval, grouped, mean_interval
+from tacit.evaluation import Interval, group_by, mean_interval
 
 ORDERINGS: tuple[tuple[str, str], ...] = (
     ("dap", "cap"),
@@ -50,7 +50,7 @@ def orderings(rows: Sequence[Row]) -> list[Ordering]:
     """Compare the policies that were run, by each protocol and size of a test."""
     compared = []
     ended = [*last_training(rows), *tests(rows)]
-    for (protocol, test), some in grouped(ended, lambda row: (row.protocol, row.test)).items():
+    for (protocol, test), some in group_by(ended, lambda row: (row.protocol, row.test)).items():
         compared += _orderings_of_one(some, protocol, test)
     return compared
 

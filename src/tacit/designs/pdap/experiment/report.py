@@ -20,8 +20,9 @@ from tacit.designs.pdap.experiment.run import Protocol, Row
 from tacit.designs.pdap.experiment.summary import Column, RegretPoint, SummaryRow, columns_of
 from tacit.designs.pdap.experiment.world import World
 from tacit.designs.pdap.regret_bounds import regret_bound
-from tacit.evaluation import Interval, Table, Verdict, grouped, mean_interval
-from tacit.evaluation.page import Cell, Figure, Line, Mark, Page, Section, interval
+from tacit.evaluation import Interval, Table, Verdict, group_by, mean_interval
+from tacit.evaluation.lines import Line
+from tacit.evaluation.page import Cell, Figure, Mark, Page, Section, interval_cell
 
 DAP = ("dap", math.inf)
 TABLE_POINTS = 6
@@ -133,10 +134,10 @@ def standings(rows: Sequence[SummaryRow], protocol: Protocol) -> Table:
 
     def accuracy(row: SummaryRow) -> object:
         value = Interval(row.accuracy, row.low, row.high)
-        return interval(value, ".2%", ends=row.seeds > 1)
+        return interval_cell(value, ".2%", ends=row.seeds > 1)
 
     def regret(row: SummaryRow) -> object:
-        return interval(row.average_regret, ".4f", ends=row.seeds > 1)
+        return interval_cell(row.average_regret, ".4f", ends=row.seeds > 1)
 
     def paper(row: SummaryRow) -> object:
         figures = accuracy_beside(row.policy, row.epsilon, row.test)
@@ -161,7 +162,7 @@ def standings(rows: Sequence[SummaryRow], protocol: Protocol) -> Table:
         title = f"After {shown[0].arrivals:,} visits of each vendor" if shown else title
     else:
         del columns["ε spent per visit"]
-    return Table.of(title, columns, shown)
+    return Table.from_rows(title, columns, shown)
 
 
 def regret_table(points: Sequence[RegretPoint]) -> Table:
@@ -170,7 +171,7 @@ def regret_table(points: Sequence[RegretPoint]) -> Table:
     step = math.ceil(len(visits) / TABLE_POINTS)
     chosen = visits[::-1][::step][::-1]
     rows = []
-    for column, some in grouped(points, lambda point: (point.policy, point.epsilon)).items():
+    for column, some in group_by(points, lambda point: (point.policy, point.epsilon)).items():
         at = {point.arrivals: point.average_regret for point in some}
         rows.append([named(column), *(f"{at[number]:.4f}" for number in chosen)])
     heads = ["average regret", *(f"{number:,}" for number in chosen)]
@@ -186,7 +187,7 @@ def claim_table(claims: Sequence[Claim]) -> Table:
         return f"{claim.most:g} or less"
 
     def measured(claim: Claim) -> object:
-        return interval(claim.measured, ".4f", ends=math.isfinite(claim.measured.low))
+        return interval_cell(claim.measured, ".4f", ends=math.isfinite(claim.measured.low))
 
     tones = {"holds": "better", "does not hold": "worse"}
     columns: dict[str, Callable[[Claim], object]] = {
@@ -197,7 +198,7 @@ def claim_table(claims: Sequence[Claim]) -> Table:
         "here": measured,
         "": lambda claim: Cell(claim.verdict, tone=tones.get(claim.verdict, "")),
     }
-    return Table.of("What the paper says of regret", columns, claims)
+    return Table.from_rows("What the paper says of regret", columns, claims)
 
 
 def ordering_table(compared: Sequence[Ordering]) -> Table:
@@ -206,7 +207,7 @@ def ordering_table(compared: Sequence[Ordering]) -> Table:
     def points(ordering: Ordering) -> object:
         mean, low, high = ordering.difference
         several = math.isfinite(low)
-        return interval(Interval(100 * mean, 100 * low, 100 * high), "+.2f", ends=several)
+        return interval_cell(Interval(100 * mean, 100 * low, 100 * high), "+.2f", ends=several)
 
     tones = {"holds": "better", "the reverse": "worse"}
     columns: dict[str, Callable[[Ordering], object]] = {
@@ -217,7 +218,7 @@ def ordering_table(compared: Sequence[Ordering]) -> Table:
         "difference, percentage points": points,
         "here": lambda one: Cell(one.verdict, tone=tones.get(one.verdict, "")),
     }
-    return Table.of("The paper's orderings", columns, compared)
+    return Table.from_rows("The paper's orderings", columns, compared)
 
 
 def bound_table(bounds: Sequence[Bound]) -> Table:
@@ -237,7 +238,7 @@ def bound_table(bounds: Sequence[Bound]) -> Table:
         "measured": lambda bound: f"{bound.measured:.4g}",
         "": lambda bound: Cell(bound.verdict, tone=tones.get(bound.verdict, "")),
     }
-    return Table.of("The paper's bounds on regret, of one vendor", columns, bounds)
+    return Table.from_rows("The paper's bounds on regret, of one vendor", columns, bounds)
 
 
 def _spent(row: SummaryRow) -> object:
@@ -293,7 +294,7 @@ def _lines(
     for column in shown:
         ours = [row for row in rows if (row.policy, row.epsilon) == column]
         means: dict[float | None, Interval | None] = {}
-        for number, some in grouped(ours, place).items():
+        for number, some in group_by(ours, place).items():
             means[float(number)] = mean_interval([value(row) for row in some])
         lines.append(Line(named(column), *_stroke(columns.index(column)), means))
     return lines

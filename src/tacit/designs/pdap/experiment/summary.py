@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tacit.designs.pdap.experiment.run import Protocol, Row
-from tacit.evaluation import Interval, grouped, mean_interval
+from tacit.evaluation import Interval, group_by, mean_interval
 
 Column = tuple[str, float]
 """A policy, and its epsilon: inf for those without."""
@@ -78,7 +78,7 @@ def tests(rows: Iterable[Row]) -> list[Row]:
 def summaries(rows: Sequence[Row]) -> list[SummaryRow]:
     """The end of the training, and each test, of each policy."""
     ended = [*last_training(rows), *tests(rows)]
-    groups = grouped(ended, lambda row: (row.policy, row.epsilon, row.protocol, row.test))
+    groups = group_by(ended, lambda row: (row.policy, row.epsilon, row.protocol, row.test))
     return [_summary(runs) for runs in groups.values()]
 
 
@@ -86,7 +86,7 @@ def regret_over_time(rows: Sequence[Row]) -> list[RegretPoint]:
     """Average regret at each checkpoint of the training."""
     training = [row for row in rows if row.protocol == "cumulative"]
     points = []
-    groups = grouped(training, lambda row: (row.policy, row.epsilon, row.arrivals))
+    groups = group_by(training, lambda row: (row.policy, row.epsilon, row.arrivals))
     for (policy, epsilon, arrivals), runs in groups.items():
         regret = mean_interval([run.average_regret for run in runs])
         points.append(RegretPoint(policy, epsilon, arrivals, *regret))

@@ -25,10 +25,11 @@ from tacit.ledger import Balance, Cap, Charge, Holder
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
 from tacit.service import idempotency
-from tacit.service.deployment import Section, Service
-from tacit.service.idempotency import Reply, Step, refusal, state_named
-from tacit.service.keys import Caller, Role, add_key, make_private
-from tacit.service.settings import FILE
+from tacit.service.idempotency import Reply, Transition, refusal, thing_state_name
+from tacit.service.keys import Caller, Role, add_key, create_private_file
+from tacit.service.served_things import Section, ServedThing
+from tacit.service.service import Service
+from tacit.service.setting_tables import TOML
 
 NAMES = ("cinema", "arthouse")
 VIDEOS, FEATURES, TENANT = 8, 2, "demo"
@@ -57,7 +58,7 @@ def make_two(
     for own, other in ((0, 1), (1, 0)):
         name, peer, folder = NAMES[own], NAMES[other], folders[own]
         given = add_key(folders[other] / _KEYS, name, Role.VENDOR, TENANT)
-        make_private(folder / "neighbour.key", given.encode())
+        create_private_file(folder / "neighbour.key", given.encode())
         neighbour = {
             "url": f"{addresses[other]}/api/vendors/{peer}",
             "public_key": public[other],
@@ -65,7 +66,7 @@ def make_two(
         }
         text = f'tenant = "{TENANT}"\n' + _section(name, videos, key="vendor.pem", **settings)
         text += _table(f"vendors.{name}.peers.{peer}", neighbour)
-        write_whole(folder / FILE, text.encode())
+        write_whole(folder / TOML, text.encode())
         keys.append({"operator": add_key(folder / _KEYS, "operator", Role.OPERATOR, TENANT)})
     return keys[0], keys[1]
 
@@ -85,7 +86,7 @@ OTHERS = "This vendor's settings are others than those it learned with: tell the
 
 
 @dataclass(frozen=True)
-class ServedVendor:
+class ServedVendor(ServedThing):
     """One [vendors.NAME]. reach: only with neighbours."""
 
     SETTINGS: ClassVar = VendorSettings
@@ -104,10 +105,10 @@ class ServedVendor:
         settings = VendorSettings.read(section)
         neighbours = {name: Neighbour.from_section(name, one) for name, one in tables.items()}
         if section.name in neighbours:
-            raise ConfigError(f"{FILE}: {section.name} is no neighbour of its own.")
+            raise ConfigError(f"{TOML}: {section.name} is no neighbour of its own.")
         reach = None
         if neighbours:
-            calls = Calls(section.name, read_private_key(section.file("key")))
+            calls = Calls(section.name, read_private_key(section.file_path("key")))
             reach = Reach(calls, tuple(neighbours.values()))
         settings.joint.noise.draw((1,))  # loads what draws noise: not while others wait
         cache = StateCache(settings)
@@ -115,13 +116,13 @@ class ServedVendor:
 
     @property
     def state(self) -> str:
-        return state_named("vendors", self.tenant, self.name)
+        return thing_state_name("vendors", self.tenant, self.name)
 
     def budgets(self) -> tuple[tuple[Holder, Cap], ...]:
         """None of a data set: every person has their own."""
         return ()
 
-    def check_opened(self, balances: Iterable[Balance]) -> None:
+    def check_balances(self, balances: Iterable[Balance]) -> None:
         """ConfigError where a person's budget is larger than the cards say: a cap is for life."""
         prefix = f"vendors/{self.name}/"
         for balance in balances:
@@ -129,11 +130,11 @@ class ServedVendor:
             ours = holder.tenant == self.tenant and holder.name.startswith(prefix)
             if ours and balance.cap.amount > self.settings.cap.amount:
                 raise ConfigError(
-                    f"{FILE}: {self.name}.lifetime was larger when people's budgets were opened, "
+                    f"{TOML}: {self.name}.lifetime was larger when people's budgets were opened, "
                     "and a budget is for life. Put it back, or take another name for the vendor."
                 )
 
-    def check_kept(self, kept: Callable[[str], bytes | None]) -> None:
+    def check_stored_states(self, kept: Callable[[str], bytes | None]) -> None:
         """ConfigError where its state was kept under other settings, or cannot be gone on from."""
         if (state := kept(self.state)) is None:
             return
@@ -149,20 +150,20 @@ class ServedVendor:
                 VendorState.decode(state, self.settings.vendor(), self.settings.lasting)
         except (TypeError, ValueError, LookupError, struct.error):
             raise ConfigError(
-                f"{FILE}: vendors.{self.name} cannot be gone on from: what was kept of it is "
+                f"{TOML}: vendors.{self.name} cannot be gone on from: what was kept of it is "
                 f"{wrong}. Take another name for the vendor."
             ) from None
         if others:
             raise ConfigError(
-                f"{FILE}: vendors.{self.name} learned with other settings ({', '.join(others)}), "
+                f"{TOML}: vendors.{self.name} learned with other settings ({', '.join(others)}), "
                 "and what was promised to its visitors is for all that it learned. Put them back, "
                 "or take another name for the vendor, where everybody has a budget of its own."
             )
 
-    def holders(self, user: str) -> tuple[Holder]:
+    def personal_holders(self, user: str) -> tuple[Holder]:
         return (Holder.subject(self.tenant, f"vendors/{self.name}/{user}"),)
 
-    def released(self) -> str:
+    def describe_releases(self) -> str:
         """What cannot be taken back."""
         s = self.settings
         sent = f"; contexts that neighbours got at random, each at epsilon {s.forward_epsilon:g}"
@@ -175,7 +176,7 @@ class ServedVendor:
 
     def charges(self, user: str, *, asks: bool) -> list[Charge]:
         """What a visit is charged; a first one opens a budget. asks: neighbours are up."""
-        cost, (holder,) = self.settings.costs[asks], self.holders(user)
+        cost, (holder,) = self.settings.costs[asks], self.personal_holders(user)
         return [Charge(holder, cost, opens=self.settings.cap)]
 
     async def step(
@@ -190,8 +191,8 @@ class ServedVendor:
     ) -> Response:
         """One transaction over its state, once for each key. more: as of `idempotency.step`."""
         named, taken = self.name.encode() + b"\x00" + payload, self.cache.step(take)
-        return await idempotency.step(
-            service, caller, operation, key, named, state=self.state, take=taken, **more
+        return await idempotency.answer_once(
+            service, caller, operation, key, named, state=self.state, transition=taken, **more
         )
 
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -234,7 +235,7 @@ class StateCache:
         self._made = settings.vendor()
         """For the first of all states, and what becomes a kept one: before anybody waits."""
 
-    def step(self, take: Callable[[VendorState], Reply]) -> Step:
+    def step(self, take: Callable[[VendorState], Reply]) -> Transition:
         """For `idempotency.step`: what `take` does with the state, and the state after it."""
 
         def run(_: Source, stored: bytes | None) -> tuple[Reply, bytes | None]:

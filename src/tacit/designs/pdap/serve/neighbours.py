@@ -31,9 +31,9 @@ from tacit.designs.pdap.messages import LARGEST, Forward
 from tacit.designs.pdap.serve import signatures
 from tacit.designs.pdap.serve.signatures import NotSigned, audience_of
 from tacit.errors import ConfigError
-from tacit.service.deployment import Section
-from tacit.service.keys import NAME, read_private
-from tacit.service.settings import FILE, setting
+from tacit.service.keys import NAME, read_private_file
+from tacit.service.served_things import Section
+from tacit.service.setting_tables import TOML, setting
 
 _PATH = re.compile(rf"/api/vendors/{NAME.pattern}")
 _API_KEY = re.compile(rb"[!-~]{1,256}")
@@ -67,18 +67,18 @@ class Neighbour:
     def from_section(cls, name: str, section: Section) -> Self:
         """ConfigError for an address that is not https, or is not one of a vendor."""
         if not NAME.fullmatch(name):
-            raise ConfigError(f"{FILE}: a name in [vendors.NAME.peers.NAME] is of a-z, 0-9, _, -.")
-        given = section.read(PeerLines)
+            raise ConfigError(f"{TOML}: a name in [vendors.NAME.peers.NAME] is of a-z, 0-9, _, -.")
+        given = section.read_settings(PeerLines)
         parts = urlsplit(url := given.url)
         safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _HERE)
         plain = not (parts.query or parts.fragment or parts.username or parts.password)
         if not (safe and plain and parts.hostname and _PATH.fullmatch(parts.path)):
             raise ConfigError(
-                f"{FILE}: {section.name}.url is  https://HOST/api/vendors/NAME  (http on this "
+                f"{TOML}: {section.name}.url is  https://HOST/api/vendors/NAME  (http on this "
                 "machine alone)."
             )
-        file = section.file("api_key")
-        api_key = read_private(file, f"the key that {name} gave to this vendor").strip()
+        file = section.file_path("api_key")
+        api_key = read_private_file(file, f"the key that {name} gave to this vendor").strip()
         if not _API_KEY.fullmatch(api_key):
             raise ConfigError(f"{file}: holds no API key, which is one line of printable signs.")
         public = signatures.read_public_key(given.public_key)

@@ -20,9 +20,9 @@ from tacit.designs.pdap.trust import TrustSettings, release_for
 from tacit.designs.pdap.vendor import Vendor
 from tacit.errors import ConfigError
 from tacit.ledger import Cap, Cost
-from tacit.service.deployment import Section
-from tacit.service.http_bodies import Refused, check_text
-from tacit.service.settings import FILE, setting
+from tacit.service.served_things import Section
+from tacit.service.setting_tables import TOML, setting
+from tacit.service.strict_json import RefusedContent, check_text
 
 MOST_FEATURES = 16
 MOST_VIDEOS = 1000
@@ -94,7 +94,7 @@ class VendorSettings:
     @classmethod
     def read(cls, section: Section) -> Self:
         """ConfigError in a sentence for whatever cannot be served."""
-        settings = section.read(cls)
+        settings = section.read_settings(cls)
         _check_videos(section.name, settings.videos)
         return settings
 
@@ -191,20 +191,20 @@ class VendorSettings:
 def _check_videos(name: str, videos: list[str]) -> None:
     """Names that a message and a page can hold."""
     if not 1 <= len(videos) <= MOST_VIDEOS or not all(isinstance(video, str) for video in videos):
-        raise ConfigError(f"{FILE}: {name}.videos is a list of 1 to {MOST_VIDEOS} names.")
+        raise ConfigError(f"{TOML}: {name}.videos is a list of 1 to {MOST_VIDEOS} names.")
     for video in videos:
         try:
             check_text(video)
-        except Refused:
-            raise ConfigError(f"{FILE}: {name}.videos holds a name with control signs.") from None
+        except RefusedContent:
+            raise ConfigError(f"{TOML}: {name}.videos holds a name with control signs.") from None
         if not 1 <= len(video.encode()) <= MOST_VIDEO_BYTES:
-            raise ConfigError(f"{FILE}: a video's name has 1 to {MOST_VIDEO_BYTES} bytes.")
+            raise ConfigError(f"{TOML}: a video's name has 1 to {MOST_VIDEO_BYTES} bytes.")
 
 
 def peers_of(section: Section) -> Mapping[str, Section]:
     tables = section.values.get("peers", {})
     if not isinstance(tables, dict) or not all(isinstance(one, dict) for one in tables.values()):
-        raise ConfigError(f"{FILE}: neighbours stand in [vendors.{section.name}.peers.NAME].")
+        raise ConfigError(f"{TOML}: neighbours stand in [vendors.{section.name}.peers.NAME].")
     return {
         name: Section(section.tenant, f"{section.name}.peers.{name}", section.folder, values)
         for name, values in tables.items()

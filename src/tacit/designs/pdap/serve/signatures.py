@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from tacit.errors import ConfigError
-from tacit.service.keys import make_private, read_private
+from tacit.service.keys import create_private_file, read_private_file
 
 LASTS = 60
 SKEW = 30
@@ -133,7 +133,7 @@ def new_vendor_key(path: Path) -> str:
         serialization.NoEncryption(),
     )
     try:
-        make_private(path, content)
+        create_private_file(path, content)
     except FileExistsError:
         raise ConfigError(f"{path}: is there already. A key is made once.") from None
     return public_text(key.public_key())
@@ -141,7 +141,7 @@ def new_vendor_key(path: Path) -> str:
 
 def read_private_key(path: Path) -> Ed25519PrivateKey:
     """ConfigError if the file holds no such key, or others than its owner may open it."""
-    content = read_private(path, "this vendor's signature")
+    content = read_private_file(path, "this vendor's signature")
     try:
         key = serialization.load_pem_private_key(content, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):

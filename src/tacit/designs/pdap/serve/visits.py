@@ -43,12 +43,21 @@ from tacit.designs.pdap.serve.state import Ticket, VendorState
 from tacit.designs.pdap.vendor import Visit
 from tacit.ledger import BudgetExhausted
 from tacit.service import access
-from tacit.service.access import Asking, Here, IdempotencyKey, Octets, allow, allow_octets
-from tacit.service.deployment import Service
-from tacit.service.http_bodies import Refused, check_text
-from tacit.service.idempotency import OCTETS, Reply, reply
+from tacit.service.access import (
+    BodyBytes,
+    CurrentCaller,
+    CurrentService,
+    IdempotencyKey,
+    allow,
+    allow_bytes,
+)
+from tacit.service.http_bodies import OCTETS
+from tacit.service.idempotency import Reply, reply
 from tacit.service.keys import NAME, Caller, Role
+from tacit.service.operations import Operation
 from tacit.service.problems import Problem
+from tacit.service.service import Service
+from tacit.service.strict_json import RefusedContent, check_text
 
 VISIT = "POST /api/vendors/visits"
 _ASKS = 202
@@ -57,7 +66,7 @@ _TICKET = struct.Struct(">4Q")
 _SHOWN_WITHIN = 0.9
 """Seconds that are left to step 3: a busy ledger shortens the call, not the answer."""
 
-router = APIRouter(route_class=access.Operation, prefix="/api/vendors", tags=["vendors"])
+router = APIRouter(route_class=Operation, prefix="/api/vendors", tags=["vendors"])
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$", max_length=64)]
 VisitId = Annotated[str, Path(pattern=r"^[0-9a-f]{96}$", max_length=96)]
 Feature = Annotated[float, Field(ge=0, le=1)]
@@ -114,15 +123,20 @@ class Received(Body):
 
 
 @router.get("", response_model=Vendors, **allow(Role.ANONYMOUS))
-def vendors(service: Here) -> dict[str, Any]:
+def vendors(service: CurrentService) -> dict[str, Any]:
     """The vendors that are served here."""
-    served = service.deployment.all(ServedVendor).values()
+    served = service.deployment.find_all(ServedVendor).values()
     return {"vendors": [vendor.described() for vendor in served]}
 
 
 @router.post("/{name}/visits", response_model=Shown, **allow(Role.SUBJECT))
 async def visits(
-    name: Name, body: Context, request: Request, service: Here, caller: Asking, key: IdempotencyKey
+    name: Name,
+    body: Context,
+    request: Request,
+    service: CurrentService,
+    caller: CurrentCaller,
+    key: IdempotencyKey,
 ) -> Response:
     """A video for one visit, the vendor's own or a neighbour's."""
     vendor = _vendor(service, caller, name)
@@ -134,7 +148,12 @@ async def visits(
 
 @router.post("/{name}/visits/{visit}/reward", response_model=Received, **allow(Role.SUBJECT))
 async def visit_reward(
-    name: Name, visit: VisitId, body: Click, service: Here, caller: Asking, key: IdempotencyKey
+    name: Name,
+    visit: VisitId,
+    body: Click,
+    service: CurrentService,
+    caller: CurrentCaller,
+    key: IdempotencyKey,
 ) -> Response:
     """Whether they clicked. Of a visit the first time counts."""
     vendor = _vendor(service, caller, name)
@@ -150,18 +169,18 @@ async def visit_reward(
 
 @router.post(
     "/{name}/forwards",
-    **allow_octets(
+    **allow_bytes(
         Role.VENDOR,
-        takes="A Forward, signed: a context that was randomised before it was sent.",
-        gives="An Offer or a Refusal, signed.",
+        request="A Forward, signed: a context that was randomised before it was sent.",
+        response="An Offer or a Refusal, signed.",
     ),
 )
 async def forwards(
     name: Name,
     request: Request,
-    forward: Octets,
-    service: Here,
-    caller: Asking,
+    forward: BodyBytes,
+    service: CurrentService,
+    caller: CurrentCaller,
     key: IdempotencyKey,
 ) -> Response:
     """A neighbour asks for a video for one of its users. It is never passed on to a third."""
@@ -176,7 +195,7 @@ async def forwards(
 
 
 def _vendor(service: Service, caller: Caller, name: str) -> ServedVendor:
-    vendor = service.deployment.all(ServedVendor).get(name)
+    vendor = service.deployment.find_all(ServedVendor).get(name)
     if vendor is None or caller.tenant != vendor.tenant:
         raise Problem(404, "There is nothing at this address.")
     return vendor
@@ -228,10 +247,12 @@ class Visitor:
         asks = json.loads(bytes(begun.body))
         calls = self._ask(asks, max(0.0, latest - time.monotonic()))
         if asks["shown"] is not None:
-            return reply(asks["shown"]).response(repeated="idempotency-replayed" in begun.headers)
+            return reply(asks["shown"]).response(
+                is_repeated="idempotency-replayed" in begun.headers
+            )
         answer = None
         if asks["peer"] in calls:
-            async with access.outside(request):
+            async with access.release_place(request):
                 answer = await asyncio.shield(calls[asks["peer"]])
         return await self.finish(asks, answer)
 
@@ -270,7 +291,7 @@ class Visitor:
         def take(state: VendorState) -> Reply:
             return reply(self._shown(state.finish(asks["number"], self.context, offer)))
 
-        return await self._step(f"{VISIT}/shown", take, paid=True)
+        return await self._step(f"{VISIT}/shown", take, prepaid=True)
 
     async def _step(
         self, operation: str, take: Callable[[VendorState], Reply], **more: Any
@@ -311,7 +332,7 @@ def _cipher(service: Service, vendor: ServedVendor) -> AESSIV:
 
 def _presentable(answer: bytes | None) -> bytes | None:
     """None for an offer whose video has a name that no page should have to show."""
-    with suppress(MessageError, Refused):
+    with suppress(MessageError, RefusedContent):
         check_text(Offer.decode(answer or b"").video)
         return answer
     return None

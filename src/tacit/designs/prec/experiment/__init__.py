@@ -31,8 +31,8 @@ from tacit.evaluation import (
     Result,
     Table,
     Verdict,
-    grouped,
-    made_with,
+    describe_run,
+    group_by,
     mean_interval,
 )
 from tacit.evaluation.page import Page, Section
@@ -176,7 +176,7 @@ class Point:
 
 def points(rows: Iterable[PRecRow]) -> list[Point]:
     """Means over seeds with 95 % intervals, in the order of the rows."""
-    groups = grouped(rows, lambda row: replace(row, seed=0, loss=0.0, joint_loss=0, stopped=None))
+    groups = group_by(rows, lambda row: replace(row, seed=0, loss=0.0, joint_loss=0, stopped=None))
     return [
         Point(
             key,
@@ -258,9 +258,9 @@ def _simulate(settings: SimulateSettings, run: Run) -> Result:
         f"--peers {base.peers} --voters {base.voters}  says what theory promises."
     )
     measured = points(rows)
-    table = Table.of("", columns, measured)
+    table = Table.from_rows("", columns, measured)
     if settings.report is not None:
-        made = {"seed": settings.seed} | made_with(run.command, asdict(settings))
+        made = {"seed": settings.seed} | describe_run(run.command, asdict(settings))
         judged = measured[: len(set(methods))]  # of the base, which is played first
         _page(base, judged, table, made).write(settings.report)
     found = _leaks(settings)
@@ -295,7 +295,7 @@ def _leak_table(found: Sequence[Leak]) -> Table:
         "at most": lambda one: None if one.proven is None else f"{one.proven:.4g}",
         "anybody": lambda one: None if one.lower_bound is None else f"{one.lower_bound:.4g}",
     }
-    return Table.of("", columns, found)
+    return Table.from_rows("", columns, found)
 
 
 def _written(value: float | None) -> str:

@@ -30,11 +30,12 @@ from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder, KeyReused, Request, canonical
 from tacit.privacy import Guarantee
 from tacit.randomness import Source, secure
-from tacit.service import http_bodies
-from tacit.service.deployment import Section, Service
-from tacit.service.idempotency import Kept, salted, state_named, unsalted
+from tacit.service.idempotency import add_salt, remove_salt, thing_state_name
 from tacit.service.problems import Problem
-from tacit.service.settings import FILE, setting
+from tacit.service.served_things import PersonalState, Section, ServedThing
+from tacit.service.service import Service
+from tacit.service.setting_tables import TOML, setting
+from tacit.service.strict_json import RefusedContent, parse_json
 
 LARGEST_STATE = 8 * 2**20
 """Bytes of a run: it is written with every answer."""
@@ -100,7 +101,7 @@ class RoundsSettings:
 
 
 @dataclass(frozen=True)
-class ServedRounds:
+class ServedRounds(ServedThing):
     """One run. given: rounds whose candidates and votes came with the deployment, in their order:
     an `open` that names nothing takes the next one.
     """
@@ -115,7 +116,7 @@ class ServedRounds:
     @classmethod
     def from_section(cls, section: Section) -> Self:
         """From the settings of `PRecSettings`, and perhaps `votes`, a file of given rounds."""
-        given = vars(section.read(RoundsSettings))
+        given = vars(section.read_settings(RoundsSettings))
         settings = PRecSettings(**{name: given[name] for name in given if name != "votes"})
         _check(section.name, settings)
         served = cls(section.tenant, section.name, settings, _given(section, settings))
@@ -141,14 +142,14 @@ class ServedRounds:
             for card in cards(self.settings)
         )
 
-    def released(self) -> str:
+    def describe_releases(self) -> str:
         """What nobody can take back."""
         return (
             f"recommendations of the rounds {self.name} that were given, which your votes may have "
             "moved as far as the stated epsilon allows"
         )
 
-    def forget(self, user: str) -> Iterable[Kept]:
+    def personal_states(self, user: str) -> Iterable[PersonalState]:
         """Their votes and what they were recommended are one state's."""
         what = (
             f"in the rounds {self.name}: a vote that was not counted yet; the name on votes that "
@@ -158,10 +159,10 @@ class ServedRounds:
         )
 
         def without(source: Source, state: bytes | None) -> bytes | None:
-            new = self.steps.without(user, source, unsalted(state))
-            return None if new is None else salted(source, new)
+            new = self.steps.without(user, source, remove_salt(state))
+            return None if new is None else add_salt(source, new)
 
-        return (Kept(self.state, what, without),)
+        return (PersonalState(self.state, what, without),)
 
     @cached_property
     def steps(self) -> RoundSteps:
@@ -170,7 +171,7 @@ class ServedRounds:
     @property
     def state(self) -> str:
         """The name of the run's, in the ledger."""
-        return state_named("rounds", self.tenant, self.name)
+        return thing_state_name("rounds", self.tenant, self.name)
 
     def begin(self, service: Service) -> None:
         """Charge the run and begin it, once: later calls change nothing. Problem 409 where the run
@@ -180,29 +181,29 @@ class ServedRounds:
             service.ledger.release(
                 Request(self.tenant, "service", f"begin {self.state}", "once", settings),
                 [Charge(self._holder, self._cost)],
-                lambda source, _: (b"", salted(source, self.steps.begin(source))),
+                lambda source, _: (b"", add_salt(source, self.steps.begin(source))),
                 state=f"{self.tenant}/{self.state}",
             )
         except KeyReused:
             another = "The run of this name began with other settings. Name the new one anew."
             raise Problem(409, another) from None
 
-    def check_kept(self, stored: Callable[[str], bytes | None]) -> None:
+    def check_stored_states(self, stored: Callable[[str], bytes | None]) -> None:
         """ConfigError where the run of this name began with other settings, or cannot go on."""
-        if (state := unsalted(stored(self.state))) is None:
+        if (state := remove_salt(stored(self.state))) is None:
             return
         try:
             now = RoundsState.decode(state)
             if others := now.other_settings(self.settings):
                 raise ConfigError(
-                    f"{FILE}: rounds.{self.name} began with other settings ({', '.join(others)}), "
+                    f"{TOML}: rounds.{self.name} began with other settings ({', '.join(others)}), "
                     "and what was promised to its voters is for the whole run. Put them back, or "
                     "name the new run anew: it has a budget of its own."
                 )
             PRec.from_bytes(now.run, settings=self.settings, randomness=secure())
         except ModelFileError as error:
             raise ConfigError(
-                f"{FILE}: rounds.{self.name} cannot be gone on from: {error} Name a new run anew."
+                f"{TOML}: rounds.{self.name} cannot be gone on from: {error} Name a new run anew."
             ) from None
 
     def described(self, state: bytes | None) -> dict[str, Any]:
@@ -235,14 +236,14 @@ class ServedRounds:
 def _check(name: str, settings: PRecSettings) -> None:
     if settings.variant == "published":
         raise ConfigError(
-            f"{FILE}: {name} is the published variant, which holds on a promise that only clients "
+            f"{TOML}: {name} is the published variant, which holds on a promise that only clients "
             "can keep. It is for reproducing the paper and is not served."
         )
     if settings.noiseless:
-        raise ConfigError(f"{FILE}: {name} has no finite epsilon, so nobody would be protected.")
+        raise ConfigError(f"{TOML}: {name} has no finite epsilon, so nobody would be protected.")
     if settings.clients is None or settings.clients * settings.plan.delta >= 1:
         raise ConfigError(
-            f"{FILE}: {name}.clients is missing or too large. It is how many people are ever "
+            f"{TOML}: {name}.clients is missing or too large. It is how many people are ever "
             "served, and the budget is for all of them together."
         )
     row = no_credits(1, diversity=settings.diversity, radius=settings.radius)
@@ -250,7 +251,7 @@ def _check(name: str, settings: PRecSettings) -> None:
     each = math.ceil(settings.clients / CLIENTS) * planes + _NAMES
     if settings.voters * each > LARGEST_STATE:
         raise ConfigError(
-            f"{FILE}: {name} keeps {each} bytes for each of {settings.voters} voters, and at most "
+            f"{TOML}: {name} keeps {each} bytes for each of {settings.voters} voters, and at most "
             f"{LARGEST_STATE} in all are served: take fewer voters or clients."
         )
 
@@ -259,18 +260,18 @@ def _given(section: Section, settings: PRecSettings) -> GivenRounds:
     if "votes" not in section.values:
         return ()
     try:
-        rounds = http_bodies.parse(section.file("votes").read_bytes())
+        rounds = parse_json(section.file_path("votes").read_bytes())
         given = tuple((tuple(one["candidates"]), dict(one["votes"])) for one in rounds)
         whole = isinstance(rounds, list) and all(
             0 < len(candidates) <= settings.objects
             and all(among(chosen, candidates) for chosen in votes.values())
             for candidates, votes in given
         )
-    except (http_bodies.Refused, KeyError, TypeError, ValueError):
+    except (RefusedContent, KeyError, TypeError, ValueError):
         whole = False
     if not whole:
         raise ConfigError(
-            f"{FILE}: {section.name}.votes is no list of rounds in JSON, each with its candidates "
+            f"{TOML}: {section.name}.votes is no list of rounds in JSON, each with its candidates "
             'and its votes:  [{"candidates": [1, 2], "votes": {"ann": 1}}]'
         )
     return given
@@ -282,7 +283,7 @@ def make_demo(folder: Path) -> str:
     Each of the generated people votes for the film they like best. One that they did not rate
     counts as most people like it.
     """
-    from tacit.service.demo import ITEMS, population
+    from tacit.service.demo_data import ITEMS, population
 
     matrix = population().matrix.toarray()  # 0 where a film was not rated
     means = matrix.sum(axis=0) / np.maximum(np.count_nonzero(matrix, axis=0), 1)

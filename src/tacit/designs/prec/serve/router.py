@@ -11,20 +11,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from tacit.designs.prec.serve.rounds import ServedRounds
 from tacit.ledger import canonical
 from tacit.service.access import (
-    Asking,
-    Here,
+    CurrentCaller,
+    CurrentService,
     IdempotencyKey,
-    Name,
-    Operation,
+    PathName,
     allow,
-    in_thread,
-    kept,
-    named,
+    find_served,
 )
-from tacit.service.deployment import Service
-from tacit.service.http_bodies import PRINTABLE
-from tacit.service.idempotency import Step, salting, step
+from tacit.service.idempotency import Transition, answer_once, read_salted_state, salt_states
 from tacit.service.keys import NAME, Caller, Role
+from tacit.service.operations import Operation, run_in_thread
+from tacit.service.service import Service
+from tacit.service.strict_json import PRINTABLE
 
 router = APIRouter(route_class=Operation, prefix="/api/rounds", tags=["rounds"])
 Candidate = (
@@ -100,65 +98,74 @@ class Heard(BaseModel):
 
 
 @router.get("", **allow(Role.ANONYMOUS))
-def rounds(service: Here) -> dict[str, list[dict[str, Any]]]:
+def rounds(service: CurrentService) -> dict[str, list[dict[str, Any]]]:
     """Which rounds there are, how far they are, and what they promise to voters."""
-    served = service.deployment.all(ServedRounds).values()
-    return {"rounds": [one.described(kept(service, one.state)) for one in served]}
+    served = service.deployment.find_all(ServedRounds).values()
+    return {"rounds": [one.described(read_salted_state(service, one.state)) for one in served]}
 
 
 @router.post("/{name}/announce", **allow(Role.OPERATOR), response_model=Announced)
 async def announce(
-    service: Here,
+    service: CurrentService,
     request: Request,
-    caller: Asking,
+    caller: CurrentCaller,
     key: IdempotencyKey,
-    name: Name,
+    name: PathName,
     body: Announcement,
 ) -> Response:
     """Announce the next round's candidates. The run begins with the first, and is paid for then."""
-    served = named(service, ServedRounds, name)
-    await in_thread(request, lambda: served.begin(service))
+    served = find_served(service, ServedRounds, name)
+    await run_in_thread(request, lambda: served.begin(service))
     take = partial(served.steps.announce, body.candidates)
     return await _step(service, caller, served, "announce", key, body, take)
 
 
 @router.post("/{name}/open", **allow(Role.OPERATOR), response_model=Opened)
 async def open_round(
-    service: Here, request: Request, caller: Asking, key: IdempotencyKey, name: Name, body: Opening
+    service: CurrentService,
+    request: Request,
+    caller: CurrentCaller,
+    key: IdempotencyKey,
+    name: PathName,
+    body: Opening,
 ) -> Response:
     """Close the open round and open the next. Its votes are fixed from here on."""
-    served = named(service, ServedRounds, name)
-    await in_thread(request, lambda: served.begin(service))
+    served = find_served(service, ServedRounds, name)
+    await run_in_thread(request, lambda: served.begin(service))
     take = partial(served.steps.open, body.candidates, body.votes)
     return await _step(service, caller, served, "open", key, body, take)
 
 
 @router.post("/{name}/votes", **allow(Role.SUBJECT), response_model=Voted)
 async def votes(
-    service: Here, caller: Asking, key: IdempotencyKey, name: Name, body: Vote
+    service: CurrentService, caller: CurrentCaller, key: IdempotencyKey, name: PathName, body: Vote
 ) -> Response:
     """Vote on the announced candidates; until the round opens, the last vote stands."""
-    served = named(service, ServedRounds, name)
+    served = find_served(service, ServedRounds, name)
     take = partial(served.steps.vote, caller.name, body.candidate)
     return await _step(service, caller, served, "votes", key, body, take)
 
 
 @router.post("/{name}/recommendations", **allow(Role.SUBJECT), response_model=Recommended)
 async def recommendations(
-    service: Here, caller: Asking, key: IdempotencyKey, name: Name
+    service: CurrentService, caller: CurrentCaller, key: IdempotencyKey, name: PathName
 ) -> Response:
     """This round's candidate for the person who asks: the same until the next round opens."""
-    served = named(service, ServedRounds, name)
+    served = find_served(service, ServedRounds, name)
     take = partial(served.steps.recommend, caller.name)
     return await _step(service, caller, served, "recommendations", key, None, take)
 
 
 @router.post("/{name}/feedback", **allow(Role.SUBJECT), response_model=Heard)
 async def feedback(
-    service: Here, caller: Asking, key: IdempotencyKey, name: Name, body: Feedback
+    service: CurrentService,
+    caller: CurrentCaller,
+    key: IdempotencyKey,
+    name: PathName,
+    body: Feedback,
 ) -> Response:
     """Whether the recommendation was liked. Who says nothing is taken to have disliked it."""
-    served = named(service, ServedRounds, name)
+    served = find_served(service, ServedRounds, name)
     take = partial(served.steps.feedback, caller.name, body.liked)
     return await _step(service, caller, served, "feedback", key, body, take)
 
@@ -170,10 +177,10 @@ async def _step(
     what: str,
     key: str,
     body: BaseModel | None,
-    take: Step,
+    take: Transition,
 ) -> Response:
     payload = b"" if body is None else canonical(body.model_dump())
     operation = f"POST /api/rounds/{served.name}/{what}"
-    return await step(
-        service, caller, operation, key, payload, state=served.state, take=salting(take)
+    return await answer_once(
+        service, caller, operation, key, payload, state=served.state, transition=salt_states(take)
     )

@@ -8,22 +8,22 @@ from functools import partial
 from tacit.auditing.claims import AuditedClaim, AuditPlan
 from tacit.designs.private.audit.membership import STUDY
 from tacit.designs.private.model import Private
-from tacit.profile_sums.audit.planted import BUGS
+from tacit.profile_sums.audit.planted_bugs import BUGS
 from tacit.profile_sums.audit.worlds import TightClips, all_worlds, audit_line
 
 
-class TightPrivate(TightClips, Private):
+class PrivateWithTightClips(TightClips, Private):
     """The design with clips that bind among few people."""
 
 
-WORLDS = all_worlds(TightPrivate)
+WORLDS = all_worlds(PrivateWithTightClips)
 LINES: tuple[Callable[[], AuditedClaim], ...] = tuple(
     partial(audit_line, world) for world in WORLDS
 )
 
 
 def audit() -> AuditPlan:
-    """What `tacit audit private` runs."""
+    """Everything that `tacit audit private` runs."""
     return AuditPlan(
         {"": LINES},
         BUGS,

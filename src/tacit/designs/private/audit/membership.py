@@ -115,7 +115,7 @@ def _games() -> tuple[Game, ...]:
         for mode in modes
     ]
     fits = 4
-    total = total_epsilon([Fit.new(Settings(1.0, GAME_DELTA))] * fits, GAME_DELTA)
+    total = total_epsilon([Fit.with_random_name(Settings(1.0, GAME_DELTA))] * fits, GAME_DELTA)
     refits = Game(
         f"top-items, {fits} fits of epsilon 1",
         partial(play_once, 1.0, "top-items", fits),

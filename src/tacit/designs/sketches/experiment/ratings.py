@@ -35,7 +35,7 @@ from tacit.designs.sketches.messages import WHOLE, Campaign, Clusters
 from tacit.designs.sketches.planner import Plan, plan
 from tacit.designs.sketches.population import likes_of
 from tacit.errors import ConfigError, DataError
-from tacit.evaluation import grouped, mean_interval
+from tacit.evaluation import group_by, mean_interval
 from tacit.evaluation.metrics import ranking_metrics
 from tacit.evaluation.runner import Progress
 
@@ -175,7 +175,7 @@ def _learned(
 def _points(rows: Sequence[Row]) -> list[Row]:
     """Means over seeds: NDCG and recall as [mean, low, high], 95 % intervals."""
     points = []
-    for key, found in grouped(rows, itemgetter("method", "epsilon", "users")).items():
+    for key, found in group_by(rows, itemgetter("method", "epsilon", "users")).items():
         point: Row = dict(zip(("method", "epsilon", "users"), key, strict=True))
         for name in ("ndcg_at_10", "recall_at_10"):
             point[name] = [*mean_interval([row[name] for row in found], bounds=(0.0, 1.0))]
@@ -190,7 +190,7 @@ def _needed(epsilon: float, planned: Plan, rows: Sequence[Row]) -> Row:
     formula, all labels right in its assumed world. users_near: the smallest measured population
     from which on NDCG@10 stays within 5 % of an infinite population; None if none.
     """
-    own = grouped([row for row in rows if row["epsilon"] == epsilon], itemgetter("users"))
+    own = group_by([row for row in rows if row["epsilon"] == epsilon], itemgetter("users"))
     means = {users: np.mean([row["ndcg_at_10"] for row in found]) for users, found in own.items()}
     infinite, near = means.pop(math.inf), None
     for users in sorted(means, reverse=True):

@@ -46,11 +46,11 @@ from tacit.errors import ConfigError, ModelFileError
 from tacit.ledger import Cap, Charge, Cost, Holder
 from tacit.privacy import Guarantee
 from tacit.randomness import secure
-from tacit.service import http_bodies
-from tacit.service.deployment import Section
 from tacit.service.idempotency import Reply, refusal, reply
 from tacit.service.problems import Problem
-from tacit.service.settings import FILE, setting
+from tacit.service.served_things import Section, ServedThing
+from tacit.service.setting_tables import TOML, setting
+from tacit.service.strict_json import RefusedContent, parse_json
 
 LARGEST_STATE = 2 * 2**20
 """Bytes of counts: they are written with every report."""
@@ -87,7 +87,7 @@ class CampaignSettings:
 
 
 @dataclass(frozen=True)
-class ServedCampaign:
+class ServedCampaign(ServedThing):
     """One campaign. lifetime: nats that a person's own budget is opened with, at their first report
     to any campaign; it is for life, so a later campaign's does not change it. earlier: the state
     before the first report, None where none came from elsewhere.
@@ -107,13 +107,13 @@ class ServedCampaign:
         """From `campaign`, a campaign's bytes, and `items`, its ids as JSON. There may be a
         `lifetime`, and `counts`: a checkpoint of reports that came from elsewhere before.
         """
-        lifetime = section.read(CampaignSettings).lifetime
+        lifetime = section.read_settings(CampaignSettings).lifetime
         campaign = _campaign(section)
         read = _items(section, campaign), lifetime, _earlier(section, campaign)
         served = cls(section.tenant, section.name, campaign, *read)
         if served.cost.amount > Cap.pure(lifetime).amount:
             raise ConfigError(
-                f"{FILE}: {section.name}.lifetime is {served.lifetime:g}, and one report costs "
+                f"{TOML}: {section.name}.lifetime is {served.lifetime:g}, and one report costs "
                 f"{served.cost.amount / MICRO:g} for everything a person rated: nobody could "
                 "report."
             )
@@ -129,7 +129,7 @@ class ServedCampaign:
         units = sorted(UNITS, key=lambda unit: unit != self.campaign.unit)
         return tuple(self._cards[unit] for unit in units)
 
-    def released(self) -> str:
+    def describe_releases(self) -> str:
         """What nobody can take back."""
         return (
             f"a report to the campaign {self.name}, if there was one: it was added to counts that "
@@ -218,22 +218,22 @@ class ServedCampaign:
 def _campaign(section: Section) -> Campaign:
     name = section.name
     try:
-        campaign = Campaign.decode(section.file("campaign").read_bytes())
+        campaign = Campaign.decode(section.file_path("campaign").read_bytes())
     except MessageError as error:
-        raise ConfigError(f"{FILE}: {name}.campaign is no campaign: {error}.") from None
+        raise ConfigError(f"{TOML}: {name}.campaign is no campaign: {error}.") from None
     if campaign.epsilon == NO_NOISE:
         raise ConfigError(
-            f"{FILE}: {name} has no noise, and devices refuse it. It is for experiments and is not "
+            f"{TOML}: {name} has no noise, and devices refuse it. It is for experiments and is not "
             "served."
         )
     if campaign.names_pair:
         raise ConfigError(
-            f"{FILE}: {name} has people name pairs of items they rated, which no budget can count. "
+            f"{TOML}: {name} has people name pairs of items they rated, which no budget can count. "
             "It is not served: take 'multi-maxsense' or 'pairwise-preference'."
         )
     if 16 * campaign.places > LARGEST_STATE:
         raise ConfigError(
-            f"{FILE}: {name} counts {campaign.places} places, and at most {LARGEST_STATE // 16} "
+            f"{TOML}: {name} counts {campaign.places} places, and at most {LARGEST_STATE // 16} "
             "are served. Sense sets, or ask about fewer items."
         )
     return campaign
@@ -242,13 +242,13 @@ def _campaign(section: Section) -> Campaign:
 def _items(section: Section, campaign: Campaign) -> tuple[ItemId, ...]:
     name = section.name
     try:
-        items = http_bodies.parse(section.file("items").read_bytes())
-    except http_bodies.Refused as error:
-        raise ConfigError(f"{FILE}: {name}.items is not read: {error}.") from None
+        items = parse_json(section.file_path("items").read_bytes())
+    except RefusedContent as error:
+        raise ConfigError(f"{TOML}: {name}.items is not read: {error}.") from None
     known = isinstance(items, list) and all(type(item) in (int, str) for item in items)
     if not known or len(items) != campaign.items or catalogue_digest(items) != campaign.catalogue:
         raise ConfigError(
-            f"{FILE}: {name}.items is not the catalogue that the campaign was designed for: a JSON "
+            f"{TOML}: {name}.items is not the catalogue that the campaign was designed for: a JSON "
             "list of its item ids in their order."
         )
     return tuple(items)
@@ -258,11 +258,11 @@ def _earlier(section: Section, campaign: Campaign) -> bytes | None:
     if "counts" not in section.values:
         return None
     try:
-        counts = Server.load(section.file("counts"))
+        counts = Server.load(section.file_path("counts"))
     except ModelFileError as error:
-        raise ConfigError(f"{FILE}: {section.name}.counts is no checkpoint. {error}") from None
+        raise ConfigError(f"{TOML}: {section.name}.counts is no checkpoint. {error}") from None
     if counts.campaign != campaign:
-        raise ConfigError(f"{FILE}: {section.name}.counts are of another campaign.")
+        raise ConfigError(f"{TOML}: {section.name}.counts are of another campaign.")
     return CampaignCounts(counts).encode()
 
 
@@ -315,7 +315,7 @@ def make_demo(folder: Path) -> str:
     campaign that trusts nobody: each bit tells little. What they said is as noisy as what any
     device says.
     """
-    from tacit.service.demo import population
+    from tacit.service.demo_data import population
 
     people = population()
     items = people.item_ids.tolist()

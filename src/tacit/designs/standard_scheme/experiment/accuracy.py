@@ -11,16 +11,26 @@ from scipy.special import expit
 
 from tacit.auditing.attacks import ATTACKS
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
-from tacit.designs.standard_scheme.experiment import Experiment, Floats, Ints, released, some
-from tacit.designs.standard_scheme.experiment.table import AccuracyRow
+from tacit.designs.standard_scheme.experiment.setup import (
+    Experiment,
+    Floats,
+    Ints,
+    select_people,
+    simulate_one_release,
+)
+from tacit.designs.standard_scheme.experiment.table import AccuracyRow, MixPoint
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.item_weights import choose_penalty, ease
-from tacit.designs.standard_scheme.training.people import chosen, entry_rows, ranks, with_data
+from tacit.designs.standard_scheme.training.item_weights import choose_penalty, fit_ease_at_penalty
+from tacit.designs.standard_scheme.training.people import (
+    entry_people,
+    rank_in_person,
+    replace_data,
+    select_entries,
+)
 from tacit.designs.standard_scheme.training.profiles import train_profiles
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.evaluation import auc_interval, mean_interval
 from tacit.evaluation.metrics import RankingMetrics, mae, ranking_metrics, rmse
-from tacit.evaluation.page import MixPoint
 from tacit.randomness import simulation
 
 Figures = dict[str, float]
@@ -32,14 +42,14 @@ HELD_OUT = 0.3
 LIST_LENGTH = 10
 
 
-def best_penalty(experiment: Experiment, table: Tables) -> int:
+def choose_list_penalty(experiment: Experiment, table: Tables) -> int:
     """Of the item-item weights, chosen once: on the people outside fold 0 and on their releases."""
     numbers = experiment.outside(0)
     rule = RELEASES[experiment.judged or "none"]
 
     def simulate(levels: sparse.csr_array, chosen: Ints) -> sparse.csr_array:
         labels = experiment.labels[numbers[chosen]]
-        return released(experiment, levels, labels, table, rule, "penalty")
+        return simulate_one_release(experiment, levels, labels, table, rule, "penalty")
 
     levels = experiment.people.levels[numbers]
     with simulation():
@@ -56,7 +66,7 @@ class Judge:
         self._experiment, self._fold, self._table = experiment, fold, table
         test = experiment.inside(fold)
         self._labels = experiment.labels[test]
-        training = some(experiment.people, experiment.outside(fold))
+        training = select_people(experiment.people, experiment.outside(fold))
         self._profiles = train_profiles(
             training.levels,
             training.labels,
@@ -66,7 +76,9 @@ class Judge:
             settings=experiment.profiles,
             features=experiment.features,
         )
-        self._ease = ease(training.levels, experiment.whole_levels, experiment.penalty)
+        self._ease = fit_ease_at_penalty(
+            training.levels, experiment.whole_levels, experiment.penalty
+        )
         raw, labels = experiment.stars(experiment.people.levels[train]), experiment.labels[train]
         self._attacks = {
             target: ATTACKS["lda"]().fit(raw, (labels == target).astype(np.int64))
@@ -95,14 +107,16 @@ class Judge:
     def _levels(self, rule: Rule, name: str) -> tuple[sparse.csr_array, Floats, Floats]:
         """What is released, and predicted levels on the device and at the recommender."""
         draw = f"{self._fold}/{name}/accuracy"
-        shown = released(self._experiment, self._seen, self._labels, self._table, rule, draw)
+        shown = simulate_one_release(
+            self._experiment, self._seen, self._labels, self._table, rule, draw
+        )
         offsets = self._table.offsets / MICRO
         expected = self._belief(shown) @ offsets
         known = shown
         if rule.transform == "none":
             # True stars still hold the attribute's effect: take out what the attack believes.
-            known = with_data(shown, shown.data - expected[entry_rows(shown), shown.indices])
-        levels = self._profiles.of_everything(known)
+            known = replace_data(shown, shown.data - expected[entry_people(shown), shown.indices])
+        levels = self._profiles.predict_levels(known)
         return shown, levels + offsets[self._labels], levels + expected
 
     def _belief(self, shown: sparse.csr_array) -> Floats:
@@ -126,30 +140,30 @@ class Judge:
     def _stars_at(self, levels: Floats) -> Floats:
         """Predicted stars of the held-out ratings, clipped to the scale."""
         lowest, step = self._experiment.minimum, self._experiment.step
-        predicted = levels[entry_rows(self._held), self._held.indices]
+        predicted = levels[entry_people(self._held), self._held.indices]
         return np.asarray(np.clip(predicted, 0, self._experiment.whole_levels - 1) * step + lowest)
 
     def _lists(self, preferences: Floats) -> RankingMetrics:
         """Of unseen items; relevant: held out and in the top quarter of the scale."""
         ranked = preferences.copy()
-        ranked[entry_rows(self._seen), self._seen.indices] = -np.inf
+        ranked[entry_people(self._seen), self._seen.indices] = -np.inf
         lists = np.argsort(-ranked, axis=1, kind="stable")[:, :LIST_LENGTH]
         liked = self._held.data >= 0.75 * (self._experiment.whole_levels - 1)
-        return ranking_metrics(lists, with_data(self._held, liked.astype(float)))
+        return ranking_metrics(lists, replace_data(self._held, liked.astype(float)))
 
 
 def _split(
     levels: sparse.csr_array, generator: np.random.Generator
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Ratings a person has made, and ratings to come: one or more of each where possible."""
-    counts = np.diff(levels.indptr)[entry_rows(levels)]
-    held = ranks(levels, generator.random(levels.nnz)) < np.clip(
+    counts = np.diff(levels.indptr)[entry_people(levels)]
+    held = rank_in_person(levels, generator.random(levels.nnz)) < np.clip(
         np.round(HELD_OUT * counts), 1, np.maximum(counts - 1, 0)
     )
-    return chosen(levels, ~held), chosen(levels, held)
+    return select_entries(levels, ~held), select_entries(levels, held)
 
 
-def means_of_folds(folds: Sequence[Mapping[K, float]]) -> dict[K, float]:
+def average_over_folds(folds: Sequence[Mapping[K, float]]) -> dict[K, float]:
     """Of figures with the same names."""
     return {name: float(np.mean([fold[name] for fold in folds])) for name in folds[0]}
 
@@ -158,7 +172,7 @@ def accuracy_row(release: str, folds: Sequence[Figures]) -> AccuracyRow:
     """Means over folds, with intervals."""
     error = mean_interval([fold["rmse"] for fold in folds])
     lists = mean_interval([fold["ndcg"] for fold in folds], bounds=(0.0, 1.0))
-    figures = means_of_folds(folds)
+    figures = average_over_folds(folds)
     figures |= {"rmse": error.mean, "rmse_low": error.low, "rmse_high": error.high}
     figures |= {"ndcg": lists.mean, "ndcg_low": lists.low, "ndcg_high": lists.high}
     return AccuracyRow(release, **figures)

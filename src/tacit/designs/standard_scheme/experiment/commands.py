@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.design import Command, Run, option
 from tacit.designs.standard_scheme.disclosure import RELEASES
-from tacit.designs.standard_scheme.experiment import DEFAULT_RELEASE
+from tacit.designs.standard_scheme.experiment.setup import DEFAULT_RELEASE
 from tacit.designs.standard_scheme.experiment.table import (
     NEAR,
     AttackRow,
@@ -24,7 +24,7 @@ from tacit.designs.standard_scheme.experiment.table import (
     verdict,
 )
 from tacit.errors import ConfigError
-from tacit.evaluation import REPORT, SEED, WORKERS, Result, Table, grouped, manifest
+from tacit.evaluation import REPORT, SEED, WORKERS, Result, Table, group_by, manifest
 from tacit.evaluation.page import Cell, Mark, Page, Section, Tile
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _LEVEL_KEY = [
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attacked:
+class AttackOptions:
     """Options of what measures attackers, by the names that `evaluate_hiding` has for them."""
 
     variant: str = option("'sound', or 'published' as the paper prints it.", default="sound")
@@ -83,7 +83,7 @@ class Attacked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trained(Attacked):
+class TrainingOptions(AttackOptions):
     """And of how public tables and item profiles are made."""
 
     profiles: str = option(
@@ -111,15 +111,15 @@ def split_words(flag: str, words: Sequence[str], expected: str) -> dict[str, lis
     return listed
 
 
-def named(settings: Attacked) -> dict[str, Any]:
+def evaluation_arguments(settings: AttackOptions) -> dict[str, Any]:
     """The options as arguments of `evaluate_hiding`, by name."""
-    kind = Trained if isinstance(settings, Trained) else Attacked
+    kind = TrainingOptions if isinstance(settings, TrainingOptions) else AttackOptions
     arguments = {each.name: getattr(settings, each.name) for each in fields(kind)}
     return arguments | {"edges": settings.known_edges}
 
 
-def attacked(
-    settings: Attacked,
+def run_attacks(
+    settings: AttackOptions,
     run: Run,
     ratings: Ratings,
     attribute: str,
@@ -127,21 +127,21 @@ def attacked(
     attacks: Sequence[str] = (),
 ) -> HidingTable:
     """The experiment with those options. attacks: in place of the panel, if there are any."""
-    from tacit.designs.standard_scheme.experiment.hiding import evaluate_hiding, steps
+    from tacit.designs.standard_scheme.experiment.evaluation import count_steps, evaluate_hiding
 
-    with run.progress("Attacking", steps(settings.folds)) as advance:
+    with run.progress("Attacking", count_steps(settings.folds)) as advance:
         return evaluate_hiding(
             ratings,
             attribute,
             releases=tuple(dict.fromkeys(releases)),
             attacks=attacks or None,
             progress=advance,
-            **named(settings),
+            **evaluation_arguments(settings),
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateSettings(Trained):
+class EvaluateSettings(TrainingOptions):
     attribute: str = option(ATTACK_ON, default="gender")
     release: tuple[str, ...] = option(
         "Measure these releases, with commas; 'all' for every one.",
@@ -158,18 +158,18 @@ def evaluate(settings: EvaluateSettings, run: Run) -> Result:
     """
     ratings = run.read()
     chosen = tuple(RELEASES) if "all" in settings.release else settings.release
-    table = attacked(settings, run, ratings, settings.attribute, chosen, settings.attack)
-    facts = named(settings) | {"panel": settings.attack or settings.panel}
+    table = run_attacks(settings, run, ratings, settings.attribute, chosen, settings.attack)
+    facts = evaluation_arguments(settings) | {"panel": settings.attack or settings.panel}
     del facts["workers"]  # no result depends on it
     made_with = manifest(ratings, command=run.command, **facts)
     if settings.report is not None:
         page_of(table, made_with).write(settings.report)
     after = "--report out.html draws it;  --json prints every figure."
-    return Result(table.to_dict() | {"manifest": made_with}, tuple(shown(table)), after)
+    return Result(table.to_dict() | {"manifest": made_with}, tuple(describe_table(table)), after)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttackSettings(Attacked):
+class AttackSettings(AttackOptions):
     attribute: str = option(ATTACK_ON, default="gender")
     release: str = option("What devices send; 'none' attacks true stars.", default=DEFAULT_RELEASE)
     attack: tuple[str, ...] = option(ATTACKERS, default=())
@@ -184,7 +184,7 @@ def attack(settings: AttackSettings, run: Run) -> Result:
     from tacit.auditing.attacks import distance
 
     ratings, pair = run.read(), ("none", settings.release)
-    table = attacked(settings, run, ratings, settings.attribute, pair, settings.attack)
+    table = run_attacks(settings, run, ratings, settings.attribute, pair, settings.attack)
     figures = table.to_dict()
     rows = [
         row | {"distance": distance(row["auc"])}
@@ -195,7 +195,7 @@ def attack(settings: AttackSettings, run: Run) -> Result:
     data = {name: figures[name] for name in ("attribute", "values", "people", "worst", "control")}
     data |= {"sentence": table.sentence(settings.release), "rows": rows, "manifest": made_with}
     after = "tacit evaluate standard-scheme RATINGS --report out.html"
-    return Result(data, tuple(shown(table)), after)
+    return Result(data, tuple(describe_table(table)), after)
 
 
 def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
@@ -204,10 +204,12 @@ def page_of(table: HidingTable, manifest: Mapping[str, Any]) -> Page:
     panel = f"The panel on {judged}"
     breaks = "What breaks it: items known to be rated, and their number"
     sections = [
-        Section(panel, [attackers(table)], key=_LEVEL_KEY),
-        Section("Over time", [over_time(table)] if table.over_time else ()),
-        Section(breaks, [knowledge(table)] if table.known_items else ()),
-        Section("Releases and what they cost", [costs(table)], notes=read_exactly(table)),
+        Section(panel, [attackers_table(table)], key=_LEVEL_KEY),
+        Section("Over time", [over_time_table(table)] if table.over_time else ()),
+        Section(breaks, [knowledge_table(table)] if table.known_items else ()),
+        Section(
+            "Releases and what they cost", [cost_table(table)], notes=describe_exact_leaks(table)
+        ),
     ]
     return Page(
         f"How well is {table.attribute} hidden?",
@@ -247,11 +249,11 @@ def _area(area: float | None, small: str = "") -> Cell | None:
     return Cell(f"{area:.3f}", small, level, spoken=LEVELS[level][1])
 
 
-def _attacked(row: AttackRow | KnownRow | None) -> Cell | None:
+def _attack_cell(row: AttackRow | KnownRow | None) -> Cell | None:
     return None if row is None else _area(row.auc, f"{row.low:.2f}–{row.high:.2f}")
 
 
-def attackers(table: HidingTable) -> Table:
+def attackers_table(table: HidingTable) -> Table:
     """Every attacker on true stars and on the release that is judged."""
     names = {
         ("none", "union", "raw"): "true stars",
@@ -266,34 +268,34 @@ def attackers(table: HidingTable) -> Table:
     columns = {name: column for name, column in columns.items() if column}
     columns["permuted"] = {row.attack: row for row in table.control}
     rows = [
-        (attack, *(_attacked(column.get(attack)) for column in columns.values()))
+        (attack, *(_attack_cell(column.get(attack)) for column in columns.values()))
         for attack in dict.fromkeys(row.attack for row in table.rows)
     ]
     return Table("AUC of every attacker with its 95% interval", ("attacker", *columns), rows)
 
 
-def over_time(table: HidingTable) -> Table:
+def over_time_table(table: HidingTable) -> Table:
     """The strongest on each schedule."""
     rows = []
-    for schedule, every in grouped(table.over_time, lambda row: row.view).items():
+    for schedule, every in group_by(table.over_time, lambda row: row.view).items():
         strongest = max(every, key=lambda row: abs(row.auc - 0.5))
-        rows.append((schedule, strongest.attack, _attacked(strongest)))
+        rows.append((schedule, strongest.attack, _attack_cell(strongest)))
     columns = ("schedule", "strongest attacker", "AUC")
     return Table("Attackers who see every letter, over time", columns, rows)
 
 
-def knowledge(table: HidingTable) -> Table:
+def knowledge_table(table: HidingTable) -> Table:
     """Attackers who know rated items, or how many there are."""
     rows: list[tuple[object, ...]] = []
     for row in table.known_items:
         items = f"{row.known} rated item{'s' if row.known > 1 else ''}"
-        rows.append((items, _attacked(row), f"{row.certain:.1%}"))
-    rows += [(count.attack, _attacked(count), None) for count in table.counts]
+        rows.append((items, _attack_cell(row), f"{row.certain:.1%}"))
+    rows += [(count.attack, _attack_cell(count), None) for count in table.counts]
     heads = ("known beside the release", "AUC", "people read with certainty")
     return Table("What breaks it: other knowledge than the release", heads, rows)
 
 
-def costs(table: HidingTable) -> Table:
+def cost_table(table: HidingTable) -> Table:
     """The strongest attacker on each release, errors in stars, and lists."""
     errors = {row.release: row for row in table.accuracy}
     base = errors["none"].rmse if "none" in errors else None
@@ -322,7 +324,7 @@ def costs(table: HidingTable) -> Table:
     return Table("Releases and what they cost", columns, [cells(row) for row in table.worst], heads)
 
 
-def read_exactly(table: HidingTable) -> list[str]:
+def describe_exact_leaks(table: HidingTable) -> list[str]:
     """Whose fractions tell all."""
     read = [name for name, area in table.fractions.items() if _level(area) == TOP]
     if not read:
@@ -331,21 +333,21 @@ def read_exactly(table: HidingTable) -> list[str]:
     return [f"{named} without any learning. The attackers do not look at them."]
 
 
-def shown(table: HidingTable) -> Iterator[Table | str]:
+def describe_table(table: HidingTable) -> Iterator[Table | str]:
     """What the commands show."""
     yield f"Guessing {table.attribute} of {table.people:,} people."
     for row in table.worst:
         yield f"{row.release}: {table.sentence(row.release)}"
-    yield plain(attackers(table))
+    yield plain_table(attackers_table(table))
     if table.over_time:
-        yield plain(over_time(table))
+        yield plain_table(over_time_table(table))
     if table.known_items:
-        yield plain(knowledge(table))
-    yield from read_exactly(table)
-    yield plain(costs(table), "release", "AUC", "error", "change", "NDCG", "shown")
+        yield plain_table(knowledge_table(table))
+    yield from describe_exact_leaks(table)
+    yield plain_table(cost_table(table), "release", "AUC", "error", "change", "NDCG", "shown")
 
 
-def plain(table: Table, *columns: str) -> Table:
+def plain_table(table: Table, *columns: str) -> Table:
     """Some columns as text: what stands in small print comes below the number."""
     places = [table.columns.index(name) for name in columns or table.columns]
 

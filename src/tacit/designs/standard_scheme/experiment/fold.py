@@ -32,7 +32,8 @@ from tacit.auditing.attacks.base import Labels
 from tacit.auditing.attacks.features import space_of
 from tacit.auditing.attacks.modern import boosting, log_odds
 from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
-from tacit.designs.standard_scheme.experiment import (
+from tacit.designs.standard_scheme.experiment.accuracy import Figures, Judge
+from tacit.designs.standard_scheme.experiment.setup import (
     REFITTED,
     UNION,
     Experiment,
@@ -40,14 +41,13 @@ from tacit.designs.standard_scheme.experiment import (
     Ints,
     Key,
     Pairs,
-    at_entries,
-    entries_at,
-    released,
+    match_entries,
+    read_entries,
+    simulate_one_release,
 )
-from tacit.designs.standard_scheme.experiment.accuracy import Figures, Judge
 from tacit.designs.standard_scheme.messages import MICRO
-from tacit.designs.standard_scheme.training.people import entry_rows, with_data
-from tacit.designs.standard_scheme.training.population import over_epochs
+from tacit.designs.standard_scheme.training.people import entry_people, replace_data
+from tacit.designs.standard_scheme.training.population import simulate_epochs
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.randomness import replay, simulation
 
@@ -111,7 +111,7 @@ class _Fold:
         experiment, public = self.experiment, self.public(target)
         dealt = permuted(experiment.labels, experiment.seed)[self.train]
         frozen = Panel(experiment.attacks).fit(
-            Releases.of(self.raw, public), _is(self.labels, target)
+            Releases.of(self.raw, public), _indicate(self.labels, target)
         )
         for name in experiment.releases:
             train = self.seen(self.others, name, public)
@@ -167,7 +167,9 @@ class _Fold:
         people = self.experiment.inside(other)
         levels, labels = self.experiment.people.levels[people], self.experiment.labels[people]
         draw = f"{self.fold}/{name}/{other}"
-        return released(self.experiment, levels, labels, self.pair(other)[0], rule, draw)
+        return simulate_one_release(
+            self.experiment, levels, labels, self.pair(other)[0], rule, draw
+        )
 
     def over_time(self, name: str, target: int, train: Releases, test: Releases) -> None:
         """Retrained attackers who see in which epoch each item came."""
@@ -183,7 +185,7 @@ class _Fold:
             else:  # with the same tables in every epoch the last letter is that of one release
                 epochs = self.experiment.epochs(schedule)
                 sides = (
-                    replace(seen, epochs=at_entries(seen.ratings, epochs[people]))
+                    replace(seen, epochs=match_entries(seen.ratings, epochs[people]))
                     for seen, people in ((train, self.train), (test, self.test))
                 )
             scores = self.learned(readers, self.labels, target, *sides)
@@ -193,7 +195,7 @@ class _Fold:
         """The last of several letters, each of which decided with tables of its own."""
         people, tables = self.experiment.inside(other), self.pair(other)
         epochs = self.experiment.epochs(schedule)[people]
-        levels, decided = over_epochs(
+        levels, decided = simulate_epochs(
             self.experiment.people.levels[people],
             self.experiment.labels[people][:, None],
             {epoch: [tables[epoch]] for epoch in range(int(epochs.data.max(initial=1)))},
@@ -202,7 +204,7 @@ class _Fold:
             n_levels=self.experiment.people.n_levels,
             source=replay(f"{self.experiment.seed}/{self.fold}/{schedule}/{other}"),
         )
-        return self.part(other, public, levels, with_data(decided, decided.data + 1))
+        return self.part(other, public, levels, replace_data(decided, decided.data + 1))
 
     def with_knowledge(self, name: str, target: int, train: Releases, test: Releases) -> None:
         """Attackers who know items or their number beside the release."""
@@ -215,14 +217,14 @@ class _Fold:
             self.add(name, KNOWN, "nothing", target, {str(number): scores})
             self.result.certain[number] = float(certain.mean())
         counts = np.diff(rated.indptr)
-        known = _is(self.labels, target)
+        known = _indicate(self.labels, target)
         attacker = KnownCount().fit(train, counts[self.train], keep, known)
         scores = attacker.score(test, counts[self.test], keep)
         self.add(name, COUNTED, "released", target, {COUNTED: scores})
 
     def mixed(self, judged: str, frozen: Panel, public: Public, target: int) -> None:
         """The trade-off between hiding and accuracy, for the release that is judged."""
-        labels = _is(self.experiment.labels[self.test], target)
+        labels = _indicate(self.experiment.labels[self.test], target)
         for mix in MIXES:
             name = f"mix {mix}"
             rule = replace(RELEASES[judged], mix=round(mix * MICRO))
@@ -238,12 +240,12 @@ class _Fold:
         shown = self.shown(self.fold, RELEASES[name], name)
         scores = fraction_scores(shown, self.tables[0], lattice)
         labels, targets = self.experiment.labels[self.test], self.experiment.targets
-        return float(np.mean([auc(_is(labels, each), scores[:, each]) for each in targets]))
+        return float(np.mean([auc(_indicate(labels, each), scores[:, each]) for each in targets]))
 
     def learned(
         self, attacks: Sequence[str], labels: Labels, target: int, train: Releases, test: Releases
     ) -> dict[str, Floats]:
-        return Panel(attacks).fit(train, _is(labels, target)).scores(test)
+        return Panel(attacks).fit(train, _indicate(labels, target)).scores(test)
 
     def add(
         self, release: str, view: str, trained_on: str, target: int, scores: Mapping[str, Floats]
@@ -252,7 +254,7 @@ class _Fold:
             self.result.scores[Key(release, view, attack, trained_on, target)] = each
 
 
-def _is(labels: Labels, target: int) -> Ints:
+def _indicate(labels: Labels, target: int) -> Ints:
     return np.where(labels == target, 1, 0)
 
 
@@ -268,7 +270,7 @@ def fraction_scores(levels: sparse.csr_array, tables: Tables, lattice: int = MIC
     public. True stars lie on the lattice, so an unrounded release fits the true value only, and
     everybody is read exactly. A rounded one fits none.
     """
-    rows, people = entry_rows(levels), levels.shape[0]
+    rows, people = entry_people(levels), levels.shape[0]
     micro = np.round(levels.data * MICRO).astype(np.int64)
     fits = [(micro + own[levels.indices] + 2) % lattice <= 4 for own in tables.offsets]
     sums = np.stack([np.bincount(rows, each, minlength=people) for each in fits], axis=1)
@@ -284,11 +286,11 @@ def known_items(
     rated, shown: (people, items) CSR of the same people; keep: (2, items) chances by label. The
     attacker knows `number` of each person's items, drawn at random (all, of people with fewer).
     """
-    rows = entry_rows(rated)
+    rows = entry_people(rated)
     order = np.lexsort((np.random.default_rng(seed).random(len(rows)), rows))
     drawn = order[np.arange(len(rows)) - rated.indptr[rows] < number]
     rows, items = rows[drawn], rated.indices[drawn]
-    there = np.isfinite(entries_at(shown, rows, items))
+    there = np.isfinite(read_entries(shown, rows, items))
     chances = np.where(there, keep[:, items], 1 - keep[:, items])
     with np.errstate(divide="ignore", invalid="ignore"):  # NaN where both are 0
         ratio = np.nan_to_num(np.log(chances[1]) - np.log(chances[0]), posinf=SURE, neginf=-SURE)

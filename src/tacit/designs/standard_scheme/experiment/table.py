@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tacit.designs.standard_scheme.experiment import DEFAULT_RELEASE, UNION
+from tacit.designs.standard_scheme.experiment.setup import DEFAULT_RELEASE, UNION
 from tacit.evaluation import Verdict
-from tacit.evaluation.page import MixPoint
 from tacit.privacy import PANEL, PERMUTED, SMALL, Measurement, attack_summary
 
 NEAR = 0.06
@@ -54,6 +53,20 @@ class AccuracyRow:
     ndcg_high: float
     recall_at_10: float
     ndcg_stars: float
+
+
+@dataclass(frozen=True)
+class MixPoint:
+    """Frozen attacks and error when a share of the ratings is obfuscated: the patent's alpha.
+
+    auc_ranges, rmse_range: ends of the 95 % intervals over folds.
+    """
+
+    mix: float
+    aucs: dict[str, float]
+    rmse: float
+    auc_ranges: dict[str, tuple[float, float]]
+    rmse_range: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -128,12 +141,16 @@ class HidingTable:
             if r.view == UNION
             and (r.release == release or (r.release == "none" and r.trained_on == "raw"))
         ]
-        return (*(() if worst is None else _figures(worst, data)), *rows)
+        return (*(() if worst is None else _panel_measurements(worst, data)), *rows)
 
     def sentence(self, release: str) -> str | None:
         """The figure in words, as on a card."""
         worst = self.worst_of(release)
-        return None if worst is None else attack_summary(_figures(worst, f"{self.people:,} people"))
+        return (
+            None
+            if worst is None
+            else attack_summary(_panel_measurements(worst, f"{self.people:,} people"))
+        )
 
     def to_dict(self) -> dict[str, Any]:
         plain = asdict(self)
@@ -145,7 +162,7 @@ class HidingTable:
         return plain | {"default_release": plain.pop("judged") or DEFAULT_RELEASE}
 
 
-def _figures(worst: WorstRow, data: str) -> tuple[Measurement, ...]:
+def _panel_measurements(worst: WorstRow, data: str) -> tuple[Measurement, ...]:
     where = f"{worst.attack}, {worst.view}, trained on {worst.trained_on} data"
     name = f"strongest of {worst.attackers} attackers ({where})"
     release, facts = worst.release, (data, worst.people, worst.rarest)
@@ -167,7 +184,9 @@ def verdict(table: HidingTable) -> Verdict:
     before = table.worst_of("none")
     opening = "" if before is None else f"On true stars the strongest reaches {before.auc:.2f}."
     if after is None:
-        return Verdict("none", "Nothing was obfuscated", f"{opening} {_cost(table)}".strip())
+        return Verdict(
+            "none", "Nothing was obfuscated", f"{opening} {_describe_cost(table)}".strip()
+        )
     learned, arithmetic = after.auc - 0.5, shown_distance(table.fractions[after.release])
     read = (
         "Arithmetic on the released fractions, which needs no learning, reaches AUC "
@@ -175,7 +194,7 @@ def verdict(table: HidingTable) -> Verdict:
         if arithmetic > max(NEAR, learned)
         else ""
     )
-    sentences = (table.sentence(after.release) or "", opening, read, _cost(table))
+    sentences = (table.sentence(after.release) or "", opening, read, _describe_cost(table))
     state, headline = _headline(before, after, max(learned, arithmetic))
     return Verdict(state, headline, " ".join(filter(None, sentences)))
 
@@ -189,7 +208,7 @@ def _headline(before: WorstRow | None, after: WorstRow, distance: float) -> tupl
     return state, f"Guessed with AUC {0.5 + distance:.2f} by the strongest attacker"
 
 
-def _cost(table: HidingTable) -> str:
+def _describe_cost(table: HidingTable) -> str:
     errors = {row.release: row for row in table.accuracy}
     before, after = errors.get("none"), errors.get(table.judged or "")
     if after is None:

@@ -22,19 +22,29 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from fastapi import APIRouter, Path, Request, Response
 
-from tacit.designs.standard_scheme import Disclosure, Release, StandardScheme, drawing
+from tacit.designs.standard_scheme import Disclosure, Release, StandardScheme, epochs
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, LARGEST, MICRO, MessageError
 from tacit.designs.standard_scheme.serve.operator import DigestLog, DisclosureSettings, read
 from tacit.errors import TacitError
 from tacit.ledger import Cap, Holder, KeyReused
 from tacit.privacy import Guarantee
 from tacit.randomness import Source
-from tacit.service import access, idempotency
-from tacit.service.access import Asking, Here, IdempotencyKey, Octets, allow, allow_octets
-from tacit.service.deployment import Section, Service
-from tacit.service.idempotency import OCTETS, Kept, Reply, Step, refusal, reply, salted, unsalted
+from tacit.service import idempotency
+from tacit.service.access import (
+    BodyBytes,
+    CurrentCaller,
+    CurrentService,
+    IdempotencyKey,
+    allow,
+    allow_bytes,
+)
+from tacit.service.http_bodies import OCTETS
+from tacit.service.idempotency import Reply, Transition, add_salt, refusal, remove_salt, reply
 from tacit.service.keys import NAME, Role
+from tacit.service.operations import Operation, run_in_thread
 from tacit.service.problems import Problem
+from tacit.service.served_things import PersonalState, Section, ServedThing
+from tacit.service.service import Service
 
 # Made anew for each answer: an exception keeps the frames that it was raised in.
 _UNREAD = partial(
@@ -47,7 +57,7 @@ _FORGOTTEN = b"forgotten"
 
 
 @dataclass(frozen=True)
-class ServedDisclosure:
+class ServedDisclosure(ServedThing):
     """One disclosure, its public log, and the item profiles behind it.
 
     item_table: whether devices may fetch the table by which they rank.
@@ -78,29 +88,29 @@ class ServedDisclosure:
     def guarantees(self) -> tuple[Guarantee, ...]:
         return self.model.guarantees()
 
-    def released(self) -> str:
+    def describe_releases(self) -> str:
         """What nobody can take back."""
         return (
             f"letters of your device to the disclosure {self.name}, if there were any: each was "
             "answered and not kept, but for a keyed hash and the epoch of the latest"
         )
 
-    def check_kept(self, _: Callable[[str], bytes | None]) -> None:
+    def check_stored_states(self, _: Callable[[str], bytes | None]) -> None:
         """The log goes on with this disclosure, when everything else that is served was read."""
         self._logged()
 
-    def forget(self, user: str) -> Iterable[Kept]:
+    def personal_states(self, user: str) -> Iterable[PersonalState]:
         """No letter is kept; but a second first letter under the same name could be compared with
         the first, so from here on none is accepted."""
-        yield Kept(
+        yield PersonalState(
             self.state(user),
             f"your part in the disclosure {self.name}: it accepts no more letters under this name",
-            lambda source, _: salted(source, _FORGOTTEN),
+            lambda source, _: add_salt(source, _FORGOTTEN),
         )
 
     def state(self, user: str) -> str:
         """The name of the kept state that says whether this person was forgotten."""
-        return idempotency.state_of(f"letters/{self.name}", user)
+        return idempotency.personal_state_name(f"letters/{self.name}", user)
 
     @property
     def disclosure(self) -> Disclosure:
@@ -162,21 +172,21 @@ class ServedDisclosure:
             raise _EARLY()
         return letter
 
-    def take(self, letter: Release) -> Step:
+    def take(self, letter: Release) -> Transition:
         """Accept a letter that was read, unless its person was forgotten."""
 
         def taken(source: Source, kept: bytes | None) -> tuple[Reply, bytes | None]:
-            if unsalted(kept) == _FORGOTTEN:
+            if remove_salt(kept) == _FORGOTTEN:
                 reason = "You were forgotten: no letter is accepted under this name."
                 return refusal(409, reason), None
             latest = max(letter.epoch, self.latest(kept))
-            return reply({"accepted": True}), salted(source, b"%d" % latest)
+            return reply({"accepted": True}), add_salt(source, b"%d" % latest)
 
         return taken
 
     def latest(self, kept: bytes | None) -> int:
         """The epoch of the latest letter that was accepted; -1 where there is none."""
-        content = unsalted(kept)
+        content = remove_salt(kept)
         return -1 if content in (None, _FORGOTTEN) else int(content)
 
     def scores(self, letter: Release) -> bytes:
@@ -195,7 +205,7 @@ class ServedDisclosure:
         )
 
     def _logged(self) -> int:
-        now = drawing.calendar(int(time.time()), self.disclosure.epoch_length)
+        now = epochs.calendar_epoch(int(time.time()), self.disclosure.epoch_length)
         self.log.serve(self.disclosure.digest, now)
         return now
 
@@ -205,19 +215,19 @@ class ServedDisclosure:
         return ((self.disclosure.levels or CONTINUOUS_LEVELS + 1) - 1) * MICRO
 
 
-router = APIRouter(route_class=access.Operation, prefix="/api/disclosures", tags=["disclosures"])
+router = APIRouter(route_class=Operation, prefix="/api/disclosures", tags=["disclosures"])
 Name = Annotated[str, Path(pattern=f"^{NAME.pattern}$")]
 
 
 @router.get("", **allow(Role.ANONYMOUS))
-def disclosures(service: Here) -> dict[str, list[dict[str, Any]]]:
+def disclosures(service: CurrentService) -> dict[str, list[dict[str, Any]]]:
     """What is disclosed to devices, and what that protects."""
-    served = service.deployment.all(ServedDisclosure).values()
+    served = service.deployment.find_all(ServedDisclosure).values()
     return {"disclosures": [one.described() for one in served]}
 
 
-@router.get("/{name}", **allow_octets(Role.ANONYMOUS, gives="A disclosure, in canonical JSON."))
-def disclosure(service: Here, name: Name) -> Response:
+@router.get("/{name}", **allow_bytes(Role.ANONYMOUS, response="A disclosure, in canonical JSON."))
+def disclosure(service: CurrentService, name: Name) -> Response:
     """The public tables that a device obfuscates by."""
     served = _named(service, name)
     served.today()
@@ -225,7 +235,7 @@ def disclosure(service: Here, name: Name) -> Response:
 
 
 @router.get("/{name}/log", **allow(Role.ANONYMOUS))
-def log(service: Here, name: Name) -> dict[str, list[dict[str, Any]]]:
+def log(service: CurrentService, name: Name) -> dict[str, list[dict[str, Any]]]:
     """The digest of every epoch in which the disclosure was served. It is only ever added to."""
     served = _named(service, name)
     served.today()
@@ -234,9 +244,9 @@ def log(service: Here, name: Name) -> dict[str, list[dict[str, Any]]]:
 
 @router.get(
     "/{name}/item-table",
-    **allow_octets(Role.ANONYMOUS, gives="An item table, in canonical JSON."),
+    **allow_bytes(Role.ANONYMOUS, response="An item table, in canonical JSON."),
 )
-def item_table(service: Here, name: Name) -> Response:
+def item_table(service: CurrentService, name: Name) -> Response:
     """The table by which a device ranks, where the operator publishes it."""
     table = _named(service, name).encoded_item_table
     if table is None:
@@ -245,7 +255,7 @@ def item_table(service: Here, name: Name) -> Response:
 
 
 @router.get("/{name}/popular", **allow(Role.ANONYMOUS))
-def popular(service: Here, name: Name) -> dict[str, list[int | str]]:
+def popular(service: CurrentService, name: Name) -> dict[str, list[int | str]]:
     """All items, those that most people like first: the list of a person who sent no letter yet."""
     model = _named(service, name).model
     order = np.argsort(model.fitted_.ease.popularity)  # by likes, which are counted in fives
@@ -253,7 +263,7 @@ def popular(service: Here, name: Name) -> dict[str, list[int | str]]:
 
 
 @router.get("/{name}/latest", **allow(Role.SUBJECT))
-def latest(service: Here, caller: Asking, name: Name) -> dict[str, int]:
+def latest(service: CurrentService, caller: CurrentCaller, name: Name) -> dict[str, int]:
     """The epoch of your latest letter that was accepted, -1 for none. A device that knows of none
     so late is not the only one of your account."""
     served = _named(service, name)
@@ -263,32 +273,32 @@ def latest(service: Here, caller: Asking, name: Name) -> dict[str, int]:
 
 @router.post(
     "/{name}/letters",
-    **allow_octets(
+    **allow_bytes(
         Role.SUBJECT,
-        takes="A letter: obfuscated stars and their epoch, as a device made it.",
-        gives="Scores of all items, without the hidden attribute's effect.",
+        request="A letter: obfuscated stars and their epoch, as a device made it.",
+        response="Scores of all items, without the hidden attribute's effect.",
     ),
 )
 async def letters(
-    service: Here,
+    service: CurrentService,
     request: Request,
-    caller: Asking,
+    caller: CurrentCaller,
     key: IdempotencyKey,  # noqa: ARG001  # as for every POST; what counts once is the epoch
     name: Name,
-    letter: Octets,
+    letter: BodyBytes,
 ) -> Response:
     """Scores for a letter, one of each epoch. The ledger keeps a keyed hash of it alone."""
     served = _named(service, name)
     read = served.letter(letter)
     try:  # the ledger's own rule is the calendar's: one key of one person takes one payload
-        stored = await idempotency.step(
+        stored = await idempotency.answer_once(
             service,
             caller,
             f"POST /api/disclosures/{name}/letters",
             str(read.epoch),
             letter,
             state=served.state(caller.name),
-            take=served.take(read),
+            transition=served.take(read),
         )
     except KeyReused:
         raise Problem(
@@ -296,7 +306,7 @@ async def letters(
         ) from None
     if stored.status_code != 200:
         return stored
-    scores = await access.in_thread(request, lambda: served.scores(read))
+    scores = await run_in_thread(request, lambda: served.scores(read))
     answer = Response(scores, media_type=OCTETS)
     if "idempotency-replayed" in stored.headers:
         answer.headers["idempotency-replayed"] = stored.headers["idempotency-replayed"]
@@ -304,7 +314,7 @@ async def letters(
 
 
 def _named(service: Service, name: str) -> ServedDisclosure:
-    served = service.deployment.all(ServedDisclosure).get(name)
+    served = service.deployment.find_all(ServedDisclosure).get(name)
     if served is None:
         raise _NOTHING()
     return served

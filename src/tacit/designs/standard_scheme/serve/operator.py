@@ -24,9 +24,9 @@ from tacit.designs.standard_scheme.messages import encode, is_integer
 from tacit.designs.standard_scheme.settings import WHO_MAY_USE_IT
 from tacit.errors import ConfigError, TacitError
 from tacit.privacy import Measurement
-from tacit.recommenders.inputs import load_model
-from tacit.service.deployment import Section
-from tacit.service.settings import FILE, setting
+from tacit.recommenders.model_files import load_model
+from tacit.service.served_things import Section
+from tacit.service.setting_tables import TOML, setting
 
 KIND = "tacit digest log"
 
@@ -59,27 +59,31 @@ def read(section: Section) -> tuple[DisclosureSettings, StandardScheme, DigestLo
     """What a section says, its model and its log; ConfigError for what is not served."""
     if section.values.get("service_sees_items") is not False:
         raise ConfigError(
-            f"{FILE}: {section.name}.service_sees_items is not false. {WHO_MAY_USE_IT} Write  "
+            f"{TOML}: {section.name}.service_sees_items is not false. {WHO_MAY_USE_IT} Write  "
             "service_sees_items = false  where the service does not."
         )
-    settings, path, name = section.read(DisclosureSettings), section.file("file"), section.name
+    settings, path, name = (
+        section.read_settings(DisclosureSettings),
+        section.file_path("file"),
+        section.name,
+    )
     try:
         model = load_model(path)
     except TacitError as error:
-        raise ConfigError(f"{FILE}: {name}.file cannot be served. {error}") from None
+        raise ConfigError(f"{TOML}: {name}.file cannot be served. {error}") from None
     if not isinstance(model, StandardScheme):
         raise ConfigError(
-            f"{FILE}: {name}.file holds another recommender. A disclosure is a StandardScheme; "
+            f"{TOML}: {name}.file holds another recommender. A disclosure is a StandardScheme; "
             "others are served as [models.NAME]."
         )
     if model.variant == "published":
         raise ConfigError(
-            f"{FILE}: {name} is the published variant, which tells the attribute. It is for "
+            f"{TOML}: {name} is the published variant, which tells the attribute. It is for "
             "reproducing the paper and is not served: fit it as variant='sound'."
         )
     if settings.item_table and not model.item_table:
         raise ConfigError(
-            f"{FILE}: {name}.item_table is true, but the model was fitted without its people's "
+            f"{TOML}: {name}.item_table is true, but the model was fitted without its people's "
             "consent to publish that table. Fit it with item_table=True, or take the line out."
         )
     return settings, model, DigestLog(_log_path(section), model.disclosure_.epoch_length)
@@ -88,10 +92,10 @@ def read(section: Section) -> tuple[DisclosureSettings, StandardScheme, DigestLo
 def _log_path(section: Section) -> Path:
     """The file of the digests, by default beside the model; ConfigError outside of the folder."""
     if "log" not in section.values:
-        return section.file("file").with_name(f"{section.name}.digests")
+        return section.file_path("file").with_name(f"{section.name}.digests")
     path = (section.folder / section.text("log")).resolve()
     if not path.is_relative_to(section.folder.resolve()) or path.is_dir():
-        raise ConfigError(f"{FILE}: {section.name}.log names no file in the folder.")
+        raise ConfigError(f"{TOML}: {section.name}.log names no file in the folder.")
     return path
 
 
@@ -203,7 +207,7 @@ def make_demo(folder: Path) -> str:
 
     No real people are concerned: the item table is published, so devices make lists at once.
     """
-    from tacit.service.demo import population
+    from tacit.service.demo_data import population
 
     model = StandardScheme(attributes=("gender",), service_sees_items=False, item_table=True)
     model.fit(population())

@@ -1,4 +1,4 @@
-"""What is to be known about people with each value: how they rate an item, and how often.
+"""Estimates of how people with each value rate an item, and how often, shrunk.
 
 Runs at     the recommender.
 Sees        `people.Statistics`; nothing else.
@@ -31,8 +31,10 @@ _LOG_ODDS = np.linspace(-4.0, 4.0, 49)
 def estimate_offsets(statistics: Statistics, *, shrink: bool = True) -> Floats:
     """(values, items) levels to subtract; for two values, plus and minus half the mean gap.
 
-    shrink: pull each group's item mean towards the item's mean, and take rounded counts; otherwise
-    the plain means, as published.
+    Args:
+        statistics: of one attribute.
+        shrink: pull each group's item mean towards the item's mean, and take rounded counts;
+            otherwise the plain means, as published.
     """
     pseudo = _best_shrinkage(statistics) if shrink else 0.0
     counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
@@ -40,37 +42,39 @@ def estimate_offsets(statistics: Statistics, *, shrink: bool = True) -> Floats:
 
 
 def _best_shrinkage(statistics: Statistics) -> float:
-    """Pseudo-ratings with which the offsets of the other parts predict a left-out part best."""
+    """Find the pseudo-ratings with which offsets of other parts predict a left-out part best."""
     counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
 
     def loss(pseudo: float) -> float:
         return sum(
-            _unexplained(held, held_sums, _offsets(counts - held, sums - held_sums, pseudo))
+            _unexplained_error(held, held_sums, _offsets(counts - held, sums - held_sums, pseudo))
             for held, held_sums in zip(statistics.counts, statistics.sums, strict=True)
         )
 
     return min(_PSEUDO_RATINGS, key=loss)
 
 
-def rounded(counts: Floats) -> Floats:
-    """To the nearest multiples of ROUNDED_TO."""
+def round_counts(counts: Floats) -> Floats:
+    """Round counts to the nearest multiples of ROUNDED_TO."""
     return np.asarray(ROUNDED_TO * np.round(counts / ROUNDED_TO))
 
 
 def _offsets(counts: Floats, sums: Floats, pseudo: float, coarse: bool = False) -> Floats:
-    """Deviations of the groups' means from the item's, centred over values. coarse: of rounded
-    counts and sums."""
-    deviating = sums - means(sums.sum(axis=0), counts.sum(axis=0), 0.0) * counts
+    """(values, items) deviations of the groups' means from the item's, centred over values.
+
+    coarse: take rounded counts and sums.
+    """
+    deviating = sums - mean_or_default(sums.sum(axis=0), counts.sum(axis=0), 0.0) * counts
     if coarse:
-        counts, deviating = rounded(counts), rounded(deviating)
+        counts, deviating = round_counts(counts), round_counts(deviating)
     weights = counts + pseudo
     deviations = np.divide(deviating, weights, out=np.zeros_like(sums), where=weights > 0)
     return np.asarray(deviations - deviations.mean(axis=0))
 
 
-def _unexplained(counts: Floats, sums: Floats, offsets: Floats) -> float:
+def _unexplained_error(counts: Floats, sums: Floats, offsets: Floats) -> float:
     """Squared error of left-out group means around (item mean + offset), per rating."""
-    residuals = means(sums, counts, 0.0) - offsets
+    residuals = mean_or_default(sums, counts, 0.0) - offsets
     weighted = (counts * residuals).sum(axis=0)
     explained = np.divide(
         weighted**2, counts.sum(axis=0), out=np.zeros_like(weighted), where=counts.sum(axis=0) > 0
@@ -88,7 +92,7 @@ def estimate_shown(statistics: Statistics, *, shrink: bool = True) -> Floats:
     people, counts = statistics.people.sum(axis=0), statistics.counts.sum(axis=0)
     if not shrink:
         return np.asarray((counts + 1) / (people[:, None] + 2))
-    people, counts = rounded(people), rounded(counts)
+    people, counts = round_counts(people), round_counts(counts)
     if len(people) == 2:
         return np.stack(_posterior_shares(counts[0], people[0], counts[1], people[1]))
     everyone, total = people.sum(), counts.sum(axis=0)
@@ -172,7 +176,7 @@ def estimate_coupling(statistics: Statistics, common: NDArray[np.bool_]) -> Floa
         for index, pseudo in enumerate(_PSEUDO_RATINGS):
             fits[index] += np.sum(held * np.log(_star_shares(histogram - held, pseudo, for_means)))
     pseudo = _PSEUDO_RATINGS[np.argmax(fits)]
-    shares = _star_shares(rounded(histogram), pseudo, for_means)
+    shares = _star_shares(round_counts(histogram), pseudo, for_means)
     coupled = quantile_coupling(shares, np.broadcast_to(shares.mean(axis=0), shares.shape))
     levels = shares.shape[-1]
     coupled = np.where(common[:, None, None], coupled, np.eye(levels))
@@ -187,11 +191,14 @@ def _star_shares(histogram: Floats, pseudo: float, for_means: float) -> Floats:
     smoothed = histogram + pseudo * item
     levels = np.arange(histogram.shape[-1], dtype=float)
     offsets = _offsets(histogram.sum(axis=-1), histogram @ levels, for_means)
-    return _tilted(smoothed / smoothed.sum(axis=-1, keepdims=True), item @ levels + offsets)
+    return _tilt_to_means(smoothed / smoothed.sum(axis=-1, keepdims=True), item @ levels + offsets)
 
 
-def _tilted(shares: Floats, means: Floats) -> Floats:
-    """Each distribution q as q exp(t level) with the given mean; t by Newton's method."""
+def _tilt_to_means(shares: Floats, means: Floats) -> Floats:
+    """Tilt each distribution q to q exp(t level), with t such that it has the given mean.
+
+    t by Newton's method.
+    """
     levels = np.arange(shares.shape[-1], dtype=float)
     target = np.clip(means, 0.02, levels[-1] - 0.02)
     tilt, tilted = np.zeros_like(target), shares
@@ -204,7 +211,9 @@ def _tilted(shares: Floats, means: Floats) -> Floats:
     return tilted
 
 
-def means(sums: Floats, counts: Floats, otherwise: Floats | float, fewest: float = 0.0) -> Floats:
+def mean_or_default(
+    sums: Floats, counts: Floats, otherwise: Floats | float, fewest: float = 0.0
+) -> Floats:
     """sums / counts, and `otherwise` where nothing or fewer were counted."""
     quotients: Floats = np.broadcast_to(np.asarray(otherwise, dtype=float), sums.shape).copy()
     np.divide(sums, counts, out=quotients, where=(counts > 0) & (counts >= fewest))

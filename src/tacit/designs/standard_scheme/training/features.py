@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.domains import listed
+from tacit.data.domains import split_list
 from tacit.data.ratings import Ratings
 from tacit.errors import DataError
 
@@ -46,7 +46,7 @@ def item_genres(ratings: Ratings) -> Floats:
     """(items, genres) 0 or 1, in the order of the genres' names; no column if none is known."""
     if "genres" not in ratings.item_metadata:
         return np.zeros((ratings.n_items, 0))
-    genres_of_items = listed(ratings, "genres")
+    genres_of_items = split_list(ratings, "genres")
     names = sorted({name for genres in genres_of_items for name in genres})
     return np.array([[name in genres for name in names] for genres in genres_of_items], float)
 

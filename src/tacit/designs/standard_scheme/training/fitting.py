@@ -1,4 +1,4 @@
-"""From checked settings and consenting people's ratings to all that a model holds.
+"""Fitting: checked settings and consenting people's ratings in, all that a model holds out.
 
 Runs at     the recommender.
 Sees        the consenting people's ratings and attributes in the clear.
@@ -22,18 +22,18 @@ from tacit.designs.standard_scheme.training.features import item_features
 from tacit.designs.standard_scheme.training.item_weights import fit_ease
 from tacit.designs.standard_scheme.training.people import (
     Ints,
-    People,
-    consenting,
-    people_of,
-    unit,
+    PeopleHashes,
+    find_consenting_people,
+    hash_people,
+    level_size,
 )
-from tacit.designs.standard_scheme.training.population import release
+from tacit.designs.standard_scheme.training.population import simulate_release
 from tacit.designs.standard_scheme.training.profiles import ProfileSettings, train_profiles
-from tacit.designs.standard_scheme.training.tables import FEWEST, Tables, estimate
+from tacit.designs.standard_scheme.training.tables import FEWEST, Tables, estimate_all_tables
 from tacit.errors import ConfigError
 from tacit.privacy import Measurement
 from tacit.randomness import replay, simulation
-from tacit.recommenders import inputs
+from tacit.recommenders import headers, public_facts
 
 LEAST_SHOWABLE_SHARE = 0.1
 """A model whose devices can show less of the items with enough raters is refused."""
@@ -55,20 +55,20 @@ class Fitted:
     ease            what ranks lists
     n_rated_enough  items with so many raters that devices could show them; None where even that
                     number would be read off people who have an epsilon
-    taken           names in `inputs.TAKEN` of what was read off the ratings and taken for public
+    assumed_public  names in `PUBLIC_FACTS` of what was read off the ratings
     measurements    of attacks, for the card
     """
 
     item_ids: Column
-    titles: inputs.Titles
+    titles: headers.Titles
     scale: RatingScale
     n_consenting: int
-    people: People | None
+    people: PeopleHashes | None
     tables: Mapping[str, Tables]
     profiles: Profiles
     ease: Ease
     n_rated_enough: int | None
-    taken: tuple[str, ...] = tuple(inputs.TAKEN)
+    assumed_public: tuple[str, ...] = tuple(public_facts.PUBLIC_FACTS)
     measurements: tuple[Measurement, ...] = ()
 
     @property
@@ -86,7 +86,7 @@ class Fitted:
         return self.n_showable < FEW_SHOWABLE_SHARE * enough
 
 
-def fit(settings: Settings, ratings: Ratings, earlier: People | None) -> Fitted:
+def fit(settings: Settings, ratings: Ratings, earlier: PeopleHashes | None) -> Fitted:
     """Learn from everybody in the ratings whose attributes are all known.
 
     Args:
@@ -103,13 +103,15 @@ def fit(settings: Settings, ratings: Ratings, earlier: People | None) -> Fitted:
     """
     settings.check_service()
     rule, seed = settings.rule_on(ratings.scale), settings.random_state
-    people, numbers = consenting(ratings, settings.attributes, settings.values, settings.edges)
-    hashes = people_of(ratings, numbers, earlier)
-    tables = estimate(
+    people, numbers = find_consenting_people(
+        ratings, settings.attributes, settings.values, settings.edges
+    )
+    hashes = hash_people(ratings, numbers, earlier)
+    tables = estimate_all_tables(
         people,
         epsilon=settings.disclosure_epsilon,
         contributions=settings.contributions,
-        shrink=not settings.published,
+        shrink=not settings.is_published,
         coupling=rule.transform == "coupling",
         seed=seed,
     )
@@ -120,16 +122,16 @@ def fit(settings: Settings, ratings: Ratings, earlier: People | None) -> Fitted:
         people.labels,
         of_attributes,
         people.n_levels,
-        lowest=ratings.scale.minimum / unit(ratings.scale),
+        lowest=ratings.scale.minimum / level_size(ratings.scale),
         settings=ProfileSettings(
-            settings.profiles, settings.factors, published=settings.published, seed=seed
+            settings.profiles, settings.factors, published=settings.is_published, seed=seed
         ),
         features=features,
     )
 
     def simulate(levels: sparse.csr_array, who: Ints) -> sparse.csr_array:
         with simulation():
-            return release(
+            return simulate_release(
                 levels,
                 people.labels[who],
                 of_attributes,
@@ -140,7 +142,7 @@ def fit(settings: Settings, ratings: Ratings, earlier: People | None) -> Fitted:
 
     fitted = Fitted(
         item_ids=ratings.item_ids,
-        titles=inputs.titles_of(ratings),
+        titles=headers.titles_of(ratings),
         scale=ratings.scale,
         n_consenting=people.n_people,
         people=hashes,
@@ -148,7 +150,7 @@ def fit(settings: Settings, ratings: Ratings, earlier: People | None) -> Fitted:
         profiles=profiles,
         ease=fit_ease(people.levels, people.n_levels, simulate, seed=seed),
         n_rated_enough=count_rated_enough(people.levels, settings),
-        taken=taken_for_public(settings, ratings),
+        assumed_public=list_assumed_public(settings, ratings),
     )
     if rule.selection:
         refuse_few_showable(fitted)
@@ -163,11 +165,11 @@ def count_rated_enough(levels: sparse.csr_array, settings: Settings) -> int | No
     return int((raters >= FEWEST).sum())
 
 
-def taken_for_public(settings: Settings, ratings: Ratings) -> tuple[str, ...]:
-    """What was read off the ratings and is taken for public: names in `inputs.TAKEN`."""
+def list_assumed_public(settings: Settings, ratings: Ratings) -> tuple[str, ...]:
+    """List what was read off the ratings and is assumed public: names in `PUBLIC_FACTS`."""
     unlisted = set(settings.attributes) - set(settings.values) - set(settings.edges)
     values = ("values",) if unlisted else ()
-    return (*inputs.taken_for_public(ratings), *values)
+    return (*public_facts.facts_read_off(ratings), *values)
 
 
 def refuse_few_showable(fitted: Fitted) -> None:

@@ -22,9 +22,9 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, LARGEST_COLUMN, LIKED
-from tacit.designs.standard_scheme.server import UNIT, Ease, weigh
-from tacit.designs.standard_scheme.training.estimates import ROUNDED_TO, rounded
-from tacit.designs.standard_scheme.training.people import Floats, Ints, chosen
+from tacit.designs.standard_scheme.server import UNIT, Ease, weigh_levels
+from tacit.designs.standard_scheme.training.estimates import ROUNDED_TO, round_counts
+from tacit.designs.standard_scheme.training.people import Floats, Ints, select_entries
 from tacit.designs.standard_scheme.training.tables import FEWEST
 from tacit.engine.ridge import gram, item_weights
 
@@ -39,39 +39,45 @@ _LIST = 10
 
 
 def fit_ease(levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, seed: int = 0) -> Ease:
-    """The weights of (people, items) CSR levels, with the penalty that ranks left-out likes best.
-    n_levels: 0 on a continuous scale. seed: draws who is left out."""
+    """Fit weights with the penalty that ranks left-out likes best.
+
+    Args:
+        levels: (people, items) CSR.
+        n_levels: whole levels of the scale, 0 on a continuous one.
+        simulate: what devices of the people left out would release.
+        seed: draws who is left out.
+    """
     n_levels = n_levels or CONTINUOUS_LEVELS + 1
     with threadpool_limits(1):
         penalty = choose_penalty(levels, n_levels, simulate, seed=seed)
-        return ease(levels, n_levels, penalty)
+        return fit_ease_at_penalty(levels, n_levels, penalty)
 
 
-def ease(levels: sparse.csr_array, n_levels: int, penalty: float) -> Ease:
-    """The weights at one penalty."""
-    weights = weigh(levels, n_levels)
-    columns = eligible(weights, MOST_ITEMS)
-    dense = item_weights(products(weights[:, columns]), penalty)
+def fit_ease_at_penalty(levels: sparse.csr_array, n_levels: int, penalty: float) -> Ease:
+    """Fit the weights at one penalty."""
+    weights = weigh_levels(levels, n_levels)
+    columns = list_eligible_items(weights, MOST_ITEMS)
+    dense = item_weights(sum_products(weights[:, columns]), penalty)
     popularity = np.empty(levels.shape[1], dtype=np.int64)
-    popularity[_most_liked(weights)] = np.arange(levels.shape[1])
-    return Ease(_stored(dense, columns, levels.shape[1]), popularity, n_levels)
+    popularity[_order_by_likes(weights)] = np.arange(levels.shape[1])
+    return Ease(_keep_largest(dense, columns, levels.shape[1]), popularity, n_levels)
 
 
 def choose_penalty(
     levels: sparse.csr_array, n_levels: int, simulate: Simulate, *, seed: int = 0
 ) -> int:
-    """The one of PENALTIES with the best NDCG@10 on left-out likes of left-out people."""
+    """Choose the one of PENALTIES with the best NDCG@10 on left-out likes of left-out people."""
     generator = np.random.default_rng(seed)
     n_people = levels.shape[0]
     held = generator.permutation(n_people)[: min(500, n_people // 5)]
-    weights = weigh(levels, n_levels)
-    columns = eligible(weights, ITEMS_TO_CHOOSE_ON)
-    together = products(weights[np.setdiff1d(np.arange(n_people), held)][:, columns])
+    weights = weigh_levels(levels, n_levels)
+    columns = list_eligible_items(weights, ITEMS_TO_CHOOSE_ON)
+    together = sum_products(weights[np.setdiff1d(np.arange(n_people), held)][:, columns])
     rated = levels[held]
     left_out = generator.random(rated.nnz) < 0.3
-    now, later = chosen(rated, ~left_out), chosen(rated, left_out)
-    shown = weigh(simulate(now, held), n_levels)[:, columns].astype(float)
-    liked = weigh(later, n_levels)[:, columns].toarray() == LIKED
+    now, later = select_entries(rated, ~left_out), select_entries(rated, left_out)
+    shown = weigh_levels(simulate(now, held), n_levels)[:, columns].astype(float)
+    liked = weigh_levels(later, n_levels)[:, columns].toarray() == LIKED
     seen = now[:, columns].astype(bool).toarray()
 
     def quality(penalty: int) -> tuple[float, int]:
@@ -81,14 +87,14 @@ def choose_penalty(
     return max(PENALTIES, key=quality)
 
 
-def eligible(weights: sparse.csr_array, most: int) -> Ints:
+def list_eligible_items(weights: sparse.csr_array, most: int) -> Ints:
     """Numbers of the `most` most liked items, ascending; those with few raters are left out."""
     raters = np.bincount(weights.indices, minlength=weights.shape[1])
-    order = _most_liked(weights)
+    order = _order_by_likes(weights)
     return np.sort(order[raters[order] >= FEWEST][:most])
 
 
-def products(weights: sparse.csr_array) -> Floats:
+def sum_products(weights: sparse.csr_array) -> Floats:
     """(items, items) X'X in Fortran order, for X in units of 1, to the nearest multiples of 5."""
     together = gram(weights / LIKED)
     together /= ROUNDED_TO  # in place: it is large
@@ -97,8 +103,8 @@ def products(weights: sparse.csr_array) -> Floats:
     return together
 
 
-def _stored(dense: Floats, columns: Ints, n_items: int) -> sparse.csc_array:
-    """The largest weights of each column as whole numbers, among all items."""
+def _keep_largest(dense: Floats, columns: Ints, n_items: int) -> sparse.csc_array:
+    """Keep the largest weights of each column as whole numbers, among all items."""
     none = np.empty(0, np.int64)
     rows, weights, ends = [none], [none], np.zeros(n_items + 1, dtype=np.int64)
     for column, item in enumerate(columns):
@@ -112,12 +118,12 @@ def _stored(dense: Floats, columns: Ints, n_items: int) -> sparse.csc_array:
     return sparse.csc_array(stored, shape=(n_items, n_items))
 
 
-def _most_liked(weights: sparse.csr_array) -> Ints:
+def _order_by_likes(weights: sparse.csr_array) -> Ints:
     """Numbers of all items by how many like them, and then by how many rated them, in fives."""
     size = weights.shape[1]
     likes = np.bincount(weights.indices, weights.data == LIKED, minlength=size).astype(float)
     raters = np.bincount(weights.indices, minlength=size).astype(float)
-    return np.lexsort((-rounded(raters), -rounded(likes)))
+    return np.lexsort((-round_counts(raters), -round_counts(likes)))
 
 
 def _ndcg(scores: Floats, liked: NDArray[np.bool_]) -> float:

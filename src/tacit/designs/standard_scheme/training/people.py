@@ -1,8 +1,8 @@
-"""People who agreed to show ratings and attribute, and what is summed up over them.
+"""Consenting people, who agreed to show ratings and attribute, and sums over them.
 
 Runs at     the recommender.
 Sees        the consenting people's ratings and attributes in the clear.
-Guarantee   none for the exact statistics; `private` releases a whole set of them with
+Guarantee   none for the exact statistics; `add_noise` releases a whole set of them with
             epsilon-differential privacy for one consenting person (add or remove).
 
 Two models that differ by few people show, by their difference, what these people like. So a model
@@ -39,11 +39,14 @@ FEWEST_CHANGED = 50
 
 
 @dataclass(frozen=True)
-class Consenting:
+class ConsentingPeople:
     """People whose attributes are known, ready for training.
 
-    levels    (people, items) CSR of levels (stars counted in `unit`s from the lowest)
-    labels    (people, attributes) number of each person's value in `values`
+    levels      (people, items) CSR of levels: stars from the lowest, in units of `level_size`
+    labels      (people, attributes) number of each person's value in `values`
+    names       of the attributes
+    values      of each attribute
+    n_levels    whole levels of the scale, 0 on a continuous one
     """
 
     levels: sparse.csr_array
@@ -57,17 +60,17 @@ class Consenting:
         return len(self.labels)
 
 
-def unit(scale: RatingScale) -> float:
-    """Stars in one level: the step of the scale, a fixed part of its span where it has none."""
+def level_size(scale: RatingScale) -> float:
+    """Number of stars in one level: the step of the scale, or a fixed part of a continuous one."""
     return scale.step if scale.discrete else scale.span / CONTINUOUS_LEVELS
 
 
-def consenting(
+def find_consenting_people(
     ratings: Ratings,
     names: Sequence[str],
     public_values: Mapping[str, Sequence[str]] | None = None,
     public_edges: Mapping[str, Edges] | None = None,
-) -> tuple[Consenting, Ints]:
+) -> tuple[ConsentingPeople, Ints]:
     """Find the people whose every named attribute is known, and their numbers in `ratings`.
 
     Args:
@@ -111,10 +114,12 @@ def consenting(
         values_of.append(distinct)
     numbers = np.array(known, dtype=np.int64)
     scale = ratings.scale
-    stars = (ratings.matrix.data - scale.minimum) / unit(scale)
-    levels = with_data(ratings.matrix, np.round(stars) if scale.discrete else stars)[numbers]
+    stars = (ratings.matrix.data - scale.minimum) / level_size(scale)
+    levels = replace_data(ratings.matrix, np.round(stars) if scale.discrete else stars)[numbers]
     of_people = np.array(labels, dtype=np.int64).T
-    return Consenting(levels, of_people, tuple(names), tuple(values_of), scale.levels), numbers
+    return ConsentingPeople(
+        levels, of_people, tuple(names), tuple(values_of), scale.levels
+    ), numbers
 
 
 @dataclass(frozen=True)
@@ -133,7 +138,7 @@ class Statistics:
     histogram: Floats | None
 
 
-def collect(
+def sum_statistics(
     levels: sparse.csr_array,
     labels: Ints,
     parts: Ints,
@@ -146,14 +151,18 @@ def collect(
 ) -> Statistics:
     """Sum up ratings by part, value and item.
 
-    levels    (people, items) CSR of levels, real-valued if something was subtracted already
-    labels    (people,) value of the attribute; parts: (people,) which part each person is in
-    n_levels  whole levels of the scale; 0 for none, which leaves the histogram out
-    weights   (ratings,) chance that a rating is shown at all, default 1
-    spread    (ratings, n_levels) chances of the level shown, default the level itself
+    Args:
+        levels: (people, items) CSR of levels, real-valued if something was subtracted already.
+        labels: (people,) value of the attribute.
+        parts: (people,) part that each person is in.
+        n_values: number of values.
+        n_levels: whole levels of the scale; 0 for none, which leaves the histogram out.
+        n_parts: number of parts.
+        weights: (ratings,) chance that a rating is shown at all, default 1.
+        spread: (ratings, n_levels) chances of the level shown, default the level itself.
     """
     shape = (n_parts, n_values, levels.shape[1])
-    rows, group = entry_rows(levels), parts * n_values + labels
+    rows, group = entry_people(levels), parts * n_values + labels
     cell = group[rows] * levels.shape[1] + levels.indices
     weight = np.ones(len(cell)) if weights is None else weights
 
@@ -176,14 +185,16 @@ def collect(
 
 
 def limit_contributions(levels: sparse.csr_array, most: int, source: Source) -> sparse.csr_array:
-    """At most `most` ratings a person, chosen uniformly at random."""
+    """Keep at most `most` ratings of each person, chosen uniformly at random."""
     if most < 1:
         raise ConfigError(f"A person contributes at least one rating; got {most}.")
-    return chosen(levels, ranks(levels, integers_below(source, 1 << 62, levels.nnz)) < most)
+    return select_entries(
+        levels, rank_in_person(levels, integers_below(source, 1 << 62, levels.nnz)) < most
+    )
 
 
-def private(statistics: Statistics, *, epsilon: float, contributions: int) -> Statistics:
-    """The same statistics with noise: epsilon-DP for adding or removing one consenting person.
+def add_noise(statistics: Statistics, *, epsilon: float, contributions: int) -> Statistics:
+    """Add noise to statistics: epsilon-DP for adding or removing one consenting person.
 
     One release of all histograms and head counts together. A person stands in one part, changes at
     most `contributions` histogram cells by one and one head count by one, so the L1 sensitivity is
@@ -204,43 +215,51 @@ def private(statistics: Statistics, *, epsilon: float, contributions: int) -> St
     return Statistics(people, counts=histogram.sum(axis=-1), sums=sums, histogram=histogram)
 
 
-def entry_rows(matrix: sparse.csr_array) -> Ints:
-    """(entries,) person of each entry."""
+def entry_people(matrix: sparse.csr_array) -> Ints:
+    """(entries,) person of each entry, in the order of the entries."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def with_data(pattern: sparse.csr_array, data: NDArray[Any]) -> sparse.csr_array:
-    """Other numbers in the same places."""
+def replace_data(pattern: sparse.csr_array, data: NDArray[Any]) -> sparse.csr_array:
+    """Make a matrix with other numbers in the same places."""
     return sparse.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 
-def chosen(matrix: sparse.csr_array, mask: NDArray[np.bool_]) -> sparse.csr_array:
-    """The entries of the mask alone."""
+def select_entries(matrix: sparse.csr_array, mask: NDArray[np.bool_]) -> sparse.csr_array:
+    """Keep the entries of a mask (entries,) alone."""
     ends = np.concatenate([[0], np.cumsum(mask)])[matrix.indptr].astype(np.int32)
     return sparse.csr_array((matrix.data[mask], matrix.indices[mask], ends), shape=matrix.shape)
 
 
-def ranks(matrix: sparse.csr_array, keys: NDArray[Any]) -> Ints:
-    """(entries,) place of each entry among its person's, from 0, by ascending keys."""
-    order = np.lexsort((keys, entry_rows(matrix)))
+def rank_in_person(matrix: sparse.csr_array, keys: NDArray[Any]) -> Ints:
+    """(entries,) rank of each entry among its person's, from 0, by ascending keys (entries,)."""
+    order = np.lexsort((keys, entry_people(matrix)))
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order)) - np.repeat(matrix.indptr[:-1], np.diff(matrix.indptr))
     return place
 
 
 @dataclass(frozen=True)
-class People:
-    """Keyed hashes of people with their ratings: (people,), ascending. key: of the first fit."""
+class PeopleHashes:
+    """Keyed hashes of people with their ratings."""
 
     key: bytes
+    """Key of the first fit; later ones keep it."""
     hashes: Hashes
+    """(people,) ascending."""
 
 
-def people_of(ratings: Ratings, numbers: NDArray[np.int64], former: People | None) -> People:
-    """The people with these numbers; ConfigError where too few of them are other than before."""
-    key = secrets.token_bytes(16) if former is None else former.key
+def hash_people(
+    ratings: Ratings, numbers: NDArray[np.int64], earlier: PeopleHashes | None
+) -> PeopleHashes:
+    """Hash the people with these numbers.
+
+    Raises:
+        ConfigError: fewer than FEWEST_CHANGED of them differ from the earlier fit's, but not none.
+    """
+    key = secrets.token_bytes(16) if earlier is None else earlier.key
     now = np.sort(_hashes(key, ratings)[numbers])
-    before = now if former is None else former.hashes
+    before = now if earlier is None else earlier.hashes
     changed = max(len(np.setdiff1d(now, before)), len(np.setdiff1d(before, now)))
     if 0 < changed < FEWEST_CHANGED:
         raise ConfigError(
@@ -248,11 +267,11 @@ def people_of(ratings: Ratings, numbers: NDArray[np.int64], former: People | Non
             "the difference of two models shows what so few people like. Keep that model, or fit "
             f"again when {FEWEST_CHANGED} changed."
         )
-    return People(key, now)
+    return PeopleHashes(key, now)
 
 
 def _hashes(key: bytes, ratings: Ratings) -> Hashes:
-    """(people,) of a person's id and of the sum over the ratings of item hash times stars' hash."""
+    """(people,) hashes of a person's id and of the sum of item hash times stars' hash."""
     items = _hash_each(key, b"item", ratings.item_ids)[ratings.items]
     distinct, which = np.unique(ratings.values, return_inverse=True)
     rated = items * (_hash_each(key, b"stars", distinct)[which] | np.uint64(1))
@@ -262,6 +281,10 @@ def _hashes(key: bytes, ratings: Ratings) -> Hashes:
 
 
 def _hash_each(key: bytes, kind: bytes, values: Any) -> Hashes:
+    """(values,) keyed hash of each value's text."""
     listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
-    made = (blake2b(repr(one).encode(), digest_size=8, key=key, person=kind) for one in listed)
-    return np.array([int.from_bytes(each.digest(), "big") for each in made], dtype=np.uint64)
+    hashes = []
+    for value in listed:
+        digest = blake2b(repr(value).encode(), digest_size=8, key=key, person=kind).digest()
+        hashes.append(int.from_bytes(digest, "big"))
+    return np.array(hashes, dtype=np.uint64)

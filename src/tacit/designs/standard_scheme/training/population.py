@@ -14,13 +14,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.designs.standard_scheme.disclosure import Rule
-from tacit.designs.standard_scheme.messages import CONTINUOUS_LEVELS, MICRO
-from tacit.designs.standard_scheme.training.people import Ints, chosen, entry_rows, with_data
+from tacit.designs.standard_scheme.messages import MICRO
+from tacit.designs.standard_scheme.rounding import highest_level
+from tacit.designs.standard_scheme.training.people import (
+    Ints,
+    entry_people,
+    replace_data,
+    select_entries,
+)
 from tacit.designs.standard_scheme.training.tables import Tables
 from tacit.randomness import Source, integers_below
 
 
-def release(
+def simulate_release(
     levels: sparse.csr_array,
     labels: Ints,
     tables: Sequence[Tables],
@@ -29,17 +35,27 @@ def release(
     n_levels: int,
     source: Source,
 ) -> sparse.csr_array:
-    """(people, items) CSR float64 of released levels; what was held back is absent.
+    """Simulate one letter of every person.
 
-    levels: CSR of whole levels 0 .. n_levels - 1 (real-valued if n_levels is 0). labels: (people,
-    attributes) row of each person in each of the tables.
+    Args:
+        levels: (people, items) CSR of whole levels 0 .. n_levels - 1, real-valued if n_levels is 0.
+        labels: (people, attributes) row of each person in each of the tables.
+        tables: one for each attribute.
+        rule: what devices do.
+        n_levels: whole levels of the scale, 0 on a continuous one.
+        source: of all draws.
+
+    Returns:
+        (people, items) CSR float64 of released levels; what was held back is absent.
     """
-    once = np.zeros(levels.nnz, dtype=np.int64)
-    made, _ = over_epochs(levels, labels, {0: tables}, once, rule, n_levels=n_levels, source=source)
-    return made
+    first_epoch = np.zeros(levels.nnz, dtype=np.int64)
+    released, _ = simulate_epochs(
+        levels, labels, {0: tables}, first_epoch, rule, n_levels=n_levels, source=source
+    )
+    return released
 
 
-def over_epochs(
+def simulate_epochs(
     levels: sparse.csr_array,
     labels: Ints,
     tables_of_epoch: Mapping[int, Sequence[Tables]],
@@ -49,33 +65,40 @@ def over_epochs(
     n_levels: int,
     source: Source,
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """The last letters of people who speak in several epochs, and in which epoch each item came.
+    """Simulate the last letters of people who speak in several epochs.
 
-    tables_of_epoch: the tables with which items are decided, by the epochs in which devices speak.
-    epoch_of_rating: (ratings,) epoch of each entry of `levels`. An item is decided in the first
-    epoch from its own on whose tables have a chance for it. Both results have the same entries; the
-    second holds labels, of which 0 is one.
+    An item is decided in the first epoch from its own on whose tables have a chance for it.
+
+    Args:
+        levels, labels, rule, n_levels, source: as for `simulate_release`.
+        tables_of_epoch: the tables with which items are decided, by the epochs in which devices
+            speak.
+        epoch_of_rating: (ratings,) epoch of each entry of `levels`.
+
+    Returns:
+        Released levels, and the label of the epoch in which each item came; two CSR matrices with
+        the same entries. 0 is a label.
     """
     released = np.zeros(levels.nnz, dtype=np.int64)
     shown = np.zeros(levels.nnz, dtype=bool)
     decided_in = np.full(levels.nnz, -1)
-    own, items = labels[entry_rows(levels)], levels.indices
+    own, items = labels[entry_people(levels)], levels.indices
     true = np.round(levels.data * MICRO).astype(np.int64)
     for epoch, tables in sorted(tables_of_epoch.items()):
         now = (decided_in < 0) & (epoch_of_rating <= epoch)
         if rule.selection:  # an item waits for tables that have a chance for it
-            now &= (_chances(own, items, tables) > 0).all(axis=0)
-        released[now], shown[now] = _decided(
+            now &= (_chances_to_show(own, items, tables) > 0).all(axis=0)
+        released[now], shown[now] = _decide(
             true[now], own[now], items[now], tables, rule, n_levels, source
         )
         decided_in[now] = epoch
     return (
-        chosen(with_data(levels, released / MICRO), shown),
-        chosen(with_data(levels, decided_in.astype(float)), shown),
+        select_entries(replace_data(levels, released / MICRO), shown),
+        select_entries(replace_data(levels, decided_in.astype(float)), shown),
     )
 
 
-def _decided(
+def _decide(
     true: Ints,
     own: Ints,
     items: Ints,
@@ -84,21 +107,22 @@ def _decided(
     n_levels: int,
     source: Source,
 ) -> tuple[Ints, NDArray[np.bool_]]:
-    """(ratings,) released micro-levels, and which are shown."""
+    """Decide ratings: (ratings,) released micro-levels, and which are shown."""
     passed = np.ones(len(true), dtype=bool)
     if rule.selection:
-        for chances in _chances(own, items, tables):
-            passed &= _draw(source, len(true)) < chances
-    made = _transform(true, own, items, tables, rule, source)
+        for chances in _chances_to_show(own, items, tables):
+            passed &= _draw_parts(source, len(true)) < chances
+    released = _transform(true, own, items, tables, rule, source)
     if rule.rounding:
-        made = _round(made, n_levels, source)
+        released = _round_levels(released, n_levels, source)
     if rule.mix < MICRO:
-        obfuscated = _draw(source, len(true)) < rule.mix
-        made, passed = np.where(obfuscated, made, true), passed | ~obfuscated
-    return made, passed
+        is_obfuscated = _draw_parts(source, len(true)) < rule.mix
+        released = np.where(is_obfuscated, released, true)
+        passed = passed | ~is_obfuscated
+    return released, passed
 
 
-def _chances(own: Ints, items: Ints, tables: Sequence[Tables]) -> Ints:
+def _chances_to_show(own: Ints, items: Ints, tables: Sequence[Tables]) -> Ints:
     """(attributes, ratings) parts per million, to show the item by each attribute's table."""
     return np.stack([table.keep[own[:, n], items] for n, table in enumerate(tables)])
 
@@ -106,6 +130,7 @@ def _chances(own: Ints, items: Ints, tables: Sequence[Tables]) -> Ints:
 def _transform(
     true: Ints, own: Ints, items: Ints, tables: Sequence[Tables], rule: Rule, source: Source
 ) -> Ints:
+    """Obfuscate (ratings,) micro-levels by the rule's transform, before any rounding."""
     if rule.transform == "scheme":
         for position, table in enumerate(tables):
             true = true - table.offsets[own[:, position], items]
@@ -115,7 +140,7 @@ def _transform(
         for position, table in enumerate(tables):
             assert table.coupling is not None  # a continuous scale was refused with the rule
             thresholds = table.coupling[own[:, position], items, whole]
-            whole = (thresholds <= _draw(source, len(true))[:, None]).sum(axis=1)
+            whole = (thresholds <= _draw_parts(source, len(true))[:, None]).sum(axis=1)
         return whole * MICRO
     if rule.transform == "movie-average":
         return tables[0].item_means[items]
@@ -125,12 +150,13 @@ def _transform(
     return true
 
 
-def _round(released: Ints, n_levels: int, source: Source) -> Ints:
+def _round_levels(released: Ints, n_levels: int, source: Source) -> Ints:
+    """Draw whole levels with these means, clipped to the scale."""
     whole, rest = np.divmod(released, MICRO)
-    whole = whole + (_draw(source, len(released)) < rest)
-    highest = n_levels - 1 if n_levels else CONTINUOUS_LEVELS
-    return np.clip(whole, 0, highest) * MICRO
+    whole = whole + (_draw_parts(source, len(released)) < rest)
+    return np.clip(whole, 0, highest_level(n_levels)) * MICRO
 
 
-def _draw(source: Source, count: int) -> Ints:
+def _draw_parts(source: Source, count: int) -> Ints:
+    """(count,) uniform parts per million."""
     return integers_below(source, MICRO, count)

@@ -25,9 +25,9 @@ from scipy import sparse
 
 from tacit.designs.standard_scheme.messages import MICRO
 from tacit.designs.standard_scheme.server import Profiles
-from tacit.designs.standard_scheme.training.people import Floats, Ints, entry_rows, with_data
+from tacit.designs.standard_scheme.training.people import Floats, Ints, entry_people, replace_data
 from tacit.designs.standard_scheme.training.tables import FEWEST, Tables
-from tacit.engine.ridge import fitted, solve
+from tacit.engine.ridge import fitted_values, solve
 
 ProfileKind = Literal["latent", "features", "latent+features"]
 PROFILE_KINDS: tuple[ProfileKind, ...] = get_args(ProfileKind)
@@ -110,7 +110,7 @@ def train_profiles(
     else:
         penalties = SOUND
         intercepts, common = item_means(levels.indices, residuals, n_items)
-    matrix = with_data(levels, residuals - intercepts[levels.indices])
+    matrix = replace_data(levels, residuals - intercepts[levels.indices])
     known = np.zeros((n_items, 0))
     if settings.kind != "latent":
         assert features is not None  # the caller read them
@@ -133,7 +133,7 @@ def train_profiles(
 
 def subtract_offsets(levels: sparse.csr_array, labels: Ints, tables: Sequence[Tables]) -> Floats:
     """(ratings,) levels without what the public offsets say a person's attributes add."""
-    people = entry_rows(levels)
+    people = entry_people(levels)
     residuals: Floats = levels.data.copy()
     for position, table in enumerate(tables):
         residuals -= table.offsets[labels[people, position], levels.indices] / MICRO
@@ -178,8 +178,8 @@ def factorize_beside(
     latent = np.random.default_rng(seed).normal(0.0, START_SPREAD, (ratings.shape[1], factors))
     for _ in range(sweeps):
         people = solve(ratings, np.hstack([features, latent]), person_penalty)
-        explained = fitted(by_item, features, people[:, :n_features])
-        unexplained = with_data(by_item, by_item.data - explained)
+        explained = fitted_values(by_item, features, people[:, :n_features])
+        unexplained = replace_data(by_item, by_item.data - explained)
         latent = solve(unexplained, people[:, n_features:], item_penalty)
     return latent
 

@@ -1,4 +1,4 @@
-"""What the recommender discloses about items, estimated from consenting people's statistics.
+"""Public tables: what the recommender discloses about items, estimated from consenting people.
 
 Runs at     the recommender.
 Sees        the consenting people's ratings and attributes in the clear.
@@ -31,15 +31,15 @@ from tacit.designs.standard_scheme.messages import MICRO, WEEK, frozen
 from tacit.designs.standard_scheme.theory import keep_probability
 from tacit.designs.standard_scheme.training import estimates
 from tacit.designs.standard_scheme.training.people import (
-    Consenting,
+    ConsentingPeople,
     Floats,
     Ints,
     Statistics,
-    collect,
-    entry_rows,
+    add_noise,
+    entry_people,
     limit_contributions,
-    private,
-    with_data,
+    replace_data,
+    sum_statistics,
 )
 from tacit.errors import ConfigError
 from tacit.randomness import Source, integers_below, secure
@@ -47,6 +47,8 @@ from tacit.randomness import Source, integers_below, secure
 FEWEST = 10
 PARTS = 8
 """Disjoint parts of the people over which shrinkage is validated."""
+BACKFITTING_ROUNDS = 3
+"""How often the tables of several attributes are estimated in turn."""
 PRIVATE_PARTS = 2
 """Fewer when every part pays with noise of its own."""
 
@@ -68,8 +70,8 @@ class Tables:
     item_means: Ints
 
 
-def estimate(
-    people: Consenting,
+def estimate_all_tables(
+    people: ConsentingPeople,
     *,
     epsilon: float = math.inf,
     contributions: int = 50,
@@ -77,10 +79,18 @@ def estimate(
     coupling: bool = False,
     seed: int = 0,
 ) -> dict[str, Tables]:
-    """Tables of every attribute from exact statistics; from private ones if epsilon is finite.
+    """Estimate the tables of every attribute.
 
-    seed: places people in parts. With several attributes each one's tables are estimated on what
-    the others leave: offsets by backfitting (effects add up), shown sets and couplings in turn.
+    With several attributes each one's tables are estimated on what the others leave: offsets by
+    backfitting (effects add up), shown sets and couplings in turn.
+
+    Args:
+        people: consenting people.
+        epsilon: nats for one of them, added or removed; infinity: exact statistics.
+        contributions: most ratings that a person counts with, if that epsilon is finite.
+        shrink: shrunk estimates and bounds; otherwise raw ones, as published.
+        coupling: whether couplings are estimated, too.
+        seed: places people in parts.
     """
     if not math.isinf(epsilon):
         return estimate_privately(
@@ -89,19 +99,20 @@ def estimate(
     parts = np.random.default_rng(seed).integers(0, PARTS, people.n_people)
     raters = np.bincount(people.levels.indices, minlength=people.levels.shape[1]).astype(float)
     tables: dict[str, Tables] = {}
-    for _ in range(1 if len(people.names) == 1 else 3):
+    rounds = 1 if len(people.names) == 1 else BACKFITTING_ROUNDS
+    for _ in range(rounds):
         for position, name in enumerate(people.names):
             others = {other: table for other, table in tables.items() if other != name}
-            levels, weights, spread = _left_by(people, others)
+            levels, weights, spread = _subtract_other_attributes(people, others)
             labels, values = people.labels[:, position], people.values[position]
             shape = {"n_values": len(values), "n_levels": people.n_levels, "n_parts": PARTS}
-            sums = collect(levels, labels, parts, **shape, weights=weights, spread=spread)
+            sums = sum_statistics(levels, labels, parts, **shape, weights=weights, spread=spread)
             tables[name] = estimate_tables(values, sums, raters, shrink=shrink, coupling=coupling)
-    return within_bounds(tables) if shrink else tables
+    return shrink_to_bounds(tables) if shrink else tables
 
 
 def estimate_privately(
-    people: Consenting,
+    people: ConsentingPeople,
     source: Source,
     *,
     epsilon: float,
@@ -112,7 +123,7 @@ def estimate_privately(
     if len(people.names) != 1:
         raise ConfigError(f"A private disclosure covers one attribute; got {people.names}.")
     limited = limit_contributions(people.levels, contributions, source)
-    exact = collect(
+    exact = sum_statistics(
         limited,
         people.labels[:, 0],
         integers_below(source, PRIVATE_PARTS, people.n_people),  # independent of their data
@@ -120,20 +131,20 @@ def estimate_privately(
         n_levels=people.n_levels,
         n_parts=PRIVATE_PARTS,  # never counted from the data: the shape is released too
     )
-    noisy = private(exact, epsilon=epsilon, contributions=contributions)
+    noisy = add_noise(exact, epsilon=epsilon, contributions=contributions)
     raters = noisy.counts.sum(axis=(0, 1))
     tables = estimate_tables(people.values[0], noisy, raters, coupling=coupling)
-    return within_bounds({people.names[0]: tables})
+    return shrink_to_bounds({people.names[0]: tables})
 
 
-def _left_by(
-    people: Consenting, others: dict[str, Tables]
+def _subtract_other_attributes(
+    people: ConsentingPeople, others: dict[str, Tables]
 ) -> tuple[sparse.csr_array, Floats | None, Floats | None]:
-    """What other attributes' tables leave: levels, and `collect`'s weights and spread."""
+    """Find what other attributes' tables leave: levels, and weights and spread of their sums."""
     levels = people.levels
     if not others:
         return levels, None, None
-    rows, values, items = entry_rows(levels), levels.data.copy(), levels.indices
+    rows, values, items = entry_people(levels), levels.data.copy(), levels.indices
     weights = np.ones(len(values))
     spread = np.eye(people.n_levels)[values.astype(np.int64)] if people.n_levels else None
     for name, table in others.items():
@@ -143,7 +154,7 @@ def _left_by(
         if spread is not None and table.coupling is not None:
             chances = np.diff(table.coupling[own, items], axis=-1, prepend=0) / MICRO
             spread = np.einsum("nl,nlk->nk", spread, chances)
-    return with_data(levels, values), weights, spread
+    return replace_data(levels, values), weights, spread
 
 
 def estimate_tables(
@@ -154,10 +165,14 @@ def estimate_tables(
     shrink: bool = True,
     coupling: bool = False,
 ) -> Tables:
-    """All of one attribute's tables.
+    """Estimate all of one attribute's tables.
 
-    raters: (items,) how many people rated each item. shrink=False: raw gaps, add-one smoothing and
-    chances up to 1, as published.
+    Args:
+        values: of the attribute.
+        statistics: of its people.
+        raters: (items,) how many people rated each item.
+        shrink: False for raw gaps, add-one smoothing and chances up to 1, as published.
+        coupling: whether a coupling is estimated, too.
     """
     common = raters >= FEWEST if shrink else np.ones(len(raters), dtype=bool)
     shown = estimates.estimate_shown(statistics, shrink=shrink)
@@ -165,23 +180,23 @@ def estimate_tables(
     counts, sums = statistics.counts.sum(axis=0), statistics.sums.sum(axis=0)
     fewest = FEWEST if shrink else 1
     if shrink:
-        counts, sums = estimates.rounded(counts), estimates.rounded(sums)
+        counts, sums = estimates.round_counts(counts), estimates.round_counts(sums)
     overall = float(sums.sum() / max(1.0, counts.sum()))
-    item_means = estimates.means(sums.sum(axis=0), counts.sum(axis=0), overall, fewest)
+    item_means = estimates.mean_or_default(sums.sum(axis=0), counts.sum(axis=0), overall, fewest)
     offsets = np.where(common, estimates.estimate_offsets(statistics, shrink=shrink), 0.0)
     chances = estimates.estimate_coupling(statistics, common) if coupling else None
     return Tables(
         values=values,
-        offsets=_micro(offsets),
-        keep=_capped(ratios, common) if shrink else _micro(ratios),
-        means=_micro(estimates.means(sums, counts, item_means, fewest)),
-        coupling=None if chances is None else _cumulative(chances),
-        item_means=_micro(item_means),
+        offsets=_to_micro(offsets),
+        keep=_cap_chances(ratios, common) if shrink else _to_micro(ratios),
+        means=_to_micro(estimates.mean_or_default(sums, counts, item_means, fewest)),
+        coupling=None if chances is None else _cumulate(chances),
+        item_means=_to_micro(item_means),
     )
 
 
-def within_bounds(tables: dict[str, Tables]) -> dict[str, Tables]:
-    """The same with offsets that add up to half a level at most, whatever a person's values."""
+def shrink_to_bounds(tables: dict[str, Tables]) -> dict[str, Tables]:
+    """Shrink offsets until they add up to half a level at most, whatever a person's values."""
     largest = sum(np.abs(table.offsets).max(axis=0) for table in tables.values())
     part = np.minimum(1.0, MOST_OFFSET / np.maximum(largest, 1))
     return {
@@ -190,21 +205,22 @@ def within_bounds(tables: dict[str, Tables]) -> dict[str, Tables]:
     }
 
 
-def _capped(ratios: Floats, common: NDArray[np.bool_]) -> Ints:
+def _cap_chances(ratios: Floats, common: NDArray[np.bool_]) -> Ints:
     """(values, items) chances in parts per million, CAP at most; 0 for all values or for none."""
     keep = np.round(ratios * CAP).astype(np.int64)
     return np.where(common & (keep.min(axis=0) >= FLOOR), keep, 0)
 
 
-def to_message(tables: dict[str, Tables], rule: Rule, **others: Any) -> Disclosure:
-    """The disclosure that goes to every device: what it needs for this rule, and nothing else.
+def make_disclosure(tables: dict[str, Tables], rule: Rule, **others: Any) -> Disclosure:
+    """Make the disclosure that goes to every device: what it needs for this rule, and nothing else.
 
     others: further fields of `Disclosure`; epoch_length is a week unless given, aliases are none.
     """
 
-    def where(transform: str, array: Ints | None) -> Any:
+    def array_if(transform: str, array: Ints | None) -> Any:
         """The array, if this transform is the rule's."""
-        return () if array is None or rule.transform != transform else frozen(array.tolist())
+        is_needed = array is not None and rule.transform == transform
+        return frozen(array.tolist()) if is_needed else ()  # type: ignore[union-attr]  # see above
 
     attributes = tuple(
         AttributeTable(
@@ -212,21 +228,23 @@ def to_message(tables: dict[str, Tables], rule: Rule, **others: Any) -> Disclosu
             table.values,
             offsets=frozen(table.offsets.tolist()),
             keep=frozen(table.keep.tolist()),
-            means=where("attribute-average", table.means),
-            coupling=where("coupling", table.coupling),
+            means=array_if("attribute-average", table.means),
+            coupling=array_if("coupling", table.coupling),
         )
         for name, table in tables.items()
     )
-    item_means = where("movie-average", next(iter(tables.values())).item_means)
+    item_means = array_if("movie-average", next(iter(tables.values())).item_means)
     given: dict[str, Any] = {"epoch_length": WEEK, "aliases": ()} | others
     return Disclosure(rule, item_means=item_means, attributes=attributes, **given)
 
 
-def _micro(numbers: Floats) -> Ints:
+def _to_micro(numbers: Floats) -> Ints:
+    """Round to whole micro-levels, or parts per million."""
     return np.round(numbers * MICRO).astype(np.int64)
 
 
-def _cumulative(chances: Floats) -> Ints:
-    cumulative = _micro(np.cumsum(chances, axis=-1))
+def _cumulate(chances: Floats) -> Ints:
+    """Cumulative parts per million over the last axis, which end at 1,000,000."""
+    cumulative = _to_micro(np.cumsum(chances, axis=-1))
     cumulative[..., -1] = MICRO
     return np.minimum(cumulative, MICRO)

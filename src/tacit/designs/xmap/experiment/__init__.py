@@ -29,6 +29,7 @@ from tacit.designs.xmap.experiment.judging import (
     NON_PRIVATE,
     PAPERS_BUDGETS,
     PRIVATE,
+    READINGS,
     VARIANTS,
     Comparison,
     Contender,
@@ -81,6 +82,10 @@ class Grid:
         "Epsilon for a person's whole profile, with commas.", default=(1.0,), flag="--epsilon"
     )
     delta: float = option("Of the sound variant, such as 1e-6.", default=1e-6)
+    readings: tuple[str, ...] = option(
+        "Readings of PNSA in the published variant: printed, counted, positive; with commas.",
+        default=("printed",), flag="--pnsa",
+    )  # fmt: skip
     surface: tuple[float, ...] = option(
         "Budgets of the published variant: every pair is measured.", default=()
     )
@@ -90,12 +95,14 @@ class Grid:
         for kind, wanted, known in (
             ("method", self.methods, METHODS),
             ("variant", self.variants, VARIANTS),
+            ("reading of PNSA", self.readings, READINGS),
         ):
             if unknown := [name for name in wanted if name not in known]:
                 raise ConfigError(f"No {kind} '{unknown[0]}'. There are: {', '.join(known)}.")
         budgets = (*self.epsilons, *self.surface)
         for name, values, fits, rule in (
             ("method", self.methods, lambda _: True, "a name"),
+            ("reading of PNSA", self.readings, lambda _: True, "a name"),
             ("k", self.ks, lambda k: k >= 1, "1 or more"),
             ("overlap", self.overlaps, lambda share: 0 <= share <= 1, "a share, 0 to 1"),
             ("profile size", self.profile_sizes, lambda size: size >= 0, "0 or more"),
@@ -151,8 +158,11 @@ class Grid:
                 for epsilon in epsilons:
                     yield Contender(method, "sound", epsilon, None, self.delta)
             if "published" in self.variants:
-                for pair in (PAPERS_BUDGETS[method], *product(surface, surface)):
-                    yield Contender(method, "published", *pair)
+                for reading in self.readings:
+                    pair = PAPERS_BUDGETS[method]
+                    yield Contender(method, "published", *pair, pnsa=reading)
+                for pair in product(surface, surface):
+                    yield Contender(method, "published", *pair, pnsa=self.readings[0])
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,7 @@ NAMES = {
 METHODS = tuple(NAMES)
 NON_PRIVATE, PRIVATE, BASELINES = METHODS[:2], METHODS[2:4], METHODS[4:]
 VARIANTS = ("sound", "published")
+READINGS = ("printed", "counted", "positive")
 WITHOUT_K = ("item-average", "user-average", "popularity", "mf")
 PAPERS_BUDGETS = {"x-map-ib": (0.3, 0.8), "x-map-ub": (0.6, 0.3)}
 """(epsilon, epsilon_prime) of the paper's figures: one replaced item; the recommender's step."""
@@ -59,6 +60,7 @@ class Contender:
     """One method with its parameters. epsilon: inf without privacy. k: neighbours, if it has any.
 
     variant: of X-Map; published for NX-Map, which it is at infinity; baseline for the others.
+    pnsa: the reading of PNSA, of the published variant with privacy alone.
     """
 
     method: str
@@ -67,11 +69,12 @@ class Contender:
     epsilon_prime: float | None = None
     delta: float = 0.0
     k: int | None = None
+    pnsa: str | None = None
 
     @property
-    def parameters(self) -> tuple[str, str, float, float | None]:
+    def parameters(self) -> tuple[str, str, float, float | None, str | None]:
         """What a comparison names it by, at any k."""
-        return self.method, self.variant, self.epsilon, self.epsilon_prime
+        return self.method, self.variant, self.epsilon, self.epsilon_prime, self.pnsa
 
     @property
     def has_k(self) -> bool:
@@ -96,7 +99,8 @@ class Contender:
         if math.isinf(self.epsilon):
             return "ε = ∞"
         if self.epsilon_prime is not None:
-            return f"ε = {self.epsilon:g}, ε′ = {self.epsilon_prime:g}, as claimed"
+            claimed = f"ε = {self.epsilon:g}, ε′ = {self.epsilon_prime:g}, as claimed"
+            return claimed if self.pnsa in (None, "printed") else f"{claimed}; PNSA {self.pnsa}"
         return f"ε = {self.epsilon:g}, δ = {self.delta:g}"
 
     def predicts(self, options: Mapping[str, Any]) -> bool:
@@ -128,6 +132,8 @@ class Contender:
                 return baselines.MatrixFactorization(random_state=seed)
         names = ("variant", "epsilon", "epsilon_prime", "delta")
         own: dict[str, Any] = {name: getattr(self, name) for name in names} | neighbours
+        if self.pnsa is not None:
+            own["pnsa"] = self.pnsa
         own["recommender"] = "user-based" if self.method.endswith("-ub") else "item-based"
         return XMap(source=source, target=target, **own, **options)
 
@@ -246,6 +252,7 @@ class Comparison:
     variant: str
     epsilon: float
     epsilon_prime: float | None
+    pnsa: str | None
     k: int | None
     against: str
     measure: str

@@ -7,9 +7,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tacit.designs.xmap.experiment import CrossDomainTable, Point
-from tacit.designs.xmap.experiment.judging import NON_PRIVATE, Comparison, Contender
+from tacit.designs.xmap.experiment.judging import (
+    NAMES,
+    NON_PRIVATE,
+    PRIVATE,
+    Comparison,
+    Contender,
+)
+from tacit.designs.xmap.experiment.paper_figures import PRINTED_ERRORS, PrintedErrors
 from tacit.evaluation import Interval, Table, Verdict
-from tacit.evaluation.page import Cell, Line, Mark, Page, Section, interval, moving
+from tacit.evaluation.figures import figure_over_setting
+from tacit.evaluation.lines import Line
+from tacit.evaluation.page import Cell, Mark, Page, Section, interval_cell
 
 BASELINE = "item-average"
 SOLID: tuple[int, ...] = ()
@@ -28,12 +37,19 @@ STROKES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
     ("mf", "baseline"): ("var(--b3)", SOLID),
 }
 """(method, variant): colour and dash of its line; popularity has no error to draw."""
+SHADES = ("var(--nx)", "var(--printed)", "var(--sound)", "var(--b1)", "var(--b2)", "var(--b3)")
+"""Colours of the lines of a surface, one for each epsilon."""
 
 
 def page_of(table: CrossDomainTable, manifest: Mapping[str, Any]) -> Page:
     size = table.base.profile_size
     profile = f"{size} ratings kept" if size else "cold start"
-    sections = [Section("Everybody, side by side", [_standings(table)]), *_moving(table, profile)]
+    sections = [
+        Section("Everybody, side by side", [_standings(table)]),
+        *_moving(table, profile),
+        *_surfaces(table, profile),
+        Section("What the paper prints", [_printed_errors()]),
+    ]
     return Page(
         f"From {table.source} to {table.target}",
         sections,
@@ -50,18 +66,18 @@ def _standings(table: CrossDomainTable) -> Table:
 
     def gap(point: Point, other: str, measure: str, better: int) -> Cell | None:
         compared = against(table, point, other, measure)
-        return interval(compared.interval, "+.3f", better=better) if compared else None
+        return interval_cell(compared.interval, "+.3f", better=better) if compared else None
 
     columns: dict[str, Callable[[Point], object]] = {
         "method": lambda point: Cell(point.contender.name, mark=_mark(point.contender)),
         "privacy": lambda point: point.contender.budget or "none",
         "k": lambda point: "–" if point.contender.k is None else point.contender.k,
-        "MAE, stars": lambda point: interval(point.mae, ends=ends),
+        "MAE, stars": lambda point: interval_cell(point.mae, ends=ends),
         "against item averages": lambda point: gap(point, BASELINE, "mae", -1),
-        "NDCG at 10": lambda point: interval(point.ndcg_at_10, ends=ends),
+        "NDCG at 10": lambda point: interval_cell(point.ndcg_at_10, ends=ends),
         "against popularity": lambda point: gap(point, "popularity", "ndcg_at_10", 1),
     }
-    return Table.of("Table of all methods", columns, table.at_base())
+    return Table.from_rows("Table of all methods", columns, table.at_base())
 
 
 def _mark(contender: Contender) -> str:
@@ -103,7 +119,7 @@ def _moving(table: CrossDomainTable, profile: str) -> Iterator[Section]:
             for pair, one in drawn.items()
             if means.get(pair)
         ]
-        figure = moving(
+        figure = figure_over_setting(
             f"Error by {title}",
             lines,
             axis=axis,
@@ -121,12 +137,67 @@ def _moving(table: CrossDomainTable, profile: str) -> Iterator[Section]:
         yield Section("One thing at a time", figures=figures, key=key)
 
 
+def _surfaces(table: CrossDomainTable, profile: str) -> Iterator[Section]:
+    """Draw the privacy surface of each private method: error by ε′, a line for each ε."""
+    figures = []
+    epsilons: list[float] = []
+    for method in PRIVATE:
+        points = [point for point in table.at_base() if point.contender.method == method]
+        by_epsilon: dict[float, dict[float | None, Interval | None]] = {}
+        for point in points:
+            contender = point.contender
+            if contender.epsilon_prime is not None and contender.pnsa in (None, "printed"):
+                means = by_epsilon.setdefault(contender.epsilon, {})
+                means[contender.epsilon_prime] = point.mae
+        drawn = {epsilon: means for epsilon, means in by_epsilon.items() if len(means) > 1}
+        epsilons += [epsilon for epsilon in sorted(drawn) if epsilon not in epsilons]
+        lines = [
+            Line(f"ε = {epsilon:g}", _shade(epsilons.index(epsilon)), SOLID, drawn[epsilon])
+            for epsilon in sorted(drawn)
+        ]
+        if not lines:
+            continue
+        figure = figure_over_setting(
+            f"Error by budgets, {NAMES[method]}",
+            lines,
+            axis="ε′ of the recommender's step, as claimed",
+            unit="mean absolute error, stars",
+            caption=f"The published variant. Else k = {table.base_k}, {profile}.",
+            bars=False,  # intervals of one budget would hide the others
+            ends=len(table.seeds) > 1,
+        )
+        figures += [figure] if figure else []
+    if figures:
+        key = [
+            Mark(f"ε = {epsilon:g}", _shade(number), SOLID)
+            for number, epsilon in enumerate(epsilons)
+        ]
+        yield Section("Privacy surface", figures=figures, key=key)
+
+
+def _shade(number: int) -> str:
+    """Choose the colour of the line with this number."""
+    return SHADES[number % len(SHADES)]
+
+
+def _printed_errors() -> Table:
+    columns: dict[str, Callable[[PrintedErrors], object]] = {
+        "figure": lambda printed: printed.figure,
+        "method": lambda printed: printed.method,
+        "books to movies": lambda printed: printed.books_to_movies,
+        "movies to books": lambda printed: printed.movies_to_books,
+    }
+    return Table.from_rows(
+        "MAE in the paper's figures, on Amazon's ratings", columns, PRINTED_ERRORS
+    )
+
+
 def against(
     table: CrossDomainTable, point: Point, other: str, measure: str = "mae"
 ) -> Comparison | None:
     wanted = (*point.contender.parameters, other, measure)
     for each in table.comparisons:
-        own = (each.method, each.variant, each.epsilon, each.epsilon_prime)
+        own = (each.method, each.variant, each.epsilon, each.epsilon_prime, each.pnsa)
         if (*own, each.against, each.measure) == wanted:
             return each
     return None
@@ -190,7 +261,9 @@ def points(table: CrossDomainTable) -> Table:
         "NDCG@10": lambda point: point.ndcg_at_10.mean,
     }
     base = table.at_base()
-    return Table.of("", columns, [*base, *(each for each in table.points if each not in base)])
+    return Table.from_rows(
+        "", columns, [*base, *(each for each in table.points if each not in base)]
+    )
 
 
 def aged(table: CrossDomainTable) -> Iterator[Table]:
@@ -218,7 +291,10 @@ def _privacy(contender: Contender) -> str:
     if not contender.budget:
         return "none"
     if contender.epsilon_prime is not None:
-        return f"published {contender.epsilon:g}, {contender.epsilon_prime:g}"
+        budgets = f"published {contender.epsilon:g}, {contender.epsilon_prime:g}"
+        if contender.pnsa in (None, "printed"):
+            return budgets
+        return f"{budgets}, PNSA {contender.pnsa}"
     return f"{contender.variant} {contender.epsilon:g}"
 
 

@@ -1,0 +1,95 @@
+/** Requests to the service that the page came from, and to nobody else. */
+
+import { toHex, type Bytes } from "../../../src/bytes.js";
+import { sha256 } from "../../../src/randomness.js";
+import { Refusal } from "../../../src/refusal.js";
+
+export const OCTETS = "application/octet-stream";
+
+/** The service said no, or nothing. The message is a sentence for the person. */
+export class Trouble extends Error {
+  override readonly name = "Trouble";
+
+  constructor(
+    message: string,
+    readonly status?: number,
+  ) {
+    super(message);
+  }
+}
+
+export interface RequestOptions {
+  readonly method?: "GET" | "POST" | "DELETE";
+  readonly key?: string;
+  readonly octets?: Bytes;
+  readonly json?: unknown;
+  /** What names the request when it is sent again; without it, a digest of its body does. */
+  readonly idempotency?: string;
+}
+
+/** The headers that the page itself puts on a request; the browser adds its usual ones. */
+export async function makeHeaders(asked: RequestOptions): Promise<Headers> {
+  const { method = "GET", key, octets, json, idempotency } = asked;
+  const headers = new Headers();
+  if (key !== undefined) headers.set("Authorization", `Bearer ${key}`);
+  if (octets !== undefined) headers.set("Content-Type", OCTETS);
+  if (json !== undefined) headers.set("Content-Type", "application/json");
+  if (method !== "GET") {
+    headers.set("Idempotency-Key", idempotency ?? (await digestKey(octets ?? encodeJson(json))));
+  }
+  return headers;
+}
+
+export async function send(path: string, asked: RequestOptions = {}): Promise<Response> {
+  const { method = "GET", octets, json } = asked;
+  const body = octets ?? (json === undefined ? null : encodeJson(json));
+  let response: Response;
+  try {
+    const headers = await makeHeaders(asked);
+    response = await fetch(path, { method, headers, body, credentials: "omit", redirect: "error" });
+  } catch {
+    throw new Trouble(
+      "The service does not answer. Check that it is running and that you are connected, then try " +
+        "again: the same bytes will be sent.",
+    );
+  }
+  if (!response.ok) throw new Trouble(await readDetail(response), response.status);
+  return response;
+}
+
+export async function fetchJson<T>(path: string, asked?: RequestOptions): Promise<T> {
+  return (await (await send(path, asked)).json()) as T;
+}
+
+export async function fetchOctets(path: string, asked?: RequestOptions): Promise<Bytes> {
+  return new Uint8Array(await (await send(path, asked)).arrayBuffer());
+}
+
+/** The message that a person gets about a failure. */
+export function describeError(error: unknown): string {
+  if (error instanceof Refusal) return `Your device refuses: ${error.message}.`;
+  if (error instanceof Error && error.message) {
+    const text = error.message[0]?.toUpperCase() + error.message.slice(1);
+    return /[.!?]$/.test(text) ? text : `${text}.`;
+  }
+  return "Something went wrong here. Reload the page; what you rated is kept.";
+}
+
+/** Made of the body alone, so that sending it again is a repetition and not a second letter. */
+async function digestKey(body: Bytes): Promise<string> {
+  return toHex(await sha256(body)).slice(0, 32);
+}
+
+function encodeJson(json: unknown): Bytes {
+  return json === undefined ? new Uint8Array(0) : new TextEncoder().encode(JSON.stringify(json));
+}
+
+async function readDetail(response: Response): Promise<string> {
+  const fallback = `The service answered ${response.status} and gave no reason.`;
+  try {
+    const problem = (await response.json()) as { detail?: unknown };
+    return typeof problem.detail === "string" ? problem.detail : fallback;
+  } catch {
+    return fallback;
+  }
+}

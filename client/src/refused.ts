@@ -1,4 +1,0 @@
-/** The device will not take part: what was asked is too much, or would tell what it protects. */
-export class Refused extends Error {
-  override readonly name = "Refused";
-}

@@ -1,0 +1,106 @@
+/**
+ * Disclosures that no device follows: their rule or their numbers would tell the attribute.
+ *
+ * A device checks what can be checked without the consenting people's ratings: that no decision it
+ * can make is a certificate. Whether the numbers are honest it cannot know. Every check looks at all
+ * values of an attribute at once, so that a refusal tells nothing about the owner's.
+ *
+ * Mirrors src/tacit/designs/standard_scheme/disclosure.py.
+ */
+
+import { Refusal } from "../refusal.js";
+import { DAY, type Disclosure } from "./messages.js";
+import { MICRO, type AttributeTable, type Rule } from "./tables.js";
+
+/**
+ * Parts per million: the largest chance to show an item. Below 1 for every value, so that no item
+ * known to be rated and not shown is a certificate.
+ */
+export const LARGEST_CHANCE = 950_000;
+/** Parts per million: an item that any value would show with less is decided for nobody. */
+const SMALLEST_CHANCE = 20_000;
+/** Micro-levels, summed over the attributes. */
+const MOST_OFFSET = MICRO / 2;
+/**
+ * Of a scale. On a finer one people give round numbers, and a star that rounding moved by one level
+ * shows the sign of its offset.
+ */
+const MOST_LEVELS = 11;
+
+/** Refused unless a device may follow this disclosure. */
+export function refuseUnsafe(disclosure: Disclosure): void {
+  const { rule, attributes, epochLength, items } = disclosure;
+  checkRule(rule);
+  if (rule.transform === "scheme" && disclosure.levels > MOST_LEVELS) {
+    throw new Refusal(
+      `the scale has ${disclosure.levels} levels, and on more than ${MOST_LEVELS} a released ` +
+        "star beside the round number that people give shows the attribute",
+    );
+  }
+  if (epochLength < DAY) throw new Refusal("the disclosure asks for more than one message a day");
+  if (rule.transform === "scheme") checkOffsets(disclosure);
+  if (rule.selection) attributes.forEach(checkChances);
+  if (rule.transform === "coupling") {
+    for (const number of items.keys()) checkCouplings(disclosure, number);
+  }
+}
+
+function checkRule(rule: Rule): void {
+  if (rule.transform === "scheme" && !rule.rounding) {
+    throw new Refusal(
+      "unrounded releases tell the attribute exactly: the stars people give end after a " +
+        "digit or two, and the released value plus or minus the public offset does for the " +
+        "true value only",
+    );
+  }
+  if (rule.transform === "none" || rule.mix < MICRO) {
+    throw new Refusal("the disclosure asks for true stars");
+  }
+}
+
+function checkOffsets({ items, attributes }: Disclosure): void {
+  const largest = (table: AttributeTable, number: number) =>
+    Math.max(...table.offsets.map((row) => Math.abs(row[number] as number)));
+  for (const number of items.keys()) {
+    const moved = attributes.reduce((sum, table) => sum + largest(table, number), 0);
+    if (moved > MOST_OFFSET) {
+      throw new Refusal("the disclosure would move a star by more than half a level");
+    }
+  }
+}
+
+function checkChances({ keep }: AttributeTable): void {
+  for (const number of keep[0]?.keys() ?? []) {
+    const chances = keep.map((row) => row[number] as number);
+    const followsRule = Math.max(...chances) === LARGEST_CHANCE && Math.min(...chances) >= SMALLEST_CHANCE;
+    if (chances.some((chance) => chance > 0) && !followsRule) {
+      throw new Refusal(
+        "the disclosure's chances to show an item are not those of the rule: the largest " +
+          `is ${LARGEST_CHANCE} and none is below ${SMALLEST_CHANCE}, or all are 0`,
+      );
+    }
+  }
+}
+
+/** Whatever the owner's values, the same levels can be released for an item. */
+function checkCouplings({ levels, attributes }: Disclosure, number: number): void {
+  let reached = Array.from({ length: levels }, (_, level) => level);
+  for (const { coupling } of attributes) {
+    const reachedByValue = coupling.map((value) =>
+      [...new Set(reached.flatMap((level) => reachableLevels(value[number]?.[level] ?? [])))].sort(
+        (one, other) => one - other,
+      ),
+    );
+    reached = reachedByValue[0] as number[];
+    if (reachedByValue.some((way) => way.join() !== reached.join())) {
+      throw new Refusal("the disclosure's couplings release levels that only one value can give");
+    }
+  }
+}
+
+/** The levels of positive chance. */
+function reachableLevels(cumulative: readonly number[]): number[] {
+  return [...cumulative.keys()].filter(
+    (level) => (cumulative[level - 1] ?? 0) < (cumulative[level] as number),
+  );
+}

@@ -1,0 +1,248 @@
+"""How well an attribute is hidden from a panel of attackers, and what that costs.
+
+People are split in folds, and the recommender never saw those who are attacked. What counts is the
+distance of an AUC from 0.5, on either side. The figure of a release is that of the strongest
+attacker, with a bound that holds for all of them at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.auditing.attacks import Bound, auc, panel_names, permuted, simultaneous
+from tacit.auditing.attacks.panel import checked
+from tacit.data.ratings import Ratings
+from tacit.data.splits import k_fold_users
+from tacit.designs.standard_scheme.disclosure import RELEASES
+from tacit.designs.standard_scheme.experiment import accuracy
+from tacit.designs.standard_scheme.experiment.fold import COUNTED, KNOWN, FoldResult, run_fold
+from tacit.designs.standard_scheme.experiment.setup import (
+    DEFAULT_RELEASE,
+    EPOCHS,
+    QUICK_SCHEDULES,
+    SCHEDULES,
+    UNION,
+    WEEKLY,
+    Experiment,
+    Floats,
+    Ints,
+    Key,
+    estimate_without,
+    rating_order,
+    rating_weeks,
+)
+from tacit.designs.standard_scheme.experiment.table import (
+    AttackRow,
+    HidingTable,
+    KnownRow,
+    WorstRow,
+)
+from tacit.designs.standard_scheme.settings import check_names
+from tacit.designs.standard_scheme.training.attributes import Edges, check_edges
+from tacit.designs.standard_scheme.training.features import item_features, item_genres, item_years
+from tacit.designs.standard_scheme.training.people import find_consenting_people, level_size
+from tacit.designs.standard_scheme.training.profiles import ProfileKind, ProfileSettings
+from tacit.errors import ConfigError
+from tacit.evaluation import group_by
+from tacit.evaluation.runner import Progress, Runner
+from tacit.privacy import has_too_few_people
+
+
+def evaluate_hiding(
+    ratings: Ratings,
+    attribute: str,
+    *,
+    folds: int = 10,
+    releases: Sequence[str] = ("none", DEFAULT_RELEASE),
+    panel: str = "quick",
+    attacks: Sequence[str] | None = None,
+    schedules: Sequence[str] | None = None,
+    variant: str = "sound",
+    disclosure_epsilon: float = math.inf,
+    contributions: int = 50,
+    profiles: ProfileKind = "latent",
+    factors: int = 20,
+    edges: Mapping[str, Edges] | None = None,
+    seed: int = 0,
+    workers: int = 0,
+    progress: Progress | None = None,
+) -> HidingTable:
+    """Attack every release, folds by user. `steps(folds)` says how far progress counts.
+
+    attacks: names of attackers in place of those of the panel. schedules: how the release that is
+    judged is also watched over time; by default all of them with the full panel, and two with the
+    quick one. edges: public edges of the attribute, if it is a number.
+
+    Results depend on the seed and the data only, not on the number of workers; with a finite
+    `disclosure_epsilon` also on its noise, which takes no seed. These are simulations: no draw here
+    is a real release.
+    """
+    names = panel_names(panel) if attacks is None else checked(attacks)
+    if schedules is None:
+        schedules = SCHEDULES if panel == "full" else QUICK_SCHEDULES
+    if ratings.timestamps is None:
+        schedules = [schedule for schedule in schedules if schedule != WEEKLY]
+    if folds < 3:
+        # A retrained attacker learns from releases of tables without its people and the attacked.
+        raise ConfigError(f"Hiding needs at least 3 folds; got {folds}.")
+    check_names(variant=variant, profiles=profiles)
+    for name in releases:
+        check_names(release=name)
+    if not ratings.scale.discrete:  # coupling has no meaning here; the rest is measured
+        releases = [name for name in releases if RELEASES[name].transform != "coupling"]
+    for name, ends in (edges or {}).items():
+        check_edges(name, ends)
+    people, numbers = find_consenting_people(ratings, [attribute], public_edges=edges)
+    weekly = rating_weeks(ratings)
+    labels, fold_of = people.labels[:, 0], np.empty(people.n_people, dtype=np.int64)
+    for number, (_, test) in enumerate(k_fold_users(len(labels), folds, seed=seed, labels=labels)):
+        fold_of[test] = number
+    experiment = Experiment(
+        people=people,
+        fold_of=fold_of,
+        order=rating_order(ratings, seed)[numbers],
+        weekly=None if weekly is None else weekly[numbers],
+        genres=item_genres(ratings),
+        years=item_years(ratings),
+        minimum=ratings.scale.minimum,
+        step=level_size(ratings.scale),
+        published=variant == "published",
+        profiles=ProfileSettings(profiles, factors, published=variant == "published", seed=seed),
+        features=None if profiles == "latent" else item_features(ratings),
+        disclosure_epsilon=disclosure_epsilon,
+        contributions=contributions,
+        releases=tuple(releases),
+        attacks=names,
+        schedules=tuple(schedules),
+        seed=seed,
+    )
+    return _run(experiment, workers, progress or (lambda _: None))
+
+
+def count_steps(folds: int) -> int:
+    return folds * (folds + 1) // 2 + folds
+
+
+def _run(experiment: Experiment, workers: int, advance: Progress) -> HidingTable:
+    folds = experiment.folds
+    pairs = [(a, b) for a in range(folds) for b in range(a, folds)]
+    with Runner(experiment, workers=workers) as runner:
+        made = runner.run(estimate_without, pairs, advance)
+    tables = dict(zip(pairs, made, strict=True))
+    experiment = replace(
+        experiment, penalty=accuracy.choose_list_penalty(experiment, tables[0, 0][0])
+    )
+    tasks = [
+        (fold, {pair: table for pair, table in tables.items() if fold in pair})
+        for fold in range(folds)
+    ]
+    with Runner(experiment, workers=workers) as runner:
+        return _Pooled(experiment, runner.run(run_fold, tasks, advance)).table()
+
+
+class _Pooled:
+    """All people's out-of-fold scores, fold after fold, judged together."""
+
+    def __init__(self, experiment: Experiment, results: Sequence[FoldResult]) -> None:
+        self._experiment, self._results = experiment, results
+        order = np.concatenate([experiment.inside(fold) for fold in range(experiment.folds)])
+        self._fold_of = experiment.fold_of[order]
+        self._labels = experiment.labels[order]
+        self._dealt = permuted(experiment.labels, experiment.seed)[order].astype(np.int64)
+        self._scores = _join_folds([fold.scores for fold in results])
+        self._chance_scores = _join_folds([fold.control for fold in results])
+        self._bounds = self._bound(self._labels, self._scores)
+        self._chance = self._bound(self._dealt, self._chance_scores)
+
+    def table(self) -> HidingTable:
+        experiment, results = self._experiment, self._results
+        rows = self.rows(self._bounds, self._scores, self._labels)
+        views = {UNION: UNION, WEEKLY: EPOCHS}
+        certain = accuracy.average_over_folds([fold.certain for fold in results])
+        return HidingTable(
+            attribute=experiment.people.names[0],
+            values=experiment.people.values[0],
+            people=experiment.people.n_people,
+            judged=experiment.judged,
+            rows=tuple(replace(row, view=views[row.view]) for row in rows if row.view in views),
+            worst=tuple(map(self.worst, experiment.releases)),
+            over_time=tuple(
+                row for schedule in experiment.schedules for row in rows if row.view == schedule
+            ),
+            known_items=tuple(
+                KnownRow(int(row.attack), row.auc, row.low, row.high, certain[int(row.attack)])
+                for row in rows
+                if row.view == KNOWN
+            ),
+            counts=tuple(row for row in rows if row.view == COUNTED),
+            control=tuple(self.rows(self._chance, self._chance_scores, self._dealt)),
+            accuracy=tuple(
+                accuracy.accuracy_row(name, [fold.accuracy[name] for fold in results])
+                for name in experiment.releases
+            ),
+            fractions=accuracy.average_over_folds([fold.fractions for fold in results]),
+            tradeoff=tuple(
+                accuracy.mix_point(mix, [fold.mixed[mix] for fold in results])
+                for mix in results[0].mixed
+            ),
+        )
+
+    def worst(self, release: str) -> WorstRow:
+        """Over what a release shows, once and over time."""
+        family = {
+            key: scores
+            for key, scores in self._scores.items()
+            if key.release == release and key.view not in (KNOWN, COUNTED)
+        }
+        bound = self._bound(self._labels, family)
+        chance = self._chance if release == (self._experiment.judged or "none") else None
+        people, rarest = len(self._labels), int(np.bincount(self._labels).min())
+        strongest = bound.worst
+        return WorstRow(
+            release=release,
+            auc=0.5 + bound.distance,
+            upper=0.5 + bound.upper,
+            lower=0.5 + bound.lower,
+            attack=strongest.attack,
+            view=strongest.view,
+            trained_on=strongest.trained_on,
+            attackers=len(self._experiment.attacks),
+            control=None if chance is None else 0.5 + chance.distance,
+            control_upper=None if chance is None else 0.5 + chance.upper,
+            control_holds=None if chance is None else chance.lower == 0,
+            people=people,
+            rarest=rarest,
+            too_few=has_too_few_people(people, rarest),
+        )
+
+    def rows(self, bound: Bound[Key], scores: dict[Key, Floats], labels: Ints) -> list[AttackRow]:
+        """One row for each attacker; the mean over values where several are attacked."""
+        rows = []
+        for one, keys in group_by(bound.areas, lambda key: key._replace(target=0)).items():
+            areas = [(bound.areas[key], *bound.interval(key)) for key in keys]
+            area, low, high = np.mean(areas, axis=0).tolist()
+            of_folds = [self.mean_of_folds(scores[key], labels == key.target) for key in keys]
+            names = (one.release, one.view, one.attack, one.trained_on)
+            rows.append(AttackRow(*names, area, low, high, float(np.mean(of_folds))))
+        return rows
+
+    def mean_of_folds(self, scores: Floats, guessed: NDArray[np.bool_]) -> float:
+        """Mean over folds of the AUC among the people of one fold."""
+        areas = []
+        for fold in range(self._experiment.folds):
+            inside = self._fold_of == fold
+            areas.append(auc(guessed[inside].astype(np.int64), scores[inside]))
+        return float(np.mean(areas))
+
+    def _bound(self, labels: Ints, scores: dict[Key, Floats]) -> Bound[Key]:
+        seed, folds = self._experiment.seed, self._fold_of
+        return simultaneous(labels, scores, folds, target=lambda key: key.target, seed=seed)
+
+
+def _join_folds(folds: Sequence[dict[Key, Floats]]) -> dict[Key, Floats]:
+    return {key: np.concatenate([scores[key] for scores in folds]) for key in folds[0]}

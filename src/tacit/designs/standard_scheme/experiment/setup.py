@@ -1,0 +1,216 @@
+"""What every fold of the experiment on hiding shares, and how its releases are simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.data.ratings import Ratings
+from tacit.designs.standard_scheme.disclosure import RELEASES, Rule
+from tacit.designs.standard_scheme.epochs import FIRST_END, epoch_start
+from tacit.designs.standard_scheme.messages import DAY, WEEK
+from tacit.designs.standard_scheme.training.people import (
+    ConsentingPeople,
+    entry_people,
+    rank_in_person,
+    replace_data,
+)
+from tacit.designs.standard_scheme.training.population import simulate_release
+from tacit.designs.standard_scheme.training.profiles import ProfileSettings
+from tacit.designs.standard_scheme.training.tables import Tables, estimate_all_tables
+from tacit.randomness import replay
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Pairs = Mapping[tuple[int, int], tuple[Tables, ...]]
+"""By unordered pair of folds: tables without these people, then those of the refits."""
+
+DEFAULT_RELEASE = "scheme+selection+rounding"
+JUDGED = (
+    DEFAULT_RELEASE,
+    "coupling+selection",
+    "scheme+selection",
+    "scheme+rounding",
+    "coupling",
+    "scheme",
+    "selection",
+    "attribute-average+selection",
+    "movie-average+selection",
+    "attribute-average",
+    "movie-average",
+)
+"""Releases in the order in which one is chosen to be judged, before any number is seen."""
+UNION, EPOCHS = "union", "epochs"
+WEEKLY, ONE_REFIT, THREE_REFITS = "weekly epochs", "one refit", "three refits"
+SCHEDULES = (WEEKLY, ONE_REFIT, THREE_REFITS)
+QUICK_SCHEDULES = (WEEKLY, THREE_REFITS)
+REFITTED = {ONE_REFIT: 2, THREE_REFITS: 4}
+"""Equal parts of a person's history, each decided with other tables."""
+LEFT_OUT = 0.1
+"""Share of the consenting people whom the tables of a refit do not know."""
+
+
+class Key(NamedTuple):
+    """One attacker's scores. trained_on: raw (frozen) or released (knows the method)."""
+
+    release: str
+    view: str
+    attack: str
+    trained_on: str
+    target: int
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What every fold shares.
+
+    fold_of    (people,) which fold each person is tested in
+    order      CSR like the levels: 1 for a person's first rating, 2 for the second
+    weekly     CSR like the levels: 1 + label of the epoch in which it was rated; None without times
+    genres, years   of items, as `tacit.auditing.attacks.Public` has them
+    profiles   how item profiles are made; features: (items, d), unless they are latent
+    penalty    of the item-item weights that make the lists
+    """
+
+    people: ConsentingPeople
+    fold_of: Ints
+    order: sparse.csr_array
+    weekly: sparse.csr_array | None
+    genres: Floats
+    years: Floats
+    minimum: float
+    step: float
+    published: bool
+    profiles: ProfileSettings
+    features: Floats | None
+    disclosure_epsilon: float
+    contributions: int
+    releases: tuple[str, ...]
+    attacks: tuple[str, ...]
+    schedules: tuple[str, ...]
+    seed: int
+    penalty: int = 0
+
+    @property
+    def labels(self) -> Ints:
+        return self.people.labels[:, 0]
+
+    @property
+    def folds(self) -> int:
+        return int(self.fold_of.max()) + 1
+
+    @property
+    def whole_levels(self) -> int:
+        """Of the scale; 5 on a continuous one."""
+        return self.people.n_levels or 5
+
+    @property
+    def targets(self) -> range:
+        """Of two values the second is guessed; of more, each against the rest."""
+        count = len(self.people.values[0])
+        return range(1, 2) if count == 2 else range(count)
+
+    @property
+    def judged(self) -> str | None:
+        """The release that is also watched over time; None where nothing is obfuscated."""
+        return next((name for name in JUDGED if name in self.releases), None)
+
+    def outside(self, *folds: int) -> Ints:
+        """Numbers of the people in none of these folds."""
+        return np.flatnonzero(~np.isin(self.fold_of, folds))
+
+    def inside(self, fold: int) -> Ints:
+        return np.flatnonzero(self.fold_of == fold)
+
+    def stars(self, levels: sparse.csr_array) -> sparse.csr_array:
+        return replace_data(levels, self.minimum + self.step * levels.data)
+
+    def epochs(self, schedule: str) -> sparse.csr_array:
+        """CSR like the levels: 1 + the epoch each rating belongs to under the schedule."""
+        if schedule == WEEKLY:
+            assert self.weekly is not None
+            return self.weekly
+        rated = np.diff(self.order.indptr)[entry_people(self.order)]
+        return replace_data(self.order, 1 + (self.order.data - 1) * REFITTED[schedule] // rated)
+
+
+def estimate_without(experiment: Experiment, first: int, second: int) -> tuple[Tables, ...]:
+    """Tables estimated without the people of one or two folds, and those of the refits."""
+    numbers = experiment.outside(first, second)
+    generator = np.random.default_rng([experiment.seed, first, second])
+    refits = max((REFITTED.get(name, 1) for name in experiment.schedules), default=1) - 1
+    shares = [generator.random(len(numbers)) >= LEFT_OUT for _ in range(refits)]
+    coupling = any(RELEASES[name].transform == "coupling" for name in experiment.releases)
+
+    def of(group: Ints) -> Tables:
+        made = estimate_all_tables(
+            select_people(experiment.people, group),
+            epsilon=experiment.disclosure_epsilon,
+            contributions=experiment.contributions,
+            shrink=not experiment.published,
+            coupling=coupling,
+            seed=experiment.seed,
+        )
+        return made[experiment.people.names[0]]
+
+    return tuple(map(of, (numbers, *(numbers[share] for share in shares))))
+
+
+def simulate_one_release(
+    experiment: Experiment,
+    levels: sparse.csr_array,
+    labels: Ints,
+    table: Tables,
+    rule: Rule,
+    draw: str,
+) -> sparse.csr_array:
+    """Released levels of people who speak once; `draw` names the random stream."""
+    return simulate_release(
+        levels,
+        labels[:, None],
+        [table],
+        rule,
+        n_levels=experiment.people.n_levels,
+        source=replay(f"{experiment.seed}/{draw}"),
+    )
+
+
+def rating_order(ratings: Ratings, seed: int) -> sparse.csr_array:
+    """CSR like the ratings: 1 for a person's first rating, 2 for the second; by time if known."""
+    times = () if ratings.timestamps is None else (ratings.timestamps,)
+    keys = np.random.default_rng([seed, 1]).random(len(ratings))
+    place = np.argsort(np.lexsort((keys, *times)))
+    return replace_data(ratings.matrix, 1 + rank_in_person(ratings.matrix, place))
+
+
+def rating_weeks(ratings: Ratings) -> sparse.csr_array | None:
+    """CSR like the ratings: 1 + label of the epoch, if an account begins with its first rating."""
+    if ratings.timestamps is None:
+        return None
+    times = ratings.timestamps.astype(np.int64)
+    created = np.minimum.reduceat(times, np.asarray(ratings.offsets[:-1]))[ratings.users]
+    label = np.where(
+        times < created + DAY, 1, np.maximum(2, (times - epoch_start(0, WEEK)) // WEEK)
+    )
+    label[times < created + FIRST_END] = 0
+    return replace_data(ratings.matrix, 1 + label)
+
+
+def select_people(people: ConsentingPeople, numbers: Ints) -> ConsentingPeople:
+    return replace(people, levels=people.levels[numbers], labels=people.labels[numbers])
+
+
+def match_entries(pattern: sparse.csr_array, values: sparse.csr_array) -> sparse.csr_array:
+    """`values` where `pattern` has entries; NaN where it has one that `values` lacks."""
+    return replace_data(pattern, read_entries(values, entry_people(pattern), pattern.indices))
+
+
+def read_entries(matrix: sparse.csr_array, rows: Ints, items: Ints) -> Floats:
+    """Stored entries at these places, NaN where nothing is stored."""
+    stored = replace_data(matrix, np.arange(1, matrix.nnz + 1))[rows, items]  # 0 where nothing is
+    return np.asarray(np.append(np.nan, matrix.data)[stored])

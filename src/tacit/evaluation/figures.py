@@ -1,0 +1,47 @@
+"""Figures of a page: a plot with a table of the same figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tacit.evaluation.lines import Line
+from tacit.evaluation.page import Cell, Figure, interval_cell
+from tacit.evaluation.result import Table
+
+
+def figure_over_setting(
+    title: str, lines: Sequence[Line], *, axis: str, unit: str, caption: str, bars: bool, ends: bool
+) -> Figure | None:
+    """Draw lines over a setting that moves, with a table of the same figures.
+
+    Args:
+        title: Title of the figure.
+        lines: One line for each method.
+        axis: Title of the horizontal axis: the setting.
+        unit: Title of the vertical axis: what is measured.
+        caption: Sentence below the plot.
+        bars: Whether intervals are drawn.
+        ends: Whether the table writes the ends of intervals.
+
+    Returns:
+        The figure; None where the setting has fewer than two values.
+    """
+    from tacit.evaluation.plots import curves
+
+    every: set[float] = set()
+    for line in lines:
+        every |= {value for value in line.means if value is not None}
+    settings = sorted(every)
+    if len(settings) < 2:
+        return None
+    rows = []
+    for line in lines:
+        everywhere = line.means.get(None)
+        means = [line.means.get(value, everywhere) for value in settings]
+        cells = [interval_cell(mean, ends=ends) for mean in means]
+        rows.append((Cell(line.name, line.small, mark=line.mark), *cells))
+    plot = curves(lines, x_title=axis, y_title=unit, bars=bars)
+    headings = [f"{value:g}" for value in settings]
+    columns = ("method", *headings)
+    alt = f"Line plot: {title}; the table below holds the same figures."
+    return Figure(title, alt, (("", plot),), caption, table=Table("", columns, rows))

@@ -1,0 +1,72 @@
+"""Means over folds or seeds, with confidence intervals."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from tacit.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+UNBOUNDED = (-math.inf, math.inf)
+"""Bounds of a figure that may be any number."""
+
+
+class Interval(NamedTuple):
+    """A mean and the ends of its confidence interval."""
+
+    mean: float
+    """Mean of the figures."""
+    low: float
+    """Lower end."""
+    high: float
+    """Upper end."""
+
+    def holds(self, value: float) -> bool:
+        """Say whether the value lies inside, ends included."""
+        return self.low <= value <= self.high
+
+
+def mean_interval(
+    values: ArrayLike, confidence: float = 0.95, *, bounds: tuple[float, float] = UNBOUNDED
+) -> Interval:
+    """Compute Student's t interval of the mean of one figure per fold, cut to `bounds`.
+
+    Folds share training people, so their figures are not quite independent and the interval is
+    somewhat narrow (Bengio and Grandvalet, 2004).
+
+    Args:
+        values: Shape (folds,): a finite figure of each fold, inside the bounds. With one fold the
+            interval is the whole of `bounds`.
+        confidence: Chance of the interval to hold the mean, between 0 and 1.
+        bounds: Least and largest figure that there can be.
+
+    Raises:
+        ConfigError: A confidence that is none.
+        DataError: No figure, or one that is not finite or out of bounds.
+    """
+    import numpy as np
+    from scipy.stats import t as student  # takes long to import; a command may never come here
+
+    figures = np.asarray(values, dtype=np.float64).ravel()
+    if figures.size == 0 or not np.isfinite(figures).all():
+        raise DataError("a fold's figure is not a finite number", expected="one per fold")
+    if not 0 < confidence < 1:
+        raise ConfigError(f"A confidence lies between 0 and 1, for example 0.95; got {confidence}.")
+    low, high = bounds
+    if figures.min() < low or figures.max() > high:
+        raise DataError("a fold's figure lies out of bounds", expected=f"{low:g} to {high:g}")
+    mean = float(np.clip(figures.mean(), figures.min(), figures.max()))  # rounding of equal figures
+    if figures.size == 1:
+        return Interval(mean, low, high)
+    variance = float(np.sum((figures - mean) ** 2)) / (figures.size - 1)
+    error = math.sqrt(variance / figures.size)
+    half = float(student.ppf((1 + confidence) / 2, figures.size - 1)) * error
+    return Interval(mean, max(low, mean - half), min(high, mean + half))
+
+
+def auc_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
+    """Compute `mean_interval` of one AUC per fold, cut to 0 and 1."""
+    return mean_interval(values, confidence, bounds=(0.0, 1.0))

@@ -1,0 +1,26 @@
+"""Lines of a plot, before they are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tacit.evaluation.intervals import Interval
+
+
+@dataclass(frozen=True)
+class Line:
+    """One method's means over a setting that moves."""
+
+    name: str
+    """Name of the method."""
+    colour: str
+    """CSS colour of the stroke."""
+    dash: tuple[int, ...]
+    """Lengths of strokes and gaps; () for an unbroken stroke."""
+    means: Mapping[float | None, Interval | None]
+    """Mean at each value of the setting; under None the mean that holds at every value."""
+    small: str = ""
+    """Small print below the name in the table of the figures."""
+    mark: str = ""
+    """How its row of the table stands out, as `Cell.mark`."""

@@ -1,0 +1,56 @@
+"""How a result was made: command, settings, versions, date and data."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit.data.ratings import Ratings
+
+PACKAGES = ("tacit-rec", "numpy", "scipy", "scikit-learn", "numba", "polars", "opendp")
+"""Packages whose versions a manifest holds."""
+
+
+def manifest(ratings: Ratings, *, seed: int, command: str, **settings: Any) -> dict[str, Any]:
+    """Describe a run on ratings: seed, command, settings, versions, date, and the data.
+
+    Args:
+        ratings: Ratings that the run used; their hash and sizes are kept, no row.
+        seed: Seed of the run.
+        command: Line that was typed.
+        **settings: Settings, as JSON can hold them.
+    """
+    data = {
+        "sha256": ratings.digest,
+        "users": ratings.n_users,
+        "items": ratings.n_items,
+        "ratings": len(ratings),
+        "scale": str(ratings.scale),
+    }
+    return {"seed": seed} | describe_run(command, settings) | {"data": data}
+
+
+def describe_run(
+    command: str, settings: Mapping[str, Any], packages: Sequence[str] = PACKAGES
+) -> dict[str, Any]:
+    """Describe a run: command, settings, versions, platform and date.
+
+    Args:
+        command: Line that was typed.
+        settings: Settings, as JSON can hold them.
+        packages: Packages whose versions count.
+    """
+    versions = {"python": platform.python_version()}
+    versions |= {package: version(package) for package in packages}
+    return {
+        "command": command,
+        "settings": dict(settings),
+        "versions": versions,
+        "platform": f"{sys.platform} {platform.machine()}",
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

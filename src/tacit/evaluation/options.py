@@ -1,0 +1,8 @@
+"""Help texts and defaults of the options that fits and experiments share."""
+
+OUT = "Model file to write."
+SEED = "The same seed gives the same splits, people and draws."
+WORKERS = "Processes; 0 for all cores."
+REPORT = "Write one self-contained page here."
+LEAST_SEEDS = 6
+"""Seeds to ask for where an interval is to say much."""

@@ -1,0 +1,165 @@
+"""Amounts of privacy as integers: costs are rounded up, caps down, and units never mix.
+
+Source     Rogers, Roth, Ullman, Vadhan: Privacy odometers and filters (2016), for sums of epsilons
+           and deltas; Feldman, Zrnic: Individual privacy accounting (2021), for sums of rho.
+Guarantee  Costs chosen one after the other, with knowledge of all answers, whose sum stays within
+           the cap are together as private as the cap says.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from fractions import Fraction
+from typing import Self
+
+from tacit.accounting import Event, PureAccountant, ZCDPAccountant
+from tacit.errors import ConfigError
+
+MICRO = 10**6
+"""Steps of one nat of epsilon, or of one unit of rho."""
+
+ATTO = 10**18
+"""Steps of a delta of one."""
+
+LARGEST_AMOUNT = 10**18
+"""Steps of any amount: two of them still add up in 64 bits."""
+
+Number = int | str | Decimal | Fraction | float
+"""A float counts at its exact value, so 0.1 costs a step more than "0.1"."""
+
+
+class Unit(StrEnum):
+    """The unit in which a budget counts."""
+
+    PURE = "pure"  # epsilon of pure differential privacy, in millionths of a nat
+    ZCDP = "zcdp"  # rho of zero-concentrated differential privacy, in millionths
+    APPROXIMATE = "approximate"  # epsilon in millionths, delta in steps of 1e-18, each by itself
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The price that one release takes from one budget. It depends on the public request only."""
+
+    unit: Unit
+    """Unit of the budget."""
+    amount: int
+    """Millionths of the unit, 1 to 10**18."""
+    delta: int = 0
+    """Steps of 1e-18; 0 unless the unit is approximate."""
+
+    def __post_init__(self) -> None:
+        _check(self.unit, self.amount, self.delta, what="A cost")
+
+    @classmethod
+    def pure(cls, epsilon: Number) -> Self:
+        """Return a cost of `epsilon` nats, above 0 and finite."""
+        return cls(Unit.PURE, _round_up(epsilon))
+
+    @classmethod
+    def zcdp(cls, rho: Number) -> Self:
+        """Return a cost of `rho`, above 0 and finite."""
+        return cls(Unit.ZCDP, _round_up(rho))
+
+    @classmethod
+    def approximate(cls, epsilon: Number, delta: Number) -> Self:
+        """Return a cost of `epsilon` nats, above 0 and finite, and `delta`, 0 to 1."""
+        return cls(Unit.APPROXIMATE, _round_up(epsilon), _round_up(delta, ATTO))
+
+    @classmethod
+    def from_event(cls, event: Event, unit: Unit) -> Self:
+        """Return the price of an event, for a budget in pure or zcdp.
+
+        Raises:
+            ConfigError: The unit is approximate.
+        """
+        if unit is Unit.PURE:
+            return cls.pure(PureAccountant().add(event).epsilon())
+        if unit is Unit.ZCDP:
+            return cls.zcdp(ZCDPAccountant().add(event).rho)
+        raise ConfigError(
+            "An event has no single epsilon and delta. State them:  Cost.approximate(...)."
+        )
+
+
+@dataclass(frozen=True)
+class Cap:
+    """The most that a budget may spend in its whole life, and in one epoch if that is limited."""
+
+    unit: Unit
+    """Unit of the budget."""
+    amount: int
+    """Millionths of the unit over a lifetime."""
+    delta: int = 0
+    """Steps of 1e-18 over a lifetime."""
+    per_epoch: int | None = None
+    """Millionths of the unit in one epoch; None sets no limit. An epoch limits no delta."""
+
+    def __post_init__(self) -> None:
+        _check(self.unit, self.amount, self.delta, what="A cap")
+        if self.per_epoch is not None:
+            _check(self.unit, self.per_epoch, 0, what="A cap per epoch")
+
+    @classmethod
+    def pure(cls, epsilon: Number, *, per_epoch: Number | None = None) -> Self:
+        """Return a cap of `epsilon` nats over a lifetime."""
+        return cls(Unit.PURE, _round_down(epsilon), per_epoch=_optional_cap(per_epoch))
+
+    @classmethod
+    def zcdp(cls, rho: Number, *, per_epoch: Number | None = None) -> Self:
+        """Return a cap of `rho` over a lifetime."""
+        return cls(Unit.ZCDP, _round_down(rho), per_epoch=_optional_cap(per_epoch))
+
+    @classmethod
+    def approximate(
+        cls, epsilon: Number, delta: Number, *, per_epoch: Number | None = None
+    ) -> Self:
+        """Return a cap of `epsilon` nats and `delta`, 0 to 1, over a lifetime."""
+        amount = _round_down(epsilon)
+        largest_delta = _round_down(delta, ATTO)
+        return cls(Unit.APPROXIMATE, amount, largest_delta, _optional_cap(per_epoch))
+
+
+def _optional_cap(number: Number | None) -> int | None:
+    return None if number is None else _round_down(number)
+
+
+def _round_up(number: Number, steps: int = MICRO) -> int:
+    return math.ceil(_exact_amount(number) * steps)
+
+
+def _round_down(number: Number, steps: int = MICRO) -> int:
+    return math.floor(_exact_amount(number) * steps)
+
+
+def _exact_amount(number: Number) -> Fraction:
+    """Return an amount exactly; refuse NaN, infinities, negatives and text that is no decimal."""
+    if isinstance(number, bool) or not isinstance(number, int | str | Decimal | Fraction | float):
+        raise ConfigError("An amount of privacy is a number, or its decimals in a text.")
+    try:
+        value = Decimal(number) if isinstance(number, str) else number
+        if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) > 40:
+            raise ConfigError("An amount of privacy lies between 1e-18 and 1e12.")
+        exact = Fraction(value)
+    except (InvalidOperation, ValueError, OverflowError):
+        raise ConfigError(
+            "An amount of privacy is finite: an infinite or undefined one belongs in no budget."
+        ) from None
+    if exact < 0:
+        raise ConfigError("An amount of privacy is not negative: nothing is ever refunded.")
+    return exact
+
+
+def _check(unit: Unit, amount: int, delta: int, *, what: str) -> None:
+    if not isinstance(unit, Unit):
+        raise ConfigError(f"{what} needs its unit: one of {', '.join(Unit)}.")
+    if type(amount) is not int or type(delta) is not int:
+        raise ConfigError(f"{what} is kept in whole steps, as integers.")
+    if not 1 <= amount <= LARGEST_AMOUNT:
+        raise ConfigError(f"{what} is from one millionth to 10**12.")
+    if not 0 <= delta <= ATTO:
+        raise ConfigError(f"{what} has a delta from 0 to 1.")
+    if delta and unit is not Unit.APPROXIMATE:
+        raise ConfigError(f"{what} in {unit.value} has no delta; use the approximate unit.")

@@ -1,0 +1,263 @@
+"""Faulty steps of a fit, which the audit has to catch; each is compared with the shipped fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.auditing.bugs import RuleOf, plant
+from tacit.auditing.claims import Tool, exceeds
+from tacit.auditing.gaussian import epsilon_of_mu
+from tacit.auditing.replays import replays
+from tacit.data.ratings import Ratings
+from tacit.engine.profile_kernels.clip import ClipRule
+from tacit.engine.profile_kernels.types import ProfileCentre, Profiles
+from tacit.mechanisms.gram import GramRelease
+from tacit.mechanisms.sums import SumRelease
+from tacit.profile_sums import fitted_lists, release
+from tacit.profile_sums.audit.worlds import (
+    DELTA,
+    EPSILON,
+    PERSONS,
+    World,
+    answer_sampler,
+    largest_share_used,
+    neighbouring_tables,
+)
+from tacit.profile_sums.events import combined_noise, noise_multipliers
+from tacit.profile_sums.features import FeatureTables
+from tacit.profile_sums.people import people_between, read_profiles
+from tacit.profile_sums.settings import Settings
+from tacit.profile_sums.sums import counts as counts_module
+from tacit.profile_sums.sums import item_tastes, star_factors
+from tacit.profile_sums.sums.counts import (  # before they are replaced
+    Counts,
+    profile_centre,
+    release_counts,
+    sum_counts,
+)
+from tacit.profile_sums.sums.item_tastes import sum_item_tastes  # before it is replaced
+from tacit.profile_sums.sums.moment import people_tastes
+from tacit.profile_sums.sums.top_items import release_top_items
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Fault = dict[Any, dict[str, Any]]
+"""Module or class, to the names in it that are replaced and by what."""
+AddTables = Callable[[list[Floats], SumRelease], Ints]
+"""From everybody's own tables to the total in steps."""
+
+
+def replace_item_sum(add_tables: AddTables) -> Fault:
+    """Plant another way from everybody's own tables to the total of sum 3."""
+
+    def total(
+        people: Profiles,
+        centre: ProfileCentre,
+        features: FeatureTables,
+        directions: Floats,
+        mechanism: SumRelease,
+        settings: Settings,
+    ) -> Ints:
+        exact = replace(mechanism, noise_multiplier=0.0)
+        tables = []
+        for u in range(len(people.offsets) - 1):
+            person = people_between(people, u, u + 1)
+            tables.append(sum_item_tastes(person, centre, features, directions, exact, settings))
+        return add_tables(tables, mechanism)
+
+    return {item_tastes: {"sum_item_tastes": total}}
+
+
+def clip_each_row(tables: list[Floats], mechanism: SumRelease) -> Ints:
+    total = mechanism.zero_table()
+    for table in tables:
+        total += np.array([mechanism.clip_table(row) for row in table])
+    return total
+
+
+def clip_mean_row_apart(tables: list[Floats], mechanism: SumRelease) -> Ints:
+    """Clip item rows and the mean row as two sums, and charge them once."""
+    total = mechanism.zero_table()
+    for table in tables:
+        total[:-1] += mechanism.clip_table(table[:-1])
+        total[-1] += mechanism.clip_table(table[-1] * 100)  # so that it is as long as it may be
+    return total
+
+
+def scale_by_longest(tables: list[Floats], mechanism: SumRelease) -> Ints:
+    lengths = [float(np.linalg.norm(table)) for table in tables]
+    share = mechanism.norm / max([mechanism.norm, *lengths])
+    total = mechanism.zero_table()
+    for table in tables:
+        total += mechanism.clip_table(table * share)
+    return total
+
+
+def drop_halves_by_one_generator(tables: list[Floats], mechanism: SumRelease) -> Ints:
+    """Toss a coin for each row of each person, with one generator that runs down the table."""
+    draws, total = np.random.default_rng(1), mechanism.zero_table()
+    for table in reversed(tables):
+        rows = np.flatnonzero(table.any(axis=1))
+        table[rows[draws.random(len(rows)) < 0.5]] = 0
+        total += mechanism.clip_table(table)
+    return total
+
+
+def show_people_to_centre(centre: Callable[..., ProfileCentre]) -> Fault:
+    """Plant a step after the counts that gets to see the people."""
+    seen: list[Profiles] = []
+
+    def keep_people(people: Profiles, *arguments: Any) -> Counts:
+        seen[:] = [people]
+        return release_counts(people, *arguments)
+
+    def centre_of_people(*arguments: Any) -> ProfileCentre:
+        return centre(seen[0], *arguments)
+
+    return {release: {"release_counts": keep_people, "profile_centre": centre_of_people}}
+
+
+def centre_at_true_mean(
+    people: Profiles, counts: Counts, features: FeatureTables, settings: Settings
+) -> ProfileCentre:
+    centre = profile_centre(counts, features, settings)
+    tastes = people_tastes(people, centre, features.context)
+    return centre._replace(mean=centre.mean + tastes.mean(axis=0))
+
+
+def centre_by_true_counts(
+    people: Profiles, counts: Counts, features: FeatureTables, settings: Settings
+) -> ProfileCentre:
+    return profile_centre(true_counts(people, counts), features, settings)
+
+
+def true_counts(people: Profiles, counts: Counts) -> Counts:
+    likes = np.bincount(people.likes, minlength=len(counts.targets)).astype(float)
+    if people.one_domain:
+        used = likes
+    else:
+        used = np.bincount(people.items, minlength=len(counts.context)).astype(float)
+    return replace(counts, context=used / counts.people, targets=likes / counts.people)
+
+
+def top_items_by_true_counts(people: Profiles, counts: Counts, *arguments: Any) -> Any:
+    return release_top_items(people, true_counts(people, counts), *arguments)
+
+
+def divide_by_true_number(people: Profiles, *arguments: Any) -> Counts:
+    return replace(release_counts(people, *arguments), people=float(len(people.offsets) - 1))
+
+
+def add_presence_after_clip(
+    people: Profiles, context_items: int, mechanism: SumRelease, settings: Settings
+) -> Ints:
+    """Add the entry that counts people to unit vectors of likes which are clipped already."""
+    total, exact = mechanism.zero_table(), replace(mechanism, noise_multiplier=0.0)
+    for u in range(len(people.offsets) - 1):
+        person = people_between(people, u, u + 1)
+        vector = sum_counts(person, context_items, exact, settings)[:, 0]
+        presence = vector[-1]
+        vector[-1] = 0
+        length = max(float(np.linalg.norm(vector)), 1e-12)
+        steps = mechanism.clip_table((vector / length)[:, None])
+        steps[-1] += int(presence / mechanism.resolution)
+        total += steps
+    return total
+
+
+def read_likes_above_mean(ratings: Ratings, sides: Any, _: float, other_weight: float) -> Profiles:
+    return read_profiles(ratings, sides, float(ratings.values.mean()), other_weight)
+
+
+def read_without_rare_items(ratings: Ratings, *arguments: Any) -> Profiles:
+    often = np.bincount(ratings.items, minlength=ratings.n_items) >= 17
+    return read_profiles(ratings.where(often[ratings.items]), *arguments)
+
+
+def double_clip(mechanism: SumRelease) -> ClipRule:
+    return ClipRule(2 * mechanism.norm, mechanism.resolution, 4 * mechanism.squared_norm)
+
+
+def forget_shares(settings: Settings) -> list[float]:
+    """Give each sum the noise of the whole budget."""
+    return [combined_noise(noise_multipliers(settings))] * 4
+
+
+_TASTE = World("taste", False)
+_TOP_ITEMS = World("top-items", False)
+_FACTORS = World("taste", False, stars=True, factors=True)
+
+
+@dataclass(frozen=True)
+class PlantedBug:
+    """Steps replaced in every fit of a world, and the person who shows it."""
+
+    name: str
+    fault: Fault
+    person: str = "likes a third, rates all"
+    world: World = _TASTE
+    tool: Tool = "grey-box"
+    epsilon: float = EPSILON
+    rule_of: RuleOf | None = None
+
+    def alarm(self, bug: bool) -> tuple[bool, float | None]:
+        """Whether a whole fit loses more than it claims, or a sum more than its own event."""
+        fault = self.fault if bug else {}
+        with plant(fault):
+            noise = answer_sampler(factors=self.world.factors)
+            tables = neighbouring_tables(PERSONS[self.person])
+            replayed = replays(self.world.fit, tables, noise)
+        mu = max(moved.mu for _, moved in replayed)
+        if math.isinf(mu):
+            return True, None
+        share = max(largest_share_used(self.world, moved.moves) for _, moved in replayed)
+        return exceeds(1.0, share) or exceeds(EPSILON, epsilon_of_mu(mu, DELTA)), None
+
+
+TOP_ITEMS_BY_TRUE_COUNTS: Fault = {release: {"release_top_items": top_items_by_true_counts}}
+SHARES_FORGOTTEN: Fault = {release: {"noise_multipliers": forget_shares}}
+HALF_SIGMA_BESIDE: Fault = {
+    GramRelease: {"sigma_off_diagonal": property(lambda mechanism: mechanism.sigma / 2)}
+}
+"""Half of sigma, where its root of a half is due."""
+BUGS = (
+    PlantedBug("each row clipped, not the person's table", replace_item_sum(clip_each_row)),
+    PlantedBug("two sums with one charge", replace_item_sum(clip_mean_row_apart)),
+    PlantedBug("tastes around the true mean", show_people_to_centre(centre_at_true_mean)),
+    PlantedBug("half the noise beside the diagonal", HALF_SIGMA_BESIDE),
+    PlantedBug("popular items by true counts", TOP_ITEMS_BY_TRUE_COUNTS, world=_TOP_ITEMS),
+    PlantedBug("items damped by true counts", show_people_to_centre(centre_by_true_counts)),
+    PlantedBug("coins of one generator for all", replace_item_sum(drop_halves_by_one_generator)),
+    PlantedBug(
+        "divided by the true number of people",
+        {release: {"release_counts": divide_by_true_number}},
+    ),
+    PlantedBug(
+        "everybody scaled by the longest table",
+        replace_item_sum(scale_by_longest),
+        "likes two rare items",
+    ),
+    PlantedBug(
+        "being there added beside the clip",
+        {counts_module: {"sum_counts": add_presence_after_clip}},
+    ),
+    PlantedBug("each sum with the noise of the whole budget", SHARES_FORGOTTEN),
+    PlantedBug(
+        "likes above the mean of all", {fitted_lists: {"read_people": read_likes_above_mean}}
+    ),
+    PlantedBug(
+        "items of few people dropped", {fitted_lists: {"read_people": read_without_rare_items}}
+    ),
+    PlantedBug(
+        "factors of stars with half the noise",
+        {star_factors: {"clip_rule": double_clip}},
+        world=_FACTORS,
+    ),
+)
+"""The first six are those a reader of the proof would look for first."""

@@ -1,0 +1,127 @@
+"""Predictions from means of items and people. No privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.data.ratings import Ratings
+from tacit.errors import ConfigError
+from tacit.recommenders.base import Floats, History
+from tacit.recommenders.baselines.baseline import Baseline, history_row
+from tacit.recommenders.headers import Arrays, read_array
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ItemMean(Baseline):
+    """Item means pulled towards the overall mean.
+
+    Args:
+        damping: Number of pseudo-ratings at the overall mean; without them the list begins with
+            films that one person gave five stars.
+    """
+
+    damping: float = 5.0
+
+    kind = "item-mean"
+
+    def __post_init__(self) -> None:
+        _check_damping(self.damping)
+
+    def fit(self, ratings: Ratings) -> ItemMean:
+        """Learn (sum of stars + damping * overall mean) / (ratings + damping) of each item."""
+        self._learn_items(ratings)
+        overall = float(ratings.values.mean())
+        counts = np.bincount(ratings.items, minlength=ratings.n_items) + self.damping
+        sums = np.bincount(ratings.items, ratings.values, minlength=ratings.n_items)
+        self.means_: Floats = np.full(ratings.n_items, overall)
+        np.divide(sums + self.damping * overall, counts, out=self.means_, where=counts > 0)
+        return self
+
+    def _score(self, history: History) -> Floats:
+        return self.means_
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"means": self.means_}
+
+    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        self.means_ = read_array(arrays, "means", len(self.item_ids_))
+
+
+class UserAverage(Baseline):
+    """Every item scores the mean of the person's own stars, of a newcomer the overall mean.
+
+    So lists are in the order of the items.
+    """
+
+    kind = "user-average"
+
+    def fit(self, ratings: Ratings) -> UserAverage:
+        """Learn the overall mean."""
+        self._learn_items(ratings)
+        self.overall_ = np.array([ratings.values.mean()])
+        return self
+
+    def _score(self, history: History) -> Floats:
+        row = history_row(history, self.item_ids_)
+        mean = row.data.mean() if row.nnz else self.overall_[0]
+        return np.full(len(self.item_ids_), mean)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"overall": self.overall_}
+
+    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        self.overall_ = read_array(arrays, "overall", 1)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class UserItemMean(Baseline):
+    """Overall mean plus an item's offset plus a person's offset, both pulled towards 0.
+
+    Source: the baseline estimates of Koren, Factor in the neighbors (TKDD 2010), section 2.1, with
+    its pseudo-ratings for Netflix. The person's offset is over all their known items.
+
+    Args:
+        item_damping: Number of pseudo-ratings of an item.
+        user_damping: Number of pseudo-ratings of a person.
+    """
+
+    item_damping: float = 25.0
+    user_damping: float = 10.0
+
+    kind = "user-item-mean"
+
+    def __post_init__(self) -> None:
+        _check_damping(self.item_damping)
+        _check_damping(self.user_damping)
+
+    def fit(self, ratings: Ratings) -> UserItemMean:
+        """Learn the damped means of items."""
+        self._learn_items(ratings)
+        self.means_ = ItemMean(damping=self.item_damping).fit(ratings).means_
+        return self
+
+    def _score(self, history: History) -> Floats:
+        row = history_row(history, self.item_ids_)
+        if not row.nnz:
+            return self.means_
+        deviations = row.data - self.means_[row.indices]
+        offset = deviations.sum() / (self.user_damping + row.nnz)
+        return np.asarray(self.means_ + offset)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"means": self.means_}
+
+    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        self.means_ = read_array(arrays, "means", len(self.item_ids_))
+
+
+def _check_damping(damping: float) -> None:
+    """Raise ConfigError unless it can be a number of pseudo-ratings."""
+    if not 0 <= damping < math.inf:
+        raise ConfigError(f"Damping is a number of pseudo-ratings, 0 or more; got {damping}.")

@@ -1,0 +1,142 @@
+"""Lists from ridge regressions on likes, in closed form. No privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from tacit.data.domains import items_in
+from tacit.data.ratings import Ratings
+from tacit.engine.ridge import gram, item_weights
+from tacit.errors import ConfigError
+from tacit.recommenders.base import Floats, History
+from tacit.recommenders.baselines.baseline import (
+    ListBaseline,
+    history_row,
+    like_matrix,
+    like_rows,
+)
+from tacit.recommenders.headers import Arrays, read_array
+from tacit.recommenders.inputs import checked_ratings
+
+MOST_ITEMS = 30_000
+"""Items at most, for each pair of which a number is held."""
+OTHER_WEIGHT = 0.4
+"""Weight of a rating below a like in the ridge regression between domains; a like has 1."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class EASE(ListBaseline):
+    """A score is the sum of an item's weights with what the person likes.
+
+    Source: Steck, Embarrassingly shallow autoencoders for sparse data (WWW 2019), on likes. The
+    model holds n_items^2 numbers.
+
+    Args:
+        penalty: Of the ridge regressions, in likes.
+    """
+
+    penalty: float = 300.0
+
+    kind = "ease"
+
+    def __post_init__(self) -> None:
+        _check_penalty(self.penalty)
+
+    def fit(self, ratings: Ratings) -> EASE:
+        """Solve one regression of each item on all others."""
+        checked_ratings(ratings)
+        _refuse_many_items(ratings.n_items)
+        self._learn_items(ratings)
+        with threadpool_limits(1):
+            weights = item_weights(gram(like_matrix(ratings)), self.penalty)
+        self.weights_: Floats = np.ascontiguousarray(weights)
+        return self
+
+    def _score(self, history: History) -> Floats:
+        return np.asarray(self.weights_[self._likes(history).indices].sum(axis=0))
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"weights": self.weights_}
+
+    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        super()._restore(header, arrays)
+        items = len(self.item_ids_)
+        self.weights_ = read_array(arrays, "weights", items, items)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Ridge(ListBaseline):
+    """Likes in one domain from ratings in another, by one ridge regression without intercept.
+
+    Items of other domains have score 0.
+
+    Args:
+        source: Domain of the ratings.
+        target: Domain of the likes.
+        penalty: Of the regression, in likes.
+    """
+
+    source: str
+    target: str
+    penalty: float = 300.0
+
+    kind = "ridge"
+
+    def __post_init__(self) -> None:
+        _check_penalty(self.penalty)
+
+    def fit(self, ratings: Ratings) -> Ridge:
+        """Solve (X'X + penalty I) W = X'Y: X are ratings in the source, Y likes in the target."""
+        self._learn_items(ratings)
+        self.source_places_ = items_in(ratings, self.source)
+        self.target_places_ = items_in(ratings, self.target)
+        _refuse_many_items(len(self.source_places_))
+        rated = like_matrix(ratings, other_weight=OTHER_WEIGHT)[:, self.source_places_]
+        liked = like_matrix(ratings)[:, self.target_places_]
+        normal = gram(rated)
+        normal[np.diag_indices(len(normal))] += self.penalty
+        with threadpool_limits(1):
+            self.weights_: Floats = np.linalg.solve(normal, (rated.T @ liked).toarray())
+        return self
+
+    def _score(self, history: History) -> Floats:
+        row = history_row(history, self.item_ids_)
+        likes = row.data >= self.liked_from_
+        rated = like_rows(row, likes, other_weight=OTHER_WEIGHT)[:, self.source_places_]
+        scores: Floats = np.zeros(len(self.item_ids_))
+        scores[self.target_places_] = (rated @ self.weights_)[0]
+        return scores
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            "weights": self.weights_,
+            "from": self.source_places_,
+            "to": self.target_places_,
+        }
+
+    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        super()._restore(header, arrays)
+        self.source_places_ = read_array(arrays, "from", None)
+        self.target_places_ = read_array(arrays, "to", None)
+        shape = len(self.source_places_), len(self.target_places_)
+        self.weights_ = read_array(arrays, "weights", *shape)
+
+
+def _check_penalty(penalty: float) -> None:
+    if not 0 < penalty < math.inf:
+        raise ConfigError(f"The penalty is a finite number above 0; got {penalty}.")
+
+
+def _refuse_many_items(items: int) -> None:
+    if items > MOST_ITEMS:
+        raise ConfigError(
+            f"{items} items: this needs 8 bytes for each pair of items, and takes {MOST_ITEMS} at "
+            "most. Use item-item or als, or leave out rare items with --per-item."
+        )

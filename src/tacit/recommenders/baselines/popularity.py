@@ -1,0 +1,216 @@
+"""Popularity from exact counts, without privacy; and from noisy ones.
+
+`PrivatePopularity`, the same list for everybody, is the floor of private recommendation.
+
+Sees       all ratings.
+Releases   one count of each item, once, with Gaussian noise.
+Clips      a person's likes count for 1 / sqrt(their number) each, so that they have length 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.accounting import GDPAccountant, smallest_noise
+from tacit.accounting.events import Event
+from tacit.data.ratings import Ratings
+from tacit.errors import ConfigError
+from tacit.mechanisms.sums import Contributions, SumRelease
+from tacit.privacy import Adjacency, Basis, Guarantee, Trust
+from tacit.recommenders.base import Floats, History, without_people
+from tacit.recommenders.baselines.baseline import Baseline
+from tacit.recommenders.headers import Arrays, read_array
+from tacit.recommenders.public_facts import (
+    PUBLIC_FACTS,
+    describe_assumptions,
+    describe_condition,
+    facts_read_off,
+)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Popularity(Baseline):
+    """Scores are counts, the same for everybody. No privacy.
+
+    Args:
+        likes: Whether likes alone are counted, and not all ratings.
+    """
+
+    likes: bool = False
+
+    kind = "popularity"
+
+    def fit(self, ratings: Ratings) -> Popularity:
+        """Count the ratings, or the likes, of each item."""
+        self._learn_items(ratings)
+        counted = ratings.items[ratings.likes] if self.likes else ratings.items
+        self.counts_ = np.bincount(counted, minlength=ratings.n_items).astype(float)
+        return self
+
+    def _score(self, history: History) -> Floats:
+        return self.counts_
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"counts": self.counts_}
+
+    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        self.counts_ = read_array(arrays, "counts", len(self.item_ids_))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivatePopularity(Baseline):
+    """Scores are noisy counts of likes. The whole fit is one release; fitting again is another.
+
+    Args:
+        epsilon: For one person's whole profile, added or removed; inf: no noise.
+        delta: Probability that the bound of epsilon fails.
+        domain: Count and recommend items of this one alone; None: all items.
+    """
+
+    epsilon: float
+    delta: float = 1e-6
+    domain: str | None = None
+
+    kind = "private-popularity"
+    unsaved = ("epsilon",)
+    __getstate__ = without_people
+
+    def __post_init__(self) -> None:
+        if not (self.epsilon > 0 and 0 < self.delta < 1):
+            raise ConfigError(
+                "epsilon is above 0, or inf for no privacy, and delta lies between 0 and 1; got "
+                f"{self.epsilon} and {self.delta}."
+            )
+
+    def fit(self, ratings: Ratings) -> PrivatePopularity:
+        """Release one noisy count of likes for each item."""
+        chosen = self._learn_items(ratings, self.domain)
+        self.taken_ = facts_read_off(chosen)
+        likes = chosen.where(chosen.likes)
+        likes_of_person = np.diff(likes.offsets)[likes.users]
+        values = 1 / np.sqrt(likes_of_person)[:, None]
+        mechanism = self._mechanism(chosen.n_items)
+        released = mechanism([Contributions(likes.users, likes.items, values)])
+        self.counts_: Floats = released[:, 0]
+        self.spent_ = self.epsilon, self.delta
+        return self
+
+    def event(self, items: int) -> Event:
+        """Event of a fit to a catalogue of so many items."""
+        return self._mechanism(items).event
+
+    def _mechanism(self, items: int) -> SumRelease:
+        if math.isinf(self.epsilon):
+            return SumRelease(0.0, items)
+        noise = smallest_noise(
+            lambda noise: SumRelease(noise, items).event,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            accountant=GDPAccountant,
+        )
+        return SumRelease(noise, items)
+
+    def _score(self, history: History) -> Floats:
+        return self.counts_
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """One card, of what the fit spent."""
+        self._require_fitted()
+        epsilon, delta = self.spent_
+        if math.isinf(epsilon):
+            return (_card_without_noise(),)
+        return (_card_with_noise(epsilon, delta, self.taken_),)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"counts": self.counts_}
+
+    def _header(self) -> dict[str, Any]:
+        epsilon, delta = self.spent_  # of the fit: parameters may have been set since
+        stated = epsilon if math.isfinite(epsilon) else None
+        return {"epsilon": stated, "delta": delta, "taken": list(self.taken_)}
+
+    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        self.counts_ = read_array(arrays, "counts", len(self.item_ids_))
+
+    @classmethod
+    def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        """Make the model of a checked file.
+
+        Raises:
+            ValueError: the file takes for public what this version does not know.
+        """
+        epsilon = math.inf if header["epsilon"] is None else header["epsilon"]
+        delta = header["delta"]
+        settings = header["settings"] | {"epsilon": epsilon, "delta": delta}
+        model = super().from_parts(header | {"settings": settings}, arrays)
+        model.spent_ = (epsilon, delta)
+        model.taken_ = tuple(header["taken"])
+        if not set(model.taken_) <= set(PUBLIC_FACTS):
+            raise ValueError("the file takes for public what this tacit does not know")
+        return model
+
+
+_NAME = "Private popularity: one noisy count of likes"
+_UNIT = Adjacency("user", "add or remove")
+_AGAINST = "everybody who has the list or the model file and knows all other ratings"
+_LIFETIME = "per fit: fitting again on the same people spends again"
+_NOT_COVERED = (
+    "the platform, which holds everybody's ratings",
+    "that a person's own list leaves out what they have rated",
+)
+_SOURCES = (
+    "Canonne, Kamath, Steinke: The discrete Gaussian (2020), for the noise",
+    "Dong, Roth, Su: Gaussian differential privacy (2022), for epsilon and delta",
+)
+
+
+def _card_with_noise(epsilon: float, delta: float, assumed_public: tuple[str, ...]) -> Guarantee:
+    """Card of a release. assumed_public: names of `PUBLIC_FACTS` that were read off the ratings."""
+    noise = (
+        "a person's likes are scaled to length 1 before they are added; Gaussian noise on "
+        "integers from the operating system's generator, by an exact sampler"
+    )
+    public = describe_assumptions("the catalogue and the scale of stars", assumed_public)
+    return Guarantee(
+        name=_NAME,
+        sentence=(
+            f"The list, the same for everybody, is ({epsilon:g}, {delta:g})-differentially private "
+            f"for each person's whole profile.{describe_condition(assumed_public)}"
+        ),
+        protects="one person's whole profile, present or absent",
+        adjacency=_UNIT,
+        against=_AGAINST,
+        trust=Trust.PLATFORM,
+        basis=Basis.CONDITIONAL if assumed_public else Basis.PROVED,
+        epsilon=epsilon,
+        delta=delta,
+        lifetime=_LIFETIME,
+        assumptions=(*public, noise),
+        not_covered=_NOT_COVERED,
+        sources=_SOURCES,
+    )
+
+
+def _card_without_noise() -> Guarantee:
+    """Card of the non-private variant."""
+    return Guarantee(
+        name=_NAME,
+        sentence="Nobody is protected: the counts have no noise.",
+        protects="nobody",
+        adjacency=_UNIT,
+        against=_AGAINST,
+        trust=Trust.PLATFORM,
+        basis=Basis.NONE,
+        epsilon=None,
+        delta=None,
+        lifetime=_LIFETIME,
+        assumptions=(),
+        not_covered=_NOT_COVERED,
+        sources=_SOURCES,
+    )

@@ -1,0 +1,130 @@
+"""Predictions in one domain from people who are alike in another. No privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tacit.data.domains import domain_of, ratings_in_domain
+from tacit.data.ratings import Column, Ratings
+from tacit.errors import ConfigError
+from tacit.recommenders.base import Floats, History
+from tacit.recommenders.baselines.averages import ItemMean
+from tacit.recommenders.baselines.baseline import (
+    Baseline,
+    history_row,
+    matrix_from_arrays,
+    matrix_to_arrays,
+    person_means,
+    replace_values,
+)
+from tacit.recommenders.headers import Arrays, ids_from_header, read_array
+from tacit.recommenders.inputs import checked_ratings
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RemoteUser(Baseline):
+    """The k nearest people by what they rated in `source`, asked about the items of `target`.
+
+    Source: after Berkovsky, Kuflik and Ricci, Cross-domain mediation in collaborative filtering (UM
+    2007), as X-Map's paper compares itself with it. Alike: cosine of deviations from item means,
+    over all that either rated in the source. Prediction: the person's mean plus the neighbours'
+    weighted deviations from their own means, both over the two domains; the mean alone where none
+    of them rated. Only people who rated in both domains, and are alike at all, are asked.
+    THE MODEL FILE HOLDS EVERY TRAINING PERSON'S RATINGS, without ids.
+
+    Args:
+        source: Domain in which people are compared.
+        target: Domain of the predictions.
+        k: How many people are asked.
+    """
+
+    source: str
+    target: str
+    k: int = 50
+
+    kind = "remote-user"
+
+    def __post_init__(self) -> None:
+        if self.source == self.target:
+            raise ConfigError(
+                f"The source and the target are two domains; both are {self.source!r}."
+            )
+        if self.k < 1:
+            raise ConfigError(f"There is at least one neighbour; got k={self.k}.")
+
+    def fit(self, ratings: Ratings) -> RemoteUser:
+        """Keep the ratings of everybody who rated in both domains."""
+        checked_ratings(ratings)
+        source, target = (
+            ratings_in_domain(ratings, self.source),
+            ratings_in_domain(ratings, self.target),
+        )
+        self._learn_items(target)
+        self.people_ = ratings
+        self.source_ids_ = source.item_ids
+        self.source_means_ = ItemMean(damping=0.0).fit(source).means_
+        in_domains = np.isin(domain_of(ratings), (self.source, self.target))
+        rated = ratings.where(in_domains[ratings.items])
+        self.overall_ = np.array([rated.values.mean()])
+        rated_both = (np.diff(source.offsets) > 0) & (np.diff(target.offsets) > 0)
+        tastes = source.values - self.source_means_[source.items]
+        self.tastes_ = _normalise_rows(replace_values(source.matrix, tastes)[rated_both])
+        answers = target.values - person_means(rated)[target.users]
+        self.answers_ = replace_values(target.matrix, answers)[rated_both]
+        return self
+
+    @property
+    def history_ids_(self) -> Column:
+        """(items,) ids of both domains."""
+        return np.concatenate([self.source_ids_, self.item_ids_])
+
+    def _score(self, history: History) -> Floats:
+        source_row = history_row(history, self.source_ids_)
+        target_row = history_row(history, self.item_ids_)
+        stars = np.concatenate([source_row.data, target_row.data])
+        mean = stars.mean() if len(stars) else self.overall_[0]
+        scores = np.full(len(self.item_ids_), mean)
+        deviations = source_row.data - self.source_means_[source_row.indices]
+        taste = _normalise_rows(replace_values(source_row, deviations)).toarray()[0]
+        similarities = (self.tastes_ @ taste).ravel()
+        nearest = np.argsort(-similarities, kind="stable")[: self.k]
+        nearest = nearest[similarities[nearest] > 0]
+        answers, weights = self.answers_[nearest], similarities[nearest]
+        total = weights @ replace_values(answers, np.ones(answers.nnz))
+        offsets = np.divide(weights @ answers, total, out=np.zeros_like(scores), where=total > 0)
+        return np.asarray(scores + offsets)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            "overall": self.overall_,
+            "source means": self.source_means_,
+            **matrix_to_arrays("tastes", self.tastes_),
+            **matrix_to_arrays("answers", self.answers_),
+        }
+
+    def _header(self) -> dict[str, Any]:
+        return {"source_items": self.source_ids_.tolist()}
+
+    def _restore(self, header: Mapping[str, Any], arrays: Arrays) -> None:
+        self.source_ids_ = ids_from_header(header["source_items"])
+        source_items = len(self.source_ids_)
+        self.overall_ = read_array(arrays, "overall", 1)
+        self.source_means_ = read_array(arrays, "source means", source_items)
+        self.tastes_ = matrix_from_arrays(arrays, "tastes", None, source_items)
+        self.answers_ = matrix_from_arrays(arrays, "answers", None, len(self.item_ids_))
+        if self.tastes_.shape[0] != self.answers_.shape[0]:
+            raise ValueError("'tastes' and 'answers' are not of the same people")
+
+
+def _normalise_rows(rows: sparse.csr_array) -> sparse.csr_array:
+    """Divide every row by its L2 norm; rows of norm 0 stay."""
+    people = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    norms = np.sqrt(np.bincount(people, rows.data**2, minlength=rows.shape[0]))
+    norms[norms == 0] = 1.0
+    return replace_values(rows, rows.data / norms[people])

@@ -1,0 +1,48 @@
+"""The registry of model files: which class reads a file, by the name in its header."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tacit import container
+from tacit.design import design, model_class, names
+from tacit.errors import ModelFileError, TacitError
+
+
+def load_model(path: str | Path) -> Any:
+    """Load the fitted recommender in a model file, of which no code is run.
+
+    Raises:
+        ModelFileError: the file cannot be read, or holds no model that is known here.
+    """
+    header, arrays = container.read(path)
+    kind = header.get("recommender")
+    reader = model_reader(kind) if isinstance(kind, str) else None
+    if reader is None:
+        raise ModelFileError(f"{path}: holds a recommender this tacit does not know ({kind!r}).")
+    try:
+        return reader.from_parts(header, arrays)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, TacitError) as error:
+        problem = f"{path}: its content cannot be used ({error}). Fit it again."
+        raise ModelFileError(problem) from None
+
+
+def model_reader(kind: str) -> Any:
+    """The class that reads files of this name; None if there is none. No other class is loaded."""
+    return _baselines().get(kind) or model_class(kind)
+
+
+def model_kinds() -> tuple[str, ...]:
+    """Names in model files that can be read."""
+    kinds = list(_baselines())
+    for name in names():
+        kinds += design(name).models
+    return tuple(kinds)
+
+
+def _baselines() -> dict[str, Any]:
+    """The class of each baseline, by its name in a model file."""
+    from tacit.recommenders.baselines.registry import BASELINES  # heavy: loaded when needed
+
+    return {baseline.kind: baseline for baseline in BASELINES}

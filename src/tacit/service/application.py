@@ -1,0 +1,133 @@
+"""The ASGI application of a service, with all its resources."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from starlette.types import Receive, Scope, Send
+
+from tacit.ledger.inspection import serve_copies
+from tacit.service.event_log import EventLog
+from tacit.service.kinds import installed_routers
+from tacit.service.metrics import Metrics
+from tacit.service.middleware import Middleware
+from tacit.service.operations import Operation
+from tacit.service.problems import ProblemBody, documented_names
+from tacit.service.resources import (
+    budgets,
+    feedback,
+    guarantees,
+    health,
+    log_overview,
+    models,
+    page,
+    people,
+    recommendations,
+    users,
+)
+from tacit.service.service import Service
+
+READING_RULES = (
+    "JSON has one meaning here, and what has none is refused with 400: NaN and infinity, a key "
+    "that is given twice, whole numbers beyond 64 bits, more than 32 levels, and texts beyond "
+    "4,096 characters, outside of Unicode's composed form (NFC), or with control, format, "
+    "private-use or unassigned characters. A field or a query parameter that is not in this "
+    "document is refused with 422. HEAD is answered wherever GET is."
+)
+"""How every operation reads its request: the description in the OpenAPI document."""
+GARBAGE_THRESHOLDS = (10_000, 20, 20)
+"""A request leaves few cycles: a collection after 700 allocations is too often."""
+
+
+class Application(FastAPI):
+    """FastAPI describes the operations, starts and stops; requests do not pass through it."""
+
+    middleware_app: Middleware
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document, with keys and problems."""
+        document = super().openapi()
+        components = document.setdefault("components", {})
+        schemas = components.setdefault("schemas", {})
+        schemas["ProblemBody"] = ProblemBody.model_json_schema()
+        components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        return document
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer what the server hands over: requests, start and stop."""
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+            return
+        scope["app"] = self
+        await self.middleware_app(scope, receive, send)
+
+
+def create_app(service: Service, *, log: EventLog | None = None) -> Application:
+    """Create the ASGI application of an opened service, which it closes when it stops.
+
+    Args:
+        service: The opened service.
+        log: Where events are written; by default standard error.
+    """
+    log = EventLog() if log is None else log
+    metrics = Metrics()
+    settings = service.settings
+    threads = ThreadPoolExecutor(settings.threads, "operation")
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        log.write("started", serves=len(service.deployment.served), process=os.getpid())
+        gc.collect()
+        gc.freeze()  # what is served stays: looking through it again would hold up everybody
+        gc.set_threshold(*GARBAGE_THRESHOLDS)
+
+        def log_copy_fault(error: BaseException) -> None:
+            log.write_fault("copy", error)
+
+        with serve_copies(service.ledger, settings.ledger_file, log_copy_fault):
+            yield
+        threads.shutdown(wait=False, cancel_futures=True)
+        service.close()
+        log.write("stopped")
+
+    app = Application(
+        title="tacit",
+        summary="Private recommendation.",
+        description=READING_RULES,
+        version=version("tacit-rec"),
+        openapi_url=None,  # its pages fetch scripts from elsewhere
+        lifespan=lifespan,
+    )
+    app.router.route_class = Operation
+    app.state.service = service
+    app.state.threads = threads
+    app.state.metrics = metrics
+    for router in _all_routers():
+        app.router.routes.extend(router.routes)
+    operations = [route for route in app.routes if isinstance(route, Operation)]
+    names = documented_names(app.openapi())
+    app.middleware_app = Middleware(operations, service, metrics, log, names)
+    return app
+
+
+def _all_routers() -> Iterator[APIRouter]:
+    """All routers; the page's is last, since a file of its may have any address that is left."""
+    yield health.router
+    yield models.router
+    yield recommendations.router
+    yield feedback.router
+    yield guarantees.router
+    yield budgets.router
+    yield log_overview.router
+    yield users.router
+    yield people.router
+    yield health.document_router
+    yield from installed_routers()
+    yield page.router

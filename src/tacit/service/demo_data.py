@@ -1,0 +1,59 @@
+"""Generated data for demonstrations: ratings of people who do not exist, titles of their items."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from tacit.data.ratings import Ratings
+from tacit.data.synthetic import generate
+
+ITEMS = 200
+_SEED = 7
+
+
+@lru_cache(maxsize=1)
+def population() -> Ratings:
+    """Ratings of generated people of two genders. No row is about anybody."""
+    return generate(users=600, items=ITEMS, ratings=24_000, seed=_SEED)
+
+
+_FILM_ADJECTIVES = (
+    "Silent Crooked Golden Borrowed Northern Hollow Patient Scarlet Unfinished Distant Wooden "
+    "Paper Second Stolen Quiet Bitter Electric Frozen Painted Restless"
+)
+_FILM_NOUNS = (
+    "Harbour Lighthouse Orchard Staircase Violin Winter Bridge Letter Garden Mirror Ferry Compass "
+    "Market Tower Island Lantern River Clockmaker Neighbour Cartographer"
+)
+_BOOK_PEOPLE = (
+    "Clara Anselm Ines Otto Maya Tomas Greta Elias Nora Viktor Amara Felix Lena Rafael Ida Sami "
+    "Judith Leon Zofia Hugo"
+)
+_BOOK_PLACES = (
+    "Lisbon Trieste Bergen Tallinn Valparaiso Marseille Galway Salonica Odense Kyoto Zanzibar Cork "
+    "Ghent Montevideo Riga Dakar Naples Oslo Tbilisi Samarkand"
+)
+
+
+def film_titles(count: int) -> list[str]:
+    """Titles of films, each once, at most 400. A longer list begins with the shorter one."""
+    pairs = _word_pairs(_FILM_ADJECTIVES, _FILM_NOUNS, count)
+    return [f"The {adjective} {noun}" for adjective, noun in pairs]
+
+
+def book_titles(count: int) -> list[str]:
+    """Titles of books, each once, at most 400, none of which is a film's."""
+    pairs = _word_pairs(_BOOK_PEOPLE, _BOOK_PLACES, count)
+    return [f"{person} in {place}" for person, place in pairs]
+
+
+def _word_pairs(first: str, second: str, count: int) -> list[tuple[str, str]]:
+    """Pairs of words, each once. Both words change from one pair to the next."""
+    first_words = first.split()
+    second_words = second.split()
+    size = len(first_words)
+    pairs = []
+    for number in range(count):
+        shifted = number + number // size
+        pairs.append((first_words[number % size], second_words[shifted % size]))
+    return pairs

@@ -1,0 +1,59 @@
+"""Kinds of things that are installed: fitted models, and the nouns of the designs in the registry.
+
+The rest of the service knows no design: kinds of things and routers are passed in from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from fastapi import APIRouter
+
+from tacit.design import served_sections
+from tacit.service.served_models import ServedModel
+from tacit.service.served_things import ServedThing
+from tacit.service.service import Service
+from tacit.service.setting_tables import read_toml
+from tacit.service.settings import Settings
+
+MODELS = "models"
+"""The noun of fitted models, whatever their design. The other nouns are those of designs."""
+
+
+def installed_kinds() -> dict[str, Callable[[], type[ServedThing]]]:
+    """List the kinds that may be served, by noun. A design is loaded when its kind is asked for."""
+    kinds: dict[str, Callable[[], type[ServedThing]]] = {MODELS: lambda: ServedModel}
+    for noun, (design, served) in served_sections().items():
+        kinds[noun] = partial(design.load, served.kind)
+    return kinds
+
+
+def installed_routers() -> Iterator[APIRouter]:
+    """Load the resources of all designs."""
+    for design, served in served_sections().values():
+        yield design.load(served.router)
+
+
+def open_service(settings: Settings) -> Service:
+    """Open a service of everything that is installed.
+
+    Raises:
+        ConfigError: The folder cannot be served; the sentence says why.
+    """
+    return Service.open(settings, installed_kinds())
+
+
+def list_charged_by_name(folder: Path) -> tuple[str, ...]:
+    """List what a folder serves that counts a name as a person, as "noun/name".
+
+    Such a thing gives each new name a budget or a place of its own. Nothing is loaded or checked.
+    """
+    content = read_toml(folder)
+    charged = []
+    for noun, (_, served) in served_sections().items():
+        tables = content.get(noun)
+        if served.counts_names and isinstance(tables, dict):
+            charged += [f"{noun}/{name}" for name in tables]
+    return tuple(charged)

@@ -1,0 +1,42 @@
+"""Counts for Prometheus, by operation and status alone: nothing about any person."""
+
+from __future__ import annotations
+
+import os
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+COUNTS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""Variable of the environment, where a service has several workers: the folder of their counts."""
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Metrics:
+    """The counts of one worker; of several workers, each shows the counts of all."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "tacit_requests", "Requests answered.", ("operation", "status"), registry=self._registry
+        )
+        self._seconds = Histogram(
+            "tacit_request_seconds",
+            "Seconds until the answer.",
+            ("operation",),
+            registry=self._registry,
+            buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2),
+        )
+
+    def observe(self, operation: str, status: int, seconds: float) -> None:
+        """Count one answer of an operation."""
+        self._requests.labels(operation, str(status)).inc()
+        self._seconds.labels(operation).observe(seconds)
+
+    def text(self) -> bytes:
+        """The counts in Prometheus's text format."""
+        if COUNTS_FOLDER not in os.environ:
+            return generate_latest(self._registry)
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)

@@ -1,0 +1,53 @@
+"""The folder of a service that serves a single model file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tacit.atomic_writes import write_whole
+from tacit.errors import ConfigError
+from tacit.recommenders import load_model
+from tacit.service.keys import Role, add_key
+from tacit.service.setting_tables import TOML
+
+TENANT = "local"
+MODEL_FILE = "model.tacit"
+
+
+def make_model_folder(model: Path) -> tuple[Path, dict[str, str]]:
+    """Make the folder beside a model file, or copy the model into it again.
+
+    Args:
+        model: A model file NAME.tacit; the folder is NAME-service.
+
+    Returns:
+        The folder, and the keys that were made for it, by role: none when it was there already.
+
+    Raises:
+        ConfigError: There is something else of the folder's name.
+    """
+    load_model(model)  # what is no model is refused before a folder is made
+    folder = model.with_name(f"{model.stem}-service")
+    settings_file = folder / TOML
+    is_made = settings_file.is_file()
+    if folder.exists() and not is_made:
+        raise ConfigError(f"{folder}: is there and holds no {TOML}. Rename it, or the model.")
+    content = model.read_bytes()
+    folder.mkdir(exist_ok=is_made)
+    write_whole(folder / MODEL_FILE, content)
+    if is_made:
+        return folder, {}
+    key = add_key(folder / "keys.json", "operator", Role.OPERATOR, TENANT)
+    write_whole(settings_file, _first_settings(model.stem).encode())
+    return folder, {Role.OPERATOR.value: key}
+
+
+def _first_settings(stem: str) -> str:
+    name = re.sub(r"[^a-z0-9_-]+", "-", stem.lower()).strip("-_") or "model"
+    return f"""# What is served. Each setting: docs/settings.md.
+tenant = "{TENANT}"
+
+[models.{name}]
+file = "{MODEL_FILE}"
+"""

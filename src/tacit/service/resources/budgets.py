@@ -1,0 +1,251 @@
+"""Budgets and what was spent of them: one's own, or all for those who oversee them."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from threading import Lock
+from typing import Annotated
+from weakref import WeakKeyDictionary
+
+from fastapi import APIRouter, Query
+
+from tacit.ledger import Balance, Holder, Ledger, Unit, UnknownBudget, Verification
+from tacit.service.access import CurrentCaller, CurrentService, allow
+from tacit.service.keys import Caller, Role
+from tacit.service.operations import Operation
+from tacit.service.resources.guarantees import Bound, bounds_of
+from tacit.service.schemas import AnswerModel
+from tacit.service.service import Service
+
+router = APIRouter(route_class=Operation, tags=["privacy"])
+
+COUNTED_IN = {
+    Unit.PURE: "epsilon, in nats",
+    Unit.ZCDP: "rho",
+    Unit.APPROXIMATE: "epsilon, in nats, and delta",
+}
+"""Units of budgets, as answers spell them."""
+AMOUNT_EXPONENT = -6
+"""The ledger counts epsilon and rho in millionths."""
+DELTA_EXPONENT = -18
+"""The ledger counts delta in steps of 1e-18."""
+REPLAY_SECONDS = 1.0
+"""Time for which an answer waits for a replay of the log."""
+
+
+def decimal(steps: int, exponent: int = AMOUNT_EXPONENT) -> str:
+    """A decimal in text, of an amount that the ledger counts in steps.
+
+    Args:
+        steps: Number of steps.
+        exponent: One step is 10 to this power.
+    """
+    if steps == 0:
+        return "0"
+    return f"{Decimal(steps).scaleb(exponent).normalize():f}"
+
+
+class Budget(AnswerModel):
+    """A budget for a lifetime: nothing is ever refunded. Amounts are decimals in text."""
+
+    counted_in: str
+    """Unit of the amounts."""
+    cap: str
+    """The amount that can be spent in all."""
+    spent: str
+    left: str
+    delta_cap: str
+    delta_spent: str
+    delta_left: str
+    per_epoch: str | None
+    """The amount that can be spent in one epoch; null where an epoch does not limit it."""
+    spent_in_epoch: str
+    """The amount spent in this epoch; 0 where an epoch does not limit it."""
+
+
+def describe_budget(balance: Balance) -> Budget:
+    """A budget as answers show it, of its balance in the ledger."""
+    cap = balance.cap
+    return Budget(
+        counted_in=COUNTED_IN[cap.unit],
+        cap=decimal(cap.amount),
+        spent=decimal(balance.spent),
+        left=decimal(cap.amount - balance.spent),
+        delta_cap=decimal(cap.delta, DELTA_EXPONENT),
+        delta_spent=decimal(balance.delta_spent, DELTA_EXPONENT),
+        delta_left=decimal(cap.delta - balance.delta_spent, DELTA_EXPONENT),
+        per_epoch=None if cap.per_epoch is None else decimal(cap.per_epoch),
+        spent_in_epoch=decimal(balance.epoch_spent),
+    )
+
+
+class OwnBudget(AnswerModel):
+    """One budget of the caller."""
+
+    of: str
+    """What it pays for."""
+    budget: Budget
+
+
+class Own(AnswerModel):
+    """The caller's budgets, and what bounds what can be learned about them."""
+
+    budgets: list[OwnBudget]
+    """Empty where none was opened."""
+    statements: list[Bound]
+    """Bounds of everything that is served, also of things that charge no budget of the caller."""
+
+
+class HeldBudget(AnswerModel):
+    """A budget and its holder."""
+
+    number: int
+    """Budgets are numbered in the order in which they were opened."""
+    kind: str
+    """`subject` for a person, or `dataset`."""
+    name: str
+    budget: Budget
+
+
+class Budgets(AnswerModel):
+    """A page of all budgets."""
+
+    budgets: list[HeldBudget]
+    next: int | None
+    """The value of `after` for the next page; null at the end."""
+
+
+class Replayed(AnswerModel):
+    """The result of the newest replay of the whole log."""
+
+    entries: int
+    """Entries that were replayed."""
+    head: str
+    """Hash of the last of them."""
+    releases: int
+    epoch: int
+    sound: bool
+    """Whether the log and every table agree."""
+    problems: list[str]
+
+
+class Log(AnswerModel):
+    """The ledger's log as it is now, and its newest replay."""
+
+    ledger: str
+    """Id of the ledger."""
+    entries: int
+    head: str
+    """Hash of the last entry."""
+    replayed: Replayed | None
+    """Null while the first replay runs."""
+
+
+@router.get("/api/privacy/budget", **allow(Role.SUBJECT))
+def budget(service: CurrentService, caller: CurrentCaller) -> Own:
+    """Show what was spent on oneself, of what at most, and what is left."""
+    budgets = []
+    for holder, purpose in _personal_holders(service, caller).items():
+        with suppress(UnknownBudget):  # none was opened
+            balance = service.ledger.balance(holder)
+            budgets.append(OwnBudget(of=purpose, budget=describe_budget(balance)))
+    return Own(budgets=budgets, statements=list(bounds_of(service.deployment)))
+
+
+def _personal_holders(service: Service, caller: Caller) -> dict[Holder, str]:
+    """The budgets that a person may have, each with what it pays for."""
+    holders = {
+        Holder.subject(caller.tenant, caller.name): "everything that is charged to you alone"
+    }
+    for address, thing in service.deployment.served.items():
+        for holder in thing.personal_holders(caller.name):
+            holders.setdefault(holder, address)
+    return holders
+
+
+@router.get("/api/privacy/budgets", **allow(Role.OPERATOR, Role.AUDITOR))
+def budgets(
+    service: CurrentService,
+    after: Annotated[int, Query(ge=0, le=2**62)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Budgets:
+    """List every budget, page by page."""
+    tenant = service.deployment.tenant
+    own = [balance for balance in service.ledger.balances() if balance.holder.tenant == tenant]
+    later = [balance for balance in own if balance.number > after]
+    page = []
+    for balance in later[:limit]:
+        holder = balance.holder
+        row = HeldBudget(
+            number=balance.number,
+            kind=holder.kind,
+            name=holder.name,
+            budget=describe_budget(balance),
+        )
+        page.append(row)
+    next_after = page[-1].number if len(later) > limit else None
+    return Budgets(budgets=page, next=next_after)
+
+
+@router.get("/api/privacy/ledger", **allow(Role.AUDITOR, Role.OPERATOR))
+def ledger(service: CurrentService) -> Log:
+    """Show the log as it is now, and whether a replay of all of it agrees with every table.
+
+    A long log takes longer to replay than an answer may: then it goes on, and the next answer has
+    the result.
+    """
+    result = _newest_replay(service.ledger)
+    head = service.ledger.head
+    replayed = None if result is None else _replay_result(result)
+    return Log(ledger=head.ledger, entries=head.sequence, head=head.hash, replayed=replayed)
+
+
+def _replay_result(result: Verification) -> Replayed:
+    return Replayed(
+        entries=result.entries,
+        head=result.head.hash,
+        releases=result.releases,
+        epoch=result.epoch,
+        sound=result.is_sound,
+        problems=list(result.problems),
+    )
+
+
+@dataclass
+class _Replays:
+    """The replays of one ledger's log."""
+
+    newest: Verification | None = None
+    running: Future[Verification] | None = None
+
+
+def _newest_replay(ledger: Ledger) -> Verification | None:
+    """The newest result of a replay, after a wait of REPLAY_SECONDS; raises what the replay raised.
+
+    One replay runs at a time, and only if the log grew since.
+    """
+    with _LOCK:
+        replays = _REPLAYS.setdefault(ledger, _Replays())
+        if replays.running is not None and replays.running.done():
+            if replays.running.exception() is None:
+                replays.newest = replays.running.result()
+            replays.running = None
+        is_newest = replays.newest is not None and replays.newest.head == ledger.head
+        if replays.running is None and not is_newest:
+            replays.running = _REPLAY_THREAD.submit(ledger.verify)
+        newest = replays.newest
+        running = replays.running
+    if running is None:
+        return newest
+    try:
+        return running.result(REPLAY_SECONDS)
+    except TimeoutError:
+        return newest
+
+
+_LOCK = Lock()
+_REPLAY_THREAD = ThreadPoolExecutor(1)
+_REPLAYS: WeakKeyDictionary[Ledger, _Replays] = WeakKeyDictionary()

@@ -1,0 +1,138 @@
+"""The ratings that a person gives: stored, changed, shown and taken back."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Response
+from pydantic import Field
+
+from tacit.ledger import canonical
+from tacit.randomness import Source
+from tacit.service.access import (
+    NAME_PATTERN,
+    CurrentCaller,
+    CurrentService,
+    IdempotencyKey,
+    allow,
+    find_served,
+)
+from tacit.service.idempotency import Reply, Transition, answer_once, refusal, reply
+from tacit.service.keys import Role
+from tacit.service.operations import Operation
+from tacit.service.resources.recommendations import ItemId, Stars, check_ratings
+from tacit.service.schemas import AnswerModel, RequestModel
+from tacit.service.served_models import ServedModel
+from tacit.service.served_things import PersonalState
+from tacit.service.stored_ratings import (
+    MOST_RATINGS,
+    StoredRatings,
+    all_ratings_state,
+    ratings_state_name,
+)
+
+router = APIRouter(route_class=Operation, tags=["feedback"])
+
+
+class Rating(RequestModel):
+    """One rating."""
+
+    model: Annotated[str, Field(pattern=NAME_PATTERN)]
+    item: ItemId
+    stars: Stars | None
+    """Null takes a rating back."""
+
+
+class Done(AnswerModel):
+    """A confirmation, which does not depend on what was stored: it outlasts that."""
+
+    done: bool
+
+
+class KeptRating(AnswerModel):
+    """One stored rating."""
+
+    model: str
+    item_id: str
+    title: str | None
+    """Null where the item has none, or is not served any more."""
+    stars: float
+
+
+class KeptRatings(AnswerModel):
+    """All stored ratings of a person."""
+
+    ratings: list[KeptRating]
+    most: int
+    """How many ratings of one person are stored at most."""
+
+
+@router.post("/api/feedback", response_model=Done, **allow(Role.SUBJECT))
+async def rate(
+    service: CurrentService, caller: CurrentCaller, key: IdempotencyKey, rating: Rating
+) -> Response:
+    """Store one rating of one's own, change it, or take it back."""
+    served = find_served(service, ServedModel, rating.model)
+    if rating.stars is not None:
+        check_ratings(served, {rating.item: rating.stars})
+
+    def store_rating(source: Source, state: bytes | None) -> tuple[Reply, bytes | None]:
+        before = StoredRatings.decode(state)
+        if rating.stars is None:
+            after: StoredRatings | None = before.without_rating(rating.model, rating.item)
+        else:
+            after = before.with_rating(rating.model, rating.item, rating.stars)
+        if after is None:
+            full = f"At most {MOST_RATINGS} ratings of one person are stored. Take one back first."
+            return refusal(409, full), None
+        return reply({"done": True}), after.encode(source)
+
+    return await answer_once(
+        service,
+        caller,
+        "feedback",
+        key,
+        canonical(rating.model_dump()),
+        state=ratings_state_name(caller.name),
+        transition=store_rating,
+    )
+
+
+@router.get("/api/feedback", name="kept", **allow(Role.SUBJECT))
+def stored_ratings(service: CurrentService, caller: CurrentCaller) -> KeptRatings:
+    """List everything that the service stores of what one rated."""
+    models = service.deployment.find_all(ServedModel)
+    by_model = StoredRatings.read(service, caller.name).by_model
+    rows = []
+    for name, ratings in sorted(by_model.items()):
+        served = models.get(name)
+        for item, stars in sorted(ratings.items()):
+            title = None if served is None else served.title(item)
+            rows.append(KeptRating(model=name, item_id=item, title=title, stars=stars))
+    return KeptRatings(ratings=rows, most=MOST_RATINGS)
+
+
+@router.delete("/api/feedback", name="forget", response_model=Done, **allow(Role.SUBJECT))
+async def forget_ratings(
+    service: CurrentService, caller: CurrentCaller, key: IdempotencyKey
+) -> Response:
+    """Forget all ratings that one gave; `DELETE /api/users/{user}` forgets everything else too."""
+    ratings = all_ratings_state(caller.name)
+    return await answer_once(
+        service,
+        caller,
+        "forget feedback",
+        key,
+        b"all",
+        state=ratings.state,
+        transition=erase_state(ratings),
+    )
+
+
+def erase_state(part: PersonalState) -> Transition:
+    """The transition that takes a person out of one state."""
+
+    def erase(source: Source, state: bytes | None) -> tuple[Reply, bytes | None]:
+        return reply({"done": True}), part.erase(source, state)
+
+    return erase

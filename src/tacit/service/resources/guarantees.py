@@ -1,0 +1,122 @@
+"""Guarantees of everything that is served."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+
+from tacit.privacy import Guarantee
+from tacit.service.access import NOT_FOUND, CurrentService, PathName, allow
+from tacit.service.deployment import Deployment
+from tacit.service.keys import Role
+from tacit.service.operations import Operation, run_on_loop
+from tacit.service.problems import Problem
+from tacit.service.schemas import AnswerModel
+
+NO_PROMISE = "This promises no privacy to anybody."
+
+router = APIRouter(route_class=Operation, tags=["guarantees"])
+
+
+class Bound(AnswerModel):
+    """How much can be learned about a person from what one thing released.
+
+    A null epsilon says that no such bound holds, as the sentences say.
+    """
+
+    of: str
+    """What released it, such as `models/films`."""
+    sentence: str
+    unit: str | None
+    """What counts as one change, such as a person's whole profile."""
+    epsilon: float | None
+    """For one release, in nats."""
+    delta: float | None
+    lifetime: str | None
+    """A sentence about all releases that ever were."""
+    lifetime_epsilon: float | None
+    """For all releases that ever were, in nats."""
+    lifetime_delta: float | None
+
+
+def bounds_of(deployment: Deployment) -> Iterator[Bound]:
+    """One bound for each card, and one for each thing that has no card."""
+    for address, cards in deployment.cards.items():
+        if not cards:
+            yield _no_bound(address)
+        for card in cards:
+            yield Bound(
+                of=address,
+                sentence=card.sentence,
+                unit=str(card.adjacency),
+                epsilon=card.epsilon,
+                delta=card.delta,
+                lifetime=card.lifetime,
+                lifetime_epsilon=card.lifetime_epsilon,
+                lifetime_delta=card.lifetime_delta,
+            )
+
+
+def _no_bound(address: str) -> Bound:
+    return Bound(
+        of=address,
+        sentence=NO_PROMISE,
+        unit=None,
+        epsilon=None,
+        delta=None,
+        lifetime=None,
+        lifetime_epsilon=None,
+        lifetime_delta=None,
+    )
+
+
+class Promise(AnswerModel):
+    """The guarantee of one thing that is served."""
+
+    noun: str
+    name: str
+    first_line: str | None
+    """On what basis the promise rests; null where nothing is promised."""
+    sentence: str
+    """What the promise comes down to."""
+    cards: list[dict[str, Any]]
+    """One card for each group of people, in full; cards of refuted claims first."""
+
+
+class Promises(AnswerModel):
+    """The guarantees of everything that is served."""
+
+    guarantees: list[Promise]
+
+
+@router.get("/api/guarantees", **allow(Role.ANONYMOUS))
+def guarantees(service: CurrentService) -> Promises:
+    """List the guarantees of everything that is served."""
+    served = service.deployment.cards.items()
+    return Promises(guarantees=[_promise(address, cards) for address, cards in served])
+
+
+@router.get("/api/guarantees/{noun}/{name}", **allow(Role.ANONYMOUS))
+@run_on_loop
+def guarantee(
+    service: CurrentService, noun: Annotated[str, Path(pattern="^[a-z]{1,32}$")], name: PathName
+) -> Promise:
+    """Show the guarantee of one thing that is served."""
+    address = f"{noun}/{name}"
+    cards = service.deployment.cards.get(address)
+    if cards is None:
+        raise Problem(404, NOT_FOUND)
+    return _promise(address, cards)
+
+
+def _promise(address: str, cards: tuple[Guarantee, ...]) -> Promise:
+    noun, _, name = address.partition("/")
+    return Promise(
+        noun=noun,
+        name=name,
+        first_line=cards[0].first_line if cards else None,
+        sentence=cards[0].sentence if cards else NO_PROMISE,
+        cards=[card.to_dict() for card in cards],
+    )

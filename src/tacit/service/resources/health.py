@@ -1,0 +1,63 @@
+"""Whether the service lives and answers, its counts, its kinds of problems and its document."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse, PlainTextResponse
+
+from tacit.errors import TacitError
+from tacit.service.access import CurrentService, allow
+from tacit.service.keys import Role
+from tacit.service.metrics import CONTENT_TYPE, Metrics
+from tacit.service.operations import Operation, run_on_loop
+from tacit.service.problems import ADDRESS, KINDS, KindBody, Problem
+from tacit.service.schemas import AnswerModel
+
+router = APIRouter(route_class=Operation, tags=["health"])
+
+
+@router.get("/healthz", **allow(Role.ANONYMOUS))
+@run_on_loop
+def healthz() -> dict[str, str]:
+    """The process lives."""
+    return {"status": "lives"}
+
+
+@router.get("/readyz", **allow(Role.ANONYMOUS))
+def readyz(service: CurrentService) -> dict[str, str]:
+    """The ledger answers, so requests can be answered."""
+    try:
+        service.ledger.epoch  # noqa: B018  # a query, whose answer is not needed
+    except TacitError:
+        raise Problem(503, "The record of budgets cannot be reached.", retry_after=1) from None
+    return {"status": "ready"}
+
+
+@router.get("/metrics", response_class=PlainTextResponse, **allow(Role.OPERATOR, Role.AUDITOR))
+def metrics(request: Request) -> Response:
+    """Counts by operation, in Prometheus's text format."""
+    counts: Metrics = request.app.state.metrics
+    return Response(counts.text(), media_type=CONTENT_TYPE)
+
+
+class Kinds(AnswerModel):
+    """All kinds of problems."""
+
+    problems: list[KindBody]
+
+
+@router.get(ADDRESS, **allow(Role.ANONYMOUS))
+@run_on_loop
+def problems() -> Kinds:
+    """Every kind of problem an answer may name, and what to do about it."""
+    return Kinds(problems=list(KINDS))
+
+
+document_router = APIRouter(route_class=Operation, include_in_schema=False)
+
+
+@document_router.get("/api/openapi.json", **allow(Role.ANONYMOUS))
+@run_on_loop
+def document(request: Request) -> Response:
+    """The description of all operations, in OpenAPI 3.1."""
+    return JSONResponse(request.app.openapi())

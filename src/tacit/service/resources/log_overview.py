@@ -1,0 +1,201 @@
+"""The ledger on the operator's page: its log, charges by day, and where it is stored.
+
+What was charged on which day follows from the log, which operators and auditors have anyway
+(`tacit ledger export`). Charges do not depend on data, no count here is of data, and nothing is
+drawn: showing it is no release about anyone.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from threading import Lock
+from typing import Annotated, Any
+from weakref import WeakKeyDictionary
+
+from fastapi import APIRouter, Query
+
+from tacit.ledger import Ledger, Unit
+from tacit.ledger.addresses import shares_device
+from tacit.service.access import CurrentService, allow
+from tacit.service.keys import Role
+from tacit.service.operations import Operation
+from tacit.service.resources.budgets import COUNTED_IN, decimal
+from tacit.service.schemas import AnswerModel
+
+router = APIRouter(route_class=Operation, prefix="/api/operations", tags=["operations"])
+
+READING_SECONDS = 0.5
+"""Time of one answer in which the log is read on."""
+ENTRIES_AT_ONCE = 2000
+MOST_SEQUENCE = 2**62
+"""The largest number of an entry, or of a budget, that a request may name."""
+
+
+class Spent(AnswerModel):
+    """Charges of one day to budgets of one kind."""
+
+    kind: str
+    """`subject` for people, or `dataset`."""
+    counted_in: str
+    """Unit of the amount."""
+    charges: int
+    amount: str
+    """The charges' sum, a decimal in text. It measures use: no one's loss is a sum over people."""
+
+
+class Day(AnswerModel):
+    """One day of UTC, by the service's clock."""
+
+    day: str
+    requests: int
+    """Stored requests, charged or not."""
+    spent: list[Spent]
+
+
+class Store(AnswerModel):
+    """Places of the ledger and of the copy of its latest hash."""
+
+    place: str
+    """Where the ledger is: `file` or `PostgreSQL`."""
+    second: str
+    """Where the copy of its latest hash is: `file` or `PostgreSQL`."""
+    apart: bool
+    """Whether the copy is on another device or server. Where it is not, a restored backup gives
+    budgets back unnoticed."""
+
+
+class Overview(AnswerModel):
+    """Charges by day, as far as the log was read.
+
+    A long log is read on from answer to answer: ask again while `read` is less than `entries`.
+    """
+
+    entries: int
+    """Entries of the log."""
+    read: int
+    """Entries that were read so far."""
+    days: list[Day]
+    """The days, the oldest first."""
+    store: Store
+
+
+class Entry(AnswerModel):
+    """One entry of the log, as `tacit ledger export` has it."""
+
+    sequence: int
+    kind: str
+    body: str | None
+    """Null for another tenant's entry."""
+    hash: str
+
+
+class Entries(AnswerModel):
+    """A page of the log."""
+
+    entries: list[Entry]
+    next: int | None
+    """The value of `after` for the next page; null at the end."""
+
+
+@router.get("", **allow(Role.OPERATOR, Role.AUDITOR))
+def overview(service: CurrentService) -> Overview:
+    """Show what was charged on each day, and where the ledger is stored."""
+    totals = _TOTALS.setdefault(service.ledger, _LogTotals(service.deployment.tenant))
+    days = totals.read_on(service.ledger, READING_SECONDS)
+    settings = service.settings
+    store = Store(
+        place=_store_name(settings.ledger),
+        second=_store_name(settings.second or ""),
+        apart=not shares_device(settings.ledger, settings.second),
+    )
+    entries = max(service.ledger.head.sequence, totals.entries_read)
+    return Overview(entries=entries, read=totals.entries_read, days=days, store=store)
+
+
+@router.get("/log", **allow(Role.OPERATOR, Role.AUDITOR))
+def log(
+    service: CurrentService,
+    after: Annotated[int, Query(ge=0, le=MOST_SEQUENCE)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
+) -> Entries:
+    """Show the log, page by page: requests, charges and hashes of answers, and no answer.
+
+    Anyone checks it with SHA-256: see docs/ledger.md.
+    """
+    tenant = service.deployment.tenant
+    entries = [Entry(**row) for row in service.ledger.entries(after, limit)]
+    for entry in entries:
+        if json.loads(entry.body or "{}").get("tenant", tenant) != tenant:
+            entry.body = None
+    next_after = entries[-1].sequence if len(entries) == limit else None
+    return Entries(entries=entries, next=next_after)
+
+
+def _store_name(address: str) -> str:
+    return "PostgreSQL" if "://" in address else "file"
+
+
+@dataclass(eq=False)
+class _LogTotals:
+    """Charges by day, kind and unit, as far as the log was read."""
+
+    tenant: str
+    entries_read: int = 0
+    lock: Lock = field(default_factory=Lock)
+    budgets: dict[int, tuple[str, str]] = field(default_factory=dict)
+    """Kind and unit of each budget, by its number."""
+    requests: Counter[str] = field(default_factory=Counter)
+    """Stored requests by day."""
+    charges: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """Number of charges by day, kind and unit."""
+    amounts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """Sum of charges by day, kind and unit, in the ledger's steps."""
+
+    def read_on(self, ledger: Ledger, seconds: float) -> list[Day]:
+        """Read on from where the log was read to, and return all days, the oldest first.
+
+        Args:
+            ledger: The ledger whose log it is.
+            seconds: Time after which reading stops, even if the log goes on.
+        """
+        with self.lock:
+            deadline = time.monotonic() + seconds
+            while rows := ledger.entries(self.entries_read, ENTRIES_AT_ONCE):
+                for row in rows:
+                    self._add(row["kind"], json.loads(row["body"]))
+                self.entries_read = rows[-1]["sequence"]
+                if time.monotonic() > deadline:
+                    break
+            return self._days()
+
+    def _days(self) -> list[Day]:
+        days = {}
+        for day, count in sorted(self.requests.items()):
+            days[day] = Day(day=day, requests=count, spent=[])
+        for key, count in sorted(self.charges.items()):
+            day, kind, unit = key
+            amount = decimal(self.amounts[key])
+            spent = Spent(kind=kind, counted_in=unit, charges=count, amount=amount)
+            days[day].spent.append(spent)
+        return list(days.values())
+
+    def _add(self, kind: str, facts: dict[str, Any]) -> None:
+        """Add one entry of the log."""
+        if facts.get("tenant") != self.tenant:
+            return
+        if kind == "budget":
+            self.budgets[facts["number"]] = (facts["kind"], COUNTED_IN[Unit(facts["unit"])])
+        if kind == "release":
+            day = datetime.fromtimestamp(facts["at"], UTC).date().isoformat()
+            self.requests[day] += 1
+            for number, amount, _ in facts["charges"]:
+                key = (day, *self.budgets[number])
+                self.charges[key] += 1
+                self.amounts[key] += amount
+
+
+_TOTALS: WeakKeyDictionary[Ledger, _LogTotals] = WeakKeyDictionary()

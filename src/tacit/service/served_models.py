@@ -1,0 +1,220 @@
+"""Models that are served: what may be rated, what is recommended, and what is promised.
+
+    [models.films]
+    file = "films.tacit"            # made by  tacit fit ... -o films.tacit
+    scale = "1:5:1"                 # where the file does not hold it
+    without_guarantee = false       # true serves a model that promises no privacy
+
+A model file holds items and no people: lists are made from the ratings that a person stored here,
+or sends with their question. No model learns from them, so they cost no budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from tacit import container
+from tacit.data.ratings import RatingScale
+from tacit.errors import ConfigError, DataError
+from tacit.privacy import Basis, Guarantee
+from tacit.recommenders import Recommendation, load_model
+from tacit.service.served_things import Section, ServedThing
+from tacit.service.setting_tables import setting
+
+LONGEST_LIST = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """The lines of [models.NAME]."""
+
+    file: str = setting(
+        "a model file of `tacit fit`", refused="outside of the folder, unreadable, or refuted"
+    )
+    scale: str | None = setting(
+        "the stars that people may give, as `lowest:highest:step`, such as `1:5:1`",
+        None,
+        default_text="the model's own",
+        refused="missing where the model has none, or other than the model's own",
+    )
+    without_guarantee: bool = setting(
+        "serve a model that promises no privacy to the people it was fitted on",
+        False,
+        refused="`false` for such a model",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueItem:
+    """One item of a model's public catalogue. All items may be rated."""
+
+    item_id: str
+    title: str | None
+    domain: str | None
+    recommended: bool
+    """Whether it may be in a list."""
+
+
+@dataclass(frozen=True, eq=False)
+class ServedModel(ServedThing):
+    """A fitted model. Item ids are texts in requests and answers, and the model's own inside.
+
+    Threads share one: nothing changes after it is made.
+    """
+
+    SETTINGS: ClassVar = ModelSettings
+
+    name: str
+    kind: str
+    """The recommender's name in its file."""
+    variant: str | None
+    scale: RatingScale
+    model: Any
+
+    @classmethod
+    def from_section(cls, section: Section) -> Self:
+        where = f"models.{section.name}"
+        settings = section.read_settings(ModelSettings)
+        path = section.file_path("file")
+        header, _ = container.read(path)
+        kind = str(header.get("recommender"))
+        variant = header.get("settings", {}).get("variant")
+        reason = _REFUSED_KINDS.get(variant or "") or _REFUSED_KINDS.get(kind)
+        if reason is not None:
+            raise ConfigError(f"{where} is {reason}")  # before anything is loaded from the file
+        model = load_model(path)
+        _check_promise(where, tuple(model.guarantees()), settings.without_guarantee)
+        scale = _read_scale(where, model, settings.scale)
+        served = cls(section.name, kind, variant, scale, model)
+        _ = served.popular, served.positions, served.device_file  # not while the first person waits
+        return served
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        return tuple(self.model.guarantees())
+
+    def describe_releases(self) -> str:
+        return (
+            f"the model '{self.name}', and lists that others got from it: it was fitted before, on "
+            "ratings that its makers had; what you rated here never went into it"
+        )
+
+    @cached_property
+    def ids(self) -> Mapping[str, Any]:
+        """The model's item ids, by the texts that stand for them in requests."""
+        known_items = (*self.model.history_ids_.tolist(), *self.model.item_ids_.tolist())
+        return {str(item): item for item in known_items}
+
+    @cached_property
+    def items(self) -> tuple[CatalogueItem, ...]:
+        """The catalogue, in the model's order."""
+        recommended = set(self.model.recommend(history={}, n=len(self.ids)).item_ids)
+        domains = self._domains()
+        titles = self.model.titles_
+        items = []
+        for text, item in self.ids.items():
+            is_recommended = item in recommended
+            row = CatalogueItem(text, titles.get(item), domains.get(item), is_recommended)
+            items.append(row)
+        return tuple(items)
+
+    def _domains(self) -> Mapping[Any, str]:
+        """The domain of each item, where the model has domains."""
+        catalogue = getattr(self.model, "catalogue_", None)
+        if catalogue is None:
+            return {}
+        return dict(zip(self.model.item_ids_.tolist(), catalogue.domains.tolist(), strict=True))
+
+    @cached_property
+    def positions(self) -> Mapping[str, int]:
+        """Position of each item in `items`."""
+        return {item.item_id: position for position, item in enumerate(self.items)}
+
+    @cached_property
+    def popular(self) -> tuple[Recommendation, ...]:
+        """The list of a person who rated nothing, made once for everybody."""
+        return tuple(self.model.recommend(history={}, n=LONGEST_LIST))
+
+    @cached_property
+    def device_file(self) -> bytes | None:
+        """The file from which devices make lists; None for a model that has none."""
+        make_file = getattr(self.model, "device_file", None)
+        if make_file is None:
+            return None
+        try:
+            return bytes(make_file())
+        except ConfigError:  # another variant, or several target domains
+            return None
+
+    def usable_ratings(self, ratings: Mapping[str, float]) -> dict[str, float]:
+        """The ratings of items of the catalogue with stars on the scale: what a list is made from.
+
+        Args:
+            ratings: Stars by item.
+        """
+        rated = {item: stars for item, stars in ratings.items() if item in self.ids}
+        on_scale = self.scale.holds(np.array(list(rated.values()), dtype=float))
+        usable = {}
+        for (item, stars), fits in zip(rated.items(), on_scale, strict=True):
+            if fits:
+                usable[item] = stars
+        return usable
+
+    def recommend(self, ratings: Mapping[str, float], n: int) -> tuple[Recommendation, ...]:
+        """The n best items for a person.
+
+        Args:
+            ratings: Stars by item, as `usable_ratings` returns them.
+            n: From 1 to LONGEST_LIST.
+        """
+        if not ratings:
+            return self.popular[:n]
+        history = {self.ids[item]: stars for item, stars in ratings.items()}
+        return tuple(self.model.recommend(history=history, n=n))
+
+    def title(self, item: str) -> str | None:
+        """The title of an item; None where it has none, or is not in the catalogue."""
+        position = self.positions.get(item)
+        if position is None:
+            return None
+        return self.items[position].title
+
+
+_REFUSED_KINDS = {
+    "published": "the published variant, made to reproduce what a paper got wrong. It is not "
+    "served. Fit it again with  --variant sound.",
+    "standard-scheme": "a standard scheme, whose people send obfuscated ratings from their "
+    "devices; a model here gets true ones. Serve it as [disclosures.NAME].",
+}
+"""Variants and recommenders that are not served as models, each with the reason."""
+
+
+def _check_promise(where: str, cards: tuple[Guarantee, ...], without_guarantee: bool) -> None:
+    """Refuse a refuted claim, and no claim where that is not asked for by name."""
+    if any(card.basis is Basis.REFUTED for card in cards):
+        raise ConfigError(f"{where} rests on a claim that is refuted. It is not served.")
+    if not without_guarantee and all(card.epsilon is None for card in cards):
+        raise ConfigError(
+            f"{where} promises no privacy to the people it was fitted on. Fit one that does, such "
+            "as  tacit fit xmap, or write  without_guarantee = true  beside its file."
+        )
+
+
+def _read_scale(where: str, model: Any, text: str | None) -> RatingScale:
+    """The stars that people may give: the model's own scale, or else the section's."""
+    own_scale: RatingScale | None = getattr(model, "scale_", None)
+    if text is None:
+        if own_scale is None:
+            raise ConfigError(f'{where}.scale is missing, such as  scale = "1:5:1".')
+        return own_scale
+    try:
+        scale = RatingScale.parse(text)
+    except DataError as error:
+        raise ConfigError(f"{where}.scale: {error}") from None
+    if own_scale is not None and own_scale != scale:
+        raise ConfigError(f"{where}.scale is {scale}, and the model's own is {own_scale}.")
+    return scale

@@ -1,0 +1,136 @@
+"""Things that can be served, and the sections of tacit.toml that they are made from.
+
+Each section is read by the class of its noun, a `ServedThing`. A name stands in an address, so it
+is short and plain; a file is named relative to the folder and lies in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar
+
+from tacit.errors import ConfigError
+from tacit.ledger import Balance, Cap, Holder
+from tacit.privacy import Guarantee
+from tacit.randomness import Source
+from tacit.service.setting_tables import TOML, read_table
+
+SettingsClass = TypeVar("SettingsClass")
+
+
+@dataclass(frozen=True)
+class Section:
+    """One table of tacit.toml: what a thing that is served is made from."""
+
+    tenant: str
+    """Whose service it is."""
+    name: str
+    """The table's name, which stands in addresses."""
+    folder: Path
+    """The service's folder."""
+    values: Mapping[str, Any]
+    """The table's lines."""
+
+    def read_settings(self, settings: type[SettingsClass]) -> SettingsClass:
+        """Read the table as its class of settings.
+
+        Raises:
+            ConfigError: A setting is unknown, missing, or of another type.
+        """
+        return read_table(settings, self.name, self.values)
+
+    def text(self, key: str) -> str:
+        """The text of one line.
+
+        Raises:
+            ConfigError: The line is missing, or is no text.
+        """
+        value = self.values.get(key)
+        if not isinstance(value, str):
+            raise ConfigError(f"{TOML}: {self.name}.{key} is missing or is no text.")
+        return value
+
+    def file_path(self, key: str) -> Path:
+        """The file inside the folder that a line names.
+
+        Raises:
+            ConfigError: There is no such file, or a link or `..` leads out of the folder.
+        """
+        path = (self.folder / self.text(key)).resolve()
+        if not path.is_relative_to(self.folder.resolve()):
+            raise ConfigError(f"{TOML}: {self.name}.{key} lies outside of the folder.")
+        if not path.is_file():
+            raise ConfigError(f"{TOML}: {self.name}.{key} names no file in the folder.")
+        return path
+
+
+@dataclass(frozen=True)
+class PersonalState:
+    """A state of the ledger in which a thing stores something of one person."""
+
+    state: str
+    """The state's name within the tenant."""
+    description: str
+    """What is erased with it, for the person's receipt."""
+    erase: Callable[[Source, bytes | None], bytes | None]
+    """From the state, the state without the person; None changes nothing."""
+
+
+class ServedThing:
+    """Something that is served under a name: a model, a campaign, a vendor.
+
+    It stores what it knows of people in states of the ledger. What it reports of a person does not
+    depend on whether anything of them is stored: receipts are stored for ever, and must not say
+    what they forgot.
+    """
+
+    SETTINGS: ClassVar[type[Any]]
+    """Class of settings of its section."""
+
+    @classmethod
+    def from_section(cls, section: Section) -> Self:
+        """Make it from its section of tacit.toml.
+
+        Raises:
+            ConfigError: It cannot be served; the sentence says why.
+        """
+        raise NotImplementedError
+
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """List the guarantee cards: one for each group of people."""
+        raise NotImplementedError
+
+    def budgets(self) -> Iterable[tuple[Holder, Cap]]:
+        """List the budgets of data sets that it spends from; none by default."""
+        return ()
+
+    def personal_holders(self, user: str) -> Iterable[Holder]:
+        """List the budgets that are one person's alone; none by default."""
+        return ()
+
+    def personal_states(self, user: str) -> Iterable[PersonalState]:
+        """List the states that hold a person, also one it never heard of; none by default."""
+        return ()
+
+    def describe_releases(self) -> str | None:
+        """Say in a person's receipt what was released and stays so; None for nothing."""
+        return None
+
+    def check_balances(self, balances: Iterable[Balance]) -> None:
+        """Check that the budgets of people are those that its cards say.
+
+        Raises:
+            ConfigError: One was opened under other settings.
+        """
+
+    def check_stored_states(self, read_state: Callable[[str], bytes | None]) -> None:
+        """Check that it can go on from what is stored, under the settings of now.
+
+        Args:
+            read_state: Gives the stored bytes of a state by its name within the tenant.
+
+        Raises:
+            ConfigError: It cannot.
+        """

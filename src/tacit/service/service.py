@@ -1,0 +1,99 @@
+"""The opened service, with which every resource works."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from tacit.errors import ConfigError
+from tacit.ledger import CapChanged, Ledger, open_ledger
+from tacit.service.commits import CommitQueue
+from tacit.service.deployment import Deployment, Kinds
+from tacit.service.keys import KeyRing, read_secret
+from tacit.service.limits import RateLimits, VisitorLimits
+from tacit.service.setting_tables import TOML
+from tacit.service.settings import Settings
+
+LEDGER_SHARE_OF_TIME = 5 / 6
+"""Share of a request's time for which the ledger waits, so that a refusal is in time."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """An opened service."""
+
+    settings: Settings
+    deployment: Deployment
+    keys: KeyRing
+    ledger: Ledger
+    visitors: VisitorLimits
+    """How many new names visitors may take."""
+    free_changes: RateLimits
+    """How many changes a person may make that are stored without being charged."""
+    commits: CommitQueue
+    """The changes of the ledger that wait for a commit."""
+
+    @classmethod
+    def open(cls, settings: Settings, kinds: Kinds) -> Self:
+        """Read the folder, open the ledger and the budgets of what is served.
+
+        Args:
+            settings: How the service runs.
+            kinds: What may be served.
+
+        Raises:
+            ConfigError: The folder cannot be served; the sentence says why.
+        """
+        deployment = Deployment.read(settings.folder, kinds)
+        keys = KeyRing(settings.keys, read_secret(settings.secret), deployment.tenant)
+        patience = settings.answer_within * LEDGER_SHARE_OF_TIME
+        ledger = open_ledger(settings.ledger, second=settings.second, patience=patience)
+        try:
+            _open_budgets(ledger, deployment)
+            _check_stored(ledger, deployment)
+        except BaseException:
+            ledger.close()
+            raise
+        return cls(
+            settings=settings,
+            deployment=deployment,
+            keys=keys,
+            ledger=ledger,
+            visitors=VisitorLimits(settings.visitors_per_hour),
+            free_changes=RateLimits.per_day(settings.changes_per_day),
+            commits=CommitQueue(ledger),
+        )
+
+    def read_state(self, name: str) -> bytes | None:
+        """The stored bytes of a state of the tenant; None before its first change."""
+        return self.ledger.state(f"{self.deployment.tenant}/{name}")
+
+    def close(self) -> None:
+        """Start no further commit, and close the ledger."""
+        self.commits.close()
+        self.ledger.close()
+
+
+def _open_budgets(ledger: Ledger, deployment: Deployment) -> None:
+    """Open the budgets of data sets; ConfigError where one is open under other settings."""
+    for thing in deployment.served.values():
+        for holder, cap in thing.budgets():
+            try:
+                ledger.open_budget(holder, cap)
+            except CapChanged:
+                raise ConfigError(
+                    f"{TOML}: the budget of {holder.name} was opened with another epsilon "
+                    "or delta than its settings give now, and a budget is for life. Put them back, "
+                    "or take another name."
+                ) from None
+
+
+def _check_stored(ledger: Ledger, deployment: Deployment) -> None:
+    """Check that each thing goes on under settings that still hold."""
+
+    def read_state(name: str) -> bytes | None:
+        return ledger.state(f"{deployment.tenant}/{name}")
+
+    for thing in deployment.served.values():
+        thing.check_balances(ledger.balances())
+        thing.check_stored_states(read_state)

@@ -1,0 +1,81 @@
+"""The ratings that one person stored: a state of the ledger that is theirs alone, for all models.
+
+No model learns from them, so they cost no budget; how many one person stores is bounded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from tacit.randomness import Source
+from tacit.service.idempotency import add_salt, personal_state_name, remove_salt
+from tacit.service.served_things import PersonalState
+from tacit.service.service import Service
+
+MOST_RATINGS = 1000
+"""Ratings that are stored of one person, of all models together."""
+
+
+@dataclass(frozen=True)
+class StoredRatings:
+    """The ratings of one person."""
+
+    by_model: Mapping[str, Mapping[str, float]]
+    """Stars by item, by the name of the model. Items are texts."""
+
+    @classmethod
+    def decode(cls, state: bytes | None) -> Self:
+        """Read what `encode` wrote; nothing is stored where the state is None."""
+        content = remove_salt(state)
+        return cls(json.loads(content) if content else {})
+
+    @classmethod
+    def read(cls, service: Service, user: str) -> Self:
+        """Read what is stored of a person now."""
+        return cls.decode(service.read_state(ratings_state_name(user)))
+
+    def encode(self, source: Source) -> bytes:
+        """Write the state, with new random bytes in front."""
+        text = json.dumps(self.by_model, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return add_salt(source, text.encode())
+
+    def of_model(self, model: str) -> Mapping[str, float]:
+        """Stars by item, of one model."""
+        return self.by_model.get(model, {})
+
+    def with_rating(self, model: str, item: str, stars: float) -> Self | None:
+        """Add or change one rating; None if there would be more than MOST_RATINGS."""
+        ratings = self.of_model(model)
+        if item not in ratings and len(self) >= MOST_RATINGS:
+            return None
+        return type(self)({**self.by_model, model: {**ratings, item: stars}})
+
+    def without_rating(self, model: str, item: str) -> Self:
+        """Take one rating out, whether it was there or not."""
+        by_model = dict(self.by_model)
+        ratings = dict(by_model.pop(model, {}))
+        ratings.pop(item, None)
+        if ratings:
+            by_model[model] = ratings
+        return type(self)(by_model)
+
+    def __len__(self) -> int:
+        return sum(len(ratings) for ratings in self.by_model.values())
+
+
+def ratings_state_name(user: str) -> str:
+    """Name of the state that holds a person's ratings."""
+    return personal_state_name("feedback", user)
+
+
+def all_ratings_state(user: str) -> PersonalState:
+    """Everything that a person rated. Once erased, it is a state that says: no ratings."""
+
+    def erase(source: Source, _: bytes | None) -> bytes:
+        return StoredRatings({}).encode(source)
+
+    description = "the ratings that you gave, of every model"
+    return PersonalState(ratings_state_name(user), description, erase)

@@ -1,0 +1,134 @@
+"""JSON with one meaning: no NaN, no infinity, no repeated keys, bounded in every direction.
+
+Plain parsers let through `NaN`, which passes a clip; of two equal keys the last wins silently; a
+number of five thousand digits or a deep nesting raises errors that nobody catches.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import unicodedata
+from typing import Any, NoReturn
+
+MOST_LEVELS = 32
+MOST_DIGITS = 300
+MOST_CHARACTERS = 4096
+LARGEST_INTEGER = 2**63 - 1
+SMALLEST_NUMBER = sys.float_info.min
+"""The smallest number above zero of full precision. A number nearer to zero is read as zero."""
+PRINTABLE = r"^[^\x00-\x1f\x7f-\x9f]*$"
+"""Pattern of a text in the OpenAPI document: no control characters. `check_text` refuses more."""
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_TOO_DEEP = f"JSON is at most {MOST_LEVELS} levels deep"
+_REFUSED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Cn", "Co"})
+"""Unicode categories: control, format, surrogate, unassigned, private use."""
+
+
+class RefusedContent(ValueError):
+    """Content that is not read here. The message names the rule, and nothing of the content."""
+
+
+def parse_json(data: bytes) -> Any:
+    """Parse JSON that has one meaning.
+
+    Raises:
+        RefusedContent: The bytes are no JSON, or JSON that another reader may read differently.
+    """
+    if data.startswith(_BYTE_ORDER_MARK):
+        raise RefusedContent("JSON begins without a byte order mark")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise RefusedContent("JSON is UTF-8") from None
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=_parse_object,
+            parse_constant=_refuse_constant,
+            parse_int=_parse_integer,
+            parse_float=_parse_number,
+        )
+    except RefusedContent:
+        raise
+    except RecursionError:
+        raise RefusedContent(_TOO_DEEP) from None
+    except ValueError:
+        raise RefusedContent("this is not JSON") from None
+    _check_texts_and_depth(value)
+    return value
+
+
+def encode_json(value: Any) -> bytes:
+    """Write a parsed value again, so that the next reader reads what was checked."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def check_text(text: str) -> None:
+    """Check that a text is bounded, in Unicode's composed form, and without control characters.
+
+    Raises:
+        RefusedContent: It is not.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise RefusedContent(f"a text has at most {MOST_CHARACTERS} characters")
+    if text.isascii() and text.isprintable():
+        return
+    if not unicodedata.is_normalized("NFC", text):
+        raise RefusedContent("texts are in Unicode's composed form (NFC)")
+    if any(unicodedata.category(character) in _REFUSED_CATEGORIES for character in text):
+        raise RefusedContent("texts hold no control characters")
+
+
+def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise RefusedContent("an object names a key twice")
+    return value
+
+
+def _refuse_constant(_: str) -> NoReturn:
+    raise RefusedContent("numbers are finite")
+
+
+def _parse_integer(digits: str) -> int:
+    _check_length(digits)
+    number = int(digits)
+    if not -LARGEST_INTEGER - 1 <= number <= LARGEST_INTEGER:
+        raise RefusedContent("a whole number has at most 64 bits")
+    return number
+
+
+def _parse_number(digits: str) -> float:
+    _check_length(digits)
+    number = float(digits)
+    if not math.isfinite(number):
+        raise RefusedContent("numbers are finite")
+    if abs(number) < SMALLEST_NUMBER:
+        return 0.0  # also instead of minus zero
+    return number
+
+
+def _check_length(digits: str) -> None:
+    if len(digits) > MOST_DIGITS:
+        raise RefusedContent(f"a number has at most {MOST_DIGITS} digits")
+
+
+def _check_texts_and_depth(value: Any) -> None:
+    """Check every text of a parsed value, also the keys, and how deep it is nested."""
+    unchecked: list[tuple[Any, int]] = [(value, 1)]
+    while unchecked:
+        part, depth = unchecked.pop()
+        if isinstance(part, str):
+            check_text(part)
+            continue
+        if not isinstance(part, dict | list):
+            continue
+        if depth > MOST_LEVELS:
+            raise RefusedContent(_TOO_DEEP)
+        inner = list(part)  # the entries of a list, the keys of an object
+        if isinstance(part, dict):
+            inner += part.values()
+        unchecked += [(entry, depth + 1) for entry in inner]

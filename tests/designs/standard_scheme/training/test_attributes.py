@@ -1,0 +1,152 @@
+"""Bins of numeric attributes, at public edges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tacit import StandardScheme
+from tacit.data import generate
+from tacit.designs.standard_scheme.design import describe_usefulness
+from tacit.designs.standard_scheme.training import fitting
+from tacit.designs.standard_scheme.training.attributes import (
+    DEFAULT_EDGES,
+    MANY_NUMBERS,
+    bin_labels,
+    bin_of,
+)
+from tacit.designs.standard_scheme.training.people import find_consenting_people
+from tacit.errors import ConfigError, DataError
+
+RATINGS = generate(users=240, items=40, ratings=4800, seed=2)
+SMALL = {"factors": 2, "service_sees_items": False}
+
+
+def with_column(name, values):
+    """The ratings whose people have these values, one after the other."""
+    column = np.array(np.resize(np.array(values, dtype=object), RATINGS.n_users), dtype=object)
+    return replace(RATINGS, user_attributes={name: column})
+
+
+AGES = with_column("age", [str(age) for age in range(15, 75)])
+
+
+def test_labels_say_where_bins_end():
+    """Words that a person understands, from the lowest bin up."""
+    assert bin_labels((25.0, 45.5)) == ("below 25", "25 to 45.5", "45.5 and above")
+
+
+@pytest.mark.parametrize(
+    ("number", "label"),
+    [
+        ("24.9", "below 25"),
+        ("25", "25 to 45"),
+        ("44", "25 to 45"),
+        ("45", "45 and above"),
+        ("-3", "below 25"),
+        ("25 to 45", "25 to 45"),
+        ("many", "many"),
+    ],
+)
+def test_bin_of_a_number(number, label):
+    """An edge belongs to the bin above it; what is no number stays as it is."""
+    assert bin_of(number, bin_labels((25.0, 45.0))) == label
+
+
+def test_age_is_binned_without_being_asked():
+    """Sixty ages become three bins, in order, and everybody is in the bin of their age."""
+    people, _ = find_consenting_people(AGES, ["age"])
+    assert people.values == (bin_labels(DEFAULT_EDGES["age"]),)
+    expected = np.searchsorted(DEFAULT_EDGES["age"], np.resize(range(15, 75), 240), side="right")
+    np.testing.assert_array_equal(people.labels[:, 0], expected)
+
+
+def test_named_edges_count_and_all_bins_are_values():
+    """Bins at public edges are public: one that holds nobody stays a value."""
+    people, _ = find_consenting_people(AGES, ["age"], public_edges={"age": (10.0, 40.0)})
+    assert people.values == (("below 10", "10 to 40", "40 and above"),)
+    assert np.bincount(people.labels[:, 0], minlength=3)[0] == 0
+
+
+def test_few_numbers_are_values():
+    """Up to eight different numbers are values as they are, such as MovieLens 1M's age groups."""
+    people, _ = find_consenting_people(
+        with_column("age", [str(n) for n in range(MANY_NUMBERS)]), ["age"]
+    )
+    assert len(people.values[0]) == MANY_NUMBERS
+
+
+def test_listed_values_are_not_binned():
+    """Who lists the values of a number has chosen them; people with another one are left out."""
+    people, _ = find_consenting_people(AGES, ["age"], public_values={"age": ("20", "30")})
+    assert people.values == (("20", "30"),)
+    assert people.n_people == 8
+
+
+def test_another_number_without_edges_is_refused():
+    """No public edges are known for it: the sentence says how many numbers, and what to do."""
+    with pytest.raises(ConfigError, match=r"'income' has 60 different numbers.*--edges income="):
+        find_consenting_people(with_column("income", [str(n) for n in range(60)]), ["income"])
+
+
+def test_edges_for_words_are_refused():
+    """An attribute that is no number cannot be cut."""
+    with pytest.raises(DataError, match="not a number"):
+        find_consenting_people(RATINGS, ["gender"], public_edges={"gender": (1.0,)})
+
+
+@pytest.mark.parametrize("edges", [(), (45, 25), (25, 25), (float("inf"),)])
+def test_edges_are_ascending_numbers(edges):
+    """Edges that cut nothing are refused when the model is made."""
+    with pytest.raises(ConfigError, match="ascending"):
+        StandardScheme(attributes=["age"], edges={"age": edges})
+
+
+def test_edges_of_an_attribute_that_is_not_hidden():
+    """A misspelt name is refused when the model is made."""
+    with pytest.raises(ConfigError, match="'aeg'"):
+        StandardScheme(attributes=["age"], edges={"aeg": (25,)})
+
+
+def test_an_owner_may_say_a_number():
+    """The device of a model of bins takes its owner's age, and sends no word of it."""
+    model = StandardScheme(attributes=["age"], **SMALL).fit(AGES)
+    history = dict(list(RATINGS.history(1).items())[:12])
+    for own in ({"age": "31"}, {"age": "25 to 45"}):
+        assert model.exchange(history, own, n=3).recommendations
+    with pytest.raises(DataError, match="one of: below 25"):
+        model.exchange(history, {"age": "old"}, n=3)
+
+
+def test_a_model_that_can_show_too_few_items_is_refused(monkeypatch):
+    """With many small groups few items are rated in each: the sentence has the number."""
+    monkeypatch.setattr(fitting, "LEAST_SHOWABLE_SHARE", 0.9)
+    groups = np.resize(np.repeat(np.arange(50), np.resize(range(1, 11), 50)), 240)
+    many = with_column("group", [f"group {number}" for number in groups])
+    with pytest.raises(ConfigError, match=r"could show 24 of the 39 items.*group has 46 values"):
+        StandardScheme(attributes=["group"], **SMALL).fit(many)
+
+
+@pytest.mark.parametrize(("showable", "refused"), [(3, True), (4, False)])
+def test_a_tenth_of_the_items_has_to_be_showable(showable, refused):
+    """Below a tenth of the items with enough raters, devices could show too little to rank by."""
+    fitted = StandardScheme(**SMALL).fit(RATINGS).fitted_
+    items = np.flatnonzero(fitted.tables["gender"].keep.min(axis=0) > 0)
+    fitted.tables["gender"].keep[:, items[showable:]] = 0
+    assert (fitted.n_rated_enough, fitted.n_showable) == (39, showable)
+    if refused:
+        with pytest.raises(ConfigError, match="could show 3 of the 39"):
+            fitting.refuse_few_showable(fitted)
+    else:
+        fitting.refuse_few_showable(fitted)
+
+
+def test_a_model_that_can_show_few_items_says_so():
+    """In place of the sentence on lists stands the number of items that devices can show."""
+    model = StandardScheme(**SMALL).fit(RATINGS)
+    assert "Devices can show" not in describe_usefulness(model)
+    model.fitted_.tables["gender"].keep[:, :30] = 0
+    assert "Devices can show 9 of 39 items with 10 raters or more" in describe_usefulness(model)
+    assert "beat popular" not in describe_usefulness(model)
